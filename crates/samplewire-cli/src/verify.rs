@@ -1,4 +1,4 @@
-//! `verify`: whether a recording is what its metadata say.
+//! `verify`: whether a recording matches its metadata.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::outcome::Outcome;
 use crate::record::json::GapSamples;
 use crate::record::summary::causes_words;
 
-/// Looks at the recording and prints what was found.
+/// Verifies the recording and prints the result.
 pub(crate) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let report = samplewire_record::verify(&arguments.file)?;
     let outcome = if report.is_proven() { Outcome::Whole } else { Outcome::Missing };
@@ -51,7 +51,7 @@ fn print(console: &mut Console, report: &Report, file: &str) {
         let indexes = indexes_words(boot.indexes.clone());
         console.line(format_args!("  indexes    {indexes}{}", of.unwrap_or_default()));
     }
-    // The metadata do not keep what kept the counts from being exact.
+    // The metadata do not store why counts are not exact.
     let causes = causes_words(&report.gap_samples, |_| "");
     let (missing, gaps) = (grouped(report.missing()), grouped(report.gaps));
     console.line(format_args!("  missing    {missing} samples in {gaps} gaps{causes}"));
@@ -81,7 +81,7 @@ fn print_faults(console: &mut Console, report: &Report) {
     }
 }
 
-/// The data of a recording whose metadata cannot be understood: nothing else is known of them.
+/// Returns the data of a recording whose metadata are not valid: nothing else is known about them.
 fn data_of_unread(report: &Report) -> Option<PathBuf> {
     report.faults.iter().find_map(|fault| match fault {
         Fault::Text { path, .. } if path.extension()? == "sigmf-meta" => {
@@ -102,7 +102,7 @@ const fn hash_words(hash: Hash) -> &'static str {
     }
 }
 
-/// The object of `verify --json`. Fields are added in later versions, never changed.
+/// The object of `verify --json`. Later versions add fields, and never change them.
 #[derive(Debug, Serialize)]
 struct Document {
     /// `proven` or `not proven`.
@@ -111,7 +111,7 @@ struct Document {
     exit_status: u8,
     /// The files that were read.
     files: Vec<String>,
-    /// Whether the recorder finished it; else it is under way, or its recorder was killed.
+    /// Whether the recorder finished it. If not, it is in progress, or its recorder was killed.
     finished: bool,
     /// Samples in the data.
     samples: u64,
@@ -119,7 +119,7 @@ struct Document {
     bytes: u64,
     /// `matches`, `differs`, `unfinished` or `absent`.
     sha512: &'static str,
-    /// The indexes that are there or named, for each run of the device.
+    /// The indexes that are present or in a gap, for each run of the device.
     boots: Vec<BootEntry>,
     /// Gaps.
     gaps: u64,
@@ -131,16 +131,16 @@ struct Document {
     gap_samples: GapSamples,
     /// Indexes that the device left out on purpose.
     indexes_jumped: u64,
-    /// What is wrong, in words.
+    /// The faults as text.
     faults: Vec<String>,
-    /// Faults that are not listed: the list is bounded.
+    /// The number of faults that are not listed: the list is bounded.
     faults_left_out: u64,
 }
 
 /// A run of the device.
 #[derive(Debug, Serialize)]
 struct BootEntry {
-    /// In hex, null when the metadata do not tell.
+    /// In hex; null if the metadata do not state it.
     boot_id: Option<String>,
     /// The first index.
     first_index: u64,

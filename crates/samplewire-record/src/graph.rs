@@ -59,7 +59,7 @@ impl<T: FormSample> SinkBlock<T> {
     }
 
     /// Reports the missing samples before `index` to the sink.
-    fn tell_gaps(&mut self, index: SampleIndex, tags: &[Tag]) -> Result<(), Failure> {
+    fn report_gaps(&mut self, index: SampleIndex, tags: &[Tag]) -> Result<(), Failure> {
         let of = |tag: &Tag| recorded_before(&tag.kind).filter(|_| tag.index == index);
         let total: u64 = tags.iter().filter_map(of).map(|(_, samples)| samples).sum();
         if total == 0 {
@@ -99,7 +99,7 @@ impl<T: FormSample> SinkBlock<T> {
 impl<T: FormSample> Sink<T> for SinkBlock<T> {
     fn consume(&mut self, quantum: &Quantum<T>) -> Work {
         if self.next_index != Some(quantum.index()) {
-            self.tell_gaps(quantum.index(), quantum.tags())?;
+            self.report_gaps(quantum.index(), quantum.tags())?;
         }
         self.sink.write(quantum.index(), quantum.data())?;
         self.next_index = Some(quantum.end_index());

@@ -1,5 +1,5 @@
-//! What the fuzz targets of files and texts check, without a fuzzer: over their corpora, and over
-//! seeded mutations of good ones.
+//! Runs the checks of the file and text fuzz targets without a fuzzer: on their corpora, and on
+//! seeded mutations of valid inputs.
 
 #[path = "../../../fuzz/checks/input.rs"]
 mod input;

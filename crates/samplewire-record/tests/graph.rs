@@ -1,4 +1,4 @@
-//! Streams through circuits into recordings.
+//! Records streams through circuits.
 
 #[path = "../../samplewire/tests/bytes/mod.rs"]
 mod bytes;
@@ -59,7 +59,7 @@ fn repaired_stream_is_recorded_whole_without_a_copy_on_the_way() {
     assert!(verify(&path).is_ok());
 }
 
-/// Looks at the channels of [`counter_of`] at each index.
+/// Compares the channels of [`counter_of`] at each index.
 struct InStep;
 
 impl Sink<[Sc16; 3]> for InStep {

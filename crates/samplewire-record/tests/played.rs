@@ -1,4 +1,4 @@
-//! What a device plays into files.
+//! Plays received streams into files.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -14,13 +14,13 @@ use samplewire_io::{Udp, UdpOptions};
 use samplewire_proto::wire::Flags;
 use samplewire_record::sink::{self, SinkOptions};
 
-/// The index of the first sample, once the device takes it.
+/// Returns the index of the first sample, after the device accepts it.
 fn opened(stream: &SendStream) -> SampleIndex {
     assert!(stream.wait_ready(Duration::from_secs(5)).expect("the port works"), "it is silent");
     stream.session().first_index
 }
 
-/// A burst of 100 samples that are not zero.
+/// Submits a burst of 100 nonzero samples.
 fn submit(
     transmitter: &mut SendStream,
     index: SampleIndex,
@@ -33,7 +33,7 @@ fn submit(
     Ok(index + 100)
 }
 
-/// `docs/protocol.md#6.10`: the work of a jump into a file does not depend on how far it leads.
+/// `docs/protocol.md#6.10`: a jump into a file takes the same work whatever its length.
 #[test]
 fn zeros_of_a_jump_are_a_hole_of_the_file() {
     let folder = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");

@@ -1,4 +1,4 @@
-//! What a recording is written of, it is read of: all terms that a stream can have.
+//! A recording preserves all terms that a stream can have.
 
 use std::ops::Range;
 use std::path::Path;
@@ -11,7 +11,8 @@ use samplewire_record::sigmf::Metadata;
 use samplewire_record::sink::{self, SinkError, SinkOptions};
 use samplewire_record::verify;
 
-/// Rates: unknown, the extremes of the wire, and what no binary fraction has.
+/// Rates: unknown, the extremes of the wire format, and some that binary fractions cannot
+/// represent.
 const RATES: [(u64, u32); 9] = [
     (0, 0),
     (0, 1),
@@ -35,7 +36,7 @@ const CENTRES: [Option<f64>; 8] = [
     Some(1.420_405_751_768e9),
 ];
 
-/// The largest at which a packet begins is the last.
+/// The last is the largest index at which a packet can begin.
 const FIRSTS: [SampleIndex; 8] = [
     0,
     1,
@@ -47,7 +48,7 @@ const FIRSTS: [SampleIndex; 8] = [
     INDEX_MAX,
 ];
 
-/// Writes samples, a gap, samples, a jump and samples from `first` on; says which indexes that were.
+/// Writes samples, a gap, samples, a jump and samples from `first` on; returns their indexes.
 fn write(
     path: &Path,
     info: &StreamInfo,
@@ -90,7 +91,8 @@ fn check(path: &Path, info: &StreamInfo, first: SampleIndex) {
     assert_eq!((report.samples, report.boots[0].indexes.end), (18, indexes.end), "{words}");
 }
 
-/// Every pair of a rate, a centre frequency, a first index, a format and a number of channels.
+/// Tests every pair of a rate, a centre frequency, a first index, a format and a number of
+/// channels.
 #[test]
 fn recording_of_any_terms_is_verified_and_appended_to() {
     let folder = tempfile::tempdir().expect("there is room");

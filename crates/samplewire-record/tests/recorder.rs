@@ -1,4 +1,4 @@
-//! The recording loop over loopback: streams that are lost, and recordings that are gone on with.
+//! The recording loop over loopback: lost streams and continued recordings.
 
 #[path = "../../samplewire/tests/bytes/mod.rs"]
 mod bytes;
@@ -20,7 +20,7 @@ use samplewire_record::sigmf::RecordedCause;
 use samplewire_record::sink::{self, SinkOptions, Writer};
 use samplewire_record::verify;
 
-/// A device that plays each source to one receiver, one after the other.
+/// A device that plays each source to one receiver, in order.
 fn device(sources: Vec<Box<dyn Source>>) -> (SocketAddr, JoinHandle<()>) {
     let info = sources[0].info().clone();
     let device = DeviceOptions::new().sends(info).listen("127.0.0.1:0").expect("a free port");
@@ -37,20 +37,20 @@ fn device(sources: Vec<Box<dyn Source>>) -> (SocketAddr, JoinHandle<()>) {
     (address, thread)
 }
 
-/// Counts from 0, and fails behind the last sample.
+/// Creates a source that counts from 0 and fails after the last sample.
 fn failing(samples: usize) -> Box<dyn Source> {
     let info = StreamInfo::new(Format::Sc16, 1, 20e6).expect("a rate in range");
     Box::new(Bytes::repeated(info, vec![1; samples * 4 + 2], 1))
 }
 
-/// Counts what it sees.
+/// Counts the calls that it receives.
 #[derive(Debug, Default)]
 struct Seen {
     opened: u32,
     closed: u32,
     lost: u32,
     reopened: u32,
-    /// Whether it stops the recording once samples have come.
+    /// Whether it stops the recording after the first samples.
     stops: bool,
     has_samples: bool,
 }
@@ -81,7 +81,7 @@ impl Observer for Seen {
     }
 }
 
-/// Records into `path` and finishes it.
+/// Records into `path` and finishes the file.
 fn record(
     address: SocketAddr,
     path: &Path,

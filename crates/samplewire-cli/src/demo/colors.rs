@@ -1,8 +1,8 @@
-//! The colours of the waterfall, in 24 bits or out of a terminal's 256.
+//! The colours of the waterfall: 24-bit, or a terminal's 256.
 
 use std::fmt;
 
-/// How many colours the terminal shows.
+/// The colours that the terminal supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Colors {
     /// Each 8 bits of red, green and blue.
@@ -12,7 +12,7 @@ pub(super) enum Colors {
 }
 
 impl Colors {
-    /// What `COLORTERM`, `TERM` and `NO_COLOR` (no-color.org) say; `None` for no colours.
+    /// Chooses by `COLORTERM`, `TERM` and `NO_COLOR` (no-color.org); `None` for no colours.
     pub(super) fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         if variable("NO_COLOR").is_some_and(|it| !it.is_empty()) {
             return None;
@@ -29,7 +29,7 @@ impl Colors {
         }
     }
 
-    /// The colour of a level from 0 to 1: dark blue, violet, red, yellow, white.
+    /// Returns the colour of a level from 0 to 1: dark blue, violet, red, yellow, white.
     pub(super) fn at(self, level: f32) -> Color {
         let at = level.clamp(0.0, 1.0) * (STOPS.len() - 1) as f32;
         let below = (at as usize).min(STOPS.len() - 2);
@@ -46,7 +46,8 @@ impl Colors {
     }
 }
 
-/// A colour; prints as the parameters of an SGR sequence (ECMA-48, ISO 8613-6) behind `38;` or `48;`.
+/// A colour. It prints as the parameters of an SGR sequence (ECMA-48, ISO 8613-6) after `38;` or
+/// `48;`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Color {
     Rgb([u8; 3]),
@@ -62,7 +63,7 @@ impl fmt::Display for Color {
     }
 }
 
-/// The nearest colour of the cube, whose steps are 0, 95, 135, 175, 215 and 255.
+/// Returns the nearest colour of the cube, whose steps are 0, 95, 135, 175, 215 and 255.
 fn index_of(rgb: [u8; 3]) -> u8 {
     let [red, green, blue] = rgb.map(|part| match part {
         0..48 => 0,

@@ -1,14 +1,14 @@
-//! Holds what arrives against what was sent.
+//! Compares received samples with those that were sent.
 
 use samplewire::BoxError;
 use samplewire::source::Source;
 use samplewire_proto::SampleIndex;
 
-/// Plays the source once more and compares byte by byte.
+/// Plays the source once more and compares each byte.
 pub(super) struct Comparison {
     source: Box<dyn Source>,
     expected: Vec<u8>,
-    /// The first sample that is not as it was sent.
+    /// The first sample that differs from the sent one.
     mismatch: Option<SampleIndex>,
 }
 
@@ -17,12 +17,12 @@ impl Comparison {
         Self { source, expected: Vec::new(), mismatch: None }
     }
 
-    /// The first sample that is not as it was sent.
+    /// Returns the first sample that differs from the sent one.
     pub(super) const fn mismatch(&self) -> Option<SampleIndex> {
         self.mismatch
     }
 
-    /// Passes over samples that are missing.
+    /// Skips missing samples.
     pub(super) fn skip(&mut self, samples: u64) -> Result<(), BoxError> {
         let mut left = samples;
         while left > 0 {

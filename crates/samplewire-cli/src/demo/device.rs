@@ -1,4 +1,4 @@
-//! The device of the demonstration: the scene, over a socket on which packets are lost.
+//! The device of the demonstration: sends the scene over a socket that loses packets.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use crate::interrupt::Interrupt;
 use crate::metrics::{Entry, Registry};
 use crate::wiring::{self, Wiring};
 
-/// A device that plays for a while in a thread of its own.
+/// A device that plays for a while in a separate thread.
 pub(super) struct Device {
     pub(super) address: SocketAddr,
     pub(super) memory_bytes: usize,
     pub(super) faults: FaultLog,
     is_given_up: Arc<AtomicBool>,
     thread: JoinHandle<Result<Option<PlaySummary>, PlayError>>,
-    _told: Entry,
+    _entry: Entry,
 }
 
 impl Device {
@@ -45,12 +45,12 @@ impl Device {
         let mut device = options.listen_over(link).map_err(Failure::of_listening)?;
         let mut listener = device.listeners.remove(0);
         let (address, memory_bytes) = (listener.local_addr(), listener.memory_bytes());
-        let told = registry.add_device(0, &listener);
+        let entry = registry.add_device(0, &listener);
         let is_given_up = Arc::new(AtomicBool::new(false));
         let (given_up, interrupt) = (Arc::clone(&is_given_up), interrupt.clone());
         let (rate_hz, length) = (arguments.rate, arguments.duration);
         let play = move || loop {
-            // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
+            // Relaxed: the flag is checked again soon, and orders no other data.
             if given_up.load(Ordering::Relaxed) {
                 return Ok(None);
             }
@@ -62,27 +62,27 @@ impl Device {
         };
         let thread = std::thread::Builder::new().name("demo device".into()).spawn(play)?;
         let faults = logs.faults.expect("faults were put on the link");
-        Ok(Self { address, memory_bytes, faults, is_given_up, thread, _told: told })
+        Ok(Self { address, memory_bytes, faults, is_given_up, thread, _entry: entry })
     }
 
-    /// Waits until the session is over; `None` when there was none.
+    /// Waits until the session is over; `None` if there was none.
     pub(super) fn finish(self) -> Result<Option<PlaySummary>, Failure> {
         self.is_given_up.store(true, Ordering::Relaxed);
         Ok(self.thread.join().expect("the device does not panic")?)
     }
 }
 
-/// The signal that is sent; the same each time.
+/// Creates the signal that is sent; it is the same each time.
 pub(super) fn scene(arguments: &DemoArguments) -> Result<Box<dyn Source>, Failure> {
     Ok(SourceSpec::Scene.open(&SourceOptions::new().rate_hz(arguments.rate))?)
 }
 
-/// What goes wrong in one direction.
+/// The faults in one direction.
 fn fault_spec(seed: u64) -> FaultSpec {
     FaultSpec::new().loss(0.01).corrupt(0.001).duplicate(0.001).reorder(0.01).seed(seed)
 }
 
-/// That of ordinary Ethernet.
+/// The MTU of ordinary Ethernet.
 const MTU_BYTES: usize = 1_500;
 
 const SESSION_PAUSE: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! `demo`: device and receiver in one process, over a wire that loses packets.
+//! `demo`: a device and a receiver in one process, over a wire that loses packets.
 
 mod colors;
 mod comparison;
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<Outcome, Failure> {
     let mut console = Console::new(Lines::Stdout, false);
     let exporter = Exporter::start("demo", arguments.metrics.address, &mut console)?;
     let interrupt = Interrupt::install()?;
-    // Made before the stream is open: it takes longer than the window lasts.
+    // Created before the stream is open: it takes longer than the window lasts.
     let comparison = Comparison::new(scene(arguments)?);
     let device = Device::start(arguments, &interrupt, exporter.registry())?;
     let options = ReceiveOptions::new().delivery(arguments.delivery).window(WINDOW);
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<Outcome, Failure> {
             return Err(error.into());
         }
     };
-    let _told = exporter.registry().add_opened([receiver.counters()], None);
+    let _entries = exporter.registry().add_opened([receiver.counters()], None);
     print_start(&mut console, arguments, &device, &receiver);
     let first_index = receiver.info().first_index;
     let mut show =
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<Outcome, Failure> {
     Ok(conclude(&mut console, &verdict, &interrupt))
 }
 
-/// What happens between the opening and the end.
+/// The state of a running demonstration.
 struct Show {
     account: Account,
     comparison: Comparison,
@@ -75,7 +75,7 @@ struct Show {
 }
 
 impl Show {
-    /// Receives until the stream ends; says how it ended, where the port did not fail.
+    /// Receives until the stream ends; returns how it ended, unless the port failed.
     fn run(
         &mut self,
         receiver: &mut ReceiveStream,
@@ -168,8 +168,8 @@ fn conclude(console: &mut Console, verdict: &Verdict<'_>, interrupt: &Interrupt)
     interrupt.signal().map_or(Outcome::Whole, |signal| Outcome::Interrupted { signal })
 }
 
-/// Packets: 0.29 s of the default rate, so that a busy machine loses nothing at the source.
+/// In packets: 0.29 s of the default rate, so that a busy machine loses nothing at the source.
 const WINDOW: u32 = 8_192;
 
-/// The longest that a frame is late.
+/// The longest delay of a frame.
 const PAUSE_MAX: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! The coloured picture: a spectrum above a waterfall, and figures beside or below.
+//! The coloured picture: a spectrum above a waterfall, with figures beside or below.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::colors::Colors;
 use super::spectrum::{COLUMNS, Levels, block_of};
 
-/// The last spectra, and how they are drawn.
+/// The latest spectra, and how they are drawn.
 #[derive(Debug)]
 pub(super) struct Picture {
     colors: Colors,
@@ -15,18 +15,18 @@ pub(super) struct Picture {
 }
 
 impl Picture {
-    /// An empty picture.
+    /// Creates an empty picture.
     pub(super) fn new(colors: Colors) -> Self {
         Self { colors, history: VecDeque::with_capacity(LINES) }
     }
 
-    /// Adds a spectrum; the oldest line of the waterfall makes room.
+    /// Adds a spectrum, and removes the oldest line of the waterfall.
     pub(super) fn push(&mut self, levels: Levels) {
         self.history.truncate(LINES - 1);
         self.history.push_front(levels);
     }
 
-    /// The rows from top to bottom, each [`COLUMNS`] cells wide.
+    /// Returns the rows from top to bottom, each [`COLUMNS`] cells wide.
     pub(super) fn rows(&self, axis: &str) -> Vec<String> {
         let newest = self.history.front().copied().unwrap_or([0.0; COLUMNS]);
         let bars = (0..BAR_ROWS).rev().map(|row| self.bars(&newest, row));
@@ -34,7 +34,7 @@ impl Picture {
         bars.chain([axis.to_owned()]).chain(waterfall).collect()
     }
 
-    /// The part of the spectrum's bars that lies in this row, counted from below.
+    /// Returns the part of the spectrum's bars in this row, counted from below.
     fn bars(&self, levels: &Levels, row: usize) -> String {
         let color = self.colors.at((row + 2) as f32 / (BAR_ROWS + 1) as f32);
         let mut text = format!("\x1b[38;{color}m");
@@ -43,8 +43,8 @@ impl Picture {
         text
     }
 
-    /// Two lines of the waterfall, the newer one above: a half block is coloured apart from the rest
-    /// of its cell.
+    /// Returns two lines of the waterfall, the newer one above. A half block has one colour, and
+    /// the rest of its cell the other.
     fn waterfall(&self, row: usize) -> String {
         let mut text = String::new();
         let [above, below] = [0, 1].map(|line| self.history.get(2 * row + line));
@@ -70,7 +70,7 @@ const RESET: &str = "\x1b[0m";
 mod tests {
     use super::*;
 
-    /// The cells of a row, without the sequences that colour them.
+    /// Returns the cells of a row without colour sequences.
     fn cells(row: &str) -> Vec<char> {
         let pieces = row.split('\x1b').skip(1);
         pieces.flat_map(|it| it.split_once('m').expect("SGR").1.chars()).collect()

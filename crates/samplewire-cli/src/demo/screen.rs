@@ -1,4 +1,4 @@
-//! What the demonstration shows while it runs.
+//! The display of the demonstration while it runs.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -14,8 +14,7 @@ use super::spectrum::{COLUMNS, Levels, block_of};
 use crate::console::Console;
 use crate::figures::{bits_per_second, exact, grouped, measured, span};
 
-/// A picture or a few lines that are redrawn in place on a terminal, and lines that follow each
-/// other elsewhere.
+/// On a terminal, a picture or a few lines that are redrawn in place. Elsewhere, consecutive lines.
 #[derive(Debug)]
 pub(super) struct Screen {
     form: Form,
@@ -36,7 +35,7 @@ enum Form {
     Log,
 }
 
-/// What is shown.
+/// The content of the display.
 pub(super) struct Frame<'a> {
     pub(super) elapsed: Duration,
     pub(super) account: &'a Account,
@@ -58,7 +57,7 @@ impl Screen {
         Self { form, drawn_rows: 0, axis: axis(rate_hz), levels: [0.0; COLUMNS] }
     }
 
-    /// How often it should be drawn.
+    /// Returns the interval between frames.
     pub(super) const fn period(&self) -> Duration {
         match self.form {
             Form::Picture(_) => Duration::from_millis(100),
@@ -67,7 +66,7 @@ impl Screen {
         }
     }
 
-    /// Draws, over the last frame where the output is a terminal. `levels` are those of the newest
+    /// Draws, over the last frame if the output is a terminal. `levels` are those of the newest
     /// spectrum, if there is a newer one.
     pub(super) fn draw(
         &mut self,
@@ -100,7 +99,7 @@ impl Screen {
 }
 
 impl Frame<'_> {
-    /// Lines that fit 80 columns: a line that wraps could not be redrawn.
+    /// Returns lines that fit 80 columns: a line that wraps could not be redrawn.
     fn words(&self) -> [String; 3] {
         let stream = &self.snapshot.stream;
         [
@@ -125,7 +124,7 @@ impl Frame<'_> {
         ]
     }
 
-    /// The rows of a picture with figures beside them where the terminal is wide, else below.
+    /// Returns the rows of a picture, with figures beside them on a wide terminal, else below.
     fn beside(&self, mut rows: Vec<String>) -> Vec<String> {
         let is_wide = size().is_some_and(|(columns, _)| columns >= WIDE_COLUMNS);
         if !is_wide {
@@ -139,7 +138,7 @@ impl Frame<'_> {
         rows
     }
 
-    /// What the wire does and what the receiver makes of it, a figure a line.
+    /// Returns the counts of the wire and of the receiver, one per line.
     fn panel(&self) -> [String; 13] {
         let count = |name: &str, count: u64| format!("  {name:<14}{:>14}", grouped(count));
         let (faults, stream) = (self.faults, &self.snapshot.stream);
@@ -166,18 +165,18 @@ impl Frame<'_> {
     }
 }
 
-/// Whether the terminal has room for the picture with the figures below.
+/// Returns whether the terminal has room for the picture with the figures below.
 fn has_room() -> bool {
     size().is_some_and(|(columns, rows)| columns >= COLUMNS + 2 && rows > picture::ROWS + 3)
 }
 
-/// Columns and rows of the terminal.
+/// Returns the columns and rows of the terminal.
 fn size() -> Option<(usize, usize)> {
     let size = tcgetwinsize(io::stdout()).ok()?;
     Some((size.ws_col.into(), size.ws_row.into()))
 }
 
-/// The ends of the band under the ends of the spectrum, and the middle under its middle.
+/// Labels both ends and the middle of the band, below the spectrum.
 fn axis(rate_hz: f64) -> String {
     let (left, right) = (exact(-rate_hz / 2.0, "Hz"), exact(rate_hz / 2.0, "Hz"));
     let half = COLUMNS / 2;
@@ -185,7 +184,7 @@ fn axis(rate_hz: f64) -> String {
     format!("{left:<half$}{right}")
 }
 
-/// Columns from which the figures stand beside the picture.
+/// The minimum width at which the figures are beside the picture.
 const WIDE_COLUMNS: usize = 100;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The spectrum of the samples that arrive, a level per column.
+//! The spectrum of received samples, one level per column.
 
 use num_complex::Complex32;
 use samplewire_blocks::kernels::{self, Window, convert_le_bytes, decibels};
@@ -6,7 +6,7 @@ use samplewire_blocks::kernels::{self, Window, convert_le_bytes, decibels};
 /// Collects sc16 samples and computes their spectrum, lowest frequency first.
 pub(super) struct Spectrum {
     spectrum: kernels::Spectrum,
-    /// For the next row.
+    /// The power of each column for the next row.
     powers: Option<Vec<f32>>,
 }
 
@@ -16,7 +16,7 @@ impl Spectrum {
         Self { spectrum: spectrum.expect("both are in range"), powers: None }
     }
 
-    /// Takes the samples (sc16, little-endian) that the next row still needs.
+    /// Adds samples (sc16, little-endian), as many as the next row still needs.
     pub(super) fn take(&mut self, bytes: &[u8]) {
         let (samples, _) = bytes.as_chunks::<4>();
         let mut room = [Complex32::ZERO; 256];
@@ -30,8 +30,8 @@ impl Spectrum {
         }
     }
 
-    /// The level of each column, 0 (noise floor) to 1; `None` until enough samples have arrived
-    /// since the last call.
+    /// Returns the level of each column, 0 (noise floor) to 1; `None` until enough samples have
+    /// arrived since the last call.
     pub(super) fn levels(&mut self) -> Option<Levels> {
         let powers = self.powers.take()?;
         let peak = |column: usize| {
@@ -49,7 +49,7 @@ fn level_of(power: f32) -> f32 {
     ((decibels(power) - FLOOR_DB) / (CEILING_DB - FLOOR_DB)).clamp(0.0, 1.0)
 }
 
-/// The block character that fills this share of its cell, from below.
+/// Returns the block character that fills this share of its cell, from below.
 pub(super) fn block_of(share: f32) -> char {
     let last = BLOCKS.len() - 1;
     BLOCKS[((share * BLOCKS.len() as f32).max(0.0) as usize).min(last)]

@@ -1,4 +1,4 @@
-//! The account of every index, held against what the device says that it played.
+//! Compares the account of every index with the device's report of what it played.
 
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::transmitter::PlaySummary;
@@ -12,19 +12,19 @@ use crate::account;
 use crate::console::Console;
 use crate::figures::grouped;
 
-/// All that is known when the demonstration is over.
+/// Everything that is known at the end of the demonstration.
 pub(super) struct Verdict<'a> {
     pub(super) account: &'a Account,
     pub(super) snapshot: &'a ReceiverSnapshot,
     pub(super) played: &'a PlaySummary,
     pub(super) end: Option<End>,
     pub(super) mismatch: Option<SampleIndex>,
-    /// What the wire did to the packets for the receiver.
+    /// The wire's faults in the direction of the receiver.
     pub(super) wire: FaultCounts,
 }
 
 impl Verdict<'_> {
-    /// What does not hold; empty when the account does.
+    /// Returns the faults of the account; empty if it is correct.
     pub(super) fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let range = self.account.range();
@@ -54,7 +54,7 @@ impl Verdict<'_> {
         faults
     }
 
-    /// Prints what the wire carried, what arrived of it, and the account.
+    /// Prints the counts of the wire and of the arrived packets, and the account.
     pub(super) fn print(&self, console: &mut Console, log: &FaultLog) {
         self.print_wire(console, &log.counts(Direction::Receive));
         self.print_arrived(console);
@@ -68,7 +68,7 @@ impl Verdict<'_> {
         print_row(console, "played by the device", played.samples + played.overflow_samples);
     }
 
-    /// Each column adds up: what departed, less what was lost, and what was doubled.
+    /// Prints the counts of the wire. Each column adds up: sent, minus lost, plus duplicated.
     fn print_wire(&self, console: &mut Console, to_device: &FaultCounts) {
         let to_receiver = &self.wire;
         let sent = &self.played.end.stats;
@@ -89,7 +89,7 @@ impl Verdict<'_> {
         }
     }
 
-    /// What the receiver made of the packets that arrived; adds up to them.
+    /// Prints the receiver's counts of the arrived packets, which add up.
     fn print_arrived(&self, console: &mut Console) {
         let arrived = arrived(&self.wire);
         let stream = &self.snapshot.stream;
@@ -105,24 +105,24 @@ impl Verdict<'_> {
         print_row(console, "arrived", arrived);
     }
 
-    /// Packets that the receiver could not read: the damage may also be where a packet says that it
-    /// is of the protocol.
+    /// Returns the packets that the receiver could not read. The damage may also be in the field
+    /// that identifies the protocol.
     const fn damaged(&self) -> u64 {
         self.snapshot.corrupted + self.snapshot.foreign
     }
 
-    /// Packets that the receiver has counted.
+    /// Returns the packets that the receiver has counted.
     const fn counted(&self) -> u64 {
         self.snapshot.stream.received + self.damaged()
     }
 }
 
-/// Packets that the wire did not deliver.
+/// Returns the packets that the wire did not deliver.
 const fn lost(wire: &FaultCounts) -> u64 {
     wire.lost + wire.queue_full + wire.refused
 }
 
-/// Packets that the wire delivered, damaged ones included.
+/// Returns the packets that the wire delivered, including damaged ones.
 const fn arrived(wire: &FaultCounts) -> u64 {
     wire.packets + wire.duplicated - lost(wire)
 }
@@ -139,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    /// 90 samples delivered and 10 missing.
+    /// An account of 90 delivered and 10 missing samples.
     fn account() -> Account {
         let mut account = Account::new(0, None);
         let gap = Gap { first: 50, not_repaired: 10, source_lost: 0, cause: Cause::Deadline };

@@ -1,4 +1,4 @@
-//! The playing part of a device: one session after another into one file.
+//! A device that plays: it writes one session after another to one file.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
 use crate::finishing::{self, backlog_words};
 use crate::interrupt::STOP_PAUSE;
-use crate::metrics::{Entry, Told, View, ended};
+use crate::metrics::{Entry, Exported, View, ended};
 use crate::outcome::Outcome;
 
 /// Plays received streams into a file.
@@ -91,7 +91,7 @@ impl Stage {
         let started = Instant::now();
         let mut cadence = Cadence::new(STATUS_PERIOD, started);
         let mut lines = UnderrunLines::new(self.clock.map_or(0.0, |_| info.rate_hz()));
-        let counts = Told::new(PlayCounts::default());
+        let counts = Exported::new(PlayCounts::default());
         self.entry.set({
             let (stats, counts) = (receiver.stats_handle(), counts.clone());
             let (peer, packet_samples) = (Some(info.address), info.packet_samples);
@@ -198,7 +198,7 @@ fn outcome(played: &Played) -> Outcome {
     }
 }
 
-/// How a session ended, as seen from the device.
+/// Describes how a session ended, from the device's side.
 fn end_words(played: &Played) -> String {
     match played.end {
         _ if played.is_stopped => "stopped at an underrun, as the sender wished".into(),
@@ -212,7 +212,7 @@ fn end_words(played: &Played) -> String {
     }
 }
 
-/// How long it plays between checks.
+/// How long the device plays between checks.
 const TURN: Duration = Duration::from_millis(20);
 
 /// The interval between updates of the status line.

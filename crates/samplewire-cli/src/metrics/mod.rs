@@ -214,9 +214,9 @@ impl std::fmt::Debug for Listed {
 
 /// A copy of a loop's own counts for other threads: updated now and then, never per packet.
 #[derive(Debug)]
-pub(crate) struct Told<T>(Arc<Mutex<T>>);
+pub(crate) struct Exported<T>(Arc<Mutex<T>>);
 
-impl<T: Clone> Told<T> {
+impl<T: Clone> Exported<T> {
     /// Creates the copy.
     pub(crate) fn new(value: T) -> Self {
         Self(Arc::new(Mutex::new(value)))
@@ -233,7 +233,7 @@ impl<T: Clone> Told<T> {
     }
 }
 
-impl<T> Clone for Told<T> {
+impl<T> Clone for Exported<T> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }

@@ -168,7 +168,7 @@ mod tests {
     use crate::metrics::{About, Direction, View};
 
     #[test]
-    fn page_is_made_anew_at_most_every_so_often() {
+    fn page_is_rendered_at_most_once_per_interval() {
         let mut page = Page { registry: Registry::of("test"), made: None };
         let asked = Arc::new(AtomicUsize::new(0));
         let about = About {

@@ -1,15 +1,15 @@
-//! What a metric is. Those of the streams are in `counters.rs`, those of recordings here.
+//! The definitions of metrics. Those of streams are in `counters.rs`, those of recordings here.
 
 use samplewire_record::account::Account;
 
-/// Counters of one kind, under one prefix.
+/// Counters of one kind, with a common prefix.
 pub(crate) struct Table<T: 'static> {
-    /// What their names begin with.
+    /// The prefix of their names.
     pub(crate) prefix: &'static str,
     pub(crate) metrics: &'static [Metric<T>],
 }
 
-/// One of them.
+/// A metric of a table.
 pub(crate) struct Metric<T> {
     /// The whole name.
     pub(crate) name: &'static str,
@@ -18,19 +18,19 @@ pub(crate) struct Metric<T> {
     pub(crate) value: fn(&T) -> u64,
 }
 
-/// What a number is.
+/// The type of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It counts, from 0.
+    /// A count from 0.
     Count,
-    /// It rises and falls.
+    /// A level that rises and falls.
     Level,
-    /// It rises and falls, and is a time in nanoseconds, told in seconds.
+    /// A time in nanoseconds that rises and falls, exported in seconds.
     Nanos,
 }
 
 impl Kind {
-    /// The word for it in `# TYPE`.
+    /// Returns the type's name in `# TYPE`.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Count => "counter",
@@ -39,7 +39,7 @@ impl Kind {
     }
 }
 
-/// What a recording holds, over all openings of its stream.
+/// The counters of a recording, over all openings of its stream.
 pub(crate) const RECORDING: Table<Account> = Table {
     prefix: "samplewire_recording_",
     metrics: &[
@@ -64,5 +64,5 @@ pub(crate) const RECORDING: Table<Account> = Table {
     ],
 };
 
-/// Samples of gaps by cause: not one number, so in no table.
+/// Samples of gaps by cause: several numbers, so not in a table.
 pub(crate) const GAP_SAMPLES: &str = "gap_samples_total";

@@ -1,4 +1,4 @@
-//! Opening the streams of a recording as the command line says.
+//! Opens the streams of a recording with the options of the command line.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
@@ -15,22 +15,23 @@ use crate::faults::FaultPair;
 use crate::memory::check_window;
 use crate::wiring::{self, Logs, Wiring};
 
-/// Knows how the streams are opened.
+/// The options that open the streams.
 pub(super) struct Dialer<'a> {
     arguments: &'a RecordArguments,
     address: SocketAddr,
     pub(super) faults: Option<FaultPair>,
-    /// Who takes its own stream over; `None` where nobody needs to.
+    /// The owner ID with which the recorder can take over its own stream; `None` if it is not
+    /// needed.
     pub(super) owner: Option<u64>,
-    /// What the link of the last opening keeps.
+    /// The logs of the last opening's link.
     logs: Mutex<Logs>,
 }
 
 impl<'a> Dialer<'a> {
-    /// `owner` is the one that a recorder had which was killed.
+    /// Creates the dialer; `owner` is the owner ID of a recorder that was killed.
     ///
     /// # Errors
-    /// The address or the faults cannot be used.
+    /// The address or the fault options are not valid.
     pub(super) fn new(arguments: &'a RecordArguments, owner: Option<u64>) -> Result<Self, Failure> {
         let address = wiring::address(&arguments.address)?;
         let faults = FaultPair::new(&arguments.faults)?;
@@ -42,12 +43,12 @@ impl<'a> Dialer<'a> {
         Ok(Self { arguments, address, faults, owner, logs: Mutex::default() })
     }
 
-    /// What the link of the last opening keeps.
+    /// Returns the logs of the last opening's link.
     pub(super) fn into_logs(self) -> Logs {
         self.logs.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The link of all streams.
+    /// Creates the link for all streams.
     fn wire(&self) -> Result<Wiring, Failure> {
         let Self { arguments, address, faults, .. } = self;
         let socket = Udp::client(*address, &wiring::udp_options())
@@ -65,7 +66,7 @@ impl<'a> Dialer<'a> {
     fn check_memory(&self, capabilities: &Capabilities) -> Result<(), Failure> {
         let arguments = self.arguments;
         let packet_bytes = arguments.mtu.unwrap_or(usize::MAX).min(capabilities.mtu_bytes);
-        // What several are made one in takes as much as one of them.
+        // The memory that aligns several streams is as large as that of one stream.
         let windows = match arguments.channels.len() {
             0 | 1 => 1,
             several => several + 1,

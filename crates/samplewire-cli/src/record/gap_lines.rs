@@ -1,14 +1,14 @@
-//! Gaps as people read them, and no more of them than people can read.
+//! Prints gaps for people, and limits the number of lines.
 
 use samplewire_record::sigmf::RecordedGap;
 
 use crate::console::Console;
 use crate::figures::{grouped, span};
 
-/// Prints the first gaps of each second, and how many more there were.
+/// Prints the first gaps of each second, and the number of further ones.
 #[derive(Debug)]
 pub(crate) struct GapLines {
-    /// 0 when the rate is not known.
+    /// 0 if the rate is not known.
     rate_hz: f64,
     printed: u32,
     left_out: u64,
@@ -20,7 +20,7 @@ impl GapLines {
         Self { rate_hz, printed: 0, left_out: 0, left_out_samples: 0 }
     }
 
-    /// Prints a gap, or counts it when [`LINES_MAX`] were printed in this second.
+    /// Prints a gap, or only counts it after [`LINES_MAX`] lines in this second.
     pub(crate) fn print(&mut self, console: &mut Console, gap: &RecordedGap) {
         if self.printed < LINES_MAX {
             self.printed += 1;
@@ -31,7 +31,7 @@ impl GapLines {
         }
     }
 
-    /// A second is over: prints how many gaps were left out in it.
+    /// Begins another second: prints how many gaps were left out in the last one.
     pub(crate) fn next_second(&mut self, console: &mut Console) {
         if self.left_out > 0 {
             console.line(format_args!(
@@ -49,7 +49,7 @@ fn gap_words(gap: &RecordedGap, rate_hz: f64) -> String {
     let (first, count) = (gap.first, gap.count());
     if gap.is_estimated() {
         let about = match count {
-            0 => "nobody knows how many samples".to_owned(),
+            0 => "an unknown number of samples".to_owned(),
             _ => format!("about {} samples, {}", grouped(count), span(count as f64 / rate_hz)),
         };
         return format!("gap  from index {first} on ({about})  cause: {}, estimated", gap.cause);
@@ -72,7 +72,7 @@ fn gap_words(gap: &RecordedGap, rate_hz: f64) -> String {
     format!("gap  index {first}..{last} ({samples}{length})  cause: {cause}{stream}")
 }
 
-/// Gaps printed one by one in a second.
+/// The maximum number of gaps printed in a second.
 const LINES_MAX: u32 = 10;
 
 #[cfg(test)]
@@ -134,7 +134,7 @@ mod tests {
             "gap  from index 7 on (about 2,000 samples, 2.0 ms)  cause: device restarted, estimated"
         );
         let unknown = RecordedGap { not_repaired: 0, ..gap };
-        assert!(gap_words(&unknown, 0.0).contains("(nobody knows how many samples)"));
+        assert!(gap_words(&unknown, 0.0).contains("(an unknown number of samples)"));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The JSON of `record`, in the manner of iperf3. Fields are added in later versions, never changed.
+//! The JSON of `record`, similar to that of iperf3. Later versions add fields, and never change
+//! them.
 //!
 //! `--json` prints one [`Document`]; `--json-stream` prints one [`Event`] on each line.
 
@@ -15,19 +16,20 @@ use crate::lanes::LaneEntry;
 use crate::probe::Device;
 use crate::real_time::RealTimeEntry;
 
-/// The whole of a recording.
+/// A whole recording.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Document {
     #[serde(flatten)]
     pub(super) run: crate::document::Document<Start, Interval, End>,
     /// The gaps in the order of their indexes.
     pub(super) gaps: Vec<GapEntry>,
-    /// Gaps that are not listed: the list is bounded. The counts in `end` hold all.
+    /// The number of gaps that are not listed: the list is bounded. The counts in `end` include
+    /// all.
     pub(super) gaps_left_out: u64,
 }
 
 impl Document {
-    /// Keeps a gap while there is room.
+    /// Adds a gap if there is room.
     pub(super) fn push_gap(&mut self, gap: GapEntry) {
         push_bounded(&mut self.gaps, &mut self.gaps_left_out, GAPS_MAX, gap);
     }
@@ -49,7 +51,7 @@ pub(super) enum Event<'a> {
     Error(&'a str),
 }
 
-/// What was agreed.
+/// The agreed parameters.
 #[derive(Debug, Serialize)]
 pub(super) struct Start {
     /// The version of this command.
@@ -58,17 +60,17 @@ pub(super) struct Start {
     pub(super) unix_time_s: f64,
     /// The device, its stream, and the path to it.
     pub(super) device: Device,
-    /// The streams of it, of which `device` has the channels one behind another.
+    /// The streams of the device. `device` has the channels of all of them in order.
     pub(super) streams: Vec<Device>,
-    /// The file as it was given.
+    /// The file as given on the command line.
     pub(super) file: String,
     /// `complete`, `deadline:5ms` or `best-effort`.
     pub(super) delivery: String,
     /// The format of the samples in the file.
     pub(super) file_format: &'static str,
-    /// Packets on their way or awaiting repair: no more than the device holds.
+    /// Packets in flight or awaiting repair: at most the number that the device can store.
     pub(super) window_packets: u32,
-    /// As the user chose, or the default.
+    /// The number that the user chose, or the default.
     pub(super) window_packets_requested: u32,
     /// The same as `window_packets`.
     pub(super) window_packets_granted: u32,
@@ -78,49 +80,50 @@ pub(super) struct Start {
     pub(super) receive_buffer_bytes: usize,
     /// The socket buffer that was granted for sending.
     pub(super) send_buffer_bytes: usize,
-    /// What the I/O thread, and the memory of all streams, were granted of the machine.
+    /// What the system granted to the I/O thread, and to the memory of all streams.
     pub(super) real_time: Vec<RealTimeEntry>,
 }
 
-/// What happened in a second.
+/// The counts of a second.
 #[derive(Debug, Serialize)]
 pub(super) struct Interval {
     /// When it began, in seconds since the opening.
     pub(super) start_s: f64,
     /// When it ended.
     pub(super) end_s: f64,
-    /// Bytes of samples delivered, as they came over the wire.
+    /// Bytes of delivered samples, in the wire format.
     pub(super) bytes: u64,
-    /// These in bits per second.
+    /// The same in bits per second.
     pub(super) goodput_bps: f64,
     /// Samples delivered.
     pub(super) samples_delivered: u64,
     /// Samples missing.
     pub(super) samples_missing: u64,
-    /// DATA packets with a right checksum, duplicates included.
+    /// DATA packets with a correct checksum, including duplicates.
     pub(super) packets_received: u64,
-    /// Packets that were missing and came as a retransmission.
+    /// Packets that were missing and arrived as a retransmission.
     pub(super) packets_repaired: u64,
-    /// Packets that came after they were given up.
+    /// Packets that arrived after they were given up.
     pub(super) packets_late: u64,
 }
 
 /// Indexes that were not delivered.
 #[derive(Debug, Serialize)]
 pub(super) struct GapEntry {
-    /// The first of them.
+    /// The first missing index.
     pub(super) first_index: u64,
-    /// How many they are.
+    /// The number of indexes.
     pub(super) samples: u64,
-    /// How many of them were sent and not repaired.
+    /// How many were sent and not repaired.
     pub(super) not_repaired: u64,
-    /// How many of them the source lost; when both counts are above 0, nobody knows which.
+    /// How many the source lost. If both counts are above 0, it is not known which samples are
+    /// which.
     pub(super) source_lost: u64,
     /// A key of `gap_samples`.
     pub(super) cause: &'static str,
-    /// Whether the counts are a time multiplied by the sample rate.
+    /// Whether the counts are estimates: time multiplied by the sample rate.
     pub(super) estimated: bool,
-    /// The stream that lacks them, where several are recorded as one; else null.
+    /// The stream whose samples are missing, if several streams are recorded as one; else null.
     pub(super) stream: Option<u16>,
 }
 
@@ -138,32 +141,32 @@ impl From<&RecordedGap> for GapEntry {
     }
 }
 
-/// The sums. What the terms of `account` mean is in `docs/statistics.md`.
+/// The totals. `docs/statistics.md` describes the terms of `account`.
 #[derive(Debug, Serialize)]
 pub(super) struct End {
     /// `whole`, `missing`, `incomplete`, `threshold`, `interrupted` or `unreachable`.
     pub(super) result: &'static str,
     /// The exit status of the command.
     pub(super) exit_status: u8,
-    /// Why it ended, in words.
+    /// Why the recording ended, as text.
     pub(super) reason: String,
-    /// How long it took from the opening, in seconds.
+    /// The duration from the opening, in seconds.
     pub(super) seconds: f64,
-    /// The first index; of the device's last run, where there were several.
+    /// The first index; with several runs of the device, that of the last run.
     pub(super) first_index: u64,
     /// The index after the last.
     pub(super) end_index: u64,
-    /// Runs of the device that samples are of.
+    /// The number of the device's runs that the samples come from.
     pub(super) boots: u32,
     /// How often the stream was opened.
     pub(super) openings: u32,
-    /// Every index in one term; null where they do not add up, which is a defect of this program.
+    /// Each index in one term; null if the terms do not add up, which is a defect of this program.
     pub(super) account: Option<Counts>,
-    /// For how long the device had been silent at the stop, null where it was not.
+    /// How long the device had been silent at the stop; null if it was not.
     pub(super) silent_s: Option<f64>,
-    /// Bytes of samples delivered, as they came over the wire.
+    /// Bytes of delivered samples, in the wire format.
     pub(super) bytes: u64,
-    /// These in bits per second.
+    /// The same in bits per second.
     pub(super) goodput_bps: f64,
     /// Samples delivered.
     pub(super) samples_delivered: u64,
@@ -173,16 +176,17 @@ pub(super) struct End {
     pub(super) gaps: u64,
     /// Samples missing, by cause.
     pub(super) gap_samples: GapSamples,
-    /// Whether each of these is `exact`, or the true number is `at least`, `at most` or `about` it.
+    /// Whether each count is `exact`, or the true number is `at least`, `at most` or `about` the
+    /// count.
     pub(super) gap_samples_bounds: Words,
     /// Samples missing, by hop.
     pub(super) lost_at: Counts,
-    /// The same of each hop.
+    /// The same for each hop.
     pub(super) lost_at_bounds: Words,
     pub(super) host_hints: HostHints,
     #[serde(flatten)]
     pub(super) counters: ReceiverCounters,
-    /// The same of each stream; above are the sums, and the longest round trip.
+    /// The same for each stream. The fields above are the totals, and the longest round trip.
     pub(super) streams: Vec<LaneEntry>,
     /// All memory taken for the stream.
     pub(super) memory_bytes: usize,
@@ -192,15 +196,15 @@ pub(super) struct End {
     pub(super) file_samples: u64,
     /// Bytes in the data file.
     pub(super) file_bytes: u64,
-    /// The SHA-512 of the data, null where there is none.
+    /// The SHA-512 of the data; null if there is no hash.
     pub(super) sha512: Option<String>,
-    /// Quanta that may wait for the file.
+    /// The maximum number of quanta that wait for the file.
     pub(super) queue_quanta: usize,
-    /// The most that waited.
+    /// The highest number that waited.
     pub(super) queue_quanta_highest: usize,
-    /// How often no more found room there.
+    /// How often the queue was full.
     pub(super) queue_full: u64,
-    /// The thresholds that were crossed, as they were given.
+    /// The exceeded thresholds, as given on the command line.
     pub(super) thresholds_crossed: Vec<String>,
 }
 
@@ -209,11 +213,11 @@ pub(super) struct End {
 pub(crate) struct GapSamples {
     /// Lost at the source before they became packets.
     source_overflow: u64,
-    /// Not repaired within the deadline.
+    /// Not repaired before the deadline.
     deadline: u64,
     /// No longer held by the sender.
     gone_at_sender: u64,
-    /// Best effort: nobody asked for them.
+    /// Not requested again, because of best-effort delivery.
     never_asked: u64,
     /// Not taken from the socket in time by this host.
     receiver_behind: u64,
@@ -254,7 +258,7 @@ impl GapSamples {
     }
 }
 
-/// The key of a cause.
+/// Returns the JSON key of a cause.
 pub(crate) const fn cause_key(cause: RecordedCause) -> &'static str {
     match cause {
         RecordedCause::Stream(Cause::SourceOverflow) => "source_overflow",
@@ -269,7 +273,7 @@ pub(crate) const fn cause_key(cause: RecordedCause) -> &'static str {
     }
 }
 
-/// Some 8 MB of memory, and twice that of text.
+/// Some 8 MB of memory, and twice that as text.
 const GAPS_MAX: usize = 100_000;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `record`: a device's stream into a file.
+//! `record`: records a device's stream into a file.
 
 mod dialer;
 pub(crate) mod gap_lines;
@@ -46,7 +46,7 @@ use summary::Summary;
 use view::RecordingView;
 use watch::Watch;
 
-/// Records, and tells of it in the form that was asked for.
+/// Records, and reports in the requested form.
 pub(crate) fn run(arguments: &RecordArguments) -> Result<Outcome, Failure> {
     let is_piped = arguments.file.as_os_str() == "-";
     let lines = if is_piped { Lines::Stderr } else { Lines::Stdout };
@@ -72,12 +72,12 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
         }
         false => None,
     };
-    // Nobody plays a stream for a name that cannot be had.
+    // The name is checked first, so that no stream is opened for an invalid name.
     sink::check_name(&arguments.file, &sink_options(arguments, None)).map_err(Failure::Create)?;
     let dialer = Dialer::new(arguments, found.as_ref().and_then(|found| found.owner))?;
     let receiver = open_first(&dialer, arguments.timeout, arguments.reconnect)?;
     let started = Instant::now();
-    // From here on there is something to close.
+    // After this point there is something to close.
     let interrupt = Interrupt::install()?;
     announce(arguments, reporter, &receiver, dialer.faults.as_ref());
     let info = receiver.info();
@@ -109,7 +109,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     let (files, error) =
         finishing::finish(reporter.console(), &interrupt, left, || writer.finish());
     let stop = match error {
-        // Of two errors the first says more.
+        // The first of two errors is closer to the cause.
         Some(error) if !stop.is_error() => Stop::of_sink(error),
         _ => stop,
     };
@@ -132,7 +132,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     Ok(conclude(arguments, reporter, &summary, &dialer.into_logs()))
 }
 
-/// Says how it went.
+/// Prints the result and returns the outcome.
 fn conclude(
     arguments: &RecordArguments,
     reporter: &mut Reporter,
@@ -149,8 +149,8 @@ fn conclude(
         }
     }
     if let (Some(log), Some(path)) = (&logs.capture, &arguments.capture) {
-        let is_told = reporter.words().is_some();
-        wiring::print_capture(reporter.console(), log, path, is_told);
+        let is_text = reporter.words().is_some();
+        wiring::print_capture(reporter.console(), log, path, is_text);
     }
     reporter.end(summary.json(outcome, &crossed));
     if let Err(defect) = &summary.balance {
@@ -165,7 +165,7 @@ fn conclude(
     outcome
 }
 
-/// Opens the file, behind the chain if there is one.
+/// Opens the file, and puts the chain before it if there is one.
 fn open_sink(
     arguments: &RecordArguments,
     info: &StreamInfo,
@@ -179,7 +179,7 @@ fn open_sink(
     Ok(Box::new(ChainSink::start(spec, info, sink)?))
 }
 
-/// The format that the options or the file's name state.
+/// Returns the format that the options or the file's name state.
 fn written_format(arguments: &RecordArguments) -> Option<Format> {
     arguments.format.or_else(|| sink::named_format(&arguments.file))
 }
@@ -203,7 +203,7 @@ fn sink_options(arguments: &RecordArguments, owner: Option<u64>) -> SinkOptions 
     }
 }
 
-/// States what was agreed and what is taken.
+/// Reports the agreed parameters and the allocated memory.
 fn announce(
     arguments: &RecordArguments,
     reporter: &mut Reporter,
@@ -237,7 +237,7 @@ fn announce(
         real_time: vec![receiver.granted().into()],
     };
     reporter.start(start, info.rate_hz(), info.frame_bytes());
-    let is_told = reporter.words().is_some();
+    let is_text = reporter.words().is_some();
     if let Some(console) = reporter.words() {
         let address = info.address;
         console.line(format_args!("samplewire {VERSION}: recording from {address} to {file}"));
@@ -271,11 +271,11 @@ fn announce(
             faults.print(console);
         }
     }
-    wiring::print_buffer(reporter.console(), capabilities, Flow::In, is_told);
-    real_time::print(reporter.console(), &[receiver.granted()], is_told);
+    wiring::print_buffer(reporter.console(), capabilities, Flow::In, is_text);
+    real_time::print(reporter.console(), &[receiver.granted()], is_text);
 }
 
-/// Quanta that may wait for the file; a window of the default size has fewer.
+/// The maximum number of quanta that wait for the file; a window of the default size has fewer.
 const QUEUE_QUANTA: usize = 512;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,4 +1,4 @@
-//! Telling of a recording: in words, as one JSON object, or as a JSON object for each event.
+//! Reports a recording: as text, as one JSON object, or as one JSON object per event.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::json::{Document, End, Event, GapEntry, Interval, Start};
 use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, measured, span};
 
-/// How a recording is told of.
+/// The form of the report.
 #[derive(Debug)]
 pub(super) enum Form {
     /// Lines for people.
@@ -24,20 +24,20 @@ pub(super) enum Form {
     JsonStream,
 }
 
-/// Tells of a recording.
+/// Reports the progress and the result of a recording.
 #[derive(Debug)]
 pub(super) struct Reporter {
     console: Console,
     form: Form,
     gap_lines: GapLines,
     frame_bytes: u64,
-    /// What the last interval ended with.
-    told: Told,
-    /// What the last status line ended with.
-    shown: Told,
+    /// The counts at the end of the last interval.
+    reported: Totals,
+    /// The counts in the last status line.
+    shown: Totals,
 }
 
-/// What the status line shows besides counts.
+/// The parts of the status line that are not counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shown {
     /// How long the recording has run.
@@ -48,9 +48,9 @@ pub(super) struct Shown {
     pub(super) silence: Option<Silence>,
 }
 
-/// What has been told already.
+/// The counts at the time of a report.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
+struct Totals {
     elapsed: Duration,
     delivered: u64,
     missing: u64,
@@ -59,7 +59,7 @@ struct Told {
     late: u64,
 }
 
-impl Told {
+impl Totals {
     fn of(elapsed: Duration, account: &Account, snapshot: &ReceiverSnapshot) -> Self {
         Self {
             elapsed,
@@ -74,21 +74,21 @@ impl Told {
 
 impl Reporter {
     pub(super) fn new(console: Console, form: Form) -> Self {
-        let (told, shown) = (Told::default(), Told::default());
-        Self { console, form, gap_lines: GapLines::new(0.0), frame_bytes: 0, told, shown }
+        let (reported, shown) = (Totals::default(), Totals::default());
+        Self { console, form, gap_lines: GapLines::new(0.0), frame_bytes: 0, reported, shown }
     }
 
-    /// The console, when people are told.
+    /// Returns the console if the report is text.
     pub(super) fn words(&mut self) -> Option<&mut Console> {
         matches!(self.form, Form::Words).then_some(&mut self.console)
     }
 
-    /// Prints a warning, whatever the form.
+    /// Returns the console for warnings, whatever the form.
     pub(super) fn console(&mut self) -> &mut Console {
         &mut self.console
     }
 
-    /// The stream is open.
+    /// Reports that the stream is open.
     pub(super) fn start(&mut self, start: Start, rate_hz: f64, frame_bytes: usize) {
         self.gap_lines = GapLines::new(rate_hz);
         self.frame_bytes = frame_bytes as u64;
@@ -99,7 +99,7 @@ impl Reporter {
         }
     }
 
-    /// Samples are missing.
+    /// Reports missing samples.
     pub(super) fn gap(&mut self, gap: &RecordedGap) {
         match &mut self.form {
             Form::Words => self.gap_lines.print(&mut self.console, gap),
@@ -108,15 +108,15 @@ impl Reporter {
         }
     }
 
-    /// A second is over, or the recording is.
+    /// Reports the end of a second, or of the recording.
     pub(super) fn interval(
         &mut self,
         elapsed: Duration,
         account: &Account,
         snapshot: &ReceiverSnapshot,
     ) {
-        let now = Told::of(elapsed, account, snapshot);
-        let before = std::mem::replace(&mut self.told, now);
+        let now = Totals::of(elapsed, account, snapshot);
+        let before = std::mem::replace(&mut self.reported, now);
         let interval = interval(&before, &now, self.frame_bytes);
         match &mut self.form {
             Form::Words => self.gap_lines.next_second(&mut self.console),
@@ -125,7 +125,7 @@ impl Reporter {
         }
     }
 
-    /// Shows how far it is.
+    /// Shows the progress.
     pub(super) fn status(
         &mut self,
         Shown { elapsed, duration, silence }: Shown,
@@ -135,7 +135,7 @@ impl Reporter {
         if !self.console.has_status() {
             return;
         }
-        let now = Told::of(elapsed, account, snapshot);
+        let now = Totals::of(elapsed, account, snapshot);
         let before = std::mem::replace(&mut self.shown, now);
         let bytes = (now.delivered - before.delivered) * self.frame_bytes;
         let rate = measured(bits_per_second(bytes, elapsed - before.elapsed), "b/s");
@@ -150,7 +150,7 @@ impl Reporter {
         ));
     }
 
-    /// The recording is over.
+    /// Reports the end of the recording.
     pub(super) fn end(&mut self, end: End) {
         match &mut self.form {
             Form::Words => {}
@@ -159,7 +159,7 @@ impl Reporter {
         }
     }
 
-    /// Something went wrong; in words that is told elsewhere.
+    /// Reports an error in JSON; in text, the caller prints it.
     pub(super) fn error(&mut self, text: String) {
         match &mut self.form {
             Form::Words => {}
@@ -168,7 +168,7 @@ impl Reporter {
         }
     }
 
-    /// Prints what waits for the end.
+    /// Prints the JSON object of the whole recording.
     pub(super) fn finish(&mut self) {
         if let Form::Json(document) = &self.form {
             let text = json(document, true);
@@ -182,7 +182,7 @@ impl Reporter {
     }
 }
 
-fn interval(before: &Told, now: &Told, frame_bytes: u64) -> Interval {
+fn interval(before: &Totals, now: &Totals, frame_bytes: u64) -> Interval {
     let samples_delivered = now.delivered - before.delivered;
     let bytes = samples_delivered * frame_bytes;
     Interval {
@@ -203,7 +203,7 @@ fn silence_words(silence: &Silence) -> String {
     format!("  device silent for {silent}, given up in {left}")
 }
 
-/// ` (45 %)` where it is known how much there will be.
+/// Returns ` (45 %)` if the total is known.
 fn share_words(elapsed: Duration, duration: Option<Duration>, account: &Account) -> String {
     let by_time = duration.map(|duration| elapsed.as_secs_f64() / duration.as_secs_f64());
     let by_count = account.left().map(|left| {

@@ -24,33 +24,33 @@ pub(super) enum Stop {
     Duration,
     /// A signal came.
     Signal(u8),
-    /// Whoever reads standard output has closed it.
+    /// The reader of standard output has closed it.
     ReaderGone,
     /// No samples came for the time of `--timeout`.
     Silence(Duration),
-    /// The stream broke off.
+    /// The stream ended early.
     Broken(End),
-    /// One of several streams has ended, and with it all.
+    /// One of several streams ended, which ends all.
     Stream {
-        /// Its number.
+        /// The number of the stream.
         stream: u16,
-        /// How.
+        /// The reason.
         stop: Box<Stop>,
     },
-    /// One of several streams went on at another index than the others.
+    /// One of several streams continued at another index than the others.
     Apart(String),
-    /// Another receiver of the same owner takes the stream again and again.
+    /// Another receiver of the same owner repeatedly takes the stream over.
     Contested,
-    /// The device came back with samples that do not fit the recording.
+    /// The device came back with samples that do not match the recording.
     Changed(String),
     /// The port failed.
     Port(String),
-    /// The file takes no more.
+    /// The file reported an error.
     Sink(SinkError),
 }
 
 impl Stop {
-    /// Why the recorder stopped; what it was asked to stop by is a signal.
+    /// Converts the recorder's reason; a requested stop becomes a signal.
     pub(super) fn of(stop: recorder::Stop, interrupt: &Interrupt) -> Self {
         match stop {
             recorder::Stop::Samples => Self::Samples,
@@ -66,7 +66,7 @@ impl Stop {
         }
     }
 
-    /// How the stream ended, seen from the receiver, or which of several.
+    /// Returns how the stream ended, or which of several streams ended and how.
     fn of_stream(error: ReceiveError) -> Self {
         match error {
             ReceiveError::Stream { stream, error } => {
@@ -79,7 +79,7 @@ impl Stop {
         }
     }
 
-    /// The reason, whichever stream it is of.
+    /// Returns the reason, for whichever stream.
     pub(super) fn root(&self) -> &Self {
         match self {
             Self::Stream { stop, .. } => stop,
@@ -87,7 +87,7 @@ impl Stop {
         }
     }
 
-    /// What the file said. A reader of standard output who has enough is no error.
+    /// Converts the file's error. A closed reader of standard output is not an error.
     pub(super) fn of_sink(error: SinkError) -> Self {
         match &error {
             SinkError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {
@@ -97,7 +97,7 @@ impl Stop {
         }
     }
 
-    /// The outcome by the reason alone, before anything is counted.
+    /// Returns the outcome by the reason alone, without the counts.
     pub(super) fn outcome(&self) -> Outcome {
         match self.root() {
             Self::Finished | Self::Samples | Self::Duration => Outcome::Whole,
@@ -114,7 +114,7 @@ impl Stop {
         }
     }
 
-    /// The reason in words.
+    /// Returns the reason as text.
     pub(super) fn words(&self) -> String {
         match self {
             Self::Finished => "the stream ended".into(),
@@ -134,22 +134,22 @@ impl Stop {
         }
     }
 
-    /// What to do next, where the words do not say so themselves.
+    /// Returns the next step for the user, if the text does not state it.
     pub(super) fn tip(&self) -> Option<&'static str> {
         match self.root() {
             Self::Sink(SinkError::Full { .. }) => {
                 Some("what it holds is valid; make room, or record to another disk")
             }
             Self::Contested => Some("give each receiver an --owner of its own"),
-            Self::Silence(_) => Some("`samplewire probe` tells whether the device still answers"),
+            Self::Silence(_) => Some("`samplewire probe` shows whether the device still answers"),
             Self::Broken(End::PeerSilent) => Some(
-                "look at the device's power and the cable; `samplewire probe` tells when it is back",
+                "look at the device's power and the cable; `samplewire probe` shows when it is back",
             ),
             _ => None,
         }
     }
 
-    /// Whether it is an error.
+    /// Returns whether it is an error.
     pub(super) fn is_error(&self) -> bool {
         match self.root() {
             Self::Finished

@@ -1,4 +1,4 @@
-//! How a recording went: the outcome, the counters, the thresholds.
+//! The result of a recording: the outcome, the counters, the thresholds.
 
 use std::time::Duration;
 
@@ -21,20 +21,20 @@ use crate::host::HostHints;
 use crate::lanes::{self, LaneEntry};
 use crate::outcome::Outcome;
 
-/// A recording that is over.
+/// A finished recording.
 #[derive(Debug)]
 pub(super) struct Summary {
     pub(super) stop: Stop,
     pub(super) account: Account,
     /// All indexes by term.
     pub(super) balance: Result<Balance, Defect>,
-    /// How long the device had been silent at the stop, where it was.
+    /// How long the device had been silent at the stop, if it was.
     pub(super) silent: Option<Duration>,
     /// How often the stream was opened.
     pub(super) openings: u32,
     pub(super) elapsed: Duration,
     pub(super) snapshot: ReceiverSnapshot,
-    /// The same of each stream.
+    /// The counters of each stream.
     pub(super) lanes: Vec<StreamCounters>,
     pub(super) host: HostHints,
     pub(super) files: SinkSummary,
@@ -44,7 +44,7 @@ pub(super) struct Summary {
     pub(super) frame_bytes: usize,
 }
 
-/// A threshold, and the count that is above it.
+/// A threshold, and the count that exceeds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Crossed {
     threshold: Threshold,
@@ -52,7 +52,7 @@ pub(super) struct Crossed {
 }
 
 impl Summary {
-    /// The thresholds that were crossed.
+    /// Returns the exceeded thresholds.
     pub(super) fn crossed(&self, thresholds: &[Threshold]) -> Vec<Crossed> {
         let crossed = thresholds
             .iter()
@@ -60,7 +60,7 @@ impl Summary {
         crossed.filter(|crossed| crossed.count > crossed.threshold.count_max).collect()
     }
 
-    /// The outcome: what broke the recording off, then thresholds, then what is missing.
+    /// Returns the outcome: first errors, then thresholds, then missing samples.
     pub(super) fn outcome(&self, crossed: &[Crossed]) -> Outcome {
         match self.stop.outcome() {
             Outcome::Whole if !crossed.is_empty() => Outcome::Threshold,
@@ -71,7 +71,7 @@ impl Summary {
         }
     }
 
-    /// Prints it for people.
+    /// Prints the summary as text.
     pub(super) fn print(&self, console: &mut Console, outcome: Outcome, crossed: &[Crossed]) {
         let Self { elapsed, snapshot, .. } = self;
         let stream = &snapshot.stream;
@@ -107,7 +107,7 @@ impl Summary {
             grouped(snapshot.socket_dropped)
         ));
         console.line(format_args!(
-            "  requests   {} ranges asked for again, {} credit stalls",
+            "  requests   {} ranges requested again, {} credit stalls",
             grouped(stream.ranges),
             grouped(snapshot.starved)
         ));
@@ -171,7 +171,7 @@ impl Summary {
         }
     }
 
-    /// It in JSON.
+    /// Returns the summary for JSON.
     pub(super) fn json(&self, outcome: Outcome, crossed: &[Crossed]) -> End {
         let range = self.account.range();
         let named = |crossed: &Crossed| {
@@ -213,12 +213,12 @@ impl Summary {
         }
     }
 
-    /// What keeps its counts from being exact.
+    /// Returns the reasons why counts are not exact.
     fn doubts(&self) -> Doubts {
         Doubts::of(&self.account, &self.snapshot, &self.host)
     }
 
-    /// Whether it ended before all was there that was asked for.
+    /// Returns whether it ended before the requested samples were complete.
     fn is_incomplete(&self) -> bool {
         match self.stop.root() {
             Stop::Finished => self.account.left().is_some_and(|left| left > 0),
@@ -227,7 +227,7 @@ impl Summary {
         }
     }
 
-    /// Whether all indexes of the range were delivered and written.
+    /// Returns whether all indexes of the range were delivered and written.
     fn is_whole(&self) -> bool {
         self.balance.as_ref().is_ok_and(Balance::is_whole)
     }
@@ -255,8 +255,8 @@ impl Summary {
     }
 }
 
-/// `: at most 4,000 deadline, 100 source overflow`; empty when nothing is missing. `prefix` gives the
-/// words before a count.
+/// Formats `: at most 4,000 deadline, 100 source overflow`; empty if no sample is missing. `prefix`
+/// returns the words before a count.
 pub(crate) fn causes_words(
     gap_samples: &[u64; RecordedCause::ALL.len()],
     prefix: impl Fn(RecordedCause) -> &'static str,
@@ -269,7 +269,7 @@ pub(crate) fn causes_words(
     if causes.is_empty() { String::new() } else { format!(": {}", causes.join(", ")) }
 }
 
-/// The first words of the summary.
+/// Returns the first words of the summary.
 const fn outcome_words(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Whole => "whole",

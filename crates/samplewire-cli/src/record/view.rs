@@ -1,4 +1,4 @@
-//! What people, programs and other processes see of a recording while it runs.
+//! Shows a recording to people, programs and other processes while it runs.
 
 use std::time::{Duration, Instant};
 
@@ -14,20 +14,20 @@ use crate::cadence::Cadence;
 use crate::figures::span;
 use crate::interrupt::Interrupt;
 
-/// Prints a recording, and lets others see its counters.
+/// Prints a recording, and exports its counters.
 #[derive(Debug)]
 pub(super) struct RecordingView<'a> {
     reporter: &'a mut Reporter,
     interrupt: &'a Interrupt,
     watch: Watch,
-    /// How long is recorded.
+    /// The length of the recording.
     duration: Option<Duration>,
     cadence: Cadence,
     status_cadence: Cadence,
 }
 
 impl<'a> RecordingView<'a> {
-    /// The view of a recording that started at `started`.
+    /// Creates the view of a recording that started at `started`.
     pub(super) fn new(
         reporter: &'a mut Reporter,
         interrupt: &'a Interrupt,
@@ -60,7 +60,7 @@ impl Observer for RecordingView<'_> {
     }
 
     fn turn(&mut self, progress: &Progress<'_>) {
-        self.watch.tell(progress.account, progress.now, progress.is_last);
+        self.watch.export(progress.account, progress.now, progress.is_last);
         if progress.is_last {
             return;
         }
@@ -83,7 +83,7 @@ impl Observer for RecordingView<'_> {
     fn lost(&mut self, stop: recorder::Stop) {
         if let Some(console) = self.reporter.words() {
             let words = Stop::of(stop, self.interrupt).words();
-            console.line(format_args!("lost: {words}; opening the stream anew"));
+            console.line(format_args!("lost: {words}; opening the stream again"));
         }
     }
 
@@ -91,10 +91,10 @@ impl Observer for RecordingView<'_> {
         if let Some(console) = self.reporter.words() {
             let silence = span(silence.as_secs_f64());
             let first_index = info.first_index;
-            console.line(format_args!("opened anew: from index {first_index}, {silence} later"));
+            console.line(format_args!("opened again: from index {first_index}, {silence} later"));
         }
     }
 }
 
-/// How often the status line is rewritten; a log gets a line each time.
+/// The interval between updates of the status line; a log gets a line each time.
 const STATUS_PERIOD: Duration = Duration::from_secs(1);

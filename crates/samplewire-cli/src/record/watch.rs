@@ -1,4 +1,4 @@
-//! What others may see of a recording while it runs.
+//! Exports the counters of a recording while it runs.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -7,14 +7,14 @@ use samplewire::receiver::{Interleaved, ReceiverSnapshot, StatsHandle};
 use samplewire_record::account::Account;
 
 use crate::cadence::Cadence;
-use crate::metrics::{About, Direction, Entry, Registry, Told, View, ended};
+use crate::metrics::{About, Direction, Entry, Exported, Registry, View, ended};
 
-/// Tells of the streams of a recording, over all their openings.
+/// Exports the streams of a recording, over all their openings.
 #[derive(Debug)]
 pub(super) struct Watch {
     registry: Registry,
     lanes: Vec<Lane>,
-    account: Told<Account>,
+    account: Exported<Account>,
     cadence: Cadence,
 }
 
@@ -23,20 +23,20 @@ struct Lane {
     entry: Entry,
     peer: SocketAddr,
     stats: StatsHandle,
-    /// What was counted before the present opening.
+    /// The counts of the earlier openings.
     before: ReceiverSnapshot,
 }
 
 impl Watch {
-    /// Tells of nothing yet.
+    /// Creates the export without streams.
     pub(super) fn new(registry: &Registry, account: &Account) -> Self {
-        let account = Told::new(account.clone());
+        let account = Exported::new(account.clone());
         let cadence = Cadence::new(PERIOD, Instant::now());
         Self { registry: registry.clone(), lanes: vec![], account, cadence }
     }
 
-    /// Follows the opening that `receiver` is, after those before it. What the recording holds is
-    /// told of with its first stream.
+    /// Exports the streams of `receiver`, with the counts of earlier openings. The first stream
+    /// also exports the recording's account.
     pub(super) fn follow(&mut self, receiver: &Interleaved) {
         for (at, (info, stats)) in receiver.counters().enumerate() {
             let earlier = self.lanes.get(at);
@@ -51,7 +51,7 @@ impl Watch {
                     peer,
                     packet_samples,
                     receiver: Some(stats.stats().after(&before)),
-                    recording: account.as_ref().map(Told::get),
+                    recording: account.as_ref().map(Exported::get),
                     ..View::default()
                 }
             };
@@ -66,7 +66,7 @@ impl Watch {
         }
     }
 
-    /// Tells that the opening is over, once its receiver is closed.
+    /// Exports the final counts, after the receiver of an opening is closed.
     pub(super) fn close(&self) {
         for (at, lane) in self.lanes.iter().enumerate() {
             let account = (at == 0).then(|| self.account.clone());
@@ -74,19 +74,19 @@ impl Watch {
             lane.entry.set(move || View {
                 peer,
                 receiver: Some(ended(&counted)),
-                recording: account.as_ref().map(Told::get),
+                recording: account.as_ref().map(Exported::get),
                 ..View::default()
             });
         }
     }
 
-    /// Tells of the account now and then, and at the last.
-    pub(super) fn tell(&mut self, account: &Account, now: Instant, is_last: bool) {
+    /// Exports the account from time to time, and at the end.
+    pub(super) fn export(&mut self, account: &Account, now: Instant, is_last: bool) {
         if self.cadence.is_due(now) || is_last {
             self.account.set(account.clone());
         }
     }
 }
 
-/// As often as the receiver's own counters are seen anew.
+/// The interval at which the receiver's own counters are updated.
 const PERIOD: Duration = Duration::from_millis(20);

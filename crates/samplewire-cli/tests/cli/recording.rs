@@ -229,7 +229,7 @@ fn parts_of_a_split_recording_are_proven_as_one() {
     fs::remove_file(part(3).with_extension("sigmf-meta")).unwrap();
     fs::remove_file(part(3)).unwrap();
     run(&["verify", text(&file)])
-        .expect_error(3, &["it goes on in ", "out-0003, which is not there"]);
+        .expect_error(3, &["it continues in ", "out-0003, which is not there"]);
     let raw = ["record", &device.address, "null", "--split", "1M"];
     run(&raw).expect_error(1, &["null: only a SigMF recording"]);
 }

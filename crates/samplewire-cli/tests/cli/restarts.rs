@@ -30,7 +30,7 @@ fn stream_is_opened_anew_when_the_device_restarts() {
     let words = ran.text();
     for part in [
         "lost: the device no longer knows the stream",
-        "opened anew: from index 0, ",
+        "opened again: from index 0, ",
         "cause: device restarted, estimated",
         "of the last of 2 runs of the device",
         "openings   2",
@@ -97,13 +97,13 @@ fn recording_is_gone_on_with_and_the_gap_between_is_exact() {
     run(&["record", &other.address, text(&file), "--append"])
         .expect_error(1, &["format sc16, and sc8 of what is to come", "tip: --format converts"]);
     run(&["record", &device.address, "-", "--append"])
-        .expect_error(1, &["-: only a SigMF recording can be gone on with, split or compressed"]);
+        .expect_error(1, &["-: only a SigMF recording can be continued, split or compressed"]);
     run(&["record", &device.address, text(&file), "--append", "--overwrite"])
         .expect_error(1, &["--append", "--overwrite"]);
     let data = file.with_extension("sigmf-data");
     let bytes = fs::read(&data).unwrap();
     fs::write(&data, &bytes[4..]).unwrap();
-    run(&arguments).expect_error(1, &["samples: the metadata tell of", "tip: `samplewire verify`"]);
+    run(&arguments).expect_error(1, &["samples: the metadata state", "tip: `samplewire verify`"]);
 }
 
 #[test]

@@ -44,10 +44,10 @@ fn recording_with_gaps_is_proven_and_each_damage_is_found() {
     let mut flipped = bytes.clone();
     flipped[4_321] ^= 1;
     fs::write(&data, flipped).unwrap();
-    run(&["verify", text(&file)]).expect_error(3, &["has the SHA-512", "the metadata tell of"]);
+    run(&["verify", text(&file)]).expect_error(3, &["has the SHA-512", "the metadata state"]);
     assert_eq!(verified(&file, 3)["sha512"], "differs");
     fs::write(&data, &bytes[..bytes.len() - 4]).unwrap();
-    run(&["verify", text(&file)]).expect_error(3, &["samples: the metadata tell of"]);
+    run(&["verify", text(&file)]).expect_error(3, &["samples: the metadata state"]);
     fs::write(&data, &bytes).unwrap();
 
     // The state after an error, or after a kill when the metadata already say "finished".

@@ -145,8 +145,7 @@ fn hash_growing(
 
 fn changed(known: &Known) -> io::Error {
     io::Error::other(format!(
-        "its first {} bytes are not those that it was finished with: `samplewire verify` would have \
-         told",
+        "its first {} bytes have changed since it was finished: check it with `samplewire verify`",
         known.len_bytes
     ))
 }

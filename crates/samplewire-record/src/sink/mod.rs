@@ -1,8 +1,9 @@
-//! Sinks: where received samples go.
+//! Sinks: the destinations of received samples.
 //!
-//! A SigMF recording ([`SigmfSink`]), in parts ([`SplitSink`]), raw bytes in a file or on standard output ([`RawSink`]), or
-//! nowhere ([`NullSink`]), in the stream's format or converted on the way ([`ConvertingSink`]).
-//! [`open`] chooses by the name that the user gave.
+//! A sink writes a SigMF recording ([`SigmfSink`]), a recording in parts ([`SplitSink`]), raw bytes
+//! to a file or standard output ([`RawSink`]), or nothing ([`NullSink`]). Samples keep the stream's
+//! format or are converted ([`ConvertingSink`]). [`open`] chooses the sink from the user's file
+//! name.
 
 mod backlog;
 mod body;
@@ -45,7 +46,7 @@ pub(crate) use zstd_file::{Frames, frames_of};
 
 use crate::sigmf::RecordedGap;
 
-/// Takes samples in the order of their indexes, and word of those that will not come.
+/// Accepts samples in the order of their indexes, and the gaps between them.
 ///
 /// ```
 /// use samplewire::format::Format;
@@ -59,60 +60,61 @@ use crate::sigmf::RecordedGap;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Sink: Send + fmt::Debug {
-    /// Takes samples, the first of which has `index`. Indexes that follow neither the samples
-    /// before nor a gap begin a segment of their own where the sink can tell of it.
+    /// Writes samples; the first has `index`. Samples that follow neither the previous samples nor
+    /// a gap begin a new segment, if the sink's format has segments.
     ///
     /// # Errors
-    /// [`SinkError`]; what was taken before stays.
+    /// [`SinkError`]; samples written before stay.
     ///
     /// # Blocking
-    /// As long as the disk or the pipe does.
+    /// As long as the disk or the pipe blocks.
     fn write(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError>;
 
-    /// Takes note that samples are missing between those written and those to come.
+    /// Records that samples are missing between those written and the next.
     ///
     /// # Errors
     /// [`SinkError`].
     fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError>;
 
-    /// Takes note that what is to come is of a stream opened at a device's run `boot_id`, within
-    /// which indexes are comparable.
+    /// Records that the next samples come from a stream that was opened in the device's run
+    /// `boot_id`. Indexes of one run are comparable.
     ///
     /// # Errors
     /// [`SinkError`].
     fn session(&mut self, boot_id: u64) -> Result<(), SinkError>;
 
-    /// Puts in order what was written, also after an error, and says what that is. Later writes are
-    /// an error. A second call after an error says what was written all the same.
+    /// Completes the files, also after an error, and returns what was written. Later writes are an
+    /// error. A second call after an error returns the summary.
     ///
     /// # Errors
     /// [`SinkError`].
     ///
     /// # Blocking
-    /// Until the hash is made, where one was asked for: 2 s per GB that it lags behind.
+    /// Until the hash is complete, if one was requested: 2 s for each GB that it is behind.
     fn finish(&mut self) -> Result<SinkSummary, SinkError>;
 
-    /// The sink as one that takes zeros without writing them, where it is one. Default: it is not.
+    /// Returns the sink as [`Holes`] if it can accept zeros without writing them. Default: it
+    /// cannot.
     fn as_holes(&mut self) -> Option<&mut dyn Holes> {
         None
     }
 
-    /// What is left to do, for whoever shows how long that takes. Default: nothing.
+    /// Returns the unfinished work, for a progress display. Default: none.
     fn backlog(&self) -> Backlog {
         Backlog::default()
     }
 }
 
-/// A sink whose work for zeros does not depend on how many they are: a file keeps them as a hole,
-/// which takes no room on the disk.
+/// A sink whose work for zeros does not depend on their number: a file stores them as a hole, which
+/// takes no disk space.
 pub trait Holes {
-    /// Takes `samples` zeros, the first of which has `index`, as [`Sink::write`] takes samples.
+    /// Accepts `samples` zeros; the first has `index`, as in [`Sink::write`].
     ///
     /// # Errors
-    /// [`SinkError`]; what was taken before stays.
+    /// [`SinkError`]; samples written before stay.
     ///
     /// # Blocking
-    /// As long as the disk does with what was gathered before.
+    /// As long as the disk needs for previously gathered samples.
     fn hole(&mut self, index: SampleIndex, samples: u64) -> Result<(), SinkError>;
 }
 
@@ -142,7 +144,7 @@ impl<S: Sink + ?Sized> Sink for Box<S> {
     }
 }
 
-/// A [`Player`](samplewire::device::Player) plays into a sink.
+/// Lets a [`Player`](samplewire::device::Player) write into a sink.
 impl samplewire::device::PlayerOutput for Box<dyn Sink> {
     type Error = SinkError;
 
@@ -159,49 +161,50 @@ impl samplewire::device::PlayerOutput for Box<dyn Sink> {
     }
 }
 
-/// What a sink took.
+/// What a sink has written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SinkSummary {
-    /// Samples (of all channels each) in the files that were written to.
+    /// Samples in the written files; a sample has all channels.
     pub samples: u64,
-    /// How many of them were there before, in a recording that was gone on with.
+    /// How many of them existed before, in a recording that was continued.
     pub samples_before: u64,
-    /// Bytes of samples, as they were written.
+    /// Bytes of samples in the written format.
     pub bytes: u64,
     /// Gaps.
     pub gaps: u64,
-    /// Samples that the gaps cover.
+    /// Samples missing in the gaps.
     pub missing_samples: u64,
-    /// The files, possibly none.
+    /// The written files; may be empty.
     pub files: Vec<PathBuf>,
-    /// The SHA-512 of the data in lower-case hex, where it was asked for.
+    /// The SHA-512 of the data in lower-case hex, if it was requested.
     pub sha512: Option<String>,
-    /// Samples that a chain took in, where one stands before the files.
+    /// Samples that the chain before the files accepted, if there is a chain.
     pub taken_samples: Option<u64>,
 }
 
 impl SinkSummary {
-    /// Samples that this sink wrote: those that were there before are not among them.
+    /// Returns the samples that this sink wrote, without those that existed before.
     pub const fn written_samples(&self) -> u64 {
         self.samples.saturating_sub(self.samples_before)
     }
 
-    /// Samples that the sink took: those that it wrote, or that its chain made others of.
+    /// Returns the samples that the sink accepted: those that it wrote, or that its chain
+    /// processed.
     pub fn taken_samples(&self) -> u64 {
         self.taken_samples.unwrap_or(self.written_samples())
     }
 
-    /// Counts a gap.
+    /// Adds a gap to the counts.
     fn count(&mut self, gap: &RecordedGap) {
         self.gaps += 1;
         self.missing_samples += gap.count();
     }
 }
 
-/// The number of samples in `bytes`.
+/// Returns the number of samples in `bytes`.
 ///
 /// # Errors
-/// [`SinkError::Partial`] when that is not whole.
+/// [`SinkError::Partial`] if `bytes` ends within a sample.
 fn samples_in(bytes: &[u8], frame_bytes: usize) -> Result<u64, SinkError> {
     match bytes.len() % frame_bytes {
         0 => Ok((bytes.len() / frame_bytes) as u64),
@@ -213,7 +216,7 @@ fn samples_in(bytes: &[u8], frame_bytes: usize) -> Result<u64, SinkError> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SinkError {
-    /// The file is there already.
+    /// The file already exists.
     #[error("{path} exists: choose another name, or allow to overwrite it", path = path.display())]
     Exists {
         /// The file.
@@ -225,37 +228,37 @@ pub enum SinkError {
         /// The file.
         path: PathBuf,
     },
-    /// The file cannot be written past the system's cache.
+    /// The file cannot be written without the system's cache.
     #[error("{path}: cannot be written directly: {why}", path = path.display())]
     NoDirect {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         why: &'static str,
     },
-    /// Nothing tells where the file ends, or that it is one of several.
-    #[error("{path}: only a SigMF recording can be gone on with, split or compressed", path = path.display())]
+    /// The file has no metadata that would state its end or its part number.
+    #[error("{path}: only a SigMF recording can be continued, split or compressed", path = path.display())]
     NotSigmf {
         /// The file.
         path: PathBuf,
     },
-    /// Nothing of that name can be gone on with, but a series of parts of it.
-    #[error("{path}: is a series of parts, which is gone on with by parts", path = path.display())]
+    /// There is no recording of that name to continue, but a series of its parts.
+    #[error("{path}: is a series of parts, which is continued by parts", path = path.display())]
     Series {
         /// The name.
         path: PathBuf,
     },
-    /// A part would not hold a sample.
+    /// A part cannot hold even one sample.
     #[error(
         "parts of {part_bytes} bytes are too small: a sample of all channels takes {frame_bytes}"
     )]
     Part {
-        /// The length of a part that was asked for.
+        /// The requested length of a part.
         part_bytes: u64,
         /// The length of one sample of all channels.
         frame_bytes: usize,
     },
-    /// The metadata or the journal of a recording cannot be understood.
+    /// The metadata or the journal of a recording are not valid.
     #[error("{path}: {why}", path = path.display())]
     Wrong {
         /// The file.
@@ -263,51 +266,51 @@ pub enum SinkError {
         /// What is wrong with it.
         why: String,
     },
-    /// A recording has lost samples since it was made.
-    #[error("{path} has {found} samples: the metadata tell of {expected}", path = path.display())]
+    /// The recording has fewer samples than its metadata state.
+    #[error("{path} has {found} samples: the metadata state {expected}", path = path.display())]
     Short {
         /// The data file.
         path: PathBuf,
         /// How many samples it has.
         found: u64,
-        /// How many it had.
+        /// How many samples the metadata state.
         expected: u64,
     },
-    /// The recording holds other samples than those that are to come.
+    /// The recording's samples differ from the next samples in a property.
     #[error("{path}: {what} {expected}, and {found} of what is to come", path = path.display())]
     Other {
         /// The metadata file.
         path: PathBuf,
         /// `format`, `channels`, `streams`, `sample rate` or `compression`.
         what: &'static str,
-        /// That of the samples to come.
+        /// The value of the next samples.
         found: String,
-        /// That of the recording.
+        /// The value of the recording.
         expected: String,
     },
     /// The operating system refused an operation.
     #[error("{operation} {path}: {source}", path = path.display())]
     Io {
-        /// What was tried, e.g. `create`.
+        /// The operation, e.g. `create`.
         operation: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
-    /// There is no room on the disk.
+    /// The disk is full.
     #[error("{path}: no room for more than {len_samples} samples: {source}", path = path.display())]
     Full {
         /// The file.
         path: PathBuf,
-        /// How many samples it holds.
+        /// How many samples the file has.
         len_samples: u64,
-        /// The system's answer.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
-    /// Files of that kind are not written.
+    /// Files with this extension cannot be written.
     #[error(
         "{path}: such files are not written: NAME alone is a SigMF recording, NAME.raw raw samples",
         path = path.display()
@@ -316,7 +319,7 @@ pub enum SinkError {
         /// The file.
         path: PathBuf,
     },
-    /// The name of the file states another format than that of the samples.
+    /// The file name states another format than the samples have.
     #[error(
         "{path}: the name states {named}, and the samples are {samples}: choose another name",
         path = path.display()
@@ -340,24 +343,24 @@ pub enum SinkError {
     /// The stream's terms contradict each other.
     #[error(transparent)]
     Terms(#[from] TermsError),
-    /// The samples cannot become what was asked for.
+    /// The samples cannot be converted to the requested format.
     #[error(transparent)]
     Convert(#[from] ConvertError),
-    /// The recording has more gaps than its metadata can tell of.
+    /// The recording has more gaps than its metadata can list.
     #[error("{path}: more than {gaps_max} gaps", path = path.display())]
     TooManyGaps {
         /// The metadata file.
         path: PathBuf,
-        /// The bound.
+        /// The maximum.
         gaps_max: usize,
     },
     /// The chain before the sink failed.
     #[error("chain: {why}")]
     Chain {
-        /// Which block, and why.
+        /// The failed block, and the reason.
         why: String,
     },
-    /// The sink was finished, or an error ended it.
+    /// The sink was finished, or an earlier error ended it.
     #[error("{path}: takes no more samples: it was finished, or an error ended it", path = path.display())]
     Closed {
         /// The file.

@@ -1,4 +1,4 @@
-//! Nowhere.
+//! A sink that writes nothing.
 
 use samplewire::StreamInfo;
 use samplewire_proto::SampleIndex;
@@ -6,7 +6,7 @@ use samplewire_proto::SampleIndex;
 use super::{Holes, Sink, SinkError, SinkSummary, samples_in};
 use crate::sigmf::RecordedGap;
 
-/// Counts samples and forgets them.
+/// Counts samples and discards them.
 #[derive(Debug)]
 pub struct NullSink {
     frame_bytes: usize,
@@ -14,7 +14,7 @@ pub struct NullSink {
 }
 
 impl NullSink {
-    /// A sink for samples of `info`.
+    /// Creates a sink for samples of `info`.
     pub fn new(info: &StreamInfo) -> Self {
         Self { frame_bytes: info.frame_bytes(), summary: SinkSummary::default() }
     }

@@ -1,4 +1,4 @@
-//! Sinks by name.
+//! Opens sinks by name.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,28 +13,28 @@ use crate::storage::{OsStorage, Storage};
 
 /// Opens a sink for samples of `info`.
 ///
-/// `-` is standard output, `null` counts and forgets; pipes, devices, and names that end in `.raw`,
-/// `.bin`, `.dat`, `.iq`, `.cfile` or the name of a format are raw; all else is the name of a SigMF
-/// recording, with or without `.sigmf-meta`, `.sigmf-data` or `.sigmf`. Samples are converted to the
-/// format that the name states ([`named_format`]).
+/// `-` is standard output; `null` counts and discards. Raw are pipes, devices, and names that end
+/// in `.raw`, `.bin`, `.dat`, `.iq`, `.cfile` or the name of a format. Any other name is a SigMF
+/// recording, with or without `.sigmf-meta`, `.sigmf-data` or `.sigmf`. Samples are converted to
+/// the format that the name states ([`named_format`]).
 ///
 /// # Errors
-/// [`SinkError`]: a file exists or cannot be created, or the samples cannot become the format that
-/// was asked for.
+/// [`SinkError`]: a file exists or cannot be created, or the samples cannot be converted to the
+/// requested format.
 pub fn open(
     path: &Path,
     info: &StreamInfo,
     options: &SinkOptions,
 ) -> Result<Box<dyn Sink>, SinkError> {
     info.check()?;
-    // Its own, whoever else has these options.
+    // This sink has its own backlog, even if others use the same options.
     let options = &SinkOptions { backlog: Backlog::default(), ..options.clone() };
     let written = check_format(path, options)?.filter(|&format| format != info.format);
     match written {
         None => open_as_is(path, info, options),
         Some(format) => {
             let converted = StreamInfo { format, ..info.clone() };
-            // Checked before a file is created for what cannot be done.
+            // Checked before a file is created, so that an impossible conversion leaves no file.
             ConvertingSink::new(info, format, NullSink::new(&converted)).map_err(|error| {
                 match options.format {
                     Some(_) => SinkError::from(error),
@@ -51,12 +51,12 @@ pub fn open(
     }
 }
 
-/// Checks what can be known of a name while there is no stream yet: that [`open`] may create it, or
-/// find it there. Nothing is created.
+/// Checks a name before there is a stream: whether [`open`] may create the file or can continue it.
+/// Creates nothing.
 ///
 /// # Errors
 /// [`SinkError::Exists`], [`SinkError::NotSigmf`], [`SinkError::Series`], [`SinkError::Foreign`],
-/// [`SinkError::Named`], and [`SinkError::Io`] for a folder that is not there.
+/// [`SinkError::Named`], and [`SinkError::Io`] if the folder does not exist.
 pub fn check_name(path: &Path, options: &SinkOptions) -> Result<(), SinkError> {
     let kind = Kind::of(path, options)?;
     check_format(path, options)?;
@@ -77,7 +77,8 @@ pub fn check_name(path: &Path, options: &SinkOptions) -> Result<(), SinkError> {
     }
 }
 
-/// The format that the name of a raw file states: `.cs8`, `.fc32` and the like, `.cfile` for fc32.
+/// Returns the format that the name of a raw file states: `.cs8`, `.fc32` and the like, `.cfile`
+/// for fc32.
 ///
 /// ```
 /// use samplewire::format::Format;
@@ -94,10 +95,10 @@ pub fn named_format(path: &Path) -> Option<Format> {
     }
 }
 
-/// The format of the file, where the options or the name state one.
+/// Returns the format of the file, if the options or the name state one.
 ///
 /// # Errors
-/// [`SinkError::Named`]: they contradict each other.
+/// [`SinkError::Named`]: the options and the name contradict each other.
 fn check_format(path: &Path, options: &SinkOptions) -> Result<Option<Format>, SinkError> {
     match (options.format, named_format(path)) {
         (Some(samples), Some(named)) if samples != named => {
@@ -126,19 +127,20 @@ fn open_as_is(
     })
 }
 
-/// What a name stands for.
+/// The kind of sink that a name selects.
 enum Kind {
     Stdout,
     Null,
     Raw,
     Sigmf,
-    /// A SigMF recording in parts of so many bytes.
+    /// A SigMF recording in parts of this many bytes.
     Series(u64),
 }
 
 impl Kind {
     /// # Errors
-    /// [`SinkError::NotSigmf`]: the options are of a SigMF recording, and it is none.
+    /// [`SinkError::NotSigmf`]: the options require a SigMF recording, and the name is not one.
+    /// [`SinkError::Foreign`]: the name belongs to another kind of file.
     /// [`SinkError::Foreign`]: the name is that of another kind of file.
     fn of(path: &Path, options: &SinkOptions) -> Result<Self, SinkError> {
         if let Some(extension) = path.extension().and_then(|it| it.to_str())
@@ -182,7 +184,7 @@ pub struct SinkOptions {
     pub(super) direct: bool,
     pub(super) compress: bool,
     pub(super) split_bytes: Option<u64>,
-    /// The number in a series, from 1.
+    /// The number of this part in a series, from 1.
     pub(super) part: Option<u32>,
     /// Shared by the parts of a series.
     pub(super) backlog: Backlog,
@@ -191,7 +193,7 @@ pub struct SinkOptions {
 }
 
 impl SinkOptions {
-    /// The defaults.
+    /// Returns the defaults.
     pub fn new() -> Self {
         Self {
             format: None,
@@ -209,70 +211,72 @@ impl SinkOptions {
         }
     }
 
-    /// The format of the samples in the file. Default: the one that its name states, else the
-    /// stream's. Complex ones stay complex.
+    /// Sets the format of the samples in the file. Default: the format that the name states, else
+    /// the stream's. Complex samples stay complex.
     #[must_use]
     pub fn format(self, format: Format) -> Self {
         Self { format: Some(format), ..self }
     }
 
-    /// Whether files that exist are emptied. Default: no, which is an error then.
+    /// Sets whether existing files are emptied. Default: no; an existing file is then an error.
     #[must_use]
     pub fn overwrite(self, overwrite: bool) -> Self {
         Self { overwrite, ..self }
     }
 
-    /// Whether a SigMF recording that exists is gone on with; one that does not is created. Default:
-    /// no. What it holds must be samples of the same format, channels and rate. See
+    /// Sets whether to continue an existing SigMF recording; a missing one is created. Default: no.
+    /// The recording must have the same format, channels and rate. See
     /// [`resumable`](super::resumable()).
     #[must_use]
     pub fn append(self, append: bool) -> Self {
         Self { append, ..self }
     }
 
-    /// The owner that the recorder is to the device: its journal keeps it, for whoever goes on with
-    /// the recording when the recorder was killed. Default: none.
+    /// Sets the owner ID that the recorder uses with the device. The journal stores it, so that a
+    /// new recorder can take over if this one is killed. Default: none.
     #[must_use]
     pub fn owner(self, owner: u64) -> Self {
         Self { owner: Some(owner), ..self }
     }
 
-    /// Whether the metadata of a SigMF recording get the hash of the data. Default: yes. It takes a
-    /// core while recording at some 0.6 GB/s; a faster recording waits for it at the end.
+    /// Sets whether the metadata of a SigMF recording include the hash of the data. Default: yes.
+    /// The hash uses a core at some 0.6 GB/s while recording; a faster recording waits for it at
+    /// the end.
     #[must_use]
     pub fn sha512(self, sha512: bool) -> Self {
         Self { sha512, ..self }
     }
 
-    /// How many bytes of data a part of a SigMF recording has at most, rounded down to whole samples;
-    /// parts are `NAME-0001` and so on. Default: all in one.
+    /// Sets the maximum length of a SigMF recording's part in bytes of data, rounded down to whole
+    /// samples. Parts are named `NAME-0001` and so on. Default: one part.
     #[must_use]
     pub fn split(self, part_bytes: u64) -> Self {
         Self { split_bytes: Some(part_bytes), ..self }
     }
 
-    /// Whether the data of a SigMF recording are compressed (zstd), by a thread of its own, in
-    /// `NAME.sigmf-data.zst`. Default: no. It excludes [`Self::direct`], which then does nothing.
+    /// Sets whether a separate thread compresses the data of a SigMF recording (zstd), in
+    /// `NAME.sigmf-data.zst`. Default: no. If set, [`Self::direct`] has no effect.
     #[must_use]
     pub fn compress(self, compress: bool) -> Self {
         Self { compress, ..self }
     }
 
-    /// Whether a file is written past the system's cache (O_DIRECT), in pieces of 4 MiB, with room
-    /// taken 256 MiB in advance. Default: no. A hash then reads the file from the disk again.
+    /// Sets whether writes bypass the system's cache (O_DIRECT), in pieces of 4 MiB, with disk
+    /// space allocated 256 MiB in advance. Default: no. A hash then reads the file again from the
+    /// disk.
     #[must_use]
     pub fn direct(self, direct: bool) -> Self {
         Self { direct, ..self }
     }
 
-    /// What the metadata of a SigMF recording say besides. Default: nothing. A recording that is gone
-    /// on with keeps its own.
+    /// Sets further fields for the metadata of a SigMF recording. Default: none. A continued
+    /// recording keeps its own fields.
     #[must_use]
     pub fn notes(self, notes: Notes) -> Self {
         Self { notes, ..self }
     }
 
-    /// Where the files are. Default: [`OsStorage`].
+    /// Sets where the files are stored. Default: [`OsStorage`].
     #[must_use]
     pub fn storage(self, storage: Arc<dyn Storage>) -> Self {
         Self { storage, ..self }
@@ -287,8 +291,8 @@ impl Default for SinkOptions {
 
 const RAW_EXTENSIONS: [&str; 5] = ["raw", "bin", "dat", "iq", "cfile"];
 
-/// Files of these kinds are not written, and a SigMF recording under such a name would be mistaken
-/// for one.
+/// Extensions of files that cannot be written here. A SigMF recording with such a name would be
+/// mistaken for one.
 const FOREIGN_EXTENSIONS: [&str; 12] =
     ["wav", "w64", "rf64", "flac", "npy", "npz", "mat", "h5", "hdf5", "csv", "pcap", "pcapng"];
 

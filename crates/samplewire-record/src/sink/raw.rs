@@ -1,4 +1,4 @@
-//! Samples and nothing else.
+//! Raw samples without metadata.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use super::data_file::DataFile;
 use super::{Holes, Sink, SinkError, SinkOptions, SinkSummary, samples_in};
 use crate::sigmf::RecordedGap;
 
-/// Samples one after another, in a file or on standard output. Gaps are counted but leave no
-/// trace: what follows a gap stands right behind what was before it.
+/// Writes consecutive samples to a file or to standard output. Gaps are counted but leave no trace:
+/// the samples after a gap follow directly those before it.
 ///
-/// For a file up to 1 MiB is gathered before it is written, and is lost when the process is killed;
-/// pipes and devices get each piece at once.
+/// For a file, up to 1 MiB is gathered before a write, and is lost if the process is killed. Pipes
+/// and devices get each piece at once.
 #[derive(Debug)]
 pub struct RawSink {
     data: DataFile,
@@ -22,11 +22,11 @@ pub struct RawSink {
 }
 
 impl RawSink {
-    /// Creates a file; a pipe or a device of that name is written as it is.
+    /// Creates a file; an existing pipe or device is opened as it is.
     ///
     /// # Errors
-    /// [`SinkError::Exists`] when the file is there and may not be emptied, [`SinkError::Io`] when
-    /// it cannot be created.
+    /// [`SinkError::Exists`] if the file exists and may not be emptied, [`SinkError::Io`] if it
+    /// cannot be created.
     pub fn create(
         path: &Path,
         info: &StreamInfo,
@@ -43,7 +43,7 @@ impl RawSink {
     /// Writes to standard output.
     ///
     /// # Errors
-    /// [`SinkError::Io`] when that is closed.
+    /// [`SinkError::Io`] if standard output is closed.
     pub fn stdout(info: &StreamInfo) -> Result<Self, SinkError> {
         let data = DataFile::stdout(info.frame_bytes())?;
         Ok(Self { data, frame_bytes: info.frame_bytes(), summary: SinkSummary::default() })

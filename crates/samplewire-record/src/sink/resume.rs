@@ -1,4 +1,4 @@
-//! Going on with a recording that is there: finished, or left by a recorder that was killed.
+//! Continues an existing recording: a finished one, or one whose recorder was killed.
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -11,32 +11,32 @@ use super::{Frames, SinkError, SinkOptions, frames_of, part_path, parts_of};
 use crate::sigmf::{Capture, Document, Journal, Mark, MarkKind, Metadata, Paths, captures, marks};
 use crate::storage::{OpenMode, OsStorage, Storage, StoredFile};
 
-/// Where a recording that is there ends.
+/// Where an existing recording ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resumable {
     /// Samples in its data.
     pub samples: u64,
-    /// The index after the last that is there or named; `None` when there is none, or when what
-    /// comes next has nothing to do with it.
+    /// The index after the last that is present or in a gap. `None` if there is no index, or if the
+    /// next index is not comparable with it.
     pub next_index: Option<SampleIndex>,
-    /// The device's run that this is of.
+    /// The device's run of that index.
     pub boot_id: Option<u64>,
-    /// The owner that the recorder was to the device, where it did not finish.
+    /// The owner ID that the recorder used with the device, if it did not finish the recording.
     pub owner: Option<u64>,
-    /// When its data were written last.
+    /// When the data were last written.
     pub written_at: SystemTime,
 }
 
-/// What a recording holds that can be appended to, with `is_split` the last part of a series; `None`
-/// when there is none.
+/// Returns the end of a recording that can be continued; with `is_split`, that of the last part of
+/// a series. `None` if there is no recording.
 ///
 /// # Errors
-/// [`SinkError`]: a file cannot be read, or does not tell what it holds.
+/// [`SinkError`]: a file cannot be read or is not valid.
 pub fn resumable(path: &Path, is_split: bool) -> Result<Option<Resumable>, SinkError> {
     resumable_in(&OsStorage, path, is_split)
 }
 
-/// As [`resumable`], of a recording in `storage`.
+/// As [`resumable`], for a recording in `storage`.
 ///
 /// # Errors
 /// As [`resumable`].
@@ -74,7 +74,7 @@ pub fn resumable_in(
     }))
 }
 
-/// Whether a recording of that name, and not its parts, may be gone on with or begun.
+/// Checks that the name is not a series of parts, so that a single recording may use it.
 pub(super) fn check_no_series(storage: &dyn Storage, path: &Path) -> Result<(), SinkError> {
     let base = Paths::base_of(path);
     if !storage.exists(&Paths::of(path).meta) && parts_of(storage, &base) > 0 {
@@ -83,23 +83,23 @@ pub(super) fn check_no_series(storage: &dyn Storage, path: &Path) -> Result<(), 
     Ok(())
 }
 
-/// What a successor of a recorder must know of the indexes.
+/// What a new recorder must know about the indexes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SeriesEnd {
     /// As [`Resumable::next_index`].
     pub(super) next_index: Option<SampleIndex>,
     /// As [`Resumable::boot_id`].
     pub(super) boot_id: Option<u64>,
-    /// Whether a sample or a gap says so.
-    is_told: bool,
+    /// Whether a sample or a gap states `next_index`.
+    is_stated: bool,
 }
 
 impl SeriesEnd {
-    /// The end of the first `parts` parts, the newest of which is `newest`.
+    /// Finds the end of the first `parts` parts, of which `newest` is the last.
     ///
-    /// The newest part may tell of nothing: its recorder was killed before the first of its samples
-    /// was in the file. Then the series ends where the part before ends, and its device's run is
-    /// that of the last sample.
+    /// The newest part may be empty: its recorder was killed before the first sample reached the
+    /// file. Then the series ends where the previous part ends, and its device's run is that of the
+    /// last sample.
     pub(super) fn read(
         storage: &dyn Storage,
         base: &Path,
@@ -109,14 +109,14 @@ impl SeriesEnd {
         let mut end = newest.end();
         let mut has_samples = newest.samples > 0;
         for number in (1..parts).rev() {
-            if end.is_told && has_samples {
+            if end.is_stated && has_samples {
                 break;
             }
             let paths = Paths::of(&part_path(base, number));
             let Some(found) = Found::read(storage, &paths)? else { break };
             let before = found.end();
-            if !end.is_told {
-                (end.next_index, end.is_told) = (before.next_index, before.is_told);
+            if !end.is_stated {
+                (end.next_index, end.is_stated) = (before.next_index, before.is_stated);
             }
             end.boot_id = end.boot_id.or(before.boot_id);
             has_samples = found.samples > 0;
@@ -125,12 +125,12 @@ impl SeriesEnd {
     }
 }
 
-/// Whether a part was finished, also with its hash where that is wanted. Its data are not read, which
-/// takes a second per GB where they are compressed: only their length is, where the number of samples
-/// follows from it.
+/// Returns whether a part was finished, including its hash if one is required. It does not read the
+/// data, which would take a second per GB for compressed data. It checks only their length, if that
+/// gives the number of samples.
 ///
 /// # Errors
-/// [`SinkError`]: the metadata cannot be read, or have more samples than the file.
+/// [`SinkError`]: the metadata cannot be read, or state more samples than the file has.
 pub(super) fn is_finished(
     storage: &dyn Storage,
     paths: &Paths,
@@ -145,7 +145,7 @@ pub(super) fn is_finished(
     Ok(claims.is_finished != Some(false) && (metadata.sha512.is_some() || !wants_hash))
 }
 
-/// The metadata of a recording, and their text; `None` when there are none.
+/// Reads the metadata of a recording, and their text; `None` if they do not exist.
 fn metadata_of(
     storage: &dyn Storage,
     paths: &Paths,
@@ -157,7 +157,7 @@ fn metadata_of(
     }
 }
 
-/// Checks that a data file of `samples` has all that its metadata claim.
+/// Checks that a data file of `samples` samples has all that its metadata state.
 fn check_claim(metadata: &Metadata, paths: &Paths, samples: u64) -> Result<(), SinkError> {
     match metadata.claims.sample_count {
         Some(expected) if expected > samples => {
@@ -172,21 +172,21 @@ fn frame_bytes_of(metadata: &Metadata) -> u64 {
     (metadata.format.sample_bytes() * usize::from(metadata.channels)) as u64
 }
 
-/// The metadata, the journal and the length of a recording.
+/// The metadata, the journal and the length of an existing recording.
 pub(super) struct Found {
     pub(super) metadata: Metadata,
     captures: Vec<Capture>,
     marks: Vec<Mark>,
-    /// Whole samples in the data, or in whole frames of them.
+    /// Whole samples in the data, or in its whole frames.
     pub(super) samples: u64,
-    /// The length of these in the file.
+    /// The length of these samples or frames in the file.
     pub(super) written_bytes: u64,
     owner: Option<u64>,
 }
 
 impl Found {
-    /// Reads what is there. A data file without metadata is no recording; an empty one is as good
-    /// as none.
+    /// Reads an existing recording. A data file without metadata is not a recording; an empty one
+    /// counts as absent.
     pub(super) fn read(storage: &dyn Storage, paths: &Paths) -> Result<Option<Self>, SinkError> {
         let Some((metadata, text)) = metadata_of(storage, paths)? else {
             for path in [paths.data.clone(), paths.compressed()] {
@@ -274,7 +274,7 @@ impl Found {
         }
     }
 
-    /// The document as it was, to be gone on with.
+    /// Restores the document, so that it can be continued.
     pub(super) fn document(&self, info: &StreamInfo) -> Document {
         let notes = &self.metadata.notes;
         let mut document = Document::restored(info, notes, &self.captures, &self.marks);
@@ -282,7 +282,7 @@ impl Found {
         document
     }
 
-    /// The index that is to come.
+    /// Returns the next index.
     pub(super) fn next_index(&self, document: &Document) -> Option<SampleIndex> {
         let is_open = match self.marks.iter().rfind(|mark| mark.sample_start == self.samples) {
             Some(Mark { kind: MarkKind::Gap(gap), .. }) => gap.is_estimated(),
@@ -291,13 +291,13 @@ impl Found {
         (!document.is_empty() && !is_open).then(|| document.end(self.samples))
     }
 
-    /// Where it ends.
+    /// Returns where the recording ends.
     fn end(&self) -> SeriesEnd {
         let document = self.document(&self.info());
         SeriesEnd {
             next_index: self.next_index(&document),
             boot_id: document.boot_id(),
-            is_told: !document.is_empty(),
+            is_stated: !document.is_empty(),
         }
     }
 
@@ -307,7 +307,7 @@ impl Found {
     }
 }
 
-/// A text file; `None` when it is not there.
+/// Reads a text file; `None` if it does not exist.
 fn read(storage: &dyn Storage, path: &Path) -> Result<Option<String>, SinkError> {
     let mut bytes = Vec::new();
     let opened = storage.open(path, OpenMode::Read, false);
@@ -318,7 +318,7 @@ fn read(storage: &dyn Storage, path: &Path) -> Result<Option<String>, SinkError>
     }
 }
 
-/// The length of a file; 0 when it is not there.
+/// Returns the length of a file; 0 if it does not exist.
 fn len_of(storage: &dyn Storage, path: &Path) -> Result<u64, SinkError> {
     match storage.entry(path) {
         Ok(entry) => Ok(entry.len_bytes),
@@ -327,7 +327,7 @@ fn len_of(storage: &dyn Storage, path: &Path) -> Result<u64, SinkError> {
     }
 }
 
-/// Takes the data file for this recorder alone, as long as its process lives.
+/// Locks the data file for this recorder until its process ends.
 pub(super) fn lock(file: &dyn StoredFile, path: &Path) -> Result<(), SinkError> {
     match file.try_lock() {
         Ok(true) => Ok(()),
@@ -336,5 +336,5 @@ pub(super) fn lock(file: &dyn StoredFile, path: &Path) -> Result<(), SinkError> 
     }
 }
 
-/// Rates are written as decimal fractions.
+/// Rates are stored as decimal fractions.
 const RATE_TOLERANCE: f64 = 1e-9;

@@ -1,4 +1,4 @@
-//! SigMF recordings, valid at every moment.
+//! SigMF recordings that are valid at every moment.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -22,15 +22,16 @@ use crate::storage::Storage;
 
 /// Writes `NAME.sigmf-data` and `NAME.sigmf-meta`, and `NAME.sigmf-journal` until it is finished.
 ///
-/// The data file only grows; the metadata are replaced as a whole: when the recording starts, at
-/// its first sample, once a second and at the end. So both are valid also when the process is
-/// killed: then samples that were still gathered are not in the file, up to 1 MiB or a second, 4 MiB
-/// of a direct file; and the hash is not in the metadata. What the last second brought of gaps is in the journal, which
-/// is always ahead of the data: with it [`crate::verify()`] accounts for every sample of the file.
+/// The data file only grows. The metadata are replaced as a whole: when the recording starts, at
+/// its first sample, once a second and at the end. Both are therefore valid even if the process is
+/// killed. Then gathered samples are lost: up to 1 MiB or a second, or 4 MiB of a direct file. The
+/// hash is also missing from the metadata. Gaps of the last second are in the journal, which is
+/// always ahead of the data. With the journal, [`crate::verify()`] accounts for every sample of the
+/// file.
 ///
-/// Each run of samples without a gap is a capture with `core:global_index`; each gap is an
-/// annotation with its cause. The hash is made beside
-/// that by a thread of its own, some 0.6 GB/s; a faster recording waits for it at the end.
+/// Each run of samples without a gap is a capture with `core:global_index`. Each gap is an
+/// annotation with its cause. A separate thread makes the hash at some 0.6 GB/s; a faster recording
+/// waits for it at the end.
 #[derive(Debug)]
 pub struct SigmfSink {
     storage: Arc<dyn Storage>,
@@ -39,14 +40,14 @@ pub struct SigmfSink {
     journal: JournalFile,
     document: Document,
     paths: Paths,
-    /// The data file, one of two names.
+    /// The data file, which has one of two names.
     data_path: PathBuf,
     frame_bytes: usize,
     hasher: Option<Hasher>,
     backlog: Backlog,
-    /// The index that is to come; `None` where any may: at first, and after the device restarted.
+    /// The next index; `None` if any may follow: at the start, and after the device restarted.
     next: Option<SampleIndex>,
-    /// Whether the last that came were samples.
+    /// Whether the last input was samples.
     is_within_run: bool,
     boot_id: Option<u64>,
     state: State,
@@ -56,18 +57,18 @@ pub struct SigmfSink {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Open,
-    /// An error ended the data: they can be finished, not continued.
+    /// An error ended the data. The recording can be finished, but takes no more samples.
     Failed,
     Finished,
 }
 
 impl SigmfSink {
-    /// Opens the recording `path`, which may be `NAME` or either file's name: creates its files, or
-    /// goes on with them where `options` allow that. Options of the format are not looked at.
+    /// Opens the recording `path`, which may be `NAME` or the name of either file. Creates its
+    /// files, or continues them if `options` permit. Options of the format are ignored.
     ///
     /// # Errors
-    /// [`SinkError::Exists`] when one of them is there and may neither be emptied nor gone on with,
-    /// [`SinkError::Io`] when one cannot be created; for a recording to go on with the errors of
+    /// [`SinkError::Exists`] if one of the files exists and may be neither emptied nor continued,
+    /// [`SinkError::Io`] if one cannot be created. To continue a recording, also the errors of
     /// [`resumable`](super::resumable()), and [`SinkError::Other`].
     pub fn open(path: &Path, info: &StreamInfo, options: &SinkOptions) -> Result<Self, SinkError> {
         info.check()?;
@@ -76,7 +77,7 @@ impl SigmfSink {
         Self::open_found(paths, info, found.as_ref(), options)
     }
 
-    /// Goes on with what was found, or creates the files.
+    /// Continues the found recording, or creates the files.
     pub(super) fn open_found(
         paths: Paths,
         info: &StreamInfo,
@@ -109,7 +110,7 @@ impl SigmfSink {
         Self::check_free(&paths, options)?;
         let frame_bytes = info.frame_bytes();
         let (data_path, other_path) = data_paths(&paths, options.compress);
-        // Without metadata, an empty data file is what a recorder left that was killed at once.
+        // An empty data file without metadata was left by a recorder that was killed at its start.
         let storage = &*options.storage;
         let is_left_over = storage.entry(&data_path).is_ok_and(|data| data.len_bytes == 0);
         let overwrite = options.overwrite || options.append || is_left_over;
@@ -117,7 +118,8 @@ impl SigmfSink {
             if options.compress { (1, false) } else { (frame_bytes, options.direct) };
         let data = DataFile::create(storage, &data_path, unit_bytes, overwrite, is_direct)?;
         if overwrite {
-            // Before the data: without metadata there is no recording, and no wrong one.
+            // Removed before the data: without metadata the data are not a recording, so never a
+            // wrong one.
             for path in [&paths.meta, &other_path] {
                 storage.remove_if_there(path).map_err(io_error("remove", path))?;
             }
@@ -138,7 +140,7 @@ impl SigmfSink {
         Ok(sink)
     }
 
-    /// Removes a recording that could not begin; its data file is empty, and is used again.
+    /// Removes a recording that could not begin. Its data file is empty and is used again.
     fn remove(&mut self) -> io::Result<()> {
         self.storage.remove_if_there(&self.paths.meta)?;
         self.meta.remove_spare()?;
@@ -161,7 +163,8 @@ impl SigmfSink {
         let data = body(data, frame_bytes, found.samples, options.compress)?;
         let mut document = found.document(info);
         describe(&mut document, &data_path, options);
-        // Before the metadata say that the recording is not finished: then the journal counts.
+        // Before the metadata state that the recording is not finished: from then on the journal is
+        // used.
         let journal = JournalFile::create(storage, &paths.journal, options.owner, &document)
             .map_err(io_error("create", &paths.journal))?;
         let (next, boot_id) = (found.next_index(&document), document.boot_id());
@@ -216,29 +219,28 @@ impl SigmfSink {
         Ok(())
     }
 
-    /// How many samples were taken.
+    /// Returns how many samples were accepted.
     pub(super) fn len_samples(&self) -> u64 {
         self.data.len_samples()
     }
 
-    /// Writes what was gathered.
+    /// Writes gathered samples.
     pub(super) fn flush(&mut self) -> Result<(), SinkError> {
         self.check_open()?;
         self.with_data(Body::flush_all)
     }
 
-    /// The index that is to come; `None` where any may.
+    /// Returns the next index; `None` if any may follow.
     pub(super) const fn next_index(&self) -> Option<SampleIndex> {
         self.next
     }
 
-    /// Goes on behind another part: `next` is the index that is to come, of the device's run
-    /// `boot_id`.
+    /// Continues after another part. `next` is the next index, of the device's run `boot_id`.
     pub(super) fn go_on_from(&mut self, next: Option<SampleIndex>, boot_id: Option<u64>) {
         (self.next, self.boot_id) = (next, boot_id);
     }
 
-    /// Says that another part comes behind this one.
+    /// Notes that another part follows.
     pub(super) fn set_continued(&mut self) {
         self.document.set_continued();
     }
@@ -253,7 +255,7 @@ impl SigmfSink {
         Ok(())
     }
 
-    /// Names the indexes before `index` that the device left out on purpose.
+    /// Records the indexes before `index` that the device left out on purpose.
     fn step_to(&mut self, index: SampleIndex) -> Result<(), SinkError> {
         match self.next {
             Some(next) if next < index => {
@@ -271,7 +273,7 @@ impl SigmfSink {
         Ok(())
     }
 
-    /// Takes samples of consecutive indexes by `write`.
+    /// Accepts samples of consecutive indexes, which `write` writes.
     fn take(
         &mut self,
         index: SampleIndex,
@@ -294,7 +296,7 @@ impl SigmfSink {
         Ok(())
     }
 
-    /// Runs a write to the data file behind one to the journal, and lets the hash follow it.
+    /// Writes to the journal, then to the data file, and notifies the hash thread.
     fn with_data(
         &mut self,
         write: impl FnOnce(&mut Body) -> Result<(), SinkError>,
@@ -316,7 +318,7 @@ impl SigmfSink {
         written
     }
 
-    /// Writes the metadata as they stand, and takes room for the next version.
+    /// Writes the current metadata, and allocates space for the next version.
     fn replace_meta(&mut self) -> Result<(), SinkError> {
         let progress = Progress { samples: self.data.written_samples(), ..Progress::default() };
         let replaced = self.meta.replace(&self.document, &progress);
@@ -327,7 +329,7 @@ impl SigmfSink {
         })
     }
 
-    /// Ends the recording with what is in the file: samples that were gathered are lost.
+    /// Ends the recording with the samples in the file; gathered samples are lost.
     fn fail(&mut self) {
         self.state = State::Failed;
         self.document.truncate(self.data.written_samples());
@@ -396,7 +398,7 @@ impl Sink for SigmfSink {
         self.summary.samples = self.data.written_samples();
         self.summary.bytes = self.data.written_bytes();
         let finished = Progress { samples: self.summary.samples, is_finished: true, sha512: None };
-        // Before the hash, which may take long: whoever ends the process then has all else.
+        // Before the hash, which may take long: if the process is ended then, all else is complete.
         let mut written = self.meta.replace(&self.document, &finished);
         let hashed = self.hasher.take().map(Hasher::finish).transpose();
         if let (Ok(()), Ok(Some(sha512))) = (&written, &hashed) {
@@ -440,7 +442,7 @@ impl Holes for SigmfSink {
     }
 }
 
-/// The name of the data file, and the one that it does not have.
+/// Returns the name of the data file, and the other name, which it does not have.
 fn data_paths(paths: &Paths, is_compressed: bool) -> (PathBuf, PathBuf) {
     match is_compressed {
         true => (paths.compressed(), paths.data.clone()),
@@ -448,7 +450,7 @@ fn data_paths(paths: &Paths, is_compressed: bool) -> (PathBuf, PathBuf) {
     }
 }
 
-/// The data file as what it holds: `written_samples`.
+/// Wraps a data file of `written_samples` samples as plain or compressed.
 fn body(
     file: DataFile,
     frame_bytes: usize,
@@ -461,7 +463,7 @@ fn body(
     }
 }
 
-/// Says what the data file is.
+/// Describes the data file in the metadata.
 fn describe(document: &mut Document, data_path: &Path, options: &SinkOptions) {
     document.set_part(options.part);
     if options.compress {

@@ -1,4 +1,4 @@
-//! How fast sinks are. On an idle machine:
+//! Measures the speed of sinks. On an idle machine:
 //! `cargo test --release -p samplewire speed -- --ignored --nocapture --test-threads 1`.
 
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! A recording in parts, each of which is a recording of its own.
+//! A recording in parts, each of which is a complete recording.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -13,11 +13,11 @@ use super::{Backlog, SigmfSink, Sink, SinkError, SinkOptions, SinkSummary, sampl
 use crate::sigmf::{Paths, RecordedGap};
 use crate::storage::{OpenMode, Storage, Work};
 
-/// Writes SigMF recordings `NAME-0001`, `NAME-0002` and so on, one behind another.
+/// Writes consecutive SigMF recordings `NAME-0001`, `NAME-0002` and so on.
 ///
-/// A part is there before the one ahead of it is finished, which a thread does: at no moment does
-/// the series end without saying so. Where the hash is slower than the samples, the next but one
-/// part waits for it.
+/// The next part is created before a thread finishes the previous one, so the metadata always show
+/// whether the series is complete. If the hash is slower than the samples, the part after the next
+/// waits for it.
 #[derive(Debug)]
 pub struct SplitSink {
     base: PathBuf,
@@ -26,16 +26,16 @@ pub struct SplitSink {
     part: SigmfSink,
     number: u32,
     part_samples: u64,
-    /// Samples that the present part still takes.
+    /// How many more samples the present part accepts.
     left: u64,
     boot_id: Option<u64>,
-    /// The part before the present one.
+    /// The previous part.
     finishing: Option<Finishing>,
     summary: SinkSummary,
     is_finished: bool,
 }
 
-/// A part that is being finished beside the writing.
+/// A part that a thread finishes while the next is written.
 struct Finishing {
     wait: Work,
     result: Receiver<Finished>,
@@ -48,7 +48,7 @@ impl fmt::Debug for Finishing {
 }
 
 impl SplitSink {
-    /// Opens the series `path`, whose parts have up to `part_bytes` of data, at least one sample.
+    /// Opens the series `path`. Its parts have up to `part_bytes` of data, at least one sample.
     ///
     /// # Errors
     /// As [`SigmfSink::open`], and [`SinkError::Part`].
@@ -70,17 +70,18 @@ impl SplitSink {
         let number = if options.append { parts.max(1) } else { 1 };
         let mut summary = SinkSummary::default();
         if options.append {
-            // What a killed `--overwrite` left is refused here, and not when the series gets there.
+            // Remains of a killed `--overwrite` are refused here, not when the series reaches them.
             let fresh = SinkOptions { append: false, ..options.clone() };
             SigmfSink::check_free(&Paths::of(&part_path(&base, parts + 1)), &fresh)?;
             for before in 1..number {
-                // A kill may have come between the last one's end and its hash.
+                // A kill may have happened between the end of the last part and its hash.
                 let wants_hash = options.sha512 && before + 1 == number;
                 finish_part(&base, before, wants_hash, info, options)?;
             }
         } else {
             (1..=parts).try_for_each(|stale| check_unused(storage, &base, stale))?;
-            // From the last on: what a kill leaves are the first parts, and no part without them.
+            // From the last part backwards: after a kill only the first parts remain, without
+            // holes.
             (1..=parts).rev().try_for_each(|stale| remove_part(storage, &base, stale))?;
         }
         let paths = Paths::of(&part_path(&base, number));
@@ -91,7 +92,7 @@ impl SplitSink {
         };
         let options = SinkOptions { part: Some(number), ..options.clone() };
         let mut part = SigmfSink::open_found(paths, info, found.as_ref(), &options)?;
-        // A part that tells of nothing yet goes on where the one before it ended.
+        // A part without samples or gaps continues where the previous part ended.
         part.go_on_from(end.next_index, end.boot_id);
         let part_samples = part_bytes / frame_bytes as u64;
         let left = part_samples.saturating_sub(part.len_samples());
@@ -125,10 +126,10 @@ impl SplitSink {
         Ok(())
     }
 
-    /// Goes on in the next part.
+    /// Continues in the next part.
     fn next_part(&mut self) -> Result<(), SinkError> {
         self.join()?;
-        // Everything before anything of the next part: a kill leaves no hole.
+        // All samples are written before the next part is created: a kill leaves no hole.
         self.part.flush()?;
         let number = self.number + 1;
         self.options = SinkOptions { part: Some(number), append: false, ..self.options.clone() };
@@ -153,7 +154,7 @@ impl SplitSink {
         Ok(())
     }
 
-    /// Waits for the part before to be finished.
+    /// Waits until the previous part is finished.
     fn join(&mut self) -> Result<(), SinkError> {
         let Some(Finishing { wait, result }) = self.finishing.take() else { return Ok(()) };
         wait();
@@ -161,7 +162,7 @@ impl SplitSink {
         self.add(finished)
     }
 
-    /// Counts what a part holds, also where it could not be finished.
+    /// Counts the samples of a part, even if it could not be finished.
     fn add(&mut self, (part, result): Finished) -> Result<(), SinkError> {
         self.summary.samples += part.samples;
         self.summary.samples_before += part.samples_before;
@@ -211,13 +212,13 @@ impl Sink for SplitSink {
         Ok(self.summary.clone())
     }
 
-    /// That of all parts, which share it.
+    /// The backlog of all parts, which share it.
     fn backlog(&self) -> Backlog {
         self.part.backlog()
     }
 }
 
-/// What a part holds, and whether it could be finished.
+/// The summary of a part, and whether it could be finished.
 type Finished = (SinkSummary, Result<(), SinkError>);
 
 fn finish(part: &mut SigmfSink) -> Finished {
@@ -227,15 +228,15 @@ fn finish(part: &mut SigmfSink) -> Finished {
     }
 }
 
-/// The name of a part, from 1.
+/// Returns the name of a part, from 1.
 pub(crate) fn part_path(base: &Path, number: u32) -> PathBuf {
     let mut name = OsString::from(base);
     name.push(format!("-{number:04}"));
     name.into()
 }
 
-/// How many parts there are, one behind another. An empty data file without metadata, which a
-/// recorder left that was killed as it began a part, is none.
+/// Returns how many consecutive parts exist. An empty data file without metadata is not a part: a
+/// recorder that was killed at the start of a part left it.
 pub(crate) fn parts_of(storage: &dyn Storage, base: &Path) -> u32 {
     let is_there = |&number: &u32| storage.exists(&Paths::of(&part_path(base, number)).meta);
     (1..).take_while(is_there).last().unwrap_or(0)
@@ -247,7 +248,7 @@ fn files_of(base: &Path, number: u32, is_compressed: bool) -> [PathBuf; 2] {
     [paths.meta, data]
 }
 
-/// Finishes a part whose recorder was killed before it came to that.
+/// Finishes a part whose recorder was killed before it finished the part.
 fn finish_part(
     base: &Path,
     number: u32,
@@ -265,11 +266,11 @@ fn finish_part(
     part.finish().map(drop)
 }
 
-/// Checks that nobody writes a part.
+/// Checks that no recorder writes a part.
 fn check_unused(storage: &dyn Storage, base: &Path, number: u32) -> Result<(), SinkError> {
     let paths = Paths::of(&part_path(base, number));
     for data in [paths.compressed(), paths.data] {
-        // What cannot be opened is not there, or is told of by whoever removes it.
+        // A file that cannot be opened does not exist, or its removal reports the error.
         if let Ok(file) = storage.open(&data, OpenMode::Read, false) {
             lock(&*file, &data)?;
         }
@@ -277,7 +278,7 @@ fn check_unused(storage: &dyn Storage, base: &Path, number: u32) -> Result<(), S
     Ok(())
 }
 
-/// Removes a part of a series that is overwritten; what tells of the data first.
+/// Removes a part of an overwritten series, its metadata before its data.
 fn remove_part(storage: &dyn Storage, base: &Path, number: u32) -> Result<(), SinkError> {
     let paths = Paths::of(&part_path(base, number));
     let compressed = paths.compressed();

@@ -1,4 +1,4 @@
-//! A thread for a sink, and a bounded queue of quanta before it.
+//! A thread that writes to a sink, with a bounded queue of quanta before it.
 
 use std::io;
 use std::ops::Range;
@@ -13,15 +13,15 @@ use samplewire_proto::SampleIndex;
 use super::{Backlog, Sink, SinkError, SinkSummary};
 use crate::sigmf::RecordedGap;
 
-/// Writes blocks as they stand in the receiver's memory: nothing is copied on the way to the sink.
+/// Writes blocks directly from the receiver's memory: there is no copy before the sink.
 ///
-/// What waits holds the memory of the stream, so a sink that is too slow takes the credit from the
-/// sender, and a converter then loses samples; the queue adds no memory of its own but its places.
+/// Waiting blocks hold the stream's memory. A sink that is too slow therefore reduces the sender's
+/// credit, and a converter then loses samples. The queue itself adds only its slots.
 #[derive(Debug)]
 pub struct Writer {
-    /// `None` once nothing is to come.
+    /// `None` after the end of the input.
     jobs: Option<SyncSender<Job>>,
-    /// `None` once it was joined.
+    /// `None` after the thread was joined.
     thread: Option<JoinHandle<Ended>>,
     sink: Option<Box<dyn Sink>>,
     waiting: Arc<AtomicUsize>,
@@ -29,12 +29,12 @@ pub struct Writer {
     depth: Depth,
 }
 
-/// How full a writer's queue was, in quanta, or parts of them between gaps.
+/// How full a writer's queue was. Its entries are quanta, or parts of quanta between gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Depth {
-    /// How many fit.
+    /// The number of slots.
     pub max: usize,
-    /// The most that waited.
+    /// The most entries that waited.
     pub highest: usize,
     /// How often there was no room.
     pub full: u64,
@@ -51,7 +51,7 @@ enum Job {
     Session(u64),
 }
 
-/// What the thread leaves.
+/// What the thread returns.
 #[derive(Debug)]
 struct Ended {
     sink: Box<dyn Sink>,
@@ -59,10 +59,10 @@ struct Ended {
 }
 
 impl Writer {
-    /// Starts the thread, with a queue of `depth_max` places, at least [`Writer::ROOM`].
+    /// Starts the thread, with a queue of `depth_max` slots, at least [`Writer::ROOM`].
     ///
     /// # Errors
-    /// The system refuses a thread.
+    /// The system cannot start a thread.
     pub fn start(sink: Box<dyn Sink>, depth_max: usize) -> io::Result<Self> {
         let max = depth_max.max(Self::ROOM);
         let (jobs, to_do) = sync_channel(max);
@@ -75,18 +75,19 @@ impl Writer {
         Ok(Self { jobs: Some(jobs), thread: Some(thread), sink: None, waiting, backlog, depth })
     }
 
-    /// The places that one block and its gaps may take.
+    /// The number of slots that one block and its gaps may need.
     pub const ROOM: usize = 8;
 
-    /// Whether a block and its gaps find places, so that nothing blocks; counts when not.
+    /// Returns whether a block and its gaps fit without blocking; counts the times when they do
+    /// not.
     pub fn has_room(&mut self) -> bool {
-        // Relaxed: a count; what waits is handed over by the channel.
+        // Relaxed: a count only; the channel hands over the entries.
         let has_room = self.waiting.load(Ordering::Relaxed) + Self::ROOM <= self.depth.max;
         self.depth.full += u64::from(!has_room);
         has_room
     }
 
-    /// Queues the samples in `bytes` of a block, the first of which has `index`.
+    /// Queues the samples in `bytes` of a block; the first has `index`.
     ///
     /// # Errors
     /// The [`SinkError`] that ended the sink, once; then [`SinkError::Closed`].
@@ -125,21 +126,21 @@ impl Writer {
         self.queue(Job::Session(boot_id))
     }
 
-    /// What is left to do, in the queue and of the sink.
+    /// Returns the unfinished work of the queue and of the sink.
     pub fn backlog(&self) -> Backlog {
         self.backlog.clone()
     }
 
-    /// How full the queue was.
+    /// Returns how full the queue was.
     pub const fn depth(&self) -> Depth {
         self.depth
     }
 
-    /// Waits until all is written, and finishes the sink: what it wrote, also after an error. The
-    /// error is the first of the sink that was not returned before.
+    /// Waits until everything is written, and finishes the sink. Returns the sink's summary, also
+    /// after an error, and the sink's first error that was not returned before.
     ///
     /// # Blocking
-    /// As long as the sink does.
+    /// As long as the sink blocks.
     pub fn finish(mut self) -> (SinkSummary, Option<SinkError>) {
         let unheard = self.end().err();
         let sink = self.sink.as_mut().expect("the thread has ended");
@@ -155,12 +156,12 @@ impl Writer {
         self.depth.highest = self.depth.highest.max(waiting.min(self.depth.max));
         match jobs.send(job) {
             Ok(()) => Ok(()),
-            // The thread has ended, which it does only with an error.
+            // The thread has ended, which happens only after an error.
             Err(_) => self.end().and(Err(SinkError::closed())),
         }
     }
 
-    /// Ends the thread; gives its error the first time.
+    /// Ends the thread; returns its error at the first call.
     fn end(&mut self) -> Result<(), SinkError> {
         self.jobs = None;
         let Some(thread) = self.thread.take() else { return Ok(()) };
@@ -172,7 +173,7 @@ impl Writer {
 }
 
 impl SinkError {
-    /// The sink takes no more.
+    /// The sink accepts no more samples.
     pub(crate) fn closed() -> Self {
         Self::Closed { path: "the file".into() }
     }
@@ -209,7 +210,7 @@ mod tests {
     use super::*;
     use crate::sigmf::RecordedCause;
 
-    /// Takes gaps when it is told to, and fails at index 13.
+    /// Accepts a gap for each message in the channel, and fails at index 13.
     #[derive(Debug)]
     struct Slow(mpsc::Receiver<()>, u64);
 
@@ -263,18 +264,18 @@ mod tests {
     }
 
     #[test]
-    fn error_of_the_sink_is_told_once_and_the_sink_is_finished() {
-        for tells_at_the_end in [false, true] {
+    fn error_of_the_sink_is_returned_once_and_the_sink_is_finished() {
+        for fails_at_the_end in [false, true] {
             let (go, wait) = mpsc::channel();
             let mut writer = Writer::start(Box::new(Slow(wait, 0)), 10).unwrap();
             writer.gap(&gap(13)).unwrap();
             go.send(()).unwrap();
-            let mut told = None;
-            while !tells_at_the_end && told.is_none() {
-                told = writer.gap(&gap(14)).err();
+            let mut error_before = None;
+            while !fails_at_the_end && error_before.is_none() {
+                error_before = writer.gap(&gap(14)).err();
             }
             let (summary, error) = writer.finish();
-            assert!(matches!(told.or(error), Some(SinkError::Busy { .. })));
+            assert!(matches!(error_before.or(error), Some(SinkError::Busy { .. })));
             assert_eq!(summary.gaps, 1);
         }
     }

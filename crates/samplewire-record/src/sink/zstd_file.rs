@@ -1,4 +1,4 @@
-//! A file of compressed samples that only grows: whole zstd frames, one behind another.
+//! A compressed data file that only grows: consecutive whole zstd frames.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Take};
@@ -10,24 +10,24 @@ use zstd::stream::read::Decoder;
 use super::SinkError;
 use super::data_file::DataFile;
 
-/// Gathers up to 4 MiB of samples for a frame, which a thread of its own compresses; two may be under
-/// way there. Each frame has a checksum, and holds whole samples.
+/// Gathers up to 4 MiB of samples for a frame, which a separate thread compresses. Up to two frames
+/// may be in progress. Each frame has a checksum and whole samples.
 #[derive(Debug)]
 pub(super) struct ZstdFile {
     file: DataFile,
     frame_bytes: usize,
     gather: Vec<u8>,
     gather_bytes: usize,
-    /// Samples of the frames under way.
+    /// The number of samples of each frame in progress.
     under_way: VecDeque<u64>,
     written_samples: u64,
-    /// Compressed bytes of whole frames in the file.
+    /// Compressed bytes of the whole frames in the file.
     written_bytes: u64,
     blocks: SyncSender<Vec<u8>>,
     frames: Receiver<io::Result<Frame>>,
 }
 
-/// A block that was compressed, and its memory.
+/// A compressed block, and its memory for reuse.
 #[derive(Debug)]
 struct Frame {
     bytes: Vec<u8>,
@@ -35,10 +35,10 @@ struct Frame {
 }
 
 impl ZstdFile {
-    /// Goes on in `file`, which has `written_samples` in whole frames.
+    /// Appends to `file`, which has `written_samples` in whole frames.
     ///
     /// # Errors
-    /// [`SinkError::Io`]: the system refuses a thread.
+    /// [`SinkError::Io`]: the system cannot start a thread.
     pub(super) fn start(
         file: DataFile,
         frame_bytes: usize,
@@ -66,7 +66,7 @@ impl ZstdFile {
         })
     }
 
-    /// Takes whole samples.
+    /// Appends whole samples.
     pub(super) fn append(&mut self, mut bytes: &[u8]) -> Result<(), SinkError> {
         while !bytes.is_empty() {
             let room_bytes = self.gather_bytes - self.gather.len();
@@ -80,7 +80,7 @@ impl ZstdFile {
         Ok(())
     }
 
-    /// Writes what was gathered.
+    /// Writes gathered samples.
     pub(super) fn flush(&mut self) -> Result<(), SinkError> {
         if !self.gather.is_empty() {
             self.submit()?;
@@ -91,23 +91,23 @@ impl ZstdFile {
         Ok(())
     }
 
-    /// How many samples were taken.
+    /// Returns how many samples were appended, including gathered ones.
     pub(super) fn len_samples(&self) -> u64 {
         let gathered = (self.gather.len() / self.frame_bytes) as u64;
         self.written_samples + self.under_way.iter().sum::<u64>() + gathered
     }
 
-    /// How many samples the whole frames in the file hold.
+    /// Returns how many samples the whole frames in the file have.
     pub(super) const fn written_samples(&self) -> u64 {
         self.written_samples
     }
 
-    /// The file of the frames.
+    /// Returns the file.
     pub(super) const fn file(&self) -> &DataFile {
         &self.file
     }
 
-    /// Hands what was gathered to the thread.
+    /// Sends the gathered samples to the thread.
     fn submit(&mut self) -> Result<(), SinkError> {
         let memory = match self.under_way.len() {
             UNDER_WAY_MAX => self.collect()?,
@@ -120,7 +120,7 @@ impl ZstdFile {
         Ok(())
     }
 
-    /// Writes the oldest frame under way; gives the memory of its block.
+    /// Writes the oldest frame in progress; returns the memory of its block.
     fn collect(&mut self) -> Result<Vec<u8>, SinkError> {
         let compressed = self.frames.recv().expect("the thread lives as long as this does");
         let samples = self.under_way.pop_front().expect("one was under way");
@@ -142,7 +142,7 @@ impl ZstdFile {
         }
     }
 
-    /// Cuts a frame that was written in part, and forgets what was not written.
+    /// Cuts off an incomplete frame, and discards unwritten samples.
     fn failed(&mut self, error: SinkError) -> SinkError {
         while self.under_way.pop_front().is_some() {
             drop(self.frames.recv());
@@ -172,7 +172,7 @@ fn compress(blocks: &Receiver<Vec<u8>>, frames: &SyncSender<io::Result<Frame>>) 
     let mut compressor = match compressor {
         Ok(compressor) => compressor,
         Err(error) => {
-            // The first that waits for a frame is told.
+            // The first call that waits for a frame gets the error.
             drop(frames.send(Err(error)));
             return;
         }
@@ -185,16 +185,17 @@ fn compress(blocks: &Receiver<Vec<u8>>, frames: &SyncSender<io::Result<Frame>>) 
     }
 }
 
-/// Whole frames at the beginning of a file.
+/// The whole frames at the beginning of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frames {
-    /// Their length in the file.
+    /// The length of the frames in the file.
     pub(crate) frames_bytes: u64,
-    /// What they hold.
+    /// The length of their content.
     pub(crate) content_bytes: u64,
 }
 
-/// Looks at the first `len_bytes` of a compressed file from where it stands. What ends within a frame is left out.
+/// Finds the frames in the first `len_bytes` of a compressed file, from its current position. An
+/// incomplete frame at the end is left out.
 ///
 /// # Errors
 /// A frame is damaged, or the file cannot be read.
@@ -217,7 +218,7 @@ pub(crate) fn frames_of(file: impl Read, len_bytes: u64) -> io::Result<Frames> {
     Ok(frames)
 }
 
-/// A reader that knows how much was taken from it.
+/// A reader that counts the bytes read.
 struct Counted<R> {
     file: Take<BufReader<R>>,
     bytes: u64,
@@ -242,11 +243,11 @@ impl<R: Read> BufRead for Counted<R> {
     }
 }
 
-/// Samples in a frame, before they are rounded down to whole ones.
+/// The length of a frame's samples in bytes, before it is rounded down to whole samples.
 const BLOCK_BYTES: usize = 4 << 20;
 
-/// Frames that are being compressed, or wait for that or for being written.
+/// The maximum number of frames that are compressed, or wait for compression or writing.
 const UNDER_WAY_MAX: usize = 2;
 
-/// The fastest of zstd's usual levels: what samples have to be compressed is found by it too.
+/// The fastest of zstd's usual levels; higher levels find little more in samples.
 const LEVEL: i32 = 1;

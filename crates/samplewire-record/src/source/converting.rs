@@ -1,4 +1,4 @@
-//! Another sample format on the way out of a source.
+//! A source that converts the sample format.
 
 use samplewire::BoxError;
 use samplewire::format::{ConvertError, convert};
@@ -14,10 +14,10 @@ pub struct ConvertingSource {
 }
 
 impl ConvertingSource {
-    /// Converts the samples of `inner` to `format`.
+    /// Creates a source that converts the samples of `inner` to `format`.
     ///
     /// # Errors
-    /// [`ConvertError`] when one format is complex and the other real.
+    /// [`ConvertError`] if one format is complex and the other real.
     pub fn new(inner: Box<dyn Source>, format: Format) -> Result<Self, ConvertError> {
         convert(inner.info().format, format, &[], &mut [])?;
         let info = StreamInfo { format, ..inner.info().clone() };
@@ -62,7 +62,7 @@ impl std::fmt::Debug for ConvertingSource {
     }
 }
 
-/// Small enough to stay in the second cache between reading and conversion.
+/// Small enough to stay in the second-level cache between reading and conversion.
 const PIECE_BYTES: usize = 256 << 10;
 
 #[cfg(test)]

@@ -1,20 +1,20 @@
-//! Bytes in memory that are read round and round.
+//! Reads bytes in memory repeatedly.
 
 use std::fmt;
 
-/// A table that is read from its beginning again when its end is reached.
+/// A table that is read again from its beginning after its end.
 pub(super) struct Looped {
     table: Vec<u8>,
     position_bytes: usize,
-    /// How many bytes are still to come; `None` when there is no end.
+    /// How many bytes are left; `None` for an endless table.
     left_bytes: Option<u64>,
 }
 
 impl Looped {
-    /// `total_bytes` of `table` repeated, `None` for no end.
+    /// Repeats `table` up to `total_bytes`, or endlessly for `None`.
     ///
     /// # Panics
-    /// When the table is empty.
+    /// If the table is empty.
     pub(super) fn new(mut table: Vec<u8>, total_bytes: Option<u64>) -> Self {
         assert!(!table.is_empty(), "nothing to repeat");
         let len_bytes = table.len();
@@ -24,7 +24,7 @@ impl Looped {
         Self { table, position_bytes: 0, left_bytes: total_bytes }
     }
 
-    /// Fills the front of `out` and says how many bytes; less than all only at the end.
+    /// Fills the beginning of `out` and returns how many bytes; fewer than all only at the end.
     pub(super) fn read(&mut self, out: &mut [u8]) -> usize {
         let len_bytes = match self.left_bytes {
             Some(left) => usize::try_from(left).unwrap_or(usize::MAX).min(out.len()),
@@ -53,7 +53,7 @@ impl fmt::Debug for Looped {
     }
 }
 
-/// A shorter table is repeated at the start: copying piece by piece has a cost per piece.
+/// A shorter table is repeated at the start, since each copied piece has a cost.
 const PIECE_BYTES_MIN: usize = 64 << 10;
 
 #[cfg(test)]

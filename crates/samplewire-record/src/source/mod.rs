@@ -1,8 +1,8 @@
-//! Sources: where the samples come from that a device sends.
+//! Sources: the samples that a device sends.
 //!
-//! A recording ([`open_recording`]), a stream of bytes ([`ReaderSource`]) or a generator. The
-//! command's `--source` is a [`SourceSpec`], which [`SourceSpec::open`] turns into any of them.
-//! Reading allocates nothing.
+//! A source is a recording ([`open_recording`]), a stream of bytes ([`ReaderSource`]) or a
+//! generator. [`SourceSpec::open`] opens any of them from a [`SourceSpec`], the command's
+//! `--source`. Reading does not allocate memory.
 //!
 //! ```
 //! use samplewire::source::Source;
@@ -48,15 +48,15 @@ pub enum SourceError {
     /// The operating system refused an operation.
     #[error("{operation} {path}: {source}", path = path.display())]
     Io {
-        /// What was tried, e.g. `open`.
+        /// The operation, e.g. `open`.
         operation: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
-    /// The metadata of a recording are wrong, or do not fit its data.
+    /// The metadata of a recording are not valid, or do not match its data.
     #[error("{path}: {source}", path = path.display())]
     Metadata {
         /// The metadata file.
@@ -79,14 +79,14 @@ pub enum SourceError {
         /// The length of one sample of all channels.
         frame_bytes: usize,
     },
-    /// The data file became shorter while it was read.
+    /// The data file became shorter during reading.
     #[error("{path}: ended at byte {at_bytes} of {len_bytes}", path = path.display())]
     Shrunk {
         /// The data file.
         path: PathBuf,
-        /// Where it ended.
+        /// The end of the file.
         at_bytes: u64,
-        /// How long it was when it was opened.
+        /// The length of the file when it was opened.
         len_bytes: u64,
     },
     /// There are no samples.
@@ -95,34 +95,34 @@ pub enum SourceError {
         /// The data file.
         path: PathBuf,
     },
-    /// What the source needs to know was not said.
+    /// A required property of the source is not known.
     #[error("{source_name}: its {option} is not known and must be given")]
     Missing {
         /// The source as the user wrote it.
         source_name: String,
-        /// What must be given: `rate` or `format`.
+        /// The property to state: `rate` or `format`.
         option: &'static str,
     },
-    /// An option contradicts what the source is.
-    #[error("{source_name}: {option} {value} was asked for, but it is {actual}")]
+    /// An option contradicts the source.
+    #[error("{source_name}: {option} {value} was requested, but it is {actual}")]
     Contradiction {
         /// The source as the user wrote it.
         source_name: String,
         /// The option.
         option: &'static str,
-        /// What was asked for.
+        /// The requested value.
         value: String,
-        /// What the source has.
+        /// The value of the source.
         actual: String,
     },
-    /// A generator does not make this format.
+    /// A generator does not support this format.
     #[error("{source_name}: cannot be {format}: {reason}")]
     Format {
         /// The source as the user wrote it.
         source_name: String,
-        /// What was asked for.
+        /// The requested format.
         format: Format,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
     /// A sample rate is out of range.
@@ -138,7 +138,8 @@ pub enum SourceError {
     },
 }
 
-/// The metadata file of the real recording among the test data; says so and is `None` without it.
+/// Returns the metadata file of the real recording among the test data; prints a note and returns
+/// `None` if it does not exist.
 #[cfg(test)]
 pub(crate) fn test_recording() -> Option<PathBuf> {
     let folder = std::env::var_os("SAMPLEWIRE_TEST_DATA").map_or_else(

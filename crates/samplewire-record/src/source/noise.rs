@@ -1,4 +1,4 @@
-//! Noise that a seed repeats.
+//! Noise that is repeatable by its seed.
 
 use samplewire::BoxError;
 use samplewire::format::convert;
@@ -19,16 +19,16 @@ pub struct NoiseSource {
 }
 
 impl NoiseSource {
-    /// Noise of one channel in any format. Equal seeds give equal noise.
+    /// Creates noise of one channel in any format. Equal seeds give equal noise.
     ///
     /// # Errors
-    /// [`SourceError::Rate`] when the rate is out of range.
+    /// [`SourceError::Rate`] if the rate is out of range.
     pub fn new(format: Format, rate_hz: f64, seed: u64) -> Result<Self, SourceError> {
         let info = StreamInfo::new(format, 1, rate_hz)?;
         Ok(Self { info: StreamInfo { name: "noise".into(), ..info }, seed, next_part: 0 })
     }
 
-    /// The next `len` parts, made in `block`, which has room for one more.
+    /// Returns the next `len` parts, generated in `block`, which has room for one more.
     fn fill<'a>(&mut self, block: &'a mut [[[u8; 2]; 2]], len: usize) -> &'a [u8] {
         let skipped = (self.next_part % 2) as usize;
         let pairs = (skipped + len).div_ceil(2);
@@ -61,10 +61,10 @@ impl Source for NoiseSource {
     }
 }
 
-/// What a step of [`noise_pair`] is in steps of sc16: the extremes, 510 of them, stay in range.
+/// The size of a step of [`noise_pair`] in sc16 steps: the extremes, 510 steps, stay in range.
 const STEP: i16 = 32;
 
-/// Parts that are made at a time: 8 KiB, which stay in the first cache.
+/// Parts generated at a time: 8 KiB, which stay in the first-level cache.
 const BLOCK_PARTS: usize = 4096;
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! What the user may say about a source besides its name.
+//! Options of a source.
 
 use std::str::FromStr;
 
 use samplewire_proto::wire::Format;
 
-/// Options of a source. What is not set comes from the recording, or is the default.
+/// Options of a source. An option that is not set comes from the recording, or is the default.
 #[derive(Clone, Debug)]
 pub struct SourceOptions {
     pub(super) rate_hz: Option<f64>,
@@ -16,7 +16,7 @@ pub struct SourceOptions {
 }
 
 impl SourceOptions {
-    /// The defaults.
+    /// Returns the defaults.
     pub const fn new() -> Self {
         Self {
             rate_hz: None,
@@ -28,41 +28,41 @@ impl SourceOptions {
         }
     }
 
-    /// The sample rate in hertz, above 0 to 1e12. Default: the recording's; 20e6 for generators.
-    /// A recording's own rate gives way.
+    /// Sets the sample rate in hertz, above 0 to 1e12. It overrides the recording's rate. Default:
+    /// the recording's; 20e6 for generators.
     #[must_use]
     pub const fn rate_hz(self, rate_hz: f64) -> Self {
         Self { rate_hz: Some(rate_hz), ..self }
     }
 
-    /// The sample format. Default: the recording's; sc16 for generators. Raw data have none of
-    /// their own, so it must be given. A recording is not converted: another is an error.
+    /// Sets the sample format. Raw data require it. A recording is not converted: another format is
+    /// an error. Default: the recording's; sc16 for generators.
     #[must_use]
     pub const fn format(self, format: Format) -> Self {
         Self { format: Some(format), ..self }
     }
 
-    /// How many channels are interleaved, 1 to 65,535. Default: the recording's; 1 for raw data
-    /// and generators. Of these only the counter and silence come on several.
+    /// Sets how many channels are interleaved, 1 to 65,535. Among generators, only the counter and
+    /// silence support several. Default: the recording's; 1 for raw data and generators.
     #[must_use]
     pub const fn channels(self, channels: u16) -> Self {
         Self { channels: Some(channels), ..self }
     }
 
-    /// How often a file is played. Default: once. Generators never end.
+    /// Sets how often a file is played. Default: once. Generators never end.
     #[must_use]
     pub const fn repeat(self, repeat: Repeat) -> Self {
         Self { repeat, ..self }
     }
 
-    /// What noise is drawn from. Default: 0.
+    /// Sets the seed of the noise. Default: 0.
     #[must_use]
     pub const fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// Whether a recording's SHA-512 is checked when it is opened, which reads all of it. Default:
-    /// no.
+    /// Sets whether to check a recording's SHA-512 when it is opened, which reads all of it.
+    /// Default: no.
     #[must_use]
     pub const fn verify(self, verify: bool) -> Self {
         Self { verify, ..self }
@@ -86,14 +86,14 @@ impl Default for SourceOptions {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// So many times, at least once.
+    /// This many times, at least once.
     Times(u64),
-    /// Without end.
+    /// Endlessly.
     Forever,
 }
 
 impl Repeat {
-    /// The length of all repetitions of `len`; `None` for no end, or one beyond 64 bits.
+    /// Returns the length of all repetitions of `len`; `None` if it is endless or exceeds 64 bits.
     pub(super) const fn total(self, len: u64) -> Option<u64> {
         match self {
             Self::Times(times) => len.checked_mul(times),
@@ -114,7 +114,7 @@ impl FromStr for Repeat {
     }
 }
 
-/// The text does not say how often.
+/// The text is not a number of repetitions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` repetitions: must be a number from 1, or forever")]
 pub struct ParseRepeatError {

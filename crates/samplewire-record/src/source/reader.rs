@@ -1,4 +1,4 @@
-//! Raw samples from a stream of bytes whose length is not known: standard input, a pipe.
+//! Raw samples from a byte stream of unknown length: standard input or a pipe.
 
 use std::io::{ErrorKind, Read, Stdin, stdin};
 use std::path::PathBuf;
@@ -9,22 +9,22 @@ use samplewire::source::{Source, StreamInfo, whole_frames};
 use super::recording::raw_info;
 use super::{SourceError, SourceOptions};
 
-/// Raw samples from anything that can be read. Ends where it ends, which must be between samples.
+/// Reads raw samples from any reader. The input must end at a sample boundary.
 #[derive(Debug)]
 pub struct ReaderSource<R> {
     info: StreamInfo,
     reader: R,
     name: PathBuf,
     read_bytes: u64,
-    /// What went wrong after the samples that the last read gave.
+    /// The error that follows the samples of the last read.
     failure: Option<SourceError>,
 }
 
 impl<R: Read + Send> ReaderSource<R> {
-    /// Samples from `reader`, which errors call `name`.
+    /// Creates a source of samples from `reader`; errors use the name `name`.
     ///
     /// # Errors
-    /// [`SourceError`] when the options lack the format or the rate, or one is out of range.
+    /// [`SourceError`] if the format or the rate is not set, or an option is out of range.
     pub fn new(reader: R, name: &str, options: &SourceOptions) -> Result<Self, SourceError> {
         let info = raw_info(name, options)?;
         Ok(Self { info, reader, name: name.into(), read_bytes: 0, failure: None })
@@ -32,7 +32,7 @@ impl<R: Read + Send> ReaderSource<R> {
 }
 
 impl ReaderSource<Stdin> {
-    /// Samples from standard input.
+    /// Creates a source of samples from standard input.
     ///
     /// # Errors
     /// See [`ReaderSource::new`].
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use samplewire_proto::wire::Format;
 
-    /// Gives one byte at a time.
+    /// Returns one byte at a time.
     struct Trickle<'a>(&'a [u8]);
 
     impl Read for Trickle<'_> {

@@ -1,4 +1,4 @@
-//! Recordings on disk: SigMF, or raw samples.
+//! Recordings on disk: SigMF or raw samples.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -15,9 +15,10 @@ use super::{SourceError, SourceOptions};
 use crate::sigmf::{Metadata, MetadataError, Notes, Paths, sha512_of};
 use crate::sink::frames_of;
 
-/// A recording, played as often as asked.
+/// A recording, played as often as requested.
 ///
-/// Up to 256 MiB are kept in memory and copied from there; longer ones are read from the disk.
+/// Up to 256 MiB are kept in memory and copied from there; longer recordings are read from the
+/// disk.
 #[derive(Debug)]
 pub struct RecordingSource {
     info: StreamInfo,
@@ -26,7 +27,7 @@ pub struct RecordingSource {
 }
 
 impl RecordingSource {
-    /// What the recording says of itself and no sample depends on; nothing of raw samples.
+    /// Returns the descriptive fields of the metadata; empty for raw samples.
     pub const fn notes(&self) -> &Notes {
         &self.notes
     }
@@ -46,19 +47,19 @@ impl Source for RecordingSource {
     }
 }
 
-/// Opens a recording: SigMF when `path` is `NAME.sigmf-meta`, `NAME.sigmf-data`, or `NAME` where
-/// only these two exist; else raw samples.
+/// Opens a recording. It is SigMF if `path` is `NAME.sigmf-meta`, `NAME.sigmf-data`, or `NAME`
+/// where only these two exist. Otherwise it is raw samples.
 ///
-/// A SigMF recording's samples are played one after another, also across the gaps that its
-/// metadata tell of; its centre frequency is that of the first capture. Compressed data are
-/// decompressed as they are read, and read once before for their length.
+/// All samples of a SigMF recording are played in order, without pauses for the gaps in its
+/// metadata. Its centre frequency is that of the first capture. Compressed data are decompressed
+/// while they are read. They are also read once before, to find their length.
 ///
 /// # Errors
-/// [`SourceError`]: a file cannot be read or is truncated, the metadata are wrong or do not fit the
-/// data, or an option is missing or contradicts them.
+/// [`SourceError`]: a file cannot be read or is truncated, the metadata are not valid or do not
+/// match the data, or an option is missing or contradicts them.
 ///
 /// # Blocking
-/// Until the data are in memory where they fit, and checked where that was asked for.
+/// Until the data are in memory if they fit, and are checked if that was requested.
 pub fn open_recording(
     path: &Path,
     options: &SourceOptions,
@@ -66,7 +67,7 @@ pub fn open_recording(
     match Paths::existing(path) {
         Some(paths) => open_sigmf(path, &paths, options),
         None => {
-            // The file first: of a wrong name nobody wants to hear that its format is missing.
+            // The file first: for a wrong name, an error about a missing format would mislead.
             let data = Data::open(path)?;
             let info = raw_info(&path.display().to_string(), options)?;
             data.source(info, options)
@@ -127,7 +128,7 @@ fn sigmf_info(
     Ok(info)
 }
 
-/// What raw data are, by the options alone.
+/// Describes raw data from the options alone.
 pub(super) fn raw_info(name: &str, options: &SourceOptions) -> Result<StreamInfo, SourceError> {
     let missing = |option| SourceError::Missing { source_name: name.to_owned(), option };
     let format = options.format.ok_or_else(|| missing("format"))?;
@@ -157,15 +158,15 @@ struct Data {
     len_bytes: u64,
 }
 
-/// What is read of it.
+/// The content of a data file.
 enum Content {
     Plain(File),
-    /// zstd frames, one behind another.
+    /// Consecutive zstd frames.
     Zstd(Decoder<'static, BufReader<File>>),
 }
 
 impl Content {
-    /// From the beginning again.
+    /// Continues at the beginning.
     fn rewind(&mut self, path: &Path) -> io::Result<()> {
         match self {
             Self::Plain(file) => file.rewind()?,
@@ -205,8 +206,8 @@ impl Data {
         Ok(Self { content: Content::Plain(file), path: path.to_owned(), len_bytes })
     }
 
-    /// Whole frames of a compressed file: of one that a killed recorder left, what ends within a
-    /// frame is left out.
+    /// Opens the whole frames of a compressed file. An incomplete frame, left by a killed recorder,
+    /// is left out.
     fn open_zstd(path: &Path) -> Result<Self, SourceError> {
         let io = |operation, source| SourceError::Io { operation, path: path.to_owned(), source };
         let frames = File::open(path)
@@ -269,12 +270,12 @@ enum Body {
     Disk(Rewound),
 }
 
-/// A file that is read from its beginning again when its end is reached.
+/// A file that is read again from its beginning after its end.
 #[derive(Debug)]
 struct Rewound {
     data: Data,
     position_bytes: u64,
-    /// How many bytes are still to come; `None` when there is no end.
+    /// How many bytes are left; `None` for an endless file.
     left_bytes: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Signals that repeat: made once as a table, then copied.
+//! Periodic signals: computed once as a table, then copied.
 
 use std::f64::consts::TAU;
 
@@ -11,7 +11,7 @@ use samplewire_proto::wire::Format;
 use super::SourceError;
 use super::looped::Looped;
 
-/// A signal of one channel that repeats without a seam. Endless.
+/// A periodic signal of one channel, continuous where it repeats. Endless.
 #[derive(Debug)]
 pub struct SignalSource {
     info: StreamInfo,
@@ -19,7 +19,7 @@ pub struct SignalSource {
 }
 
 impl SignalSource {
-    /// Repeats `samples`, complex fractions of full scale; real formats take the first part.
+    /// Repeats `samples`, complex fractions of full scale; real formats use the first part.
     fn new(name: String, info: StreamInfo, samples: impl Iterator<Item = [f64; 2]>) -> Self {
         let format = info.format;
         let parts = if format.is_complex() { 2 } else { 1 };
@@ -45,15 +45,15 @@ impl Source for SignalSource {
     }
 }
 
-/// A tone at half of full scale.
+/// Creates a tone at half of full scale.
 ///
-/// Its frequency is the nearest whose period fits a table of 65,536 samples: off by less than the
-/// sample rate over 2^16 times the table's length, and exact for every simple fraction of the
-/// rate. Negative frequencies turn the other way.
+/// The frequency is rounded to one whose period fits a table of 65,536 samples. The error is below
+/// the sample rate over 2^16 times the table's length, and zero for every simple fraction of the
+/// rate. A negative frequency rotates in the other direction.
 ///
 /// # Errors
-/// [`SourceError::Frequency`] above half the sample rate, [`SourceError::Rate`] when that is out of
-/// range.
+/// [`SourceError::Frequency`] above half the sample rate, [`SourceError::Rate`] if the rate is out
+/// of range.
 pub fn tone(format: Format, rate_hz: f64, frequency_hz: f64) -> Result<SignalSource, SourceError> {
     let info = StreamInfo::new(format, 1, rate_hz)?;
     let fits = frequency_hz.abs() * 2.0 <= rate_hz;
@@ -68,23 +68,23 @@ pub fn tone(format: Format, rate_hz: f64, frequency_hz: f64) -> Result<SignalSou
     Ok(SignalSource::new(format!("tone {frequency_hz} Hz"), info, samples))
 }
 
-/// A linear sweep at half of full scale over 90 % of the band, upwards in 262,144 samples and then
-/// from the bottom again without a jump of the phase.
+/// Creates a linear sweep at half of full scale over 90 % of the band. It rises in 262,144 samples,
+/// then starts again at the lowest frequency without a phase jump.
 ///
 /// # Errors
-/// [`SourceError::Rate`] when the rate is out of range.
+/// [`SourceError::Rate`] if the rate is out of range.
 pub fn chirp(format: Format, rate_hz: f64) -> Result<SignalSource, SourceError> {
     let info = StreamInfo::new(format, 1, rate_hz)?;
     let samples = (0..CHIRP_SAMPLES).map(|at| {
-        // The integral of a frequency that goes from -0.45 to 0.45: equal at both ends.
+        // The integral of a frequency from -0.45 to 0.45: equal at both ends.
         let time = f64::from(at) / f64::from(CHIRP_SAMPLES);
         polar(0.5, 0.45 * time * (time - 1.0) * f64::from(CHIRP_SAMPLES))
     });
     Ok(SignalSource::new("chirp".into(), info, samples))
 }
 
-/// Several signals in one band, which repeat after 524,288 samples: three carriers, a
-/// frequency-modulated one, bursts of a phase-modulated one, and noise 60 dB below full scale.
+/// Creates several signals in one band, which repeat after 524,288 samples: three carriers, a
+/// frequency-modulated signal, bursts of a phase-modulated one, and noise 60 dB below full scale.
 ///
 /// | signal | frequency / rate | level |
 /// |---|---|---|
@@ -93,7 +93,7 @@ pub fn chirp(format: Format, rate_hz: f64) -> Result<SignalSource, SourceError> 
 /// | bursts, a tenth of the time, 64 samples a symbol | 0.375 | -14 dB |
 ///
 /// # Errors
-/// [`SourceError::Rate`] when the rate is out of range.
+/// [`SourceError::Rate`] if the rate is out of range.
 pub fn scene(format: Format, rate_hz: f64, seed: u64) -> Result<SignalSource, SourceError> {
     let info = StreamInfo::new(format, 1, rate_hz)?;
     let samples = (0..SCENE_SAMPLES).map(|at| scene_at(at, seed));
@@ -144,7 +144,7 @@ mod tests {
         bytes.chunks(8).map(|sample| [part(&sample[..4]), part(&sample[4..])]).collect()
     }
 
-    /// The amplitude of one frequency (over the sample rate).
+    /// Returns the amplitude at one frequency (over the sample rate).
     fn amplitude(samples: &[[f64; 2]], frequency: f64) -> f64 {
         let (mut i, mut q) = (0.0, 0.0);
         for (at, sample) in samples.iter().enumerate() {

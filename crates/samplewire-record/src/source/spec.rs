@@ -1,4 +1,4 @@
-//! Sources by name: `FILE`, `-`, `counter`, `tone:1e6` and the rest.
+//! Sources by name: `FILE`, `-`, `counter`, `tone:1e6` and others.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,9 +11,9 @@ use super::{
     NoiseSource, ReaderSource, SourceError, SourceOptions, chirp, open_recording, scene, tone,
 };
 
-/// Which source the user named.
+/// The source that the user named.
 ///
-/// A file that is called like a generator is reached by a path: `./counter`.
+/// For a file with the name of a generator, use a path: `./counter`.
 ///
 /// ```
 /// use samplewire_record::source::SourceSpec;
@@ -23,7 +23,7 @@ use super::{
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum SourceSpec {
-    /// A recording: SigMF by its name or by the metadata beside it, else raw samples.
+    /// A recording: SigMF by its name or by metadata beside it, else raw samples.
     File(PathBuf),
     /// Standard input, raw samples: `-`.
     Stdin,
@@ -31,7 +31,7 @@ pub enum SourceSpec {
     Counter,
     /// See [`tone`].
     Tone {
-        /// The tone's frequency in hertz, negative when it turns the other way.
+        /// The tone's frequency in hertz; a negative one rotates in the other direction.
         frequency_hz: f64,
     },
     /// See [`chirp`].
@@ -48,8 +48,8 @@ impl SourceSpec {
     /// Opens the source.
     ///
     /// # Errors
-    /// [`SourceError`]: the file cannot be read, what must be known is missing, or an option is out
-    /// of range or contradicts what the source is.
+    /// [`SourceError`]: the file cannot be read, a required option is missing, or an option is out
+    /// of range or contradicts the source.
     ///
     /// # Blocking
     /// Until a recording of up to 256 MiB is in memory, or a signal's table is made.
@@ -72,12 +72,12 @@ impl SourceSpec {
         })
     }
 
-    /// Whether it makes its samples itself.
+    /// Returns whether the source generates its samples.
     pub fn is_generator(&self) -> bool {
         !matches!(self, Self::File(_) | Self::Stdin)
     }
 
-    /// Refuses what a generator cannot do.
+    /// Refuses options that a generator does not support.
     fn check(&self, channels: u16, options: &SourceOptions) -> Result<(), SourceError> {
         if channels == 0 || (channels > 1 && !matches!(self, Self::Null | Self::Counter)) {
             return Err(SourceError::Contradiction {
@@ -136,16 +136,16 @@ impl fmt::Display for SourceSpec {
     }
 }
 
-/// Why a text names no source.
+/// Why a text is not a source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// There is no text.
+    /// The text is empty.
     #[error("an empty source: must be FILE, -, counter, tone:FREQ, chirp, noise, scene or null")]
     Empty,
-    /// `tone` alone.
+    /// `tone` has no frequency.
     #[error("`tone` needs its frequency in hertz, e.g. tone:1e6")]
     ToneWithoutFrequency,
-    /// The tone's frequency is no number.
+    /// The tone's frequency is not a number.
     #[error("the tone's frequency: {0}")]
     Frequency(#[from] QuantityError),
 }
@@ -198,7 +198,7 @@ mod tests {
         );
         assert_eq!(
             error("scene", &SourceOptions::new().channels(2)),
-            "scene: channels 2 was asked for, but it is 1"
+            "scene: channels 2 was requested, but it is 1"
         );
         assert_eq!(
             error("tone:600k", &SourceOptions::new().rate_hz(1e6)),

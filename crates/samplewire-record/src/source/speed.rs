@@ -1,4 +1,4 @@
-//! How fast sources are. On an idle machine:
+//! Measures the speed of sources. On an idle machine:
 //! `cargo test --release -p samplewire speed -- --ignored --nocapture --test-threads 1`.
 
 use std::hint::black_box;
@@ -8,7 +8,7 @@ use samplewire::format::convert;
 
 use super::*;
 
-/// Reads `total_bytes` in pieces of a packet's payload; prints and gives bytes per second.
+/// Reads `total_bytes` in pieces of a packet's payload; prints and returns bytes per second.
 fn bytes_per_second(spec: &str, options: &SourceOptions, total_bytes: usize) -> f64 {
     let mut source = spec.parse::<SourceSpec>().unwrap().open(options).unwrap();
     let mut piece = vec![0; 8_000];

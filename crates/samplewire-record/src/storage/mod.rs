@@ -1,8 +1,8 @@
-//! The operations on files that a recorder needs, and its clock.
+//! The file operations of a recorder, and its clock.
 //!
-//! Sinks and [`crate::verify()`] reach files through [`Storage`] alone: [`OsStorage`] is the
-//! operating system's, and tests record into memory. So a test can stop a recorder after any of its
-//! operations, fill the disk at any write, and look at what is left.
+//! Sinks and [`crate::verify()`] access files only through [`Storage`]. [`OsStorage`] uses the
+//! operating system; tests record into memory. A test can thus stop a recorder after any operation,
+//! fill the disk at any write, and inspect the files that remain.
 
 mod os;
 mod replace;
@@ -15,53 +15,53 @@ use std::time::{Instant, SystemTime};
 pub use os::OsStorage;
 pub(crate) use os::stdout;
 
-/// A place where files are.
+/// A store of files.
 ///
-/// The operations of one thread happen in the order of its calls. One that returned survives the end
-/// of the process; a write that did not return may have happened for its first bytes.
+/// The operations of one thread happen in the order of its calls. An operation that returned
+/// survives the end of the process. A write that did not return may have written its first bytes.
 pub trait Storage: fmt::Debug + Send + Sync {
-    /// Opens a file. One that is written `directly` goes past the system's cache.
+    /// Opens a file; with `directly`, its writes bypass the system's cache.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn open(&self, path: &Path, mode: OpenMode, directly: bool) -> io::Result<Box<dyn StoredFile>>;
 
-    /// What stands under a name; links are followed.
+    /// Returns the entry of a path; links are followed.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] where there is nothing, and the system's.
+    /// [`ErrorKind::NotFound`] if it does not exist, or the system's error.
     fn entry(&self, path: &Path) -> io::Result<Entry>;
 
-    /// Gives a file another name, in the place of the file of that name.
+    /// Renames a file, and replaces an existing file of the new name.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Removes a file.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] where there is none, and the system's.
+    /// [`ErrorKind::NotFound`] if it does not exist, or the system's error.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// The time by a clock that is never set.
+    /// Returns the time of a monotonic clock.
     fn now(&self) -> Instant;
 
-    /// Starts `work` beside the caller. The call that it returns waits for its end.
+    /// Starts `work` in parallel. The returned work waits for its end.
     ///
     /// # Errors
-    /// The system refuses a thread.
+    /// The system cannot start a thread.
     fn start(&self, name: &str, work: Work) -> io::Result<Work>;
 
-    /// Whether anything has this name.
+    /// Returns whether the path exists.
     fn exists(&self, path: &Path) -> bool {
         self.entry(path).is_ok()
     }
 
-    /// Removes a file, if it is there.
+    /// Removes a file if it exists.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn remove_if_there(&self, path: &Path) -> io::Result<()> {
         match self.remove(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -70,79 +70,80 @@ pub trait Storage: fmt::Debug + Send + Sync {
     }
 }
 
-/// Something to be called once.
+/// A function to be called once.
 pub type Work = Box<dyn FnOnce() + Send>;
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// To be read.
+    /// For reading.
     Read,
-    /// To be written as it is; it must be there.
+    /// For writing without changes to its length; it must exist.
     Write,
-    /// To be written; it is created if it is not there, and keeps what it holds if it is.
+    /// For writing; created if it does not exist, otherwise its content is kept.
     Create,
-    /// To be written; it is created if it is not there, and emptied if it is.
+    /// For writing; created if it does not exist, otherwise emptied.
     Truncate,
-    /// To be written; it must not be there.
+    /// For writing; it must not exist.
     CreateNew,
 }
 
-/// What stands under a name.
+/// The properties of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Whether it is an ordinary file, not a folder, a pipe or a device.
+    /// Whether it is a regular file, not a folder, a pipe or a device.
     pub is_file: bool,
     /// Whether it is a folder.
     pub is_folder: bool,
-    /// Its length.
+    /// The length of the file.
     pub len_bytes: u64,
-    /// When it was written last.
+    /// When it was last written.
     pub modified: SystemTime,
 }
 
 /// An open file.
 pub trait StoredFile: Read + Write + Seek + Send + fmt::Debug {
-    /// What it is.
+    /// Returns the properties of the file.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn entry(&self) -> io::Result<Entry>;
 
-    /// Cuts it, or lengthens it by zeros.
+    /// Truncates the file, or extends it with zeros.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn set_len(&mut self, len_bytes: u64) -> io::Result<()>;
 
-    /// Empties it. An empty file in its place, with its owner, permissions and lock, does as well.
+    /// Empties the file. It may be replaced by an empty file with the same owner, permissions and
+    /// lock.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn empty(&mut self) -> io::Result<()>;
 
-    /// Takes room on the disk for `len_bytes` from `start_bytes` on; its length stays.
+    /// Allocates disk space for `len_bytes` from `start_bytes`; the file's length does not change.
     ///
     /// # Errors
-    /// The system's: there is no room, or none can be taken in advance.
+    /// The system's error: there is no space, or the file system cannot allocate.
     fn allocate(&mut self, start_bytes: u64, len_bytes: u64) -> io::Result<()>;
 
-    /// Writes through the system's cache from now on.
+    /// Lets later writes use the system's cache.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn leave_direct(&mut self) -> io::Result<()>;
 
-    /// Takes the file for this process alone, as long as it is open; `false` when another has it.
-    /// Where files cannot be locked, each has it.
+    /// Locks the file for this process while it is open; `false` if another process has locked it.
+    /// If the system cannot lock files, every process succeeds.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn try_lock(&self) -> io::Result<bool>;
 
-    /// Lets others lock it.
+    /// Unlocks the file.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn unlock(&self) -> io::Result<()>;
 }

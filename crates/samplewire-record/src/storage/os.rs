@@ -45,7 +45,7 @@ impl Storage for OsStorage {
     }
 }
 
-/// Standard output, without the buffer that looks for the ends of lines.
+/// Opens standard output, without Rust's line buffer.
 pub(crate) fn stdout() -> io::Result<Box<dyn StoredFile>> {
     let fd = io::stdout().as_fd().try_clone_to_owned()?;
     Ok(Box::new(OsFile { file: fd.into(), path: PathBuf::from("-"), is_direct: false }))
@@ -67,7 +67,7 @@ impl StoredFile for OsFile {
         self.file.set_len(len_bytes)
     }
 
-    /// A long file gives way to a new one.
+    /// A long file is replaced by a new one.
     fn empty(&mut self) -> io::Result<()> {
         let create = |path: &Path| open(path, OpenMode::CreateNew, self.is_direct);
         match replace(&self.file, &self.path, create) {

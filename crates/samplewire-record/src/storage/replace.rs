@@ -1,5 +1,5 @@
-//! A new file in the place of a long one: to free 2 GB takes the system a third of a second, which
-//! a recording that has begun does not have.
+//! Replaces a long file by a new one. The system takes a third of a second to free 2 GB, which is
+//! too long for a running recording.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,10 +10,10 @@ use rustix::fs::fstatvfs;
 
 use super::os::try_lock;
 
-/// Puts an empty, locked file of the same owner and permissions, from `create`, in the place of
-/// `old`, which `path` names and which is then to be [freed](free). `None` where `old` is better
-/// emptied as it is: it is short, it has other names, its disk has not room for as much again, or its
-/// folder takes no new file.
+/// Replaces `old`, whose name is `path`, by an empty, locked file from `create` with the same owner
+/// and permissions. The caller then [frees](free) `old`. `None` if `old` should be emptied in
+/// place: it is short, it has other names, its disk has no space for another file of its length, or
+/// its folder accepts no new file.
 pub(super) fn replace(
     old: &File,
     path: &Path,
@@ -25,13 +25,13 @@ pub(super) fn replace(
     if metadata.len() < LONG_BYTES || metadata.nlink() != 1 || free_bytes < metadata.len() {
         return None;
     }
-    // A link stays one.
+    // A link stays a link.
     let path = fs::canonicalize(path).ok()?;
     let mut new_path = path.clone().into_os_string();
     new_path.push(format!(".{}.new", std::process::id()));
     let new = create(new_path.as_ref()).ok()?;
     let place = || {
-        // Before others can open it.
+        // Locked before other processes can open it.
         try_lock(&new).ok().filter(|&is_ours| is_ours)?;
         fchown(&new, Some(metadata.uid()), Some(metadata.gid())).ok()?;
         new.set_permissions(metadata.permissions()).ok()?;
@@ -40,14 +40,14 @@ pub(super) fn replace(
         if is_old { fs::rename(&new_path, &path).ok() } else { None }
     };
     if place().is_none() {
-        // What cannot be removed either is empty, and named after the recording.
+        // If it cannot be removed, it stays: it is empty, and named after the recording.
         let _ = fs::remove_file(&new_path);
         return None;
     }
     Some(new)
 }
 
-/// Closes a file that has no name any more, in a thread of its own, or here where none is to be had.
+/// Closes a file without a name in a separate thread, or here if no thread can be started.
 pub(super) fn free(file: File) {
     let _ = std::thread::Builder::new().spawn(move || drop(file));
 }

@@ -1,4 +1,4 @@
-//! The walk along the captures and gaps of a recording: every index once.
+//! Follows the captures and gaps of a recording: each index must occur once.
 
 use samplewire_proto::SampleIndex;
 
@@ -6,30 +6,30 @@ use super::files::{Account, Files};
 use super::{Boot, Fault, Report};
 use crate::sigmf::{Mark, MarkKind};
 
-/// Where the walk is. It goes on from one part of a series to the next.
+/// The position in the recording. It continues from one part of a series to the next.
 #[derive(Debug, Default)]
 pub(super) struct Continuity {
-    /// The index that is to come; `None` at first, and where the device restarted.
+    /// The next index; `None` at first, and after the device restarted.
     expected: Option<SampleIndex>,
-    /// The index after the last that was accounted for.
+    /// The index after the last accounted one.
     end: SampleIndex,
     /// The device's run.
     boot_id: Option<u64>,
-    /// Whether a gap named the end of that run.
+    /// Whether a gap states the end of that run.
     has_restarted: bool,
     /// The first index of that run.
     boot_first: Option<SampleIndex>,
 }
 
 impl Continuity {
-    /// Walks along a recording, which goes on where the one before ended.
+    /// Follows a recording, which must continue where the previous one ended.
     pub(super) fn take(&mut self, files: &Files, report: &mut Report) {
         let Some(account) = &files.account else { return };
         let mut walk = Walk { at: self, account, report, first: None };
         walk.run();
     }
 
-    /// Takes note of the last run of the device.
+    /// Adds the last run of the device to the report.
     pub(super) fn finish(&mut self, report: &mut Report) {
         if let Some(first) = self.boot_first.take() {
             report.boots.push(Boot { boot_id: self.boot_id, indexes: first..self.end });
@@ -37,7 +37,7 @@ impl Continuity {
     }
 }
 
-/// The walk along one recording.
+/// The position within one recording.
 struct Walk<'a> {
     at: &'a mut Continuity,
     account: &'a Account,
@@ -54,7 +54,7 @@ impl Walk<'_> {
         let mut placed = 0;
         for (number, capture) in account.captures.iter().enumerate() {
             let sample_start = capture.sample_start;
-            // A capture without samples tells nothing, unless it is about lost ones.
+            // A capture without samples is ignored, unless its samples are missing from the data.
             let next = account.captures.get(number + 1).map_or(end, |next| next.sample_start);
             if sample_start >= end {
                 if !account.may_lead && sample_start > end {
@@ -105,7 +105,7 @@ impl Walk<'_> {
         self.step(format!("captures[{number}]"), index, index.saturating_add(samples));
     }
 
-    /// Holds the device's run of a capture against the one before.
+    /// Compares the device's run of a capture with the previous one.
     fn enter_boot(&mut self, number: usize, boot_id: Option<u64>) {
         if std::mem::take(&mut self.at.has_restarted) {
             self.at.boot_id = None;
@@ -148,7 +148,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The device's run is over: the next index has nothing to do with the last.
+    /// Ends the device's run: the next index is not comparable with the last.
     fn restart(&mut self) {
         self.at.finish(self.report);
         self.at.expected = None;
@@ -173,7 +173,7 @@ impl Walk<'_> {
         self.at.end = end;
     }
 
-    /// Holds the first and the last index against what the recorder said of them.
+    /// Compares the first and the last index with the recorder's metadata.
     fn check_claims(&mut self) {
         let path = || self.account.path.clone();
         let claims = &self.account.claims;

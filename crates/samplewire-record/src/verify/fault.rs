@@ -1,14 +1,14 @@
-//! What can be wrong with a recording.
+//! The faults that a recording can have.
 
 use std::path::PathBuf;
 
 use samplewire_proto::SampleIndex;
 
-/// Something that does not hold.
+/// A fault of a recording.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The metadata or the journal cannot be understood.
+    /// The metadata or the journal are not valid.
     #[error("{path}: {why}", path = path.display())]
     Text {
         /// The file.
@@ -17,21 +17,21 @@ pub enum Fault {
         why: String,
     },
     /// The data file is missing.
-    #[error("{path} is not there: the metadata tell of {expected} samples in it", path = path.display())]
+    #[error("{path} is not there: the metadata state {expected} samples in it", path = path.display())]
     NoData {
         /// The data file.
         path: PathBuf,
         /// How many samples it should have.
         expected: u64,
     },
-    /// The data are not as long as they were.
-    #[error("{path} has {found} samples: the metadata tell of {expected}", path = path.display())]
+    /// The data do not have the length that the metadata state.
+    #[error("{path} has {found} samples: the metadata state {expected}", path = path.display())]
     Length {
         /// The data file.
         path: PathBuf,
         /// How many samples it has.
         found: u64,
-        /// How many it should have.
+        /// How many the metadata state.
         expected: u64,
     },
     /// The data end within a sample.
@@ -47,8 +47,8 @@ pub enum Fault {
         /// The length of one sample of all channels.
         frame_bytes: usize,
     },
-    /// The data are not those that were recorded.
-    #[error("{path} has the SHA-512 {found}: the metadata tell of {expected}", path = path.display())]
+    /// The data do not match the hash in the metadata.
+    #[error("{path} has the SHA-512 {found}: the metadata state {expected}", path = path.display())]
     Sha512 {
         /// The data file.
         path: PathBuf,
@@ -57,19 +57,19 @@ pub enum Fault {
         /// The hash in the metadata.
         expected: String,
     },
-    /// Nothing says which indexes the samples have.
+    /// The metadata do not state the indexes of some samples.
     #[error("{path}: {count} samples before captures[{capture}] have no index", path = path.display())]
     Unplaced {
         /// The metadata file.
         path: PathBuf,
-        /// The first capture, or how many there are.
+        /// The first capture that has an index, or the number of captures.
         capture: usize,
-        /// How many samples.
+        /// The number of samples.
         count: u64,
     },
-    /// A capture does not say its index.
+    /// A capture does not state its index.
     #[error(
-        "{path}: captures[{capture}].core:global_index is missing: nothing tells which samples these are",
+        "{path}: captures[{capture}].core:global_index is missing: the indexes of these samples are not known",
         path = path.display()
     )]
     NoIndex {
@@ -78,16 +78,16 @@ pub enum Fault {
         /// The capture, from 0.
         capture: usize,
     },
-    /// A capture or an annotation lies behind the data.
+    /// A capture or an annotation lies after the end of the data.
     #[error("{path}: {entry} begins at sample {sample_start}: the data end at {end}", path = path.display())]
     Beyond {
         /// The metadata file.
         path: PathBuf,
         /// E.g. `captures[3]`.
         entry: String,
-        /// Where it begins.
+        /// The sample at which it begins.
         sample_start: u64,
-        /// The first sample that the data do not have.
+        /// The length of the data in samples.
         end: u64,
     },
     /// A gap lies within a capture.
@@ -100,10 +100,10 @@ pub enum Fault {
         path: PathBuf,
         /// The annotation, counted among those that name gaps, from 0.
         annotation: usize,
-        /// Where it lies.
+        /// The sample at which the gap lies.
         sample_start: u64,
     },
-    /// Indexes are neither there nor named.
+    /// Indexes are neither present nor in a gap.
     #[error(
         "{path}: {entry} is at index {found}: indexes {expected}..{last} are neither there nor named",
         path = path.display(), last = .found - 1
@@ -111,14 +111,14 @@ pub enum Fault {
     Unnamed {
         /// The metadata file.
         path: PathBuf,
-        /// E.g. `captures[3]`, or the end of the metadata's account.
+        /// E.g. `captures[3]`, or the end stated in the metadata.
         entry: String,
-        /// The index where all before are accounted for.
+        /// The index up to which all are accounted for.
         expected: SampleIndex,
-        /// The index that comes next.
+        /// The index that follows instead.
         found: SampleIndex,
     },
-    /// Indexes are there twice, or named and there.
+    /// Indexes are present twice, or both present and in a gap.
     #[error(
         "{path}: {entry} is at index {found}: {expected} was to come, and indexes {found}..{last} \
          are accounted for already",
@@ -129,32 +129,32 @@ pub enum Fault {
         path: PathBuf,
         /// E.g. `captures[3]`.
         entry: String,
-        /// The index where all before are accounted for.
+        /// The index up to which all are accounted for.
         expected: SampleIndex,
-        /// The index that comes next.
+        /// The index that follows instead.
         found: SampleIndex,
     },
-    /// The first index is not the one of the metadata.
-    #[error("{path}: the account begins at index {found}: the metadata tell of {expected}", path = path.display())]
+    /// The first index is not the one in the metadata.
+    #[error("{path}: the account begins at index {found}: the metadata state {expected}", path = path.display())]
     First {
         /// The metadata file.
         path: PathBuf,
-        /// The first index that is there or named.
+        /// The first index that is present or in a gap.
         found: SampleIndex,
-        /// What the metadata say.
+        /// The index in the metadata.
         expected: SampleIndex,
     },
-    /// The last index is not the one of the metadata.
-    #[error("{path}: the account ends before index {found}: the metadata tell of {expected}", path = path.display())]
+    /// The last index is not the one in the metadata.
+    #[error("{path}: the account ends before index {found}: the metadata state {expected}", path = path.display())]
     End {
         /// The metadata file.
         path: PathBuf,
-        /// The index after the last that is there or named.
+        /// The index after the last that is present or in a gap.
         found: SampleIndex,
-        /// What the metadata say.
+        /// The index in the metadata.
         expected: SampleIndex,
     },
-    /// A part of a series stands in the place of another.
+    /// A part of a series has the number of another part.
     #[error(
         "{path}: samplewire:part is {}, in the place of part {expected}",
         .found.map_or("missing".to_owned(), |part| part.to_string()),
@@ -169,20 +169,20 @@ pub enum Fault {
         expected: u32,
     },
     /// The last part of a series is missing.
-    #[error("{path}: it goes on in {next}, which is not there", path = path.display(), next = next.display())]
+    #[error("{path}: it continues in {next}, which is not there", path = path.display(), next = next.display())]
     Continued {
         /// The metadata file.
         path: PathBuf,
         /// The next part.
         next: PathBuf,
     },
-    /// A part of a series says that it is the last.
+    /// A part states that it is the last of its series, but another part exists.
     #[error("{path}: it was the last of its series, and there is another part", path = path.display())]
     Last {
         /// The metadata file.
         path: PathBuf,
     },
-    /// The device's run changes where no gap says so.
+    /// The device's run changes without a gap that states it.
     #[error(
         "{path}: captures[{capture}] is of the device's run {found:016x}, the one before of \
          {before:016x}: no gap names the restart",
@@ -193,7 +193,7 @@ pub enum Fault {
         path: PathBuf,
         /// The capture, from 0.
         capture: usize,
-        /// The run before.
+        /// The previous run.
         before: u64,
         /// The run of the capture.
         found: u64,

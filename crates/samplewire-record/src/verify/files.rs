@@ -1,4 +1,4 @@
-//! The files of one recording, read so that they fit each other while a recorder is at work.
+//! Reads the files of one recording consistently, even while a recorder writes them.
 
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -12,39 +12,40 @@ use crate::sigmf::{
 use crate::sink::{frames_of, part_path};
 use crate::storage::{OpenMode, Storage};
 
-/// A recording's files, as far as they can be understood.
+/// The files of a recording, as far as they are valid.
 pub(super) struct Files {
     pub(super) paths: Paths,
     data_path: PathBuf,
-    /// `None` where the metadata are no SigMF: nothing else can be looked at then.
+    /// `None` if the metadata are not SigMF: nothing else can be checked then.
     pub(super) account: Option<Account>,
 }
 
-/// What is told of the data.
+/// The description of the data.
 pub(super) struct Account {
     pub(super) claims: Claims,
     pub(super) captures: Vec<Capture>,
     pub(super) marks: Vec<Mark>,
-    /// Where these stand: the metadata or the journal.
+    /// The source of the description: the metadata or the journal.
     pub(super) path: PathBuf,
-    /// Whether entries about samples that are not in the data are no fault.
+    /// Whether entries about samples after the end of the data are permitted.
     pub(super) may_lead: bool,
     /// Samples in the data.
     pub(super) samples: u64,
     sha512: Option<String>,
     frame_bytes: usize,
-    /// The length of the data file, `None` where there is none.
+    /// The length of the data file; `None` if it does not exist.
     len_bytes: Option<u64>,
-    /// The length of the data, of compressed ones before that.
+    /// The length of the data; of compressed data, their uncompressed length.
     content_bytes: u64,
 }
 
 impl Files {
-    /// Reads everything but the data.
+    /// Reads everything except the data.
     ///
-    /// The length of the data is taken before the journal is read: then the journal tells of each of
-    /// them, whatever a recorder writes meanwhile. One that finishes meanwhile removes its journal
-    /// and has replaced the metadata before, so these are read again.
+    /// The length of the data is read before the journal. The journal then describes all of these
+    /// samples, whatever a recorder writes in the meantime. A recorder that finishes in the
+    /// meantime first replaces the metadata, then removes its journal, so the metadata are read
+    /// again.
     pub(super) fn open(
         storage: &dyn Storage,
         paths: Paths,
@@ -134,7 +135,7 @@ impl Files {
         })
     }
 
-    /// Holds the place in a series against the metadata.
+    /// Compares the position in a series with the metadata.
     pub(super) fn check_part(&self, number: u32, has_next: bool, base: &Path, report: &mut Report) {
         let Some(Account { claims, .. }) = &self.account else { return };
         let path = || self.paths.meta.clone();
@@ -151,7 +152,8 @@ impl Files {
         }
     }
 
-    /// Holds the length and the hash of the data against the metadata; what the hash says.
+    /// Compares the length and the hash of the data with the metadata; returns the result of the
+    /// hash.
     pub(super) fn check_data(
         &self,
         storage: &dyn Storage,
@@ -161,7 +163,7 @@ impl Files {
         let path = || self.data_path.clone();
         let claimed = account.claims.sample_count;
         if account.len_bytes.is_none() {
-            // A recorder that was killed at once has not made the file.
+            // A recorder that was killed at its start has not created the file.
             if !account.may_lead || claimed != Some(0) {
                 report.push(Fault::NoData { path: path(), expected: claimed.unwrap_or(0) });
             }
@@ -209,7 +211,8 @@ fn wrong(path: &Path, error: &impl ToString) -> Fault {
     Fault::Text { path: path.to_owned(), why: error.to_string() }
 }
 
-/// The text of a file; `None` when it is not there. Bytes that are no text are replaced: no JSON.
+/// Reads a text file; `None` if it does not exist. Invalid UTF-8 is replaced, and is then not valid
+/// JSON.
 fn read_text(storage: &dyn Storage, path: &Path) -> Result<Option<String>, VerifyError> {
     let io = |source| VerifyError::Io { path: path.to_owned(), source };
     let file = match storage.open(path, OpenMode::Read, false) {
@@ -225,7 +228,7 @@ fn read_text(storage: &dyn Storage, path: &Path) -> Result<Option<String>, Verif
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// The length of a file; `None` when it is not there.
+/// Returns the length of a file; `None` if it does not exist.
 fn len_of(storage: &dyn Storage, path: &Path) -> Result<Option<u64>, VerifyError> {
     match storage.entry(path) {
         Ok(entry) => Ok(Some(entry.len_bytes)),

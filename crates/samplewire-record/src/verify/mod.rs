@@ -1,8 +1,8 @@
-//! Whether a recording is what its metadata say: every index from the first to the last is in the
-//! data or named as missing, and the data are those that were recorded.
+//! Verifies that a recording matches its metadata. Every index from the first to the last must be
+//! in the data or in a gap, and the data must match their hash.
 //!
-//! A recording whose recorder was killed, or that is under way, is read with its journal
-//! (`NAME.sigmf-journal`); it has no hash yet.
+//! A recording that is in progress, or whose recorder was killed, is read with its journal
+//! (`NAME.sigmf-journal`). It has no hash yet.
 
 mod continuity;
 mod fault;
@@ -22,11 +22,11 @@ use crate::storage::{OsStorage, Storage};
 use continuity::Continuity;
 use files::Files;
 
-/// Holds a recording against its metadata; `path` is `NAME` or one of its files. A `NAME` that is not
-/// there, but `NAME-0001` is, stands for the series of these, which must go on from part to part.
+/// Compares a recording with its metadata; `path` is `NAME` or one of its files. If `NAME` does not
+/// exist but `NAME-0001` does, it verifies that series; each part must continue the previous one.
 ///
-/// What is wrong with the recording is in the report, [`Report::faults`]; what keeps it from being
-/// looked at is the error.
+/// Faults of the recording are in the report, in [`Report::faults`]. An error means that the
+/// recording could not be checked.
 ///
 /// ```
 /// use samplewire::format::Format;
@@ -48,15 +48,15 @@ use files::Files;
 /// ```
 ///
 /// # Errors
-/// [`VerifyError`]: there is no such recording, or it cannot be read.
+/// [`VerifyError`]: the recording does not exist, or cannot be read.
 ///
 /// # Blocking
-/// Until the data are read and hashed, some 0.6 GB/s.
+/// Until the data are read and hashed, at some 0.6 GB/s.
 pub fn verify(path: &Path) -> Result<Report, VerifyError> {
     verify_in(&OsStorage, path)
 }
 
-/// As [`verify`], of a recording in `storage`.
+/// As [`verify`], for a recording in `storage`.
 ///
 /// # Errors
 /// As [`verify`].
@@ -86,41 +86,41 @@ pub fn verify_in(storage: &dyn Storage, path: &Path) -> Result<Report, VerifyErr
     Ok(report)
 }
 
-/// What was found.
+/// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The files that were read.
     pub files: Vec<PathBuf>,
-    /// Whether the recorder finished the recording; else it is under way, or was killed.
+    /// Whether the recorder finished the recording. If not, it is in progress or was killed.
     pub is_finished: bool,
     /// Samples in the data.
     pub samples: u64,
     /// Bytes of whole samples in the data.
     pub bytes: u64,
-    /// What the hash says.
+    /// The result of the hash.
     pub hash: Hash,
-    /// The indexes that are there or named, for each run of the device.
+    /// The indexes that are present or in a gap, for each run of the device.
     pub boots: Vec<Boot>,
     /// Gaps.
     pub gaps: u64,
-    /// Samples missing, in the order of [`RecordedCause::ALL`]; those of estimated gaps are
+    /// Samples missing, in the order of [`RecordedCause::ALL`]. Counts of estimated gaps are
     /// estimates.
     pub gap_samples: [u64; RecordedCause::ALL.len()],
     /// Gaps whose length is an estimate.
     pub estimated_gaps: u64,
     /// Indexes that the device left out on purpose.
     pub jumped: u64,
-    /// What is wrong: the first [`Report::FAULTS_MAX`]. None: the recording is proven.
+    /// The first [`Report::FAULTS_MAX`] faults. If there are none, the recording is proven.
     pub faults: Vec<Fault>,
-    /// Faults that are not listed.
+    /// The number of faults that are not listed.
     pub faults_left_out: u64,
 }
 
 impl Report {
-    /// How many faults are listed; the others are counted.
+    /// How many faults are listed; further ones are counted.
     pub const FAULTS_MAX: usize = 100;
 
-    /// Whether every index is there or named, and the data are those of the metadata.
+    /// Returns whether every index is present or in a gap, and the data match the metadata.
     pub fn is_proven(&self) -> bool {
         self.faults.is_empty()
     }
@@ -139,35 +139,36 @@ impl Report {
     }
 }
 
-/// What the hash says of the data; of a series the last of these that holds for a part.
+/// The result of comparing the data with their hash; for a series, the last of these that applies
+/// to a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hash {
-    /// The data are those that were recorded.
+    /// The data match the hash.
     Matches,
-    /// The recording was finished without one: none was wanted, or an error or a kill came before it
-    /// was made.
+    /// The recording was finished without a hash: it was not requested, or an error or a kill came
+    /// before it was complete.
     Absent,
-    /// The recording was not finished: there is no hash to hold the data against.
+    /// The recording was not finished, so there is no hash to compare.
     #[default]
     Unfinished,
-    /// The data are not those that were recorded; the fault says more.
+    /// The data do not match the hash; the fault has details.
     Differs,
 }
 
-/// The part of a recording that is of one run of the device.
+/// The part of a recording from one run of the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boot {
-    /// The number of that run; `None` where the metadata do not tell.
+    /// The number of that run; `None` if the metadata do not state it.
     pub boot_id: Option<u64>,
-    /// The indexes that are there or named.
+    /// The indexes that are present or in a gap.
     pub indexes: Range<SampleIndex>,
 }
 
-/// Why a recording cannot be looked at.
+/// Why a recording cannot be checked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// There is no such recording.
+    /// The recording does not exist.
     #[error("{path} is not there: it is the metadata that prove a recording", path = path.display())]
     NotThere {
         /// The metadata file.
@@ -178,11 +179,11 @@ pub enum VerifyError {
     Io {
         /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// Metadata or a journal of a length that no recorder writes.
+    /// The metadata or the journal are longer than any that a recorder writes.
     #[error("{path} has {len_bytes} bytes: at most {TEXT_BYTES_MAX} are read", path = path.display())]
     TooLong {
         /// The file.
@@ -192,7 +193,7 @@ pub enum VerifyError {
     },
 }
 
-/// The longest metadata and journal that are read; 2^20 gaps and as many captures take less.
+/// The maximum length of metadata and journals; 2^20 gaps and as many captures are shorter.
 const TEXT_BYTES_MAX: u64 = 1 << 30;
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ impl Recording {
         verify(&self.path()).unwrap()
     }
 
-    /// The faults in words, without the folder.
+    /// Returns the faults as text, without the folder.
     fn faults(&self) -> Vec<String> {
         let folder = format!("{}/", self.folder.path().display());
         self.report().faults.iter().map(|fault| fault.to_string().replace(&folder, "")).collect()
@@ -113,7 +113,7 @@ fn killed_recording_is_proven_wherever_its_data_end() {
     let killed = Recording::killed();
     for len_bytes in 200..=data.len() {
         fs::write(killed.path().with_extension("sigmf-data"), &data[..len_bytes]).unwrap();
-        // What `forget` left unwritten is in the journal of a process whose writes got that far.
+        // The lines that `forget` did not write are in the journal of a process that wrote them.
         let lines = recording_lines(&recording);
         fs::write(killed.path().with_extension("sigmf-journal"), lines).unwrap();
         let report = killed.report();
@@ -122,7 +122,7 @@ fn killed_recording_is_proven_wherever_its_data_end() {
     }
 }
 
-/// The journal that a finished recording had.
+/// Returns the journal that a finished recording had.
 fn recording_lines(recording: &Recording) -> String {
     let path = recording.path().with_extension("sigmf-meta");
     let metadata: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
@@ -152,17 +152,17 @@ fn damaged_data_are_named() {
     assert_eq!(flipped.report().hash, Hash::Differs);
     let cut = Recording::finished();
     cut.edit_data(|bytes| bytes.truncate(200));
-    cut.expect_fault("a.sigmf-data has 50 samples: the metadata tell of 75");
+    cut.expect_fault("a.sigmf-data has 50 samples: the metadata state 75");
     cut.expect_fault("captures[2] begins at sample 60: the data end at 50");
     let partial = Recording::finished();
     partial.edit_data(|bytes| bytes.push(0));
     partial.expect_fault("a.sigmf-data has 301 bytes: no whole number of samples of 4");
     let killed = Recording::killed();
     killed.edit_data(|bytes| bytes.truncate(196));
-    killed.expect_fault("a.sigmf-data has 49 samples: the metadata tell of 50");
+    killed.expect_fault("a.sigmf-data has 49 samples: the metadata state 50");
     let gone = Recording::finished();
     fs::remove_file(gone.path().with_extension("sigmf-data")).unwrap();
-    gone.expect_fault("a.sigmf-data is not there: the metadata tell of 75 samples in it");
+    gone.expect_fault("a.sigmf-data is not there: the metadata state 75 samples in it");
 }
 
 #[test]
@@ -195,11 +195,11 @@ fn edited_metadata_are_named() {
         ),
         (
             |it| it["captures"][0]["core:global_index"] = json!(99),
-            "the account begins at index 99: the metadata tell of 100",
+            "the account begins at index 99: the metadata state 100",
         ),
         (
             |it| it["captures"][3]["core:global_index"] = json!(6),
-            "the account ends before index 11: the metadata tell of 10",
+            "the account ends before index 11: the metadata state 10",
         ),
         (
             |it| it["captures"][1]["core:sample_start"] = json!(51),
@@ -218,7 +218,7 @@ fn edited_metadata_are_named() {
             |it| it["annotations"][0]["samplewire:cause"] = json!("weather"),
             "annotations[0].samplewire:cause is \"weather\": must be a cause of",
         ),
-        (|it| it["global"]["core:sha512"] = json!("0".repeat(128)), "the metadata tell of 000000"),
+        (|it| it["global"]["core:sha512"] = json!("0".repeat(128)), "the metadata state 000000"),
     ];
     for (edit, words) in cases {
         let recording = Recording::finished();

@@ -1,6 +1,6 @@
-//! A recorder is killed after any of its operations on files, and `verify` proves what is left.
+//! Kills a recorder after each of its file operations, and lets `verify` prove the remaining files.
 //!
-//! The recorder writes into memory, with parts of a few packets. A failure prints what replays it:
+//! The recorder writes into memory, with parts of a few packets. A failure prints how to replay it:
 //! `SAMPLEWIRE_SEED=1 cargo test -p samplewire --test crash_points`.
 
 mod memory;
@@ -87,8 +87,8 @@ fn recording_is_gone_on_with_after_two_kills_anywhere() {
     }
 }
 
-/// What is left of the recording that was there may be cut off or gone. It is never taken for a part
-/// of another one: a successor refuses it at once, or goes on with what is proven.
+/// The previous recording may be truncated or absent afterwards. It is never taken for a part of
+/// another one: a new recorder refuses it at once, or continues with the proven samples.
 #[test]
 fn recording_that_is_overwritten_never_mixes_with_the_next() {
     for (mode, beside) in cases() {
@@ -108,7 +108,7 @@ fn recording_that_is_overwritten_never_mixes_with_the_next() {
             let recorded = record(&memory, &mode, &mut device, PACKETS / 2).0;
             match recorded {
                 Ok(()) => check_whole(&memory.snapshot(), &mode, &device)
-                    .unwrap_or_else(|why| panic!("{case}, gone on with: {why}")),
+                    .unwrap_or_else(|why| panic!("{case}, continued: {why}")),
                 Err(error) => assert!(memory.snapshot() == files, "{case}: {error}, too late"),
             }
         }
@@ -135,7 +135,7 @@ fn full_disk_leaves_what_was_written_and_the_summary_counts_that() {
     }
 }
 
-/// Every mode, and the work beside the recorder at either end of the time that it has.
+/// Returns every mode, with the parallel work done at once or as late as possible.
 fn cases() -> impl Iterator<Item = (Mode, Beside)> {
     Mode::ALL.into_iter().flat_map(|mode| {
         let is_split = mode.part_samples.is_some();
@@ -144,8 +144,8 @@ fn cases() -> impl Iterator<Item = (Mode, Beside)> {
     })
 }
 
-/// Records behind `files`, and proves each state on the way: as much as the one before it, or more.
-/// How many operations that took, and how many states there were.
+/// Records after `files`, and proves each intermediate state: at least as much as in the state
+/// before. Returns the numbers of operations and of states.
 fn watch(
     mode: &Mode,
     beside: Beside,
@@ -183,7 +183,8 @@ fn watch(
     (memory.ops(), *states)
 }
 
-/// Whether two states differ in the content of a spare alone, which is read once it has another name.
+/// Returns whether two states differ only in the content of a spare file, which is read only after
+/// it is renamed.
 fn is_same(before: &Snapshot, after: &Snapshot) -> bool {
     let is_spare = |path: &Path| path.extension().is_some_and(|it| it == "spare");
     before.len() == after.len()
@@ -192,7 +193,7 @@ fn is_same(before: &Snapshot, after: &Snapshot) -> bool {
         })
 }
 
-/// Records behind `files` until the kill at `point`.
+/// Records after `files` until the kill at `point`.
 fn killed(
     mode: &Mode,
     beside: Beside,
@@ -201,26 +202,26 @@ fn killed(
     point: Point,
 ) -> (Snapshot, Device) {
     let memory = Memory::new(files, beside, Fate::Killed(point));
-    // What a killed recorder returns goes nowhere.
+    // The return value of a killed recorder is lost.
     drop(record(&memory, mode, &mut device, PACKETS));
     (memory.snapshot(), device)
 }
 
-/// Goes on to the end, and holds the whole against the device.
+/// Continues to the end, and compares the whole recording with the device.
 fn finish(memory: &Memory, mode: &Mode, device: &mut Device, case: &str) {
     let (recorded, _) = record(memory, mode, device, 4);
     recorded.unwrap_or_else(|error| panic!("{case}: {error}"));
     check_whole(&memory.snapshot(), mode, device).unwrap_or_else(|why| panic!("{case}: {why}"));
 }
 
-/// Packets of a recording: 10 parts.
+/// Packets in a recording: 10 parts.
 const PACKETS: u32 = 25;
 
-/// What the recordings are drawn from that are killed everywhere.
+/// The seed of the recordings that are killed at every operation.
 const SEED: u64 = 21;
 
-/// More operations than it takes to remove a recording and to begin another.
+/// More operations than are needed to remove a recording and to start another.
 const OVERWRITE_OPS: u64 = 60;
 
-/// Pairs of kills.
+/// The number of pairs of kills.
 const PAIRS: usize = 200;

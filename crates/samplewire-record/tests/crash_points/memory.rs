@@ -1,7 +1,7 @@
-//! Files in memory that count operations, and can stop a recorder after any of them.
+//! Files in memory that count operations and can stop a recorder after any of them.
 //!
-//! The model is SIGKILL: operations that returned persist, and the last write may be short. What
-//! becomes of a file system when the power fails is another model.
+//! The model is SIGKILL: operations that returned persist, and the last write may be short. A power
+//! failure is a different model.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,18 +13,18 @@ use std::time::{Duration, Instant, SystemTime};
 
 use samplewire_record::storage::{Entry, OpenMode, Storage, StoredFile, Work};
 
-/// Everything that has a name. Contents are shared until they are written.
+/// All named files. Contents are shared until they are written.
 pub(crate) type Snapshot = BTreeMap<PathBuf, Arc<Vec<u8>>>;
 
-/// Sees each state that a kill would leave, in order.
+/// Receives each state that a kill would leave, in order.
 pub(crate) type Observer = Box<dyn FnMut(Point, Snapshot) + Send>;
 
-/// Where a kill comes.
+/// The moment of a kill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Point {
-    /// Operations that returned.
+    /// The number of operations that returned.
     pub(crate) ops: u64,
-    /// How much the next one writes, which is a write; nothing where it does not begin.
+    /// If the next operation is a write, how much of it happens; nothing if it does not begin.
     pub(crate) cut: Cut,
 }
 
@@ -48,16 +48,16 @@ impl Cut {
     }
 }
 
-/// When the work beside the recorder is done.
+/// When parallel work is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Beside {
-    /// When it is started.
+    /// At its start.
     AtOnce,
-    /// When it is waited for.
+    /// When another thread waits for it.
     Last,
 }
 
-/// What happens to the recorder.
+/// The fate of the recorder.
 pub(crate) enum Fate {
     /// Nothing.
     Lives,
@@ -65,7 +65,7 @@ pub(crate) enum Fate {
     Killed(Point),
     /// The disk is full in the middle of a write, counted from 0.
     Full(u64),
-    /// Nothing, and each state is seen.
+    /// Nothing, and each state is observed.
     Watched(Observer),
 }
 
@@ -83,7 +83,7 @@ struct State {
     ops: u64,
     writes: u64,
     is_killed: bool,
-    /// How many bytes the files may have together, once the disk is full.
+    /// The limit of all files in bytes, after the disk is full.
     capacity_bytes: Option<usize>,
     now: Instant,
 }
@@ -105,7 +105,7 @@ impl Memory {
         Self { state: Arc::new(Mutex::new(state)), beside }
     }
 
-    /// The files, when nothing is to happen to them.
+    /// Creates the files for a recorder to which nothing happens.
     pub(crate) fn of(files: Snapshot) -> Self {
         Self::new(files, Beside::AtOnce, Fate::Lives)
     }
@@ -114,12 +114,12 @@ impl Memory {
         self.lock().snapshot()
     }
 
-    /// Operations that returned.
+    /// Returns the number of operations that returned.
     pub(crate) fn ops(&self) -> u64 {
         self.lock().ops
     }
 
-    /// Writes that were tried.
+    /// Returns the number of attempted writes.
     pub(crate) fn writes(&self) -> u64 {
         self.lock().writes
     }
@@ -129,7 +129,7 @@ impl Memory {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no test goes on after a panic")
+        self.state.lock().expect("no test continues after a panic")
     }
 }
 
@@ -139,7 +139,7 @@ impl State {
         self.names.iter().map(|(path, &id)| (path.clone(), content(id))).collect()
     }
 
-    /// Stands before an operation other than a write.
+    /// Precedes each operation other than a write.
     fn begin(&mut self) -> io::Result<()> {
         if let Fate::Killed(point) = self.fate
             && self.ops == point.ops
@@ -303,7 +303,7 @@ struct MemoryFile {
     id: usize,
     at: usize,
     is_direct: bool,
-    /// Whether its content is locked by it.
+    /// Whether this handle holds the lock of its content.
     has_lock: AtomicBool,
 }
 
@@ -398,5 +398,5 @@ impl Seek for MemoryFile {
     }
 }
 
-/// What direct writes are multiples of.
+/// The unit of direct writes.
 const DIRECT_BYTES: usize = 4_096;

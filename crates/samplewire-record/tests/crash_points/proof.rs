@@ -1,4 +1,4 @@
-//! What is left of a recording, held against the device.
+//! Compares the remaining files of a recording with the device.
 
 use samplewire_record::sigmf::Metadata;
 use samplewire_record::verify::{Hash, Report, VerifyError, verify_in};
@@ -6,17 +6,17 @@ use samplewire_record::verify::{Hash, Report, VerifyError, verify_in};
 use crate::memory::{Memory, Snapshot};
 use crate::recorder::{Device, Mode, NAME, sample};
 
-/// What `verify` proves of a recording.
+/// The part of a recording that `verify` proves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Proof {
     /// Samples in the data.
     pub(crate) samples: u64,
-    /// Indexes that are there or named, of all runs of the device.
+    /// Indexes that are present or in a gap, over all runs of the device.
     indexes: u64,
 }
 
 impl Proof {
-    /// Proves a recording; none before its first metadata.
+    /// Proves a recording; nothing before its first metadata.
     pub(crate) fn of(files: &Snapshot) -> Result<Self, String> {
         let has_samples =
             || files.iter().any(|(path, content)| is_data(path) && !content.is_empty());
@@ -29,13 +29,13 @@ impl Proof {
         Ok(Self { samples: report.samples, indexes })
     }
 
-    /// Whether it has all that an earlier one has.
+    /// Returns whether it includes everything of an earlier proof.
     pub(crate) const fn holds(&self, before: &Self) -> bool {
         self.samples >= before.samples && self.indexes >= before.indexes
     }
 }
 
-/// Holds a finished recording against the device: it ends where the device is, names no other
+/// Compares a finished recording with the device: it ends where the device is, states no other
 /// restarts, and each sample is that of its index.
 pub(crate) fn check_whole(files: &Snapshot, mode: &Mode, device: &Device) -> Result<(), String> {
     let report = verify_in(&Memory::of(files.clone()), NAME.as_ref());

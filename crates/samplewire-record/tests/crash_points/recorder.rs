@@ -1,4 +1,4 @@
-//! A device's samples drawn from a seed, and the recorder that writes them, killed or not.
+//! A device with samples from a seed, and the recorder that writes them, killed or not.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,23 +12,23 @@ use samplewire_record::sink::{self, Sink, SinkError, SinkOptions, SinkSummary};
 
 use crate::memory::Memory;
 
-/// What is recorded, and how.
+/// What is recorded, and with which options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mode {
     pub(crate) name: &'static str,
-    /// Samples of a part.
+    /// Samples in a part.
     pub(crate) part_samples: Option<u64>,
     pub(crate) is_compressed: bool,
     pub(crate) is_direct: bool,
-    /// Samples of a packet, 4 bytes each.
+    /// Samples in a packet, 4 bytes each.
     pub(crate) packet_samples: u64,
-    /// Whether what is there is overwritten; else it is gone on with.
+    /// Whether an existing recording is overwritten; otherwise it is continued.
     pub(crate) overwrites: bool,
 }
 
 impl Mode {
-    /// Parts of two and a half packets end within a packet and with one by turns. Packets of 32 KiB
-    /// and more are not gathered; direct writes are of 1,024 samples.
+    /// Parts of two and a half packets end alternately within a packet and at its end. Packets of
+    /// 32 KiB or more are not gathered; direct writes are multiples of 1,024 samples.
     pub(crate) const ALL: [Self; 8] = [
         Self::new("plain", 100, None),
         Self::new("plain, long packets", 9_000, None),
@@ -51,13 +51,13 @@ impl Mode {
         }
     }
 
-    /// Whether the device has zeros at an index.
+    /// Returns whether the device sends zeros at an index.
     fn is_silent(&self, index: u64) -> bool {
         index / self.packet_samples % 7 == 3
     }
 }
 
-/// A device that goes on while its recorders come and go.
+/// A device that keeps running while its recorders start and stop.
 #[derive(Clone, Debug)]
 pub(crate) struct Device {
     pub(crate) boot_id: u64,
@@ -70,12 +70,12 @@ impl Device {
         Self { boot_id: 1, index: 1_000, rng: Rng::new(seed) }
     }
 
-    /// Another device.
+    /// Creates another device.
     pub(crate) fn other(seed: u64) -> Self {
         Self { boot_id: 100, ..Self::new(seed) }
     }
 
-    /// Some time passes without a recorder.
+    /// Lets time pass without a recorder.
     pub(crate) fn pass(&mut self) {
         match self.rng.below(4) {
             0 => self.restart(),
@@ -89,14 +89,14 @@ impl Device {
         self.index = self.rng.below(1_000);
     }
 
-    /// Takes `count` indexes.
+    /// Sends `count` indexes.
     fn take(&mut self, count: u64) -> u64 {
         self.index += count;
         self.index - count
     }
 }
 
-/// The sample of an index: zeros for some packets' worth of them.
+/// Returns the sample of an index: zeros for some packets.
 pub(crate) fn sample(mode: &Mode, boot_id: u64, index: u64) -> [u8; 4] {
     match mode.is_silent(index) {
         true => [0; 4],
@@ -104,8 +104,8 @@ pub(crate) fn sample(mode: &Mode, boot_id: u64, index: u64) -> [u8; 4] {
     }
 }
 
-/// Records `packets` packets of the device behind what is there, as `samplewire record --append
-/// --reconnect` does, or in its place. After an error of the sink it is finished, too.
+/// Records `packets` packets of the device, after the existing ones as `samplewire record --append
+/// --reconnect` does, or instead of them. After an error of the sink, the sink is also finished.
 pub(crate) fn record(
     memory: &Memory,
     mode: &Mode,
@@ -121,7 +121,7 @@ pub(crate) fn record(
     (finished, sink.finish().expect("the second call returns what was written"))
 }
 
-/// Opens the recording, and names what lies between it and the device.
+/// Opens the recording, and records the gap between it and the device.
 fn open(memory: &Memory, mode: &Mode, device: &Device) -> Result<Box<dyn Sink>, SinkError> {
     let info = StreamInfo::new(Format::Sc16, 1, 1e6).expect("1 MS/s is a rate");
     let mut options = SinkOptions::new()
@@ -153,7 +153,7 @@ fn open(memory: &Memory, mode: &Mode, device: &Device) -> Result<Box<dyn Sink>, 
     Ok(sink)
 }
 
-/// A packet, and sometimes what comes between two.
+/// Records a packet, and sometimes an event before the next one.
 fn event(
     memory: &Memory,
     mode: &Mode,
@@ -166,7 +166,7 @@ fn event(
             let first = device.take(lost);
             sink.gap(&gap(first, lost, RecordedCause::Stream(Cause::Deadline)))?;
         }
-        // The device leaves indexes out on purpose.
+        // The device leaves out indexes on purpose.
         4..6 => device.index += 1 + device.rng.below(90),
         6 => {
             let away = 1 + device.rng.below(300);
@@ -201,5 +201,5 @@ fn gap(first: u64, count: u64, cause: RecordedCause) -> RecordedGap {
     RecordedGap { first, not_repaired: count, source_lost: 0, cause, stream: None }
 }
 
-/// The recording.
+/// The name of the recording.
 pub(crate) const NAME: &str = "a";

@@ -65,7 +65,7 @@ fn document_reads_back_as_what_was_written() {
 }
 
 #[test]
-fn text_tells_of_nothing_that_the_file_does_not_hold() {
+fn text_describes_only_samples_in_the_file() {
     let mut document = Document::new(&info(), &notes());
     run(&mut document, 0, 0).unwrap();
     document.add_gap(10, &gap(10, 5, 0)).unwrap();

@@ -89,7 +89,7 @@ fn conversion_that_cannot_be_done_leaves_no_file() {
 }
 
 #[test]
-fn file_that_exists_is_kept_unless_told_otherwise() {
+fn file_that_exists_is_kept_by_default() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a.raw");
     fs::write(&path, [7]).unwrap();

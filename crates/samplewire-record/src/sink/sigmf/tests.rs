@@ -29,7 +29,7 @@ impl Recording {
         SigmfSink::open(&self.path("a"), &info(), &SinkOptions::new().overwrite(overwrite))
     }
 
-    /// The metadata as they stand, which must fit the data as they stand.
+    /// Returns the current metadata, after checking that they match the current data.
     fn metadata(&self) -> Metadata {
         let text = fs::read_to_string(self.path("a.sigmf-meta")).unwrap();
         assert!(text.ends_with("\n]\n}\n"), "nothing of the spare's room is left");
@@ -148,7 +148,7 @@ fn chunks_hold_whole_samples_of_any_size() {
 }
 
 #[test]
-fn existing_recording_is_kept_unless_told_otherwise() {
+fn existing_recording_is_kept_by_default() {
     let recording = Recording::new();
     let mut sink = recording.create(false).unwrap();
     sink.write(0, &[1; 4]).unwrap();
@@ -222,7 +222,7 @@ fn recording_of_a_recording_keeps_samples_and_notes() {
     assert_eq!(ours.captures[0].frequency_hz, Some(1.09e9));
 }
 
-/// Ends a recording as a kill does: nothing more is written, and the lock is gone.
+/// Ends a recording as a kill does: nothing more is written, and the lock is released.
 fn kill(sink: SigmfSink) {
     drop(sink);
 }
@@ -255,7 +255,7 @@ fn killed_recording_is_gone_on_with() {
     sink.write(200, &[3; 40]).unwrap();
     kill(sink);
     let next = resumable(&path, false).unwrap().unwrap().next_index.unwrap();
-    assert_eq!(next, 200, "the samples were gathered, their gap is told");
+    assert_eq!(next, 200, "the samples were gathered, their gap is recorded");
     let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
     sink.gap(&restart(next, 1_000, RecordedCause::DeviceRestarted)).unwrap();
     sink.session(2).unwrap();
@@ -315,7 +315,7 @@ fn recording_of_other_samples_is_not_gone_on_with() {
     let raw = recording.path("a.raw");
     let error = super::super::open(&raw, &info(), &appending()).map(drop).unwrap_err().to_string();
     assert!(
-        error.ends_with("a.raw: only a SigMF recording can be gone on with, split or compressed"),
+        error.ends_with("a.raw: only a SigMF recording can be continued, split or compressed"),
         "{error}"
     );
 }
@@ -328,7 +328,7 @@ fn recording_that_was_cut_is_not_gone_on_with() {
     sink.finish().unwrap();
     fs::write(recording.path("a.sigmf-data"), [1; 36]).unwrap();
     let error = SigmfSink::open(&recording.path("a"), &info(), &appending()).unwrap_err();
-    assert!(error.to_string().ends_with("has 9 samples: the metadata tell of 10"), "{error}");
+    assert!(error.to_string().ends_with("has 9 samples: the metadata state 10"), "{error}");
 }
 
 #[test]
@@ -343,7 +343,7 @@ fn recording_has_one_recorder() {
     recording.create(true).unwrap();
 }
 
-/// Samples that compress, and their whole numbers.
+/// Returns `count` compressible samples of 4 bytes.
 fn samples(count: u32) -> Vec<u8> {
     (0..count).flat_map(|at| (at / 5).to_le_bytes()).collect()
 }

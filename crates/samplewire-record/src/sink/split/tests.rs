@@ -23,7 +23,7 @@ impl Series {
         self.folder.path().join("a")
     }
 
-    /// Parts of 10 samples.
+    /// Opens a series with parts of 10 samples.
     fn open(&self, options: &SinkOptions) -> Result<SplitSink, SinkError> {
         let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
         SplitSink::open(&self.path(), &info, options, 43)
@@ -53,7 +53,7 @@ fn gap(first: u64, count: u64) -> RecordedGap {
     RecordedGap { first, not_repaired: count, source_lost: 0, cause, stream: None }
 }
 
-/// 27 samples, a gap at the seam of the parts and one within.
+/// Writes 27 samples, with a gap at the boundary of two parts and one within a part.
 fn write(sink: &mut SplitSink) {
     sink.session(7).unwrap();
     sink.write(100, &[1; 40]).unwrap();
@@ -107,7 +107,7 @@ fn missing_and_misplaced_parts_are_named() {
     series.expect_fault("a-0002.sigmf-meta: it was the last of its series");
     remove(&series, 3);
     remove(&series, 2);
-    series.expect_fault("a-0001.sigmf-meta: it goes on in ");
+    series.expect_fault("a-0001.sigmf-meta: it continues in ");
     remove(&series, 1);
     assert!(crate::verify(&series.path()).is_err());
 }
@@ -119,7 +119,7 @@ fn killed_series_is_proven_and_gone_on_with() {
     assert_eq!(resumable(&series.path(), true).unwrap(), None);
     let mut sink = series.open(&append).unwrap();
     write(&mut sink);
-    // A thread that ends with its process would go on here.
+    // Waits for the thread: here it does not end with a process, as in a kill.
     sink.join().unwrap();
     drop(sink);
     let report = series.report();
@@ -140,7 +140,7 @@ fn killed_series_is_proven_and_gone_on_with() {
     assert_eq!(report.boots[0].indexes, 100..220);
 }
 
-/// The recorder was killed after the newest part was created, and before its first sample.
+/// The recorder was killed between the creation of the newest part and its first sample.
 #[test]
 fn part_without_samples_goes_on_where_the_part_before_it_ended() {
     for has_gap in [false, true] {
@@ -213,7 +213,7 @@ fn series_is_gone_on_with_by_parts_alone() {
     assert_eq!(series.names(), names);
 }
 
-/// The parts before the newest may be a terabyte.
+/// The parts before the newest may have a terabyte.
 #[test]
 fn series_is_gone_on_with_without_the_data_of_its_earlier_parts_and_verify_reads_them() {
     for is_compressed in [false, true] {
@@ -236,7 +236,7 @@ fn series_is_gone_on_with_without_the_data_of_its_earlier_parts_and_verify_reads
     }
 }
 
-/// Kills of a recorder as it began a part, and between the end of a part and its hash.
+/// Kills a recorder at the start of a part, and between the end of a part and its hash.
 #[test]
 fn series_killed_between_its_parts_is_gone_on_with() {
     for is_compressed in [false, true] {
@@ -268,7 +268,7 @@ fn series_killed_between_its_parts_is_gone_on_with() {
 }
 
 #[test]
-fn series_that_is_there_is_kept_unless_told_otherwise() {
+fn series_that_is_there_is_kept_by_default() {
     let series = Series::new();
     let mut sink = series.open(&SinkOptions::new()).unwrap();
     write(&mut sink);

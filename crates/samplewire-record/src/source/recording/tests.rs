@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use crate::source::Repeat;
 
-/// A folder with a recording of three samples of cu8.
+/// Creates a folder with a recording of three samples of cu8.
 fn recording(global: Value) -> TempDir {
     let folder = TempDir::new().unwrap();
     let mut metadata = json!({
@@ -141,9 +141,9 @@ fn wrong_hash_is_found_when_asked_for() {
 fn options_that_contradict_the_recording_are_named() {
     let folder = recording(json!({}));
     let error = error_in(&folder, "a", &SourceOptions::new().format(Format::Sc16));
-    assert_eq!(error, "a: format sc16 was asked for, but it is uc8");
+    assert_eq!(error, "a: format sc16 was requested, but it is uc8");
     let error = error_in(&folder, "a", &SourceOptions::new().channels(2));
-    assert_eq!(error, "a: channels 2 was asked for, but it is 1");
+    assert_eq!(error, "a: channels 2 was requested, but it is 1");
     let source = open_in(&folder, "a", &SourceOptions::new().rate_hz(1e3)).unwrap();
     assert_eq!(source.info().rate_hz(), 1e3);
 }
