@@ -37,7 +37,7 @@ pub(super) fn feed<T: FormSample>(rate_hz: f64) -> (Feed, FeedSource<T>) {
     (feed, source)
 }
 
-/// The part of an item that is not bytes.
+/// An entry of the queue of a [`Feed`], without the bytes of its samples.
 #[derive(Clone, Copy, Debug)]
 enum Item {
     Samples { index: SampleIndex, len_bytes: usize },

@@ -15,8 +15,8 @@ pub(crate) fn rfc3339(instant: SystemTime) -> String {
 
 /// Returns year, month and day, `days` after 1970-01-01 in the Gregorian calendar.
 ///
-/// It counts years from March, so the leap day is the last of a year and the month lengths repeat
-/// (Howard Hinnant, "chrono-compatible low-level date algorithms").
+/// It counts years from March, so the leap day is the last of a year and the month lengths repeat.
+/// See Howard Hinnant, "chrono-compatible low-level date algorithms".
 fn date_of(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);

@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(hash, sha512_of(&mut &[7; 1_000_000][..]).unwrap());
         let wrong = Known { len_bytes: 600_000, ..known };
         let error = start(&file, Some(wrong)).unwrap().finish().unwrap_err();
-        assert!(error.to_string().contains("its first 600000 bytes are not those"), "{error}");
+        assert!(error.to_string().contains("its first 600000 bytes have changed"), "{error}");
     }
 
     #[test]

@@ -55,8 +55,8 @@ impl Source for RecordingSource {
 /// while they are read. They are also read once before, to find their length.
 ///
 /// # Errors
-/// [`SourceError`]: a file cannot be read or is truncated, the metadata are not valid or do not
-/// match the data, or an option is missing or contradicts them.
+/// [`SourceError`]: a file cannot be read or is truncated, or the metadata are not valid or do not
+/// match the data. Also when an option is missing, or contradicts the metadata.
 ///
 /// # Blocking
 /// Until the data are in memory if they fit, and are checked if that was requested.

@@ -291,7 +291,7 @@ fn finished_recording_is_gone_on_with_while_it_is_what_it_was() {
     fs::write(recording.path("a.sigmf-data"), data).unwrap();
     let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
     let error = sink.finish().unwrap_err().to_string();
-    assert!(error.contains("a.sigmf-data: its first 80 bytes are not those"), "{error}");
+    assert!(error.contains("a.sigmf-data: its first 80 bytes have changed"), "{error}");
     assert_eq!(recording.metadata().sha512, None);
 }
 
