@@ -17,9 +17,13 @@ step() {
     log=$(mktemp)
     printf '\n== %s\n' "$name"
     local start=$SECONDS
+    local out
+    exec {out}> >(exec tee "$log")
+    printer=$!
     # In this shell: what a function of the caller sets stays set.
-    "$@" > >(exec tee "$log") 2>&1
-    status=$? printer=$!
+    "$@" >&"$out" 2>&1 {out}>&-
+    status=$?
+    exec {out}>&-
     # All is printed soon, unless a process that outlives the step still holds its output.
     for _ in {1..50}; do
         kill -0 "$printer" 2>/dev/null || break
