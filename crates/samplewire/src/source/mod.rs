@@ -52,7 +52,7 @@ pub trait Source: Send {
     /// As long as a file or standard input does; generators do not.
     fn read(&mut self, out: &mut [u8]) -> Result<usize, BoxError>;
 
-    /// Tells the index that the next sample has in its stream. Only a counter looks at it; other
+    /// Sets the index of the next sample in its stream. Only a counter uses it; other
     /// sources give what comes next, whatever its index.
     fn start_at(&mut self, _first: SampleIndex) {}
 }
