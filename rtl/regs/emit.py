@@ -292,10 +292,11 @@ def names(m: Map) -> str:
 def table(m: Map) -> str:
     """The tables of docs/registers.md."""
     lines = [
-        "32 bits each, at byte offsets; writes are of whole words. Reset is the value after the",
-        "configuration of the device; `rst_i` clears `control` and leaves the others. Bits of no",
-        "field do nothing, and in a rw register read as written. What is not here, or not allowed,",
-        "answers SLVERR.",
+        "The registers are an AXI4-Lite slave; offsets are in bytes, relative to its base. Each has",
+        "32 bits; writes are of whole words. Reset is the value after the configuration of the device;",
+        "`rst_i` clears `control` and leaves the others. Bits of no field do nothing, and in a rw",
+        "register read as written. `pulse`: writing 1 acts once; it is not readable. There is no",
+        "interrupt; poll `state`. What is not here, or not allowed, answers SLVERR.",
         "",
         "| offset | register | access | bits | field | reset | unit | meaning |",
         "|---|---|---|---|---|---|---|---|",
@@ -309,7 +310,8 @@ def table(m: Map) -> str:
             reset = ""
             if r.access in ("rw", "wo"):
                 value = f.reset >> f.part & (1 << f.bits) - 1
-                reset = str(value) if value < 1 << 16 else f"0x{value:x}"
+                is_hex = value >= 1 << 16 or (value > 0 and f.of > 32)
+                reset = f"0x{value:x}" if is_hex else str(value)
             text = f.text if f.text else r.text
             lines.append(f"| {place} | {span} | {name} | {reset} | {f.unit} | {text} |")
     lines += ["", "| offset | window | access | 64-bit words | meaning |", "|---|---|---|---|---|"]

@@ -48,7 +48,7 @@ fn record(address: SocketAddr, path: &Path) -> Result<(), Box<dyn Error>> {
             println!("missing {}..{}: {}", gap.first, gap.end(), gap.cause);
             missing += gap.count();
         }
-        // A counter's samples say their own index.
+        // Of `samplewire emulate --source counter`: each sample encodes its own index.
         assert_eq!(counter_mismatch(block.index(), block.bytes()), None);
         file.write_all(block.bytes())?;
         samples += block.len();

@@ -56,6 +56,19 @@ static void receive_aligned(const char *address) {
     sw_aligned_free(aligned);
 }
 
+static void read_as_fc32(const char *address) {
+    sw_receiver *receiver = NULL;
+    sw_result result = sw_receiver_open(address, NULL, &receiver);
+    EXPECT(SW_RESULT_OK, result);
+    float samples[2 * 100];
+    sw_block block = {.struct_size = sizeof block};
+    result = sw_receiver_read(receiver, samples, sizeof samples, SW_FORMAT_FC32, SW_FOREVER, &block);
+    if (result == SW_RESULT_OK) printf("%" PRIu64 " from %" PRIu64 "\n", block.count, block.index);
+    EXPECT(SW_RESULT_OK, result);
+    CHECK(block.count > 0 && block.count <= 100);
+    EXPECT(SW_RESULT_OK, sw_receiver_free(receiver));
+}
+
 int main(void) {
     char address[SW_TEXT_BYTES];
     sw_device *device = counter(1, "data:loss=0.01,seed=1", address);
@@ -66,6 +79,10 @@ int main(void) {
     device = counter(2, "data:loss=0.01,seed=2", address);
     receive_aligned(address);
     CHECK(correlated == SAMPLES);
+    EXPECT(SW_RESULT_OK, sw_device_free(device));
+
+    device = counter(1, NULL, address);
+    read_as_fc32(address);
     EXPECT(SW_RESULT_OK, sw_device_free(device));
     return 0;
 }

@@ -99,12 +99,14 @@ static void at_its_time(const char *path) {
     EXPECT(SW_RESULT_OK, sw_transmitter_open(address, NULL, &transmitter));
     sw_stream_info info = {.struct_size = sizeof info};
     EXPECT(SW_RESULT_OK, sw_transmitter_get_info(transmitter, &info));
+    EXPECT(SW_RESULT_ARGUMENT, sw_transmitter_write(transmitter, samples, COUNT,
+                                                    info.first_index + 100000, 0, SECOND, NULL));
+    // As in docs/c.md.
     uint64_t first = info.first_index + 100000;
-    EXPECT(SW_RESULT_ARGUMENT,
-           sw_transmitter_write(transmitter, samples, COUNT, first, 0, SECOND, NULL));
-    EXPECT(SW_RESULT_OK,
-           sw_transmitter_write(transmitter, samples, COUNT, first,
-                                SW_SEND_START | SW_SEND_END_OF_BURST, 10 * SECOND, NULL));
+    uint32_t flags = SW_SEND_START | SW_SEND_END_OF_BURST;
+    sw_result result =
+        sw_transmitter_write(transmitter, samples, COUNT, first, flags, SW_FOREVER, NULL);
+    EXPECT(SW_RESULT_OK, result);
     EXPECT(SW_RESULT_TIMEOUT, sw_transmitter_wait_played(transmitter, first + COUNT, 10 * MS));
     EXPECT(SW_RESULT_OK, sw_transmitter_wait_played(transmitter, SW_INDEX_NEXT, 20 * SECOND));
     EXPECT(SW_RESULT_OK, sw_transmitter_finish(transmitter));
