@@ -67,23 +67,25 @@ begin() {
         renice -n 19 -p "$BASHPID" >/dev/null
         "$@"
         status=$?
-        printf '%s' "$((SECONDS - start))" >"$log.took"
-        exit "$status"
+        printf '%s %s\n' "$status" "$((SECONDS - start))" >"$log.ended"
     } >"$log" 2>&1 &
     begun+=("$! $log $name")
 }
 
 # Waits for the steps that were begun, and prints and counts each as any other.
 settle() {
-    local one pid log name status
+    local one pid log name status seconds
     for one in "${begun[@]}"; do
         read -r pid log name <<<"$one"
+        # Its status is in a file: the system may have given its number to a later process, which the
+        # shell then knows by it.
         wait "$pid"
-        status=$?
+        status=1 seconds=0
+        [ ! -e "$log.ended" ] || read -r status seconds <"$log.ended"
         printf '\n== %s\n' "$name"
         cat "$log"
-        count "$status" "$(cat "$log.took")" "$name" "$log"
-        rm -f "$log" "$log.took"
+        count "$status" "$seconds" "$name" "$log"
+        rm -f "$log" "$log.ended"
     done
     begun=()
 }
