@@ -292,11 +292,12 @@ def names(m: Map) -> str:
 def table(m: Map) -> str:
     """The tables of docs/registers.md."""
     lines = [
-        "The registers are an AXI4-Lite slave; offsets are in bytes, relative to its base. Each has",
-        "32 bits; writes are of whole words. Reset is the value after the configuration of the device;",
-        "`rst_i` clears `control` and leaves the others. Bits of no field do nothing, and in a rw",
-        "register read as written. `pulse`: writing 1 acts once; it is not readable. There is no",
-        "interrupt; poll `state`. What is not here, or not allowed, answers SLVERR.",
+        "The registers are an AXI4-Lite slave; offsets are in bytes, relative to its base. Each",
+        "has 32 bits; writes are of whole words. Reset is the value after the configuration of",
+        "the device; `rst_i` clears `control` and leaves the others. Bits of no field do",
+        "nothing, and in a rw register read as written. `pulse`: writing 1 acts once; it is not",
+        "readable. There is no interrupt; poll `state`. What is not here, or not allowed,",
+        "answers SLVERR.",
         "",
         "| offset | register | access | bits | field | reset | unit | meaning |",
         "|---|---|---|---|---|---|---|---|",
