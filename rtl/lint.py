@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lint rtl/src: verilator -Wall for each module at each width, and verible's rules."""
+"""Lint the modules of rtl/: verilator -Wall for each module at each width, and verible's rules."""
 
 import os
 import re
@@ -8,9 +8,10 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import sources
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-SOURCES = HERE / "src"
 RULES = ROOT / ".rules.verible_lint"
 WIDTHS = (64, 512)
 # Unused bits of a bus, parameters of a family of modules and outputs left open are no fault;
@@ -38,17 +39,18 @@ def complaints(command: list[str | Path]) -> str:
 
 def main() -> int:
     """Lint the modules that are named, or all."""
-    packages = [p for p in (SOURCES / "sw_pkg.sv", SOURCES / "sw_regs_pkg.sv") if p.exists()]
-    modules = [p for p in sorted(SOURCES.glob("*.sv")) if p not in packages]
+    packages = sources.packages()
+    modules = sources.modules()
     if sys.argv[1:]:
         modules = [p for p in modules if p.stem in sys.argv[1:]]
     binary = verilator()
+    includes = [f"-I{folder}" for folder in sources.includes()]
     checks = 0
     failures = []
     for path in modules:
-        has_width = re.search(r"parameter\s+int\s+unsigned\s+W\s*=", path.read_text())
+        has_width = re.search(r"parameter\s+int\s+unsigned\s+W\s*=", (ROOT / path).read_text())
         for width in WIDTHS if has_width else (0,):
-            command = [binary, "--lint-only", "-Wall", *ALLOWED, f"-I{SOURCES}", *packages, path,
+            command = [binary, "--lint-only", "-Wall", *ALLOWED, *includes, *packages, path,
                        "--top-module", path.stem, *([f"-GW={width}"] if width else [])]  # fmt: skip
             checks += 1
             text = complaints(command)
@@ -57,7 +59,7 @@ def main() -> int:
     style = Path(sys.executable).parent / "verible-verilog-lint"
     files = [p for p in (*packages, *modules) if p.name != "sw_regs_pkg.sv"]
     checks += 1
-    text = complaints([style, f"--rules_config={RULES}", *(p.relative_to(ROOT) for p in files)])
+    text = complaints([style, f"--rules_config={RULES}", *files])
     if text:
         failures.append(text)
     for failure in failures:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Assemble program.txt into src/ctl_rom.sv, --check it, or --list it. Python 3.11 alone.
+"""Assemble programs/sender.txt into ctl_rom.sv, --check it, or --list it. Python 3.11 alone.
 
 A line holds one instruction, or a definition; what follows a semicolon is a comment.
 
@@ -30,9 +30,8 @@ import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SOURCES = HERE.parent / "src"
-PROGRAM = HERE / "program.txt"
-ROM = SOURCES / "ctl_rom.sv"
+PROGRAM = HERE / "programs" / "sender.txt"
+ROM = HERE / "ctl_rom.sv"
 WORDS = 2048
 PER_LINE = 3
 # Work memory: the frame that is built, then variables.
@@ -51,7 +50,7 @@ class ProgramError(Exception):
 
 def enumeration(name: str) -> dict[str, int]:
     """Members of an enumeration of sw_pkg, without the prefix that they share."""
-    text = (SOURCES / "sw_pkg.sv").read_text()
+    text = (HERE.parent / "lib" / "sw_pkg.sv").read_text()
     found = re.search(rf"enum logic \[\d+:0\] \{{([^}}]*)\}} {name};", text)
     if found is None:
         raise ProgramError(f"sw_pkg.sv has no {name}")
@@ -215,7 +214,7 @@ def module(words: list[tuple[int, str]]) -> str:
     lines = (entries[n : n + PER_LINE] for n in range(0, len(entries), PER_LINE))
     body = "\n".join(f"    {'  '.join(line)}" for line in lines)
     return f"""\
-// Written by rtl/ctl/assemble.py from rtl/ctl/program.txt; not edited by hand.
+// Written by rtl/ctl/assemble.py from rtl/ctl/programs/sender.txt; not edited by hand.
 `default_nettype none
 
 module ctl_rom (

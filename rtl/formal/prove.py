@@ -4,7 +4,7 @@
 A job is a file NAME.toml:
 
     top = "window"
-    sources = ["window"]               # modules of src/, or paths from the repository's root
+    sources = ["window"]               # modules, or paths from the repository's root
     parameters = { Slots = 4 }         # optional
     depth = 20                         # cycles from the initial state
     mode = "bmc"                       # or "induction": for ever, from `depth` cycles
@@ -37,7 +37,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-SOURCES = Path("rtl") / "src"
+sys.path.insert(0, str(ROOT / "rtl"))
+
+import sources as tree  # noqa: E402
+
 TICKS = Path("rtl") / "formal" / "ticks.v"
 OUT = Path("out") / "formal"
 BIN = Path(sys.executable).parent
@@ -81,9 +84,7 @@ class Job:
 
     def files(self) -> list[Path]:
         """Sources, packages first."""
-        packages = [p for p in ("sw_pkg.sv", "sw_regs_pkg.sv") if (ROOT / SOURCES / p).exists()]
-        modules = [Path(s) if "/" in s else SOURCES / f"{s}.sv" for s in self.sources]
-        return [*(SOURCES / p for p in packages), *modules]
+        return tree.files(self.sources)
 
 
 def load(path: Path) -> Job:
@@ -116,10 +117,11 @@ def script(job: Job, variant: str, files: list[Path]) -> list[str]:
     """Yosys commands that write one variant as SMT-LIB."""
     sets = "".join(f" -chparam {key} {value}" for key, value in job.parameters.items())
     base = job.folder / variant
+    includes = " ".join(f"-I{path}" for path in tree.includes())
     return [
         "design -reset",
         # Deferred, modules are elaborated with their parameters alone, not with their own too.
-        f"read_verilog -sv -formal -defer -DFORMAL -I{SOURCES} {' '.join(map(str, files))}",
+        f"read_verilog -sv -formal -defer -DFORMAL {includes} {' '.join(map(str, files))}",
         f"hierarchy -top {job.top}{sets}",
         f"prep -flatten -top {job.top} -nordff",
         "async2sync",
@@ -214,7 +216,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=HERE, help="of the jobs")
     parser.add_argument("-n", type=int, default=2, help="jobs at a time")
     arguments = parser.parse_args()
-    jobs = [load(path) for path in sorted(arguments.folder.glob("*.toml"))]
+    jobs = [load(path) for path in sorted(arguments.folder.rglob("*.toml"))]
     unknown = set(arguments.names) - {job.name for job in jobs}
     if unknown or not jobs:
         print(f"no job {' '.join(sorted(unknown))} in {arguments.folder}", file=sys.stderr)

@@ -124,7 +124,7 @@ def main() -> int:
     """Write or check all outputs; 1 when one differs."""
     registers = load(HERE / "registers.toml")
     outputs = {
-        HERE.parent / "src" / "sw_regs_pkg.sv": emit.package(registers),
+        HERE / "sw_regs_pkg.sv": emit.package(registers),
         HERE / "samplewire_regs.h": emit.header(registers),
         HERE / "samplewire_regs.py": emit.names(registers),
         PAGE: page(emit.table(registers)),

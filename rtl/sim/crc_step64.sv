@@ -1,5 +1,5 @@
 // `crc_step64` for the bench and the virtual board: by tables, a sixth of the processor time of the
-// whole. The sums of rtl/src/crc_step64.sv are what the testbenches simulate and synthesis takes.
+// whole. The sums of rtl/lib/crc/crc_step64.sv are what the testbenches simulate and synthesis takes.
 `default_nettype none
 
 module crc_step64 (

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write src/crc_step64.sv, or check it with --check. Python 3.11 alone.
+"""Write lib/crc/crc_step64.sv, or check it with --check. Python 3.11 alone.
 
 Each bit of the register behind 64 bits sums about 32 of them. Terms that several bits sum are made
 once, six at a time as a LUT takes them: greedily, what saves most first, among terms drawn at
@@ -10,7 +10,7 @@ import random
 import sys
 from pathlib import Path
 
-TARGET = Path(__file__).resolve().parent.parent / "src" / "crc_step64.sv"
+TARGET = Path(__file__).resolve().parent.parent / "lib" / "crc" / "crc_step64.sv"
 POLY = 0x82F63B78
 BITS = 64
 INPUTS = 6

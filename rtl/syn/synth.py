@@ -24,7 +24,10 @@ from pathlib import Path
 import netlist
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SOURCES = Path("rtl") / "src"
+sys.path.insert(0, str(ROOT / "rtl"))
+
+import sources as tree  # noqa: E402
+
 OUT = Path("out") / "synth"
 XOR_TREE = Path("rtl") / "syn" / "xor_tree.v"
 TABLE = Path(__file__).resolve().parent / "area.md"
@@ -64,8 +67,8 @@ SEEDS = (1, 2)
 def modules() -> dict[str, str]:
     """Text of each module, by name."""
     texts = {}
-    for path in sorted((ROOT / SOURCES).glob("*.sv")):
-        text = re.sub(r"//.*|/\*.*?\*/", "", path.read_text())
+    for path in tree.modules():
+        text = re.sub(r"//.*|/\*.*?\*/", "", (ROOT / path).read_text())
         if re.search(rf"^\s*module\s+{path.stem}\b", text, re.M):
             texts[path.stem] = text
     return texts
@@ -82,10 +85,7 @@ def needed(top: str, texts: dict[str, str]) -> list[str]:
 
 def files(top: str, texts: dict[str, str]) -> str:
     """Paths for read_verilog, packages first."""
-    packages = [f"{p}.sv" for p in ("sw_pkg", "sw_regs_pkg")]
-    names = [p for p in packages if (ROOT / SOURCES / p).exists()]
-    names += [f"{n}.sv" for n in needed(top, texts)]
-    return " ".join(str(SOURCES / n) for n in names)
+    return " ".join(map(str, tree.files(needed(top, texts))))
 
 
 def run(command: list[str | Path], log: Path) -> str:
@@ -107,7 +107,7 @@ def build(top: str, width: int, texts: dict[str, str], flat: bool = True) -> Pat
         f"scratchpad -set synth_xilinx.abc9.W {WIRE_PS}",
         f"scratchpad -set abc9.script {MAP_SCRIPT}",
         # Deferred, modules are elaborated with their parameters alone, not with their own too.
-        f"read_verilog -sv -defer -I{SOURCES} {files(top, texts)}",
+        f"read_verilog -sv -defer {files(top, texts)}",
         f"hierarchy -top {top}{f' -chparam W {width}' if width else ''}",
         # A derived module keeps the name of its source in an attribute.
         *(
@@ -246,7 +246,7 @@ def place_ecp5(top: str, texts: dict[str, str]) -> int:
     )
     base = OUT / f"{top}_ecp5"
     steps = [
-        f"read_verilog -sv -defer -I{SOURCES} {files(top, texts)}",
+        f"read_verilog -sv -defer {files(top, texts)}",
         f"hierarchy -top {top}{sets}",
         f"synth_ecp5 -abc9 -noiopad -top {top} -json {base}.json",
     ]

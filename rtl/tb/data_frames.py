@@ -3,7 +3,7 @@
 import struct
 from dataclasses import dataclass
 
-from net import IPV4, UDP, Peer, checksum, crc32c, ethernet, packet, udp
+from network import IPV4, UDP, Peer, checksum, crc32c, ethernet, packet, udp
 
 POLY = 0x82F63B78
 RETRANSMISSION = 0x08

@@ -19,7 +19,10 @@ from unittest.mock import patch
 from cocotb_tools.runner import get_runner
 
 RTL = Path(__file__).resolve().parent.parent
-SOURCES = RTL / "src"
+sys.path.insert(0, str(RTL))
+
+import sources as tree  # noqa: E402
+
 # Unused bits of a bus, parameters of a family of modules and outputs left open are no fault.
 ALLOWED = ("UNUSEDSIGNAL", "UNUSEDPARAM", "DECLFILENAME", "PINCONNECTEMPTY")
 # Verilator's part of every simulation.
@@ -73,7 +76,7 @@ def run(top, *, sources, test_module, parameters=None, testcase=None, trace=Fals
     top : str
         Name of the module under test.
     sources : list of str
-        Modules it needs besides the packages, each a file of `src/`; paths are taken as they are.
+        Modules it needs besides the packages; paths are taken as they are.
     test_module : str
         Name of the Python module with the cocotb tests; its folder is on the path.
     parameters : dict, optional
@@ -87,16 +90,11 @@ def run(top, *, sources, test_module, parameters=None, testcase=None, trace=Fals
     parameters = parameters or {}
     name = "_".join([top, *(f"{key}{value}" for key, value in sorted(parameters.items()))])
     folder = BUILDS / name
-    packages = [SOURCES / "sw_pkg.sv"]
-    registers = SOURCES / "sw_regs_pkg.sv"
-    if registers.exists():
-        packages.append(registers)
-    files = [Path(s) if "/" in str(s) else SOURCES / f"{s}.sv" for s in dict.fromkeys(sources)]
     runner = get_runner("verilator")
     # What writes traces is another.
     with patch.dict(os.environ, {} if trace else runtime()):
         runner.build(
-            sources=[*packages, *files],
+            sources=[tree.ROOT / path for path in tree.files(sources)],
             hdl_toplevel=top,
             parameters=parameters,
             build_dir=folder,
@@ -105,7 +103,8 @@ def run(top, *, sources, test_module, parameters=None, testcase=None, trace=Fals
                 "--no-public-flat-rw", "--public-depth", "2",
                 "-Wall", *(f"-Wno-{name}" for name in ALLOWED), "--x-initial", "unique",
                 "--replication-limit", "131072",
-                f"-I{SOURCES}", "-CFLAGS", OPTIMIZE, *(["--trace-fst"] if trace else []),
+                *(f"-I{tree.ROOT / folder}" for folder in tree.includes()),
+                "-CFLAGS", OPTIMIZE, *(["--trace-fst"] if trace else []),
             ],
         )  # fmt: skip
     seed = int(os.environ.get("SAMPLEWIRE_SEED", random.SystemRandom().getrandbits(31)))

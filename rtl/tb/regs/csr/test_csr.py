@@ -1,0 +1,357 @@
+"""Registers and counters: the bus, what each register does, and snapshots of one cycle."""
+
+import logging
+import os
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.handle import HierarchyObject
+from cocotb.triggers import ReadOnly, RisingEdge
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "regs"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import samplewire_regs as regs
+
+EVENTS = len(regs.COUNTERS) - regs.VALUES
+CONFIG_WIDTHS: dict[str, int] = {}
+for _register in regs.REGISTERS.values():
+    if _register.access in ("rw", "wo"):
+        for _field in _register.fields:
+            if _field.name not in ("scratch", "boot_id", "secret"):  # in memory alone
+                end = _field.part + _field.bits
+                CONFIG_WIDTHS[_field.name] = max(CONFIG_WIDTHS.get(_field.name, 0), end)
+
+
+def unpack(value: int, widths: dict[str, int]) -> dict[str, int]:
+    """Fields of a packed struct, the first in the highest bits."""
+    fields = {}
+    low = sum(widths.values())
+    for name, bits in widths.items():
+        low -= bits
+        fields[name] = value >> low & ((1 << bits) - 1)
+    return fields
+
+
+def pack(values: dict[str, int], widths: dict[str, int]) -> int:
+    """Opposite of `unpack`."""
+    packed = 0
+    for name, bits in widths.items():
+        packed = packed << bits | values[name]
+    return packed
+
+
+def status_widths() -> dict[str, int]:
+    """Fields of status_t."""
+    widths = {}
+    for register in regs.REGISTERS.values():
+        if register.access == "ro":
+            widths.update({f.name: f.bits for f in register.fields})
+    constants = ("id", "minor", "major", "width", "slot_bytes", "slots", "nack_depth", "channels")
+    return {name: bits for name, bits in widths.items() if name not in (*constants, "counters")}
+
+
+class TB:
+    """The module with an AXI4-Lite master, and a count of every event by hand."""
+
+    def __init__(self, dut: HierarchyObject, rng: random.Random) -> None:
+        self.dut = dut
+        self.rng = rng
+        self.density = 0.0
+        self.time_ns = 1 << 40
+        # By the time of a cycle: what came before it.
+        self.counted: dict[int, tuple[list[int], int]] = {}
+        self.commands: list[int] = []
+        cocotb.start_soon(Clock(dut.clk_i, 3, "ns").start())
+        logging.getLogger(f"cocotb.{dut._name}.s_axil").setLevel(logging.WARNING)
+        bus = AxiLiteBus.from_prefix(dut, "s_axil")
+        self.axi = AxiLiteMaster(bus, dut.clk_i, dut.rst_i)
+        self.dut.status_i.value = 0
+        self.dut.sync_index_i.value = 0
+        self.dut.sync_time_i.value = 0
+        self.dut.tpl_addr_i.value = 0
+        self.totals = [0] * EVENTS
+        self.sum = 0
+
+    async def reset(self) -> None:
+        """The one reset of this bench."""
+        self.dut.rst_i.value = 1
+        for _ in range(4):
+            await RisingEdge(self.dut.clk_i)
+        self.dut.rst_i.value = 0
+        await RisingEdge(self.dut.clk_i)
+
+    async def drive(self) -> None:
+        """Events and sums in every cycle, counted by their definition, a cycle late."""
+        while True:
+            bits = 0
+            add = 0
+            if self.density:
+                full = (1 << EVENTS) - 1
+                bits = full if self.density >= 1 else self.rng.getrandbits(EVENTS)
+                if self.density < 0.5:
+                    bits &= self.rng.getrandbits(EVENTS) & self.rng.getrandbits(EVENTS)
+                add = 0xFFFF_FFFF if self.density >= 1 else self.rng.getrandbits(32)
+            self.time_ns += self.rng.randint(1, 5)
+            self.dut.event_i.value = bits
+            self.dut.samples_lost_i.value = add
+            self.dut.time_ns_i.value = self.time_ns
+            await RisingEdge(self.dut.clk_i)
+            self.counted[self.time_ns] = (self.totals, self.sum)
+            if bits or add:
+                self.totals = [t + (bits >> n & 1) for n, t in enumerate(self.totals)]
+                self.sum += add
+
+    async def watch_commands(self) -> None:
+        """Every cycle's pulses that are not zero."""
+        while True:
+            await RisingEdge(self.dut.clk_i)
+            await ReadOnly()
+            value = self.dut.cmd_o.value.to_unsigned()
+            if value:
+                self.commands.append(value)
+
+    async def write(self, name: str, value: int) -> AxiResp:
+        response = await self.axi.write(regs.REGISTERS[name].offset, value.to_bytes(4, "little"))
+        return response.resp
+
+    async def read(self, offset: int) -> tuple[int, AxiResp]:
+        response = await self.axi.read(offset, 4)
+        return int.from_bytes(response.data, "little"), response.resp
+
+    async def snapshot(self) -> list[int]:
+        """All entries of a snapshot asked for here."""
+        assert await self.write("command", 1) == AxiResp.OKAY
+        entries = []
+        for n in range(len(regs.COUNTERS)):
+            low, first = await self.read(regs.COUNTERS_OFFSET + 8 * n)
+            high, second = await self.read(regs.COUNTERS_OFFSET + 8 * n + 4)
+            assert first == second == AxiResp.OKAY
+            entries.append(high << 32 | low)
+        return entries
+
+    async def begin_counting(self) -> None:
+        """Takes over what tests before this one counted: no reset clears it."""
+        entries = await self.snapshot()
+        self.totals = entries[regs.VALUES :]
+        self.sum = entries[regs.VALUES - 1]
+
+    def config(self) -> dict[str, int]:
+        return unpack(self.dut.cfg_o.value.to_unsigned(), CONFIG_WIDTHS)
+
+
+def bench(dut: HierarchyObject) -> TB:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    tb = TB(dut, rng)
+    cocotb.start_soon(tb.drive())
+    cocotb.start_soon(tb.watch_commands())
+    return tb
+
+
+def pauses(rng: random.Random) -> Iterator[bool]:
+    """Holds a channel back at random."""
+    while True:
+        yield rng.random() < 0.5
+
+
+@cocotb.test()
+async def configuration_before_any_write_is_the_reset_values(dut: HierarchyObject) -> None:
+    tb = bench(dut)
+    await tb.reset()
+    assert len(dut.event_i) == EVENTS
+    expected = {}
+    for register in regs.REGISTERS.values():
+        for f in register.fields:
+            if f.name in CONFIG_WIDTHS:
+                expected[f.name] = f.reset
+    assert tb.config() == expected
+    for register in regs.REGISTERS.values():
+        if register.access == "rw":
+            value, resp = await tb.read(register.offset)
+            word = sum((f.reset >> f.part & (1 << f.bits) - 1) << f.shift for f in register.fields)
+            assert (value, resp) == (word, AxiResp.OKAY)
+
+
+@cocotb.test()
+async def every_field_written_arrives_whatever_the_order_and_back_pressure(
+    dut: HierarchyObject,
+) -> None:
+    tb = bench(dut)
+    await tb.reset()
+    write = tb.axi.write_if
+    read = tb.axi.read_if
+    for channel in (write.aw_channel, write.w_channel, write.b_channel,
+                    read.ar_channel, read.r_channel):  # fmt: skip
+        channel.set_pause_generator(pauses(tb.rng))
+    expected = tb.config()
+    names = [n for n, r in regs.REGISTERS.items() if r.access in ("rw", "wo")]
+    for _ in range(4):
+        tb.rng.shuffle(names)
+        written = {}
+        for name in names:
+            register = regs.REGISTERS[name]
+            value = tb.rng.getrandbits(32)
+            assert await tb.write(name, value) == AxiResp.OKAY
+            written[name] = value
+            for f in register.fields:
+                if f.name in expected:
+                    mask = ((1 << f.bits) - 1) << f.part
+                    bits = value >> f.shift << f.part & mask
+                    expected[f.name] = expected[f.name] & ~mask | bits
+            assert tb.config() == expected
+        for name in names:
+            value, resp = await tb.read(regs.REGISTERS[name].offset)
+            if regs.REGISTERS[name].access == "wo":
+                assert (value, resp) == (0, AxiResp.SLVERR), f"{name} is never readable"
+            else:
+                fields = sum(f.bits for f in regs.REGISTERS[name].fields)
+                mask = (1 << fields) - 1 if name == "control" else 0xFFFF_FFFF
+                assert (value, resp) == (written[name] & mask, AxiResp.OKAY)
+
+
+@cocotb.test()
+async def unknown_addresses_and_forbidden_accesses_answer_slverr_and_do_nothing(
+    dut: HierarchyObject,
+) -> None:
+    tb = bench(dut)
+    await tb.reset()
+    before = tb.config()
+    access = {r.offset: r.access for r in regs.REGISTERS.values()}
+    counters = range(regs.COUNTERS_OFFSET, regs.COUNTERS_OFFSET + 8 * regs.COUNTERS_WORDS)
+    template = range(regs.TEMPLATE_OFFSET, regs.TEMPLATE_OFFSET + 8 * regs.TEMPLATE_WORDS)
+    for offset in range(0, 0x800, 4):
+        if access.get(offset) not in ("ro", "rw") and offset not in counters:
+            assert await tb.read(offset) == (0, AxiResp.SLVERR), hex(offset)
+        if access.get(offset) in (None, "ro") and offset not in template:
+            response = await tb.axi.write(offset, b"\xff\xff\xff\xff")
+            assert response.resp == AxiResp.SLVERR, hex(offset)
+        else:
+            # Less than a whole word.
+            response = await tb.axi.write(offset, b"\xff\xff")
+            assert response.resp == AxiResp.SLVERR, hex(offset)
+    assert tb.config() == before
+    assert tb.commands == []
+
+
+@cocotb.test()
+async def address_before_data_and_data_before_address_are_both_taken(dut: HierarchyObject) -> None:
+    tb = bench(dut)
+    await tb.reset()
+    for held in (tb.axi.write_if.aw_channel, tb.axi.write_if.w_channel):
+        held.pause = True
+        operation = tb.axi.init_write(regs.REGISTERS["scratch"].offset, b"\x01\x02\x03\x04")
+        for _ in range(20):
+            await RisingEdge(dut.clk_i)
+        assert not operation.is_set()
+        held.pause = False
+        await operation.wait()
+        assert operation.data.resp == AxiResp.OKAY
+        assert await tb.read(regs.REGISTERS["scratch"].offset) == (0x0403_0201, AxiResp.OKAY)
+
+
+@cocotb.test()
+async def commands_are_pulses_of_one_cycle(dut: HierarchyObject) -> None:
+    tb = bench(dut)
+    await tb.reset()
+    widths = {f.name: f.bits for f in regs.REGISTERS["command"].fields}
+    for f in regs.REGISTERS["command"].fields:
+        tb.commands.clear()
+        await tb.write("command", 1 << f.shift)
+        for _ in range(3):
+            await RisingEdge(dut.clk_i)
+        assert tb.commands == [pack({n: n == f.name for n in widths}, widths)]
+
+
+@cocotb.test()
+async def status_and_parameters_read_as_they_are(dut: HierarchyObject) -> None:
+    tb = bench(dut)
+    await tb.reset()
+    widths = status_widths()
+    assert sum(widths.values()) == len(dut.status_i)
+    status = {name: tb.rng.getrandbits(bits) for name, bits in widths.items()}
+    dut.status_i.value = pack(status, widths)
+    expected = status | {
+        "id": regs.ID_VALUE, "minor": 0, "major": 1, "width": int(dut.W.value),
+        "slot_bytes": int(dut.SlotBytes.value), "slots": int(dut.Slots.value),
+        "nack_depth": int(dut.NackDepth.value), "channels": int(dut.Channels.value),
+        "counters": len(regs.COUNTERS),
+    }  # fmt: skip
+    for register in regs.REGISTERS.values():
+        if register.access == "ro":
+            value, resp = await tb.read(register.offset)
+            assert resp == AxiResp.OKAY
+            for f in register.fields:
+                assert value >> f.shift & ((1 << f.bits) - 1) == expected[f.name], f.name
+
+
+@cocotb.test()
+async def template_words_read_as_written(dut: HierarchyObject) -> None:
+    tb = bench(dut)
+    await tb.reset()
+    words = [tb.rng.getrandbits(64) for _ in range(regs.TEMPLATE_WORDS)]
+    for n, word in enumerate(words):
+        await tb.axi.write(regs.TEMPLATE_OFFSET + 8 * n, word.to_bytes(8, "little"))
+    for n, word in enumerate(words):
+        dut.tpl_addr_i.value = n
+        await RisingEdge(dut.clk_i)
+        await ReadOnly()
+        await RisingEdge(dut.clk_i)
+        assert dut.tpl_data_o.value.to_unsigned() == word
+
+
+@cocotb.test()
+async def snapshot_is_of_one_cycle_at_every_density_of_events(dut: HierarchyObject) -> None:
+    tb = bench(dut)
+    await tb.reset()
+    await tb.begin_counting()
+    dut.sync_index_i.value = 0x0123_4567_89AB_CDEF
+    dut.sync_time_i.value = 0xFEDC_BA98_7654_3210
+    for density in (0.1, 0.6, 1.0, 0.1, 0.0, 1.0):
+        tb.density = density
+        for _ in range(2):
+            for _ in range(tb.rng.randint(1, 400)):
+                await RisingEdge(dut.clk_i)
+            entries = dict(zip(regs.COUNTERS, await tb.snapshot(), strict=True))
+            assert entries["time"] in tb.counted, "the time is that of a cycle"
+            totals, lost = tb.counted[entries["time"]]
+            assert entries["sync_index"] == 0x0123_4567_89AB_CDEF
+            assert entries["sync_time"] == 0xFEDC_BA98_7654_3210
+            assert entries["samples_lost"] == lost
+            assert [entries[name] for name in regs.COUNTERS[regs.VALUES :]] == totals
+
+
+@cocotb.test()
+async def counts_survive_reset_and_control_does_not(dut: HierarchyObject) -> None:
+    tb = bench(dut)
+    await tb.reset()
+    await tb.begin_counting()
+    tb.density = 1.0
+    await tb.write("control", 0x1F)
+    await tb.write("port", 1234)
+    for _ in range(100):
+        await RisingEdge(dut.clk_i)
+    await tb.reset()
+    for _ in range(10):
+        await RisingEdge(dut.clk_i)
+    entries = await tb.snapshot()
+    totals, _ = tb.counted[entries[2]]
+    assert entries[regs.VALUES :] == totals
+    assert await tb.read(regs.REGISTERS["control"].offset) == (0, AxiResp.OKAY)
+    assert await tb.read(regs.REGISTERS["port"].offset) == (1234, AxiResp.OKAY)
+    assert tb.config()["enable"] == 0
+
+
+@pytest.mark.parametrize(
+    "w", [64, pytest.param(512, marks=pytest.mark.full)], ids=lambda w: f"W{w}"
+)
+def test_csr(w: int) -> None:
+    from runner import run
+
+    run("csr", sources=["csr", "counters"], test_module="test_csr", parameters={"W": w},
+        testcase=os.environ.get("SAMPLEWIRE_TESTCASE"))  # fmt: skip
