@@ -200,15 +200,22 @@ module rx_parse #(
 
   // What is computed in functions here is so where a register takes it, and costs the simulator
   // nothing between frames.
-  function automatic logic [7:0] clean_byte(input int unsigned i);
+  function automatic logic [7:0] clean_byte(
+      input int unsigned i, input logic [7:0] data, input logic [3:0] beat, input logic whole,
+      input logic [Lb-1:0] left);
     logic counts;
-    counts = whole_beat || left_q[Lb-1:0] > Lb'(i);
-    if (beat0_q == 4'(12 / Nb) && i < 14 % Nb) counts = 1'b0;
-    if (Nb < 14 && beat0_q == 4'(0)) counts = 1'b0;
-    clean_byte = counts ? d0_q[8*i+:8] : 8'h00;
+    counts = whole || left > Lb'(i);
+    if (beat == 4'(12 / Nb) && i < 14 % Nb) counts = 1'b0;
+    if (Nb < 14 && beat == 4'(0)) counts = 1'b0;
+    clean_byte = counts ? data : 8'h00;
   endfunction
 
-  assign clean = {clean_byte(2), clean_byte(1), clean_byte(0)};
+  // A continuous assignment follows a function's arguments only, not the signals that it reads.
+  assign clean = {
+    clean_byte(2, d0_q[23:16], beat0_q, whole_beat, left_q[Lb-1:0]),
+    clean_byte(1, d0_q[15:8], beat0_q, whole_beat, left_q[Lb-1:0]),
+    clean_byte(0, d0_q[7:0], beat0_q, whole_beat, left_q[Lb-1:0])
+  };
 
   assign go1 = v1_q && (v0_q || last1_q);
 
@@ -219,7 +226,8 @@ module rx_parse #(
 
   always_ff @(posedge clk_i) begin
     if (v0_q) begin
-      for (int unsigned i = 0; i < Nb; i++) d1_q[8*i+:8] <= clean_byte(i);
+      for (int unsigned i = 0; i < Nb; i++)
+        d1_q[8*i+:8] <= clean_byte(i, d0_q[8*i+:8], beat0_q, whole_beat, left_q[Lb-1:0]);
       last1_q <= last0_q;
       idx1_q <= beat0_q;
       left1_q <= beat0_q <= 4'(BTotal) || |left_q[15:Lb+2] ? '1 : left_q[Lb+1:0];
@@ -263,14 +271,15 @@ module rx_parse #(
 
   // For UDP the sum begins again with the pseudo header: the addresses, 17, and the length of UDP,
   // that of IP less 20: -3 with the first beat behind the header, the rest with the next.
-  function automatic logic [15:0] extra_of(input logic [3:0] beat);
+  function automatic logic [15:0] extra_of(input logic [3:0] beat, input logic is_udp,
+                                           input logic [15:0] total);
     extra_of = '0;
-    if (udp_q && beat == 4'(BAddress + 1)) extra_of = 16'hFFFC;
-    if (udp_q && beat == 4'(BAddress + 2)) extra_of = total_q;
+    if (is_udp && beat == 4'(BAddress + 1)) extra_of = 16'hFFFC;
+    if (is_udp && beat == 4'(BAddress + 2)) extra_of = total;
   endfunction
 
   if (Late == 0) begin : g_sum
-    assign extra = extra_of(idx2_q);
+    assign extra = extra_of(idx2_q, udp_q, total_q);
     always_ff @(posedge clk_i) begin
       v2_q <= go1;
       if (go1) begin
@@ -292,7 +301,7 @@ module rx_parse #(
       v2_q     <= vs_q;
       if (vs_q) begin
         idx2_q <= idxs_q;
-        sum_q  <= 20'(some_q + others_q) + 20'(extra_of(idxs_q));
+        sum_q  <= 20'(some_q + others_q) + 20'(extra_of(idxs_q, udp_q, total_q));
         if (idxs_q == 4'(BAddress)) addresses_q <= some_q;
       end
     end

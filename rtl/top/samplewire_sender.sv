@@ -248,6 +248,7 @@ module samplewire_sender #(
   logic             c_valid, c_ready, c_last, report_ready;
   logic [63:0]      c_data;
   sw_pkg::rx_meta_t c_meta;
+  logic             bad_rx, form_rx, no_room_rx, form_session, no_room_session;
 
   frame_rx #(.W(W)) u_frame_rx (
       .clk_i(clk_i), .rst_i(rst_i), .self_i(self), .stream_tag_i(stream_tag),
@@ -265,7 +266,6 @@ module samplewire_sender #(
       .ev_no_room_o(no_room_rx)
   );
 
-  logic bad_rx, form_rx, no_room_rx, form_session, no_room_session;
   logic is_report;
   assign is_report = c_meta.cls == sw_pkg::ClassReport;
   assign c_ready   = report_ready || !is_report;

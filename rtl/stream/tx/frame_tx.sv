@@ -88,6 +88,8 @@ module frame_tx #(
     assign job_ready_o  = start;
     assign fetch_busy_o = fetch_busy_q;
   end else begin : g_serial
+    // A cycle late: what is chosen next hangs on it, and it on m_axis_tready.
+    logic head_done_q;
     head_serial u_head (
         .clk_i       (clk_i),
         .rst_i       (rst_i),
@@ -105,8 +107,6 @@ module frame_tx #(
         .trailer_o   (trailer)
     );
     assign head_len_bytes = job_i.desc.len_bytes;
-    // A cycle late: what is chosen next hangs on it, and it on m_axis_tready.
-    logic head_done_q;
     always_ff @(posedge clk_i) head_done_q <= head_done && !rst_i;
     assign job_ready_o    = head_done_q;
     // Until then the job that is read stands at the input.

@@ -102,6 +102,7 @@ module packetizer #(
   logic at_last_q;        // left_q is 1
 
   logic is_break, is_empty, split, is_idle;
+  logic [Sw:0] claimed_q;  // the slot of the open packet, or of the next
   logic count_due, take, begins, drop, writes, closes;
 
   assign is_break = s_start || s_overflow;
@@ -146,7 +147,6 @@ module packetizer #(
 
   // Slots: claimed at the first beat, so that the next packet need not wait for this one's commit.
 
-  logic [Sw:0] claimed_q;
   logic [Sw-1:0] slot_q;  // of the next commit
   logic [Aw-1:0] base_q;  // first beat of the next slot
 

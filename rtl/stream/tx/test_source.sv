@@ -56,9 +56,9 @@ module test_source #(
     else beats_of = samples >> (Shift - 32'(sample_log2_i));
   endfunction
 
-  function automatic logic [63:0] samples_of(input logic [63:0] beats);
-    if (32'(sample_log2_i) > Shift) samples_of = beats >> (32'(sample_log2_i) - Shift);
-    else samples_of = beats << (Shift - 32'(sample_log2_i));
+  function automatic logic [63:0] samples_of(input logic [63:0] beats, input logic [31:0] log2);
+    if (log2 > Shift) samples_of = beats >> (log2 - Shift);
+    else samples_of = beats << (Shift - log2);
   endfunction
 
   logic [63:0] time_q, passed, product_q, due_beats_q;
@@ -120,7 +120,7 @@ module test_source #(
   logic is_head;
   assign is_head = (beat_q & tail_mask) == '0;
   assign s_whole = (~beat_q & tail_mask) == '0;
-  assign s_index = samples_of(beat_q) + {63'd0, !is_head};
+  assign s_index = samples_of(beat_q, 32'(sample_log2_i)) + {63'd0, !is_head};
   assign s_count = tail_mask == '0 ? 8'(32'd1 << Shift >> sample_log2_i) : {7'd0, is_head};
 
   // A beat begins at a multiple of its bytes, so no number in it needs an addition.
