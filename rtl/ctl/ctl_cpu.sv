@@ -359,7 +359,8 @@ module ctl_cpu (
   end
 
   // ------------------------------------------------------------------ work memory
-  (* ram_style = "block", no_rw_check *) logic [63:0] work_mem[128];
+  // What is read in a cycle of a write is not used: the operand is read in the phase before.
+  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *) logic [63:0] work_mem[128];
   always_ff @(posedge clk_i) begin
     for (int i = 0; i < 4; i++) begin
       if (write && waddr[1:0] == 2'(i)) work_mem[waddr[AddrBits-1:2]][48-16*i+:16] <= operand;

@@ -68,7 +68,8 @@ module ctl_rx #(
 
   assign has_frame_o = written_q != read_q;
 
-  (* ram_style = "block", no_rw_check *) logic [63:0] mem[128*Frames];
+  // A frame is read once all of it is written, and a REPORT once the next is written elsewhere.
+  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *) logic [63:0] mem[128*Frames];
   logic [Fw+6:0] waddr, raddr;
   assign waddr = is_report_i ? {1'b1, Fw'(0), 3'd0, place_q, word_q[1:0]}
                              : {1'b0, written_q[Fw-1:0], word_q};

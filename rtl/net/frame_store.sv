@@ -121,13 +121,15 @@ module frame_store #(
   assign room_o = room_q;
 
   // Storage: the data, whether the frame ends here, and for N = 128 whether the upper half counts.
-  (* ram_style = "block", no_rw_check *)logic [N+1:0] mem[Words];
+  // Only a frame that is kept whole is read, and its room is free after that.
+  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *)logic [N+1:0] mem[Words];
   always_ff @(posedge clk_i) begin
     if (write) mem[wr_q[Aw-1:0]] <= {count_i > ($clog2(N / 8) + 1)'(8), shut, data_i};
   end
 
   // The fields of the meta data, each written when its beat passes; the place is the frame's only
-  // once it is kept, so what a frame that is dropped wrote there does no harm.
+  // once it is kept, so what a frame that is dropped wrote there does no harm. A place is read
+  // once it is kept: shown_q rises a cycle later.
   logic [Fw-1:0] place;
   assign place = frames_kept_q[Fw-1:0];
 
@@ -135,11 +137,11 @@ module frame_store #(
     word = sw_pkg::be16(data[8*(offset%Nb)+:16]);
   endfunction
 
-  (* ram_style = "block", no_rw_check *)logic [15:0] mac_hi_mem[Frames];
-  (* ram_style = "block", no_rw_check *)logic [31:0] mac_lo_mem[Frames];
-  (* ram_style = "block", no_rw_check *)logic [31:0] ip_mem[Frames];
-  (* ram_style = "block", no_rw_check *)logic [31:0] udp_mem[Frames];
-  (* ram_style = "block", no_rw_check *)logic [35:0] head_mem[Frames];
+  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *)logic [15:0] mac_hi_mem[Frames];
+  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *)logic [31:0] mac_lo_mem[Frames];
+  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *)logic [31:0] ip_mem[Frames];
+  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *)logic [31:0] udp_mem[Frames];
+  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *)logic [35:0] head_mem[Frames];
   (* ram_style = "distributed" *)logic [2:0] class_mem[Frames];
 
   always_ff @(posedge clk_i) begin

@@ -190,7 +190,8 @@ module counters #(
   always_ff @(posedge clk_i) is_sum_q <= compare_q == SlotSum;
   always_ff @(posedge clk_i) sum_q <= (is_sum_q ? 38'd0 : sum_q) + {6'd0, add_i};
 
-  (* ram_style = "block", no_rw_check *) logic [63:0] count_mem[64];
+  // A slot is written three cycles after it was read, and read again a round later.
+  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *) logic [63:0] count_mem[64];
 
   logic [ 5:0] place_of_slot_q;
   logic [63:0] fetched_q;  // of compare_q
@@ -285,8 +286,8 @@ module counters #(
     endcase
   end
 
-  // The snapshot: one round, to its last slot.
-  (* ram_style = "block", no_rw_check *) logic [63:0] snapshot_mem[64];
+  // The snapshot: one round, to its last slot. Nothing is read while busy_o is high.
+  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *) logic [63:0] snapshot_mem[64];
 
   logic        wanted_q;
   logic        copy_q;

@@ -159,9 +159,9 @@ module csr #(
 
   assign key_data_o = control_mem[key_addr_i];
 
-  // The body of ACCEPT.
-  (* ram_style = "block", no_rw_check *) logic [31:0] template_lo_mem[64];
-  (* ram_style = "block", no_rw_check *) logic [31:0] template_hi_mem[64];
+  // The body of ACCEPT. The driver writes it while no stream opens (docs/registers.md).
+  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *) logic [31:0] template_lo_mem[64];
+  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *) logic [31:0] template_hi_mem[64];
 
   always_ff @(posedge clk_i) begin
     if (write_template && !s_axil_awaddr[2]) template_lo_mem[s_axil_awaddr[8:3]] <= s_axil_wdata;

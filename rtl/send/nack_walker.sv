@@ -76,8 +76,9 @@ module nack_walker #(
     StateOffer    // waits to be taken
   } walk_e;
 
-  // The FIFO. Its output shows the next range, a cycle late.
-  (* ram_style = "block", no_rw_check *) logic [Bits-1:0] mem[Depth];
+  // The FIFO. Its output shows the next range, a cycle late; is_shown_q is low behind a write to an
+  // empty one.
+  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *) logic [Bits-1:0] mem[Depth];
   range_t in_q, range_q;
   logic [Dw:0] wr_q, rd_q;
   logic is_full, is_shown_q, push, take;

@@ -35,7 +35,8 @@ module slot_table #(
   endgenerate
 
   sw_pkg::slot_t slot_q;
-  (* no_rw_check *) logic [$bits(slot_q)-1:0] slot_mem[Slots];
+  // A slot is written at the commit of its packet and read after that.
+  (* no_rw_check, rw_addr_collision = "no" *) logic [$bits(slot_q)-1:0] slot_mem[Slots];
 
   always_ff @(posedge clk_i) begin
     if (we_i) slot_mem[waddr_i] <= wdata_i;
@@ -44,7 +45,10 @@ module slot_table #(
 
   assign rd_data_o = slot_q;
 
-  (* no_rw_check *) logic [31:0] dep_mem[Slots];
+  // nack_walker reads the departure of a seq before `sent`, which is written by then. Only a range
+  // beyond `sent`, which no receiver requests, may read it in the cycle of its write: then the
+  // packet may be repeated unnecessarily.
+  (* no_rw_check, rw_addr_collision = "no" *) logic [31:0] dep_mem[Slots];
   logic [31:0] dep_q;
 
   always_ff @(posedge clk_i) begin

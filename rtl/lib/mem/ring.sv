@@ -43,7 +43,8 @@ module ring #(
     end
   endgenerate
 
-  (* ram_style = Style, no_rw_check *) logic [W-1:0] mem[Beats];
+  // A slot is written before its packet is committed and read after that.
+  (* ram_style = Style, no_rw_check, rw_addr_collision = "no" *) logic [W-1:0] mem[Beats];
 
   logic [W-1:0] data_q[RdLatency];
   logic [TagW-1:0] tag_q[RdLatency];
