@@ -117,7 +117,7 @@ module rx_parse #(
 
   // The beat's byte at a byte of the frame, and the word there as a number.
   `define SW_BYTE(Offset) d0_q[8*((Offset)%Nb)+:8]
-  `define SW_WORD(Offset) sw_pkg::be16(d0_q[8*((Offset)%Nb)+:16])
+  `define SW_WORD(Offset) {sw_pkg::be16(d0_q[8*((Offset)%Nb)+:16])}
 
   // What the fields say. Each is set at its beat, well before the frame's last in every frame that
   // is no runt.

@@ -182,7 +182,7 @@ module frame_tx #(
     if (is_free) begin
       unique case (part_q)
         PartPayload: data_q <= fifo[fifo_rd_q];
-        PartTrailer: data_q <= W'(sw_pkg::be32(trailer_q));
+        PartTrailer: data_q <= W'({sw_pkg::be32(trailer_q)});
         default: data_q <= head_data;
       endcase
       valid_q <= send_head || pop || part_q == PartTrailer;
