@@ -77,6 +77,7 @@ module counters #(
 
   assign last = slot_q == SlotLast;
 
+  // Values from power-up on: always_ff allows no other process, not even `initial`.
   initial begin
     scan_q = '0;
     turn_q = '0;
@@ -84,7 +85,7 @@ module counters #(
     slot_q = '0;
   end
 
-  always_ff @(posedge clk_i) begin
+  always @(posedge clk_i) begin
     unique case (scan_q)
       6'd1:     scan_q <= 6'd4;
       SlotSum:  scan_q <= 6'd0;
@@ -105,7 +106,7 @@ module counters #(
 
   initial row_q = '0;
 
-  always_ff @(posedge clk_i) row_q <= row_q + 5'd1;
+  always @(posedge clk_i) row_q <= row_q + 5'd1;
 
   for (genvar g = 0; g < Groups; g++) begin : g_late
     localparam int unsigned Lanes = (Events - 8 * g < 8) ? Events - 8 * g : 8;
@@ -131,7 +132,7 @@ module counters #(
       assign late_row = {upper_row, row_q[2:0]};
       assign coarse[8*g+:8] = 8'(late_mem[late_row]);
 
-      always_ff @(posedge clk_i) late_mem[row_q] <= lanes;
+      always @(posedge clk_i) late_mem[row_q] <= lanes;
     end
   end
 
@@ -147,7 +148,7 @@ module counters #(
     late7_q = '0;
   end
 
-  always_ff @(posedge clk_i) begin
+  always @(posedge clk_i) begin
     late1_q <= coarse;
     late2_q <= late1_q;
     late3_q <= late2_q;
@@ -168,7 +169,7 @@ module counters #(
   initial place_q = '0;
 
   // The outer condition says nothing, and saves the simulator a look at every event.
-  always_ff @(posedge clk_i) begin
+  always @(posedge clk_i) begin
     if (step != '0) for (int unsigned n = 0; n < Events; n++) begin
       if (step[n]) begin
         place_q[(n+Values)*6+:6] <= {
@@ -187,8 +188,8 @@ module counters #(
     is_sum_q = 1'b0;
   end
 
-  always_ff @(posedge clk_i) is_sum_q <= compare_q == SlotSum;
-  always_ff @(posedge clk_i) sum_q <= (is_sum_q ? 38'd0 : sum_q) + {6'd0, add_i};
+  always @(posedge clk_i) is_sum_q <= compare_q == SlotSum;
+  always @(posedge clk_i) sum_q <= (is_sum_q ? 38'd0 : sum_q) + {6'd0, add_i};
 
   // A slot is written three cycles after it was read, and read again a round later.
   (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *) logic [63:0] count_mem[64];
@@ -261,7 +262,7 @@ module counters #(
     written_q = '0;
   end
 
-  always_ff @(posedge clk_i) begin
+  always @(posedge clk_i) begin
     written_slot_q            <= slot_q;
     written_q                 <= entry;
     count_mem[written_slot_q] <= written_q;
@@ -299,7 +300,7 @@ module counters #(
     is_copied_q = 1'b0;
   end
 
-  always_ff @(posedge clk_i) begin
+  always @(posedge clk_i) begin
     is_copied_q <= copy_q;
     wanted_q    <= wanted_q | snapshot_i;
     if (last) begin

@@ -124,9 +124,10 @@ module csr #(
   sw_regs_pkg::cfg_t cfg_q;
   sw_regs_pkg::cmd_t cmd_q;
 
+  // Values from power-up on: always_ff allows no other process, not even `initial`.
   initial cfg_q = sw_regs_pkg::CfgReset;
 
-  always_ff @(posedge clk_i) begin
+  always @(posedge clk_i) begin
     if (write_control) cfg_q <= sw_regs_pkg::cfg_write(cfg_q, write_word, s_axil_wdata);
     if (rst_i) begin
       cfg_q.enable   <= 1'b0;
@@ -153,7 +154,7 @@ module csr #(
     for (int unsigned n = 0; n < 32; n++) control_mem[n] = sw_regs_pkg::control_reset(5'(n));
   end
 
-  always_ff @(posedge clk_i) begin
+  always @(posedge clk_i) begin
     if (write_control) control_mem[write_word] <= s_axil_wdata;
   end
 
@@ -233,7 +234,7 @@ module csr #(
     samples_lost_q = '0;
   end
 
-  always_ff @(posedge clk_i) begin
+  always @(posedge clk_i) begin
     events_q       <= event_i;
     samples_lost_q <= samples_lost_i;
   end

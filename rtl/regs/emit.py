@@ -62,8 +62,8 @@ def package(m: Map) -> str:
             for r in m.registers
         ),
         "",
-        "  // The configuration before anything is written: of bits, Icarus has no constant structs.",
-        f"  localparam logic [{sum(f.of for f in config) - 1}:0] CfgReset = {{",
+        "  // The configuration before anything is written.",
+        "  localparam cfg_t CfgReset = {",
         *(
             f"    {f.of}'h{f.reset:x}{',' if f is not config[-1] else ''}  // {f.name}"
             for f in config

@@ -140,8 +140,8 @@ package sw_regs_pkg;
   localparam logic [10:0] OffSourceRate = 11'h0d4;
   localparam logic [10:0] OffScratch = 11'h0d8;
 
-  // The configuration before anything is written: of bits, Icarus has no constant structs.
-  localparam logic [351:0] CfgReset = {
+  // The configuration before anything is written.
+  localparam cfg_t CfgReset = {
     1'h0,  // enable
     2'h0,  // loopback
     2'h0,  // source
