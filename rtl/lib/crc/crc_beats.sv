@@ -1,4 +1,4 @@
-// CRC-32C, x^(8 len) and ones' complement sum of a payload of whole beats, begun at zero.
+// CRC, x^(8 len) and ones' complement sum of a payload of whole beats, begun at zero.
 //
 // With them the CRC and the UDP checksum of a packet are joined from those of its header at each
 // departure (docs/protocol.md#2.5), so that a repeat reads no payload before it leaves.
@@ -14,7 +14,8 @@
 
 module crc_beats #(
     parameter int unsigned W        = 64,
-    parameter int unsigned BytesMax = 16384  // of a payload
+    parameter int unsigned BytesMax = 16384,  // of a payload
+    parameter logic [31:0] Poly     = sw_pkg::Crc32cPoly
 ) (
     input wire logic clk_i,
 
@@ -45,7 +46,7 @@ module crc_beats #(
     logic [31:0] c;
     c = 32'd1;
     for (int k = W - 1; k >= 0; k--) begin
-      c = (c >> 1) ^ (c[0] ? sw_pkg::Crc32cPoly : 32'd0);
+      c = (c >> 1) ^ (c[0] ? Poly : 32'd0);
       for (int i = 0; i < 32; i++) beat_rows[i*W+k] = c[i];
     end
   endfunction
@@ -55,7 +56,7 @@ module crc_beats #(
     logic [32*Beats-1:0] out;
     out = v & {Beats{32'd1}};
     times_x = ((v >> 1) & {Beats{32'h7FFF_FFFF}})
-        ^ (((out << 32) - out) & {Beats{sw_pkg::Crc32cPoly}});
+        ^ (((out << 32) - out) & {Beats{Poly}});
   endfunction
 
   // Lane n: x^(W (n + 1)), which a payload of n + 1 beats multiplies by. The lanes that there are
@@ -84,23 +85,29 @@ module crc_beats #(
 
   logic [31:0] crc_q;
 
+  localparam logic [32*W-1:0] Rows = beat_rows();
+
   generate
     if (W == 64) begin : g_one_stage
       logic [31:0] step_q;
       logic [63:0] mixed;
       assign mixed = data_i ^ {32'd0, first_i ? 32'd0 : step_q};
       logic [31:0] step_d;
-      crc_step64 i_step (
-          .data_i(mixed),
-          .crc_o (step_d)
-      );
+      if (Poly == sw_pkg::Crc32cPoly) begin : g_step64
+        crc_step64 i_step (
+            .data_i(mixed),
+            .crc_o (step_d)
+        );
+      end else begin : g_rows
+        for (genvar i = 0; i < 32; i++) begin : g_bit
+          assign step_d[i] = ^(mixed & Rows[i*W+:W]);
+        end
+      end
       always_ff @(posedge clk_i) begin
         if (valid_i) step_q <= step_d;
         crc_q <= step_q;
       end
     end else begin : g_two_stages
-      localparam logic [32*W-1:0] Rows = beat_rows();
-
       // The register's bit j goes the way of data bit j.
       function automatic logic [31:0] times_power(input logic [31:0] v);
         for (int i = 0; i < 32; i++) times_power[i] = ^(v & Rows[i*W+:32]);

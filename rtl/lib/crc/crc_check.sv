@@ -1,16 +1,16 @@
 // Checks the CRC at the end of a packet whose length in bytes is any, N bits a cycle.
 //
-// The packet begins at frame byte StartByte, behind the frame's first beat, and ends with its CRC.
+// The packet begins at frame byte StartByte and ends with its CRC, which may lie across two beats.
 // With BigEndian the CRC stands in network byte order (docs/protocol.md#2.5), against
 // the order in which a reflected register takes bytes: its four bytes are mirrored before they
 // enter, and the register then ends at the residue whatever the packet. The bytes behind the end
-// come as zeros, so the register ends at one of N/8 constants, by how many of them there were. In
-// the beat before the packet's first the register is set to what the zeros that stand before the
-// packet turn into ones.
-// Ones names bytes of the frame (bit i: byte i) that count as FFh, as the ICRC of RoCE wants it.
+// come as zeros, so the register ends at one of N/8 constants, by how many of them there were.
+// The register begins at Init, moved back over the zeros that stand before the packet in its beat.
+// Ones names bytes of the frame (bit i: byte i) that count as FFh. RoCE's ICRC: StartByte 14, Init
+// after 8 bytes of ones, Ones for the fields that routers change.
 //
-// A beat a cycle; ok_o is right in the second cycle after the packet's last beat was taken, at 128
-// bits in the third, and in no other. No back-pressure. Does not find the packet's length.
+// A beat a cycle; ok_o is right in the second cycle after the packet's last beat was taken, above 64
+// bits in the third, and in no other. No back-pressure. Does not find the packet's length. One clock.
 //
 // The step is linear in register and beat. At 64 bits both take it in one cycle; wider beats in a
 // cycle of their own, and only the register's part remains in the loop.
@@ -20,6 +20,7 @@ module crc_check #(
     parameter int unsigned  N         = 64,
     parameter logic [31:0]  Poly      = sw_pkg::Crc32cPoly,
     parameter int unsigned  StartByte = sw_pkg::OffHeader,
+    parameter logic [31:0]  Init      = '1,  // of the register, at the packet's first byte
     parameter bit           BigEndian = 1'b1,
     parameter logic [127:0] Ones      = '0
 ) (
@@ -34,14 +35,17 @@ module crc_check #(
 
   localparam int unsigned Nb = N / 8;
   localparam int unsigned Lb = $clog2(Nb);
-  localparam logic [3:0] StartBeat = 4'(StartByte / Nb);
+  localparam int unsigned StartBeat = StartByte / Nb;
   localparam int unsigned StartLane = StartByte % Nb;
 
-  if (N != 64 && N != 128) begin : g_bad_1
-    $error("N must be 64 or 128");
+  if (N < 64 || N > 512 || N != 8 << Lb) begin : g_bad_1
+    $error("N must be 64, 128, 256 or 512");
   end
-  if (StartBeat == 0 || StartByte / Nb > 14) begin : g_bad_2
-    $error("the packet must begin behind the first beat and before the sixteenth");
+  if (StartBeat > 14) begin : g_bad_2
+    $error("the packet must begin before the sixteenth beat");
+  end
+  if (|(Ones >> (15 * Nb))) begin : g_bad_3
+    $error("beats are distinct only below the sixteenth");
   end
 
   // Column j of the step over N bits: what bit j of the beat, first on the wire first, leaves.
@@ -72,15 +76,8 @@ module crc_check #(
     end
   endfunction
 
-  // Ones, StartLane bytes of zeros earlier: steps taken back.
-  function automatic logic [31:0] first();
-    first = '1;
-    for (int b = 0; b < 8 * int'(StartLane); b++)
-    first = first[31] ? {first[30:0] ^ Poly[30:0], 1'b1} : {first[30:0], 1'b0};
-  endfunction
-
   localparam logic [32*Nb-1:0] Residues = residues();
-  localparam logic [31:0] First = first();
+  localparam logic [31:0] First = crc_pkg::before_zeros(Init, Poly, StartLane);
 
   logic [23:0] prev_q;
   logic [N-1:0] x_q;
@@ -107,15 +104,25 @@ module crc_check #(
     end
     for (int f = 0; f < 128; f++)
     if (Ones[f] && beat_i == 4'(f / int'(Nb))) mixed[8*(f%int'(Nb))+:8] = 8'hFF;
-    for (int i = 0; i < int'(StartLane); i++) if (beat_i == StartBeat) mixed[8*i+:8] = 8'h00;
+    for (int i = 0; i < int'(StartLane); i++) if (beat_i == 4'(StartBeat)) mixed[8*i+:8] = 8'h00;
   endfunction
 
-  logic is_before;  // the packet begins with the next beat
-  assign is_before = valid_i && beat_i == StartBeat - 4'd1;
+  // In the beat before the packet's first the register is set. Where there is none, the first beat
+  // leaves out what the register holds.
+  logic is_before, is_inside, x_first_q;
+  if (StartBeat == 0) begin : g_in_first
+    assign is_before = 1'b0;
+    assign is_inside = 1'b1;
+    always_ff @(posedge clk_i) if (valid_i) x_first_q <= beat_i == '0;
+  end else begin : g_behind_first
+    assign is_before = valid_i && beat_i == 4'(StartBeat - 1);
+    assign is_inside = beat_i > 4'(StartBeat - 1);
+    assign x_first_q = 1'b0;
+  end
 
   // Registers need no reset: the beats of a packet set each.
   always_ff @(posedge clk_i) begin
-    x_valid_q <= valid_i && beat_i >= StartBeat && left_i != 0;
+    x_valid_q <= valid_i && is_inside && left_i != 0;
     if (valid_i) begin
       prev_q <= data_i[N-1-:24];
       x_q <= mixed();
@@ -127,7 +134,7 @@ module crc_check #(
   if (N == 64) begin : g_one_stage
     logic [31:0] crc_d;
     logic [N-1:0] fed;
-    assign fed = {x_q[N-1:32], x_q[31:0] ^ crc_q};
+    assign fed = {x_q[N-1:32], x_q[31:0] ^ (x_first_q ? First : crc_q)};
 
     if (Poly == sw_pkg::Crc32cPoly) begin : g_step64
       crc_step64 i_step (
@@ -149,18 +156,20 @@ module crc_check #(
   end else begin : g_two_stages
     localparam logic [32*N-1:0] Rows = rows();
 
-    logic part_valid_q, is_before_q;
-    logic [31:0] part_q, moved;
+    logic part_valid_q, is_before_q, first_q;
+    logic [31:0] part_q, entering, moved;
     logic [Lb-1:0] zeros2_q;
 
     // The register's bit j goes the way of the beat's bit j.
-    always_comb for (int i = 0; i < 32; i++) moved[i] = ^(crc_q & Rows[int'(N)*i+:32]);
+    assign entering = first_q ? First : crc_q;
+    always_comb for (int i = 0; i < 32; i++) moved[i] = ^(entering & Rows[int'(N)*i+:32]);
 
     always_ff @(posedge clk_i) begin
       for (int i = 0; i < 32; i++) part_q[i] <= ^(x_q & Rows[int'(N)*i+:N]);
       part_valid_q <= x_valid_q;
       zeros2_q <= zeros1_q;
       is_before_q <= is_before;
+      first_q <= x_first_q;
       if (part_valid_q) begin
         crc_q <= part_q ^ moved;
         zeros_q <= zeros2_q;

@@ -1,4 +1,4 @@
-// Multiplies two polynomials modulo that of CRC-32C: moves a CRC over a payload
+// Multiplies two polynomials modulo that of the CRC: moves a CRC over a payload
 // (docs/protocol.md#2.5). Bit 31 is the coefficient of x^0.
 //
 // The first factor comes `Bits` bits a step, its bit 0 first; `b_i` must stand still meanwhile. The
@@ -7,7 +7,8 @@
 `default_nettype none
 
 module crc_combine #(
-    parameter int unsigned Bits = 4  // of the first factor a clock
+    parameter int unsigned Bits = 4,  // of the first factor a clock
+    parameter logic [31:0] Poly = sw_pkg::Crc32cPoly
 ) (
     input  wire logic            clk_i,
     input  wire logic            start_i,
@@ -27,7 +28,7 @@ module crc_combine #(
     rows = '0;
     for (int unsigned k = 0; k < 32; k++) begin
       c = 32'd1 << k;
-      for (int unsigned s = 0; s < n; s++) c = (c >> 1) ^ (c[0] ? sw_pkg::Crc32cPoly : 32'd0);
+      for (int unsigned s = 0; s < n; s++) c = (c >> 1) ^ (c[0] ? Poly : 32'd0);
       for (int unsigned i = 0; i < 32; i++) rows[32*i+k] = c[i];
     end
   endfunction

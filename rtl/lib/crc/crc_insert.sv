@@ -4,14 +4,17 @@
 // beat, whatever came there: every control frame of ours is 4 bytes longer than whole beats
 // (docs/protocol.md#2.4). BigEndian: the CRC in network byte order (docs/protocol.md#2.5). Ones
 // names bytes of the frame (bit i: byte i, below 120) that count as FFh, as the ICRC of RoCE wants
-// it.
+// it. The register begins at Init, moved back over the zeros that stand before the packet in its
+// beat.
 //
-// A beat a cycle, latency 1 cycle, back-pressure passed on. Does not change UDP's checksum.
+// A beat a cycle, latency 1 cycle, back-pressure passed on. Does not change UDP's checksum;
+// crc_append is for frames of any length. One clock.
 `default_nettype none
 
 module crc_insert #(
     parameter logic [31:0]  Poly      = sw_pkg::Crc32cPoly,
     parameter int unsigned  StartByte = sw_pkg::OffHeader,
+    parameter logic [31:0]  Init      = '1,  // of the register, at the packet's first byte
     parameter bit           BigEndian = 1'b1,
     parameter logic [127:0] Ones      = '0
 ) (
@@ -34,8 +37,8 @@ module crc_insert #(
   localparam int unsigned StartBeat = StartByte / 8;
   localparam int unsigned StartLane = StartByte % 8;
 
-  if (StartLane > 4 || StartBeat > 14) begin : g_bad_start
-    $error("the packet's first 4 bytes must lie in one beat, below the fifteenth");
+  if (StartBeat > 14) begin : g_bad_start
+    $error("the packet must begin before the sixteenth beat");
   end
   if (|Ones[127:120]) begin : g_bad_ones
     $error("beats are distinct only below the sixteenth");
@@ -52,6 +55,7 @@ module crc_insert #(
   endfunction
 
   localparam logic [2047:0] Rows = rows();
+  localparam logic [31:0] First = crc_pkg::before_zeros(Init, Poly, StartLane);
 
   logic [3:0] beat_q;  // stays at 15
   logic [31:0] crc_q, crc_d, sealed;
@@ -61,15 +65,8 @@ module crc_insert #(
   always_comb begin
     fed = s_axis_tdata;
     for (int f = 0; f < 120; f++) if (Ones[f] && beat_q == 4'(f / 8)) fed[8*(f%8)+:8] = 8'hFF;
-    if (beat_q == 4'(StartBeat)) begin
-      // Ones in the register at the packet's first byte are the complement of its first four.
-      for (int i = 0; i < 8; i++) begin
-        if (i < int'(StartLane)) fed[8*i+:8] = 8'h00;
-        else if (i < int'(StartLane) + 4) fed[8*i+:8] = ~fed[8*i+:8];
-      end
-    end else begin
-      fed[31:0] = fed[31:0] ^ crc_q;
-    end
+    for (int i = 0; i < int'(StartLane); i++) if (beat_q == 4'(StartBeat)) fed[8*i+:8] = 8'h00;
+    fed[31:0] = fed[31:0] ^ (beat_q == 4'(StartBeat) ? First : crc_q);
     for (int i = 0; i < 32; i++) crc_d[i] = ^(fed & Rows[64*i+:64]);
   end
 

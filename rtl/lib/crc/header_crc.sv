@@ -1,10 +1,12 @@
-// Takes a CRC-32C register over the next 4 bytes on the wire.
+// Takes a CRC register over the next 4 bytes on the wire.
 //
 // Combinational: every bit is a constant sum of those of the register and the word. The word's
 // first byte on the wire is its highest. No clock.
 `default_nettype none
 
-module header_crc (
+module header_crc #(
+    parameter logic [31:0] Poly = sw_pkg::Crc32cPoly
+) (
     input  wire logic [31:0] crc_i,
     input  wire logic [31:0] word_i,
     output      logic [31:0] crc_o
@@ -15,8 +17,7 @@ module header_crc (
     logic [31:0] c;
     rows = '0;
     for (int unsigned k = 0; k < 32; k++) begin
-      c = 32'd1 << k;
-      for (int unsigned n = 0; n < 32; n++) c = (c >> 1) ^ (c[0] ? sw_pkg::Crc32cPoly : 32'd0);
+      c = crc_pkg::after_zeros(32'd1 << k, Poly, 4);
       for (int unsigned i = 0; i < 32; i++) rows[32*i+k] = c[i];
     end
   endfunction

@@ -152,15 +152,7 @@ module head_serial (
 
   // CRC, from the flags on. The first word begins with 2 bytes that are not of the packet; zeros
   // in their place are undone by the register's start.
-  function automatic logic [31:0] crc_start();
-    crc_start = '1;
-    for (int unsigned n = 0; n < 16; n++) begin
-      crc_start = crc_start[31] ? {crc_start[30:0] ^ sw_pkg::Crc32cPoly[30:0], 1'b1} :
-          {crc_start[30:0], 1'b0};
-    end
-  endfunction
-
-  localparam logic [31:0] CrcStart = crc_start();
+  localparam logic [31:0] CrcStart = crc_pkg::before_zeros('1, sw_pkg::Crc32cPoly, 2);
   localparam int unsigned Bits = 4;
 
   logic [31:0] half_q, crc_q, crc_next, product;

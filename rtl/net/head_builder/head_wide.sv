@@ -85,15 +85,7 @@ module head_wide (
   // are undone by the register's start. Sum and CRC take a word each cycle.
   localparam int unsigned Words = 6;
 
-  function automatic logic [31:0] crc_start();
-    crc_start = '1;
-    for (int unsigned n = 0; n < 16; n++) begin
-      crc_start = crc_start[31] ? {crc_start[30:0] ^ sw_pkg::Crc32cPoly[30:0], 1'b1} :
-          {crc_start[30:0], 1'b0};
-    end
-  endfunction
-
-  localparam logic [31:0] CrcStart = crc_start();
+  localparam logic [31:0] CrcStart = crc_pkg::before_zeros('1, sw_pkg::Crc32cPoly, 2);
 
   logic [2:0] word_step_q;
   logic is_prepared_q;  // word_step_q is Words
