@@ -4,4 +4,4 @@ import sys
 from pathlib import Path
 
 VENDOR = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(VENDOR / folder) for folder in ("wrappers", "xdc", "linux", "tests")]
+sys.path[:0] = [str(VENDOR / folder) for folder in ("wrappers", "linux", "tests")]

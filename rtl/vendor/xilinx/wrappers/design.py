@@ -1,5 +1,6 @@
 """Ports, parameters and hierarchy of the RTL, as slang elaborates it."""
 
+import atexit
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -81,10 +82,16 @@ def _trees(extra: tuple[Path, ...]) -> list[syntax.SyntaxTree]:
     return [syntax.SyntaxTree.fromFile(str(p)) for p in (*paths, *extra)]
 
 
+# Trees that outlive the interpreter are reported as leaks.
+atexit.register(_trees.cache_clear)
+
+
 def elaborate(top: str, values: dict[str, Value], extra: tuple[Path, ...] = ()) -> Design:
     """Elaborate a module of rtl/, or of the files `extra`, with these parameters."""
     options = ast.CompilationOptions()
     options.topModules = {top}
+    # rtl/lint.py and the simulators judge the order; here every expression is to be readable.
+    options.flags = ast.CompilationFlags.AllowUseBeforeDeclare
     options.paramOverrides = [
         f'{name}="{value}"' if isinstance(value, str) else f"{name}={value}"
         for name, value in values.items()
