@@ -115,6 +115,21 @@ def elaborate(top: str, values: dict[str, Value], extra: tuple[Path, ...] = ()) 
     )
 
 
+def files(top: str) -> list[Path]:
+    """The packages, and the files of all modules that one may contain, whatever its parameters."""
+    found = [top]
+    for name in found:
+        tree = syntax.SyntaxTree.fromFile(str(ROOT / sources.path(name)))
+
+        def visit(node: object) -> None:
+            if isinstance(node, syntax.HierarchyInstantiationSyntax):
+                inner = node.type.valueText
+                found.extend([inner] if inner not in found else [])
+
+        tree.root.visit(visit)
+    return sources.files(sorted(found))
+
+
 def complaints(design: Design, path: Path) -> list[str]:
     """What slang reports in one file, warnings too, a line each."""
     manager = design.compilation.sourceManager

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Write the flat Verilog wrappers of the tops, for Vivado's block designs.
+"""Write the flat Verilog wrappers of the tops, for Vivado's block designs, and their file lists.
 
-    generate.py           write them
+    generate.py           write them, and ip/files.tcl
     generate.py --check   fail if one is not what the RTL's ports give
 
 A block design takes no SystemVerilog module, no struct and no vector of streams: a wrapper has one
@@ -20,7 +20,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from design import Design, Parameter, Port, Value, elaborate
+from design import ROOT, Design, Parameter, Port, Value, elaborate, files
 
 HERE = Path(__file__).resolve().parent
 URAM_WORDS, URAM_BITS, URAM_COLUMN = 4096, 72, 16
@@ -60,7 +60,7 @@ class Variant:
 
 
 def _variants() -> dict[str, Variant]:
-    found = {}
+    found = {"samplewire_ns_clock": Variant("ns_clock", {})}
     for width in (64, 512):
         defaults = {"RingStyle": "ultra", "RdLatency": ring(width, 256, 8192).latency}
         found[f"samplewire_sender_{width}"] = Variant("samplewire_sender", {"W": width}, defaults)
@@ -231,9 +231,10 @@ def wrapper(name: str) -> str:
     ]
     passed = [f"      .{n}({_literal(v)})" for n, v in variant.fixed.items()]
     passed += [f"      .{p.name}({p.name})" for p in parameters]
+    fixed = ", ".join(f"{n} = {v}" for n, v in variant.fixed.items())
     comma = ",\n"
     return f"""\
-// `{variant.top}` with {", ".join(f"{n} = {v}" for n, v in variant.fixed.items())}, for Vivado.
+// `{variant.top}`{" with " if fixed else ""}{fixed}, for Vivado.
 // Written by rtl/vendor/xilinx/wrappers/generate.py from the ports of the RTL.
 `default_nettype none
 
@@ -255,14 +256,27 @@ endmodule
 """
 
 
+def file_lists() -> str:
+    """The text of ip/files.tcl."""
+    lines = [
+        "# The sources of each wrapper, from the repository's root, packages first.",
+        "# Written by rtl/vendor/xilinx/wrappers/generate.py.",
+    ]
+    for name, variant in VARIANTS.items():
+        paths = [*files(variant.top), (HERE / f"{name}.v").relative_to(ROOT)]
+        lines += [f"set samplewire_files({name}) {{", *(f"    {p}" for p in paths), "}"]
+    return "\n".join(lines) + "\n"
+
+
 def main() -> int:
-    """Write or check the wrappers."""
+    """Write or check the wrappers and their file lists."""
     parser = argparse.ArgumentParser(description="wrappers for Vivado")
     parser.add_argument("--check", action="store_true", help="write nothing; fail on a difference")
     check = parser.parse_args().check
-    stale = {p.name for p in HERE.glob("*.v")} - {f"{name}.v" for name in VARIANTS}
-    for name in VARIANTS:
-        path, text = HERE / f"{name}.v", wrapper(name)
+    texts = {HERE / f"{name}.v": wrapper(name) for name in VARIANTS}
+    stale = {p.name for p in HERE.glob("*.v")} - {p.name for p in texts}
+    texts[HERE.parent / "ip" / "files.tcl"] = file_lists()
+    for path, text in texts.items():
         if check and (not path.exists() or path.read_text() != text):
             stale.add(path.name)
         elif not check:
