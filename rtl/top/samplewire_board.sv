@@ -8,24 +8,25 @@
 
 module samplewire_board #(
     parameter int unsigned W         = 64,
-    parameter int unsigned Slots     = W == 64 ? 256 : 512,
+    parameter int unsigned Slots     = 256,
     parameter int unsigned SlotBytes = 8192,
     parameter int unsigned RdLatency = 2,
     parameter              RingStyle = "ultra",
     parameter int unsigned NackDepth = 128,
     parameter int unsigned Channels  = 1,
-    parameter int unsigned AdcSamples = W / 32  // of a channel a clock
+    parameter int unsigned AdcSamples = W / 32,  // of a channel a clock
+    parameter bit AdcMerged = 1  // one stream a channel; 0: I at place 2 c, Q at 2 c + 1
 ) (
     input wire logic        clk_i,
     input wire logic        rst_i,
     input wire logic [63:0] time_ns_i,
     input wire logic        sync_i,
 
-    input  wire logic                              adc_clk_i,
-    input  wire logic                              adc_rst_i,
-    input  wire logic [Channels-1:0]               s_axis_adc_tvalid,
-    output logic      [Channels-1:0]               s_axis_adc_tready,
-    input  wire logic [Channels*AdcSamples*32-1:0] s_axis_adc_tdata,
+    input  wire logic                                             adc_clk_i,
+    input  wire logic                                             adc_rst_i,
+    input  wire logic [(AdcMerged ? Channels : 2 * Channels)-1:0] s_axis_adc_tvalid,
+    output logic      [(AdcMerged ? Channels : 2 * Channels)-1:0] s_axis_adc_tready,
+    input  wire logic [               Channels*AdcSamples*32-1:0] s_axis_adc_tdata,
 
     input  wire logic      mac_tx_clk_i,
     input  wire logic      mac_tx_rst_i,
@@ -124,7 +125,7 @@ module samplewire_board #(
     else if (adc_cmd_ready) adc_cmd_q <= 1'b0;
   end
 
-  rfdc_adapter #(.W(W), .C(Channels), .S(AdcSamples)) u_rfdc_adapter (
+  rfdc_adapter #(.W(W), .C(Channels), .S(AdcSamples), .Merged(AdcMerged)) u_rfdc_adapter (
       .adc_clk_i(adc_clk_i), .adc_rst_i(adc_rst_i),
       .s_axis_tvalid(s_axis_adc_tvalid), .s_axis_tready(s_axis_adc_tready),
       .s_axis_tdata(s_axis_adc_tdata), .sync_i(sync_i),

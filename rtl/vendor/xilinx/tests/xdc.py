@@ -1,0 +1,193 @@
+"""Constraints of a clock-crossing cell, run in Tcl against the registers of the RTL."""
+
+import re
+from dataclasses import dataclass
+
+from crossings import Crossing, Netlist, netlist
+from design import ROOT, elaborate
+from tcl import Arguments, Interpreter
+
+FOLDER = ROOT / "rtl/vendor/xilinx/xdc"
+CELLS = ROOT / "rtl/lib/cdc"
+SYNCHRONISER = "sync_bits"
+# A register by its whole name; a star stands for an index only.
+CELL = re.compile(r"((?:[A-Za-z_]\w*(?:\[\d+\])?/)*[A-Za-z_]\w*)_reg((?:\[(?:\*|\d+)\])*)")
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """One constraint: paths of registers, or `clock NAME` and `fanin PATH` as sources."""
+
+    kind: str
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    limit_ns: float
+
+    def covers(self, crossing: Crossing) -> bool:
+        """Whether the crossing's path is among those that are constrained."""
+        origin = {crossing.source.path, f"clock {crossing.from_clock}"}
+        return crossing.target.path in self.targets and bool(origin & set(self.sources))
+
+
+class Xdc:
+    """Commands of a scoped XDC, each name checked against the cell."""
+
+    def __init__(self, nets: Netlist, inputs: set[str], periods_ns: dict[str, float]) -> None:
+        self.nets, self.inputs, self.periods_ns = nets, inputs, periods_ns
+        self.found: list[Constraint] = []
+        self.tcl = Interpreter()
+        for name in (
+            "get_ports",
+            "get_clocks",
+            "get_property",
+            "get_cells",
+            "get_pins",
+            "all_fanin",
+        ):
+            self.tcl.add(name, getattr(self, name))
+        for name in ("set_max_delay", "set_bus_skew"):
+            self.tcl.add(name, lambda *words, kind=name: self.constrain(kind, words))
+
+    def get_ports(self, name: str) -> tuple[str, ...]:
+        """An input of the cell."""
+        if name not in self.inputs:
+            raise ValueError(f"the cell has no input {name}")
+        return (f"port {name}",)
+
+    def get_clocks(self, *words: str) -> tuple[str, ...]:
+        """The clock at a port."""
+        given = Arguments.parse(words, options="-of_objects")
+        (port,) = self.tcl.split(given.options["-of_objects"])
+        name = port.removeprefix("port ")
+        if name not in self.periods_ns:
+            raise ValueError(f"{name} clocks nothing")
+        return (f"clock {name}",)
+
+    def get_property(self, *words: str) -> str:
+        """The period of a clock."""
+        given = Arguments.parse(words, flags="-min")
+        name, clock = given.rest
+        if name != "PERIOD" or not given.flags:
+            raise ValueError("only -min PERIOD is known")
+        (clock,) = self.tcl.split(clock)
+        return str(self.periods_ns[clock.removeprefix("clock ")])
+
+    def get_cells(self, *words: str) -> tuple[str, ...]:
+        """The register of a name."""
+        (name,) = Arguments.parse(words, flags="-quiet").rest
+        match = CELL.fullmatch(name)
+        if match is None:
+            raise ValueError(f"{name} is not the whole name of a register")
+        register = self.nets.registers.get(match[1])
+        if register is None:
+            raise ValueError(f"the RTL has no register {match[1]}")
+        indexes = re.findall(r"\[(.*?)\]", match[2])
+        if len(indexes) != len(register.dimensions):
+            raise ValueError(f"{match[1]} has {len(register.dimensions)} dimensions")
+        for index, size in zip(indexes, register.dimensions, strict=True):
+            if index != "*" and int(index) >= size:
+                raise ValueError(f"{name}: {size} elements")
+        return (match[1],)
+
+    def get_pins(self, name: str) -> tuple[str, ...]:
+        """The data input of a register."""
+        cell, _, pin = name.rpartition("/")
+        if pin != "D":
+            raise ValueError(f"{name} is not the input D of a register")
+        return self.get_cells(cell)
+
+    def all_fanin(self, *words: str) -> tuple[str, ...]:
+        """What a pin hangs on."""
+        given = Arguments.parse(words, flags="-flat -startpoints_only")
+        if len(given.flags) != 2:
+            raise ValueError("-flat and -startpoints_only are needed")
+        (pins,) = given.rest
+        return tuple(f"fanin {p}" for p in self.tcl.split(pins))
+
+    def constrain(self, kind: str, words: tuple[str, ...]) -> None:
+        """Keep a constraint."""
+        given = Arguments.parse(words, flags="-datapath_only -quiet", options="-from -to")
+        if (kind == "set_max_delay") != ("-datapath_only" in given.flags):
+            raise ValueError("-datapath_only belongs to set_max_delay")
+        (limit,) = given.rest
+        ends = [self.tcl.split(given.options[o]) for o in ("-from", "-to")]
+        if not all(ends):
+            raise ValueError("a constraint without a source or a target")
+        self.found.append(Constraint(kind, *ends, float(limit)))
+
+
+def instance(nets: Netlist, path: str) -> str:
+    """Path of the innermost instance that a register is in; empty in the top."""
+    while path := path.rpartition("/")[0]:
+        if path in nets.modules:
+            return path
+    return ""
+
+
+def owner(nets: Netlist, crossing: Crossing) -> str:
+    """Path of the innermost instance that contains both ends of a crossing."""
+    inner, path = instance(nets, crossing.source.path), crossing.target.path
+    while path := instance(nets, path):
+        if f"{inner}/".startswith(f"{path}/"):
+            return path
+    return ""
+
+
+def cells() -> list[str]:
+    """The clock-crossing cells of rtl/lib/cdc: the synchroniser, and what has crossings itself."""
+    found = []
+    for path in sorted(CELLS.glob("*.sv")):
+        nets = netlist(elaborate(path.stem, {}))
+        if path.stem == SYNCHRONISER or any(not owner(nets, c) for c in nets.crossings()):
+            found.append(path.stem)
+    return found
+
+
+def _required(nets: Netlist, crossing: Crossing, periods_ns: dict[str, float]) -> dict[str, float]:
+    """The constraints that a crossing needs, each with its limit."""
+    to_ns = periods_ns[crossing.to_clock]
+    limit_ns = min(to_ns, periods_ns[crossing.from_clock])
+    if nets.modules.get(instance(nets, crossing.target.path)) != SYNCHRONISER:
+        # From a memory: the pointer that names the word has taken two edges of the target's clock.
+        return {"set_max_delay": to_ns}
+    is_bus = crossing.source.dimensions not in ((), (1,))
+    return {"set_max_delay": limit_ns} | ({"set_bus_skew": limit_ns} if is_bus else {})
+
+
+def _cell(name: str) -> tuple[Netlist, set[str]]:
+    """Registers and inputs of a cell; the design itself does not outlive the call."""
+    design = elaborate(name, {})
+    return netlist(design), {p.name for p in design.ports if p.is_input}
+
+
+def problems(cell: str, text: str) -> list[str]:
+    """What is wrong in the constraints of a cell, with the clocks one way round and the other."""
+    nets, inputs = _cell(cell)
+    clocks = sorted({nets.root(c) for c in nets.clocks.values()})
+    wrong = []
+    for order in (clocks, clocks[::-1]):
+        periods_ns = {clock: 3.0 + n for n, clock in enumerate(order)}
+        xdc = Xdc(nets, inputs, periods_ns)
+        xdc.tcl.run(text)
+        own = [c for c in nets.crossings() if not owner(nets, c)]
+        for crossing in own:
+            name = f"{crossing.source.path} -> {crossing.target.path}"
+            for kind, limit_ns in _required(nets, crossing, periods_ns).items():
+                limits = [c.limit_ns for c in xdc.found if c.kind == kind and c.covers(crossing)]
+                if limits != [limit_ns]:
+                    wrong.append(f"{name}: {kind} of {limit_ns} ns wanted, {limits} found")
+        if cell == SYNCHRONISER:
+            wanted = Constraint(
+                "set_max_delay", ("fanin meta_q",), ("meta_q",), periods_ns["clk_i"]
+            )
+            wrong += [] if xdc.found == [wanted] else [f"{xdc.found} instead of {wanted}"]
+        else:
+            idle = [c for c in xdc.found if not any(c.covers(crossing) for crossing in own)]
+            wrong += [f"{c} is on no crossing" for c in idle]
+    return wrong
+
+
+def strays(nets: Netlist) -> list[Crossing]:
+    """The crossings of a design that no cell of rtl/lib/cdc contains."""
+    known = cells()
+    return [c for c in nets.crossings() if nets.modules.get(owner(nets, c), nets.top) not in known]
