@@ -105,11 +105,13 @@ module rfdc_adapter #(
   ) i_commands (
       .wr_clk_i  (clk_i),
       .wr_rst_i  (rst_i),
+      .wr_stop_o (),
       .wr_valid_i(cmd_valid_i),
       .wr_ready_o(cmd_ready_o),
       .wr_data_i ({cmd_op_i, cmd_index_i, cmd_count_i}),
       .rd_clk_i  (adc_clk_i),
       .rd_rst_i  (adc_rst_i),
+      .rd_stop_o (),
       .rd_valid_o(cmd_valid),
       .rd_ready_i(cmd_take),
       .rd_data_o ({cmd_op, cmd_index, cmd_count})
@@ -244,11 +246,13 @@ module rfdc_adapter #(
   ) i_samples (
       .wr_clk_i  (adc_clk_i),
       .wr_rst_i  (adc_rst_i),
+      .wr_stop_o (),
       .wr_valid_i(put_q),
       .wr_ready_o(fifo_ready),
       .wr_data_i ({flags_q, count_q, put_index_q, data_q}),
       .rd_clk_i  (clk_i),
       .rd_rst_i  (rst_i),
+      .rd_stop_o (),
       .rd_valid_o(word_valid),
       .rd_ready_i(word_ready),
       .rd_data_o (word)
@@ -264,11 +268,13 @@ module rfdc_adapter #(
   ) i_latched (
       .wr_clk_i  (adc_clk_i),
       .wr_rst_i  (adc_rst_i),
+      .wr_stop_o (),
       .wr_valid_i(cmd_valid && cmd_op == OpLatch && sync_rise),
       .wr_ready_o(latch_ready),
       .wr_data_i (index_q),
       .rd_clk_i  (clk_i),
       .rd_rst_i  (rst_i),
+      .rd_stop_o (),
       .rd_valid_o(latch_valid_o),
       .rd_ready_i(1'b1),
       .rd_data_o (latch_index_o)

@@ -2,9 +2,13 @@
 //
 // Sending: the MAC sees no gap of tvalid inside a frame. With TxStoreForward a frame is offered
 // once it is whole, which costs its length in latency. Without, it is offered when two beats of it
-// are here: right only if the core's clock is no slower than the MAC's by more than a beat in a
-// frame, and the core leaves no gap inside a frame itself (frame_tx, session and tx_mux leave none).
-// Latency then 1 edge of clk_i and 5 to 6 of mac_tx_clk_i, and a cycle more for the second beat.
+// are here; one whose next beat is late is ended early. Set TxStoreForward where the core's clock
+// is slower than the MAC's by more than a beat in a frame (9,216 bytes: 0.8 % at 64 bits, 0.6 % at
+// 512), or where the core leaves gaps inside frames (frame_tx, session and tx_mux leave none).
+// Latency without: 1 edge of clk_i and 5 to 6 of mac_tx_clk_i, and a cycle more for the second beat.
+//
+// A frame that is ended early ends with tlast and tuser, is 60 bytes long at least, and is counted
+// with ev_tx_cut_o. mac_tx_tuser is high in no other beat.
 //
 // Receiving: a beat every clock for ever; frames that end with tuser, or find no room, are dropped
 // whole and counted. Frames are shown whole, m_rx has no ready. Latency from their last beat: 1
@@ -14,8 +18,16 @@
 // nothing; 2 far: frames received leave again, what the core sends is swallowed. A change waits for
 // the end of frames that are under way.
 //
-// A reset of the core cuts the frame that is leaving. Clock crossings: async_fifo, frame_cdc,
-// event_cdc and one sync_bits alone.
+// Resets, each of one cycle of its clock or more, in any order; a stop then lasts until the other
+// clock has followed, and what is in the FIFO is lost:
+// - rst_i: the frame that is leaving is ended early, or leaves whole with TxStoreForward.
+// - mac_tx_rst_i: mac_tx_tvalid falls. The rest of the frame that the core is sending is taken and
+//   dropped; the core then waits until both sides have left the stop.
+// - mac_rx_rst_i: the frame that is being shown is shown whole. Others that come before the stop
+//   ends are dropped, and ev_rx_no_room_o counts them.
+// A frame that goes on, or begins again, at its own side's reset: frame_gate.
+//
+// Clock crossings: cut_through_cdc or frame_cdc, and event_cdc.
 `default_nettype none
 
 module mac_fifo #(
@@ -48,6 +60,7 @@ module mac_fifo #(
     output      logic           mac_tx_tvalid,
     input  wire logic           mac_tx_tready,
     output      logic           mac_tx_tlast,
+    output      logic           mac_tx_tuser,
 
     input wire logic           mac_rx_clk_i,
     input wire logic           mac_rx_rst_i,
@@ -58,11 +71,13 @@ module mac_fifo #(
     input wire logic           mac_rx_tuser,
 
     output logic ev_rx_bad_o,     // of clk_i
-    output logic ev_rx_no_room_o
+    output logic ev_rx_no_room_o,
+    output logic ev_tx_cut_o
 );
 
   localparam int unsigned Kw = $clog2(W / 8);
   localparam int unsigned Dw = W + Kw;  // data, and the number of its last byte
+  localparam int unsigned FrameBytesMin = 60;
 
   if (W != 64 && W != 512) begin : g_bad_width
     $error("W must be 64 or 512");
@@ -109,19 +124,15 @@ module mac_fifo #(
 
   event_cdc i_ev_bad (
       .from_clk_i(mac_rx_clk_i),
-      .from_rst_i(mac_rx_rst_i),
       .ev_i      (rx_bad),
       .to_clk_i  (clk_i),
-      .to_rst_i  (rst_i),
       .ev_o      (ev_rx_bad_o)
   );
 
   event_cdc i_ev_no_room (
       .from_clk_i(mac_rx_clk_i),
-      .from_rst_i(mac_rx_rst_i),
       .ev_i      (rx_no_room),
       .to_clk_i  (clk_i),
-      .to_rst_i  (rst_i),
       .ev_o      (ev_rx_no_room_o)
   );
 
@@ -161,10 +172,9 @@ module mac_fifo #(
   assign m_rx_tuser  = 1'b0;
 
   // Frames to send, in the MAC's clock.
-  logic t_valid, t_ready, t_last;
+  logic tx_cut;
   logic [Dw-1:0] t_word;
   if (TxStoreForward) begin : g_whole
-    logic never_bad, never_dropped;
     frame_cdc #(
         .Width(Dw),
         .Depth(TxDepth),
@@ -177,66 +187,50 @@ module mac_fifo #(
         .wr_data_i   (q_word),
         .wr_last_i   (q_last),
         .wr_bad_i    (1'b0),
-        .ev_bad_o    (never_bad),
-        .ev_no_room_o(never_dropped),
+        .ev_bad_o    (),
+        .ev_no_room_o(),
         .rd_clk_i    (mac_tx_clk_i),
         .rd_rst_i    (mac_tx_rst_i),
-        .rd_valid_o  (t_valid),
-        .rd_ready_i  (t_ready),
+        .rd_valid_o  (mac_tx_tvalid),
+        .rd_ready_i  (mac_tx_tready),
         .rd_data_o   (t_word),
-        .rd_last_o   (t_last)
+        .rd_last_o   (mac_tx_tlast)
     );
-    assign mac_tx_tdata  = t_word[W-1:0];
-    assign mac_tx_tkeep  = keep_to(t_word[Dw-1:W]);
-    assign mac_tx_tvalid = t_valid;
-    assign mac_tx_tlast  = t_last;
-    assign t_ready       = mac_tx_tready;
+    assign mac_tx_tuser = 1'b0;
+    assign tx_cut       = 1'b0;
   end else begin : g_through
-    async_fifo #(
-        .Width(Dw + 1),
-        .Depth(TxDepth),
-        .Style("block")
+    cut_through_cdc #(
+        .Width   (Dw),
+        .Depth   (TxDepth),
+        .MinBeats((FrameBytesMin + W / 8 - 1) / (W / 8))
     ) i_tx (
         .wr_clk_i  (clk_i),
         .wr_rst_i  (rst_i),
         .wr_valid_i(q_valid),
         .wr_ready_o(q_ready),
-        .wr_data_i ({q_last, q_word}),
+        .wr_data_i (q_word),
+        .wr_last_i (q_last),
         .rd_clk_i  (mac_tx_clk_i),
         .rd_rst_i  (mac_tx_rst_i),
-        .rd_valid_o(t_valid),
-        .rd_ready_i(t_ready),
-        .rd_data_o ({t_last, t_word})
+        .rd_valid_o(mac_tx_tvalid),
+        .rd_ready_i(mac_tx_tready),
+        .rd_data_o (t_word),
+        .rd_last_o (mac_tx_tlast),
+        .rd_bad_o  (mac_tx_tuser),
+        .ev_cut_o  (tx_cut)
     );
-
-    // A beat in hand, and one behind it before a frame begins: the slack of the two clocks.
-    logic held_q, begun_q, last_q, core_rst;
-    logic [Dw-1:0] word_q;
-    assign mac_tx_tvalid = held_q && (begun_q || last_q || t_valid);
-    assign t_ready       = !held_q || (mac_tx_tvalid && mac_tx_tready);
-    // The core's reset empties the FIFO in mid-frame; what was in hand goes with it.
-    sync_bits i_rst (
-        .clk_i(mac_tx_clk_i),
-        .d_i  (rst_i),
-        .q_o  (core_rst)
-    );
-    always_ff @(posedge mac_tx_clk_i) begin
-      if (mac_tx_rst_i || core_rst) begin
-        held_q  <= 1'b0;
-        begun_q <= 1'b0;
-      end else begin
-        if (t_ready) held_q <= t_valid;
-        // Once shown it stays shown.
-        if (mac_tx_tvalid) begun_q <= !(mac_tx_tready && last_q);
-      end
-    end
-    always_ff @(posedge mac_tx_clk_i) begin
-      if (t_ready) {last_q, word_q} <= {t_last, t_word};
-    end
-    assign mac_tx_tdata = word_q[W-1:0];
-    assign mac_tx_tkeep = keep_to(word_q[Dw-1:W]);
-    assign mac_tx_tlast = last_q;
   end
+
+  // The data of a closing beat are those of a beat in mid-frame: its tkeep is all ones.
+  assign mac_tx_tdata = t_word[W-1:0];
+  assign mac_tx_tkeep = keep_to(t_word[Dw-1:W]);
+
+  event_cdc i_ev_cut (
+      .from_clk_i(mac_tx_clk_i),
+      .ev_i      (tx_cut),
+      .to_clk_i  (clk_i),
+      .ev_o      (ev_tx_cut_o)
+  );
 
 endmodule
 

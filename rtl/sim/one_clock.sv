@@ -24,6 +24,7 @@ module one_clock #(
     output logic           m_axis_tx_tvalid,
     input  wire logic      m_axis_tx_tready,
     output logic           m_axis_tx_tlast,
+    output logic           m_axis_tx_tuser,
 
     input wire logic [  W-1:0] s_axis_rx_tdata,
     input wire logic [W/8-1:0] s_axis_rx_tkeep,
@@ -76,7 +77,7 @@ module one_clock #(
       .mac_tx_clk_i(clk), .mac_tx_rst_i(mac_tx_rst_q),
       .m_axis_tx_tdata(m_axis_tx_tdata), .m_axis_tx_tkeep(m_axis_tx_tkeep),
       .m_axis_tx_tvalid(m_axis_tx_tvalid), .m_axis_tx_tready(m_axis_tx_tready),
-      .m_axis_tx_tlast(m_axis_tx_tlast),
+      .m_axis_tx_tlast(m_axis_tx_tlast), .m_axis_tx_tuser(m_axis_tx_tuser),
       .mac_rx_clk_i(clk), .mac_rx_rst_i(mac_rx_rst_q),
       .s_axis_rx_tdata(s_axis_rx_tdata), .s_axis_rx_tkeep(s_axis_rx_tkeep),
       .s_axis_rx_tvalid(s_axis_rx_tvalid), .s_axis_rx_tlast(s_axis_rx_tlast),

@@ -35,6 +35,7 @@ module samplewire_board #(
     output logic           m_axis_tx_tvalid,
     input  wire logic      m_axis_tx_tready,
     output logic           m_axis_tx_tlast,
+    output logic           m_axis_tx_tuser,
 
     input wire logic           mac_rx_clk_i,
     input wire logic           mac_rx_rst_i,
@@ -162,7 +163,8 @@ module samplewire_board #(
   // ------------------------------------------------------------------ sender and MAC FIFO
   logic [W-1:0]   x_tdata, r_tdata;
   logic [W/8-1:0] x_tkeep, r_tkeep;
-  logic           x_tvalid, x_tready, x_tlast, r_tvalid, r_tlast, r_tuser, rx_bad, rx_no_room;
+  logic           x_tvalid, x_tready, x_tlast, r_tvalid, r_tlast, r_tuser;
+  logic           rx_bad, rx_no_room, tx_cut;
 
   samplewire_sender #(
       .W(W), .Slots(Slots), .SlotBytes(SlotBytes), .RdLatency(RdLatency), .RingStyle(RingStyle),
@@ -189,7 +191,7 @@ module samplewire_board #(
       .gate_armed_i(adc_cmd_q && !adc_op_q[1]), .sync_armed_i(adc_cmd_q && adc_op_q[1]),
       .sync_count_i(sync_count_q),
       .sync_index_i(sync_index_q), .sync_time_i(sync_time_q),
-      .mac_rx_bad_i(rx_bad), .mac_tx_dropped_i(1'b0), .mac_rx_dropped_i(rx_no_room)
+      .mac_rx_bad_i(rx_bad), .mac_tx_dropped_i(tx_cut), .mac_rx_dropped_i(rx_no_room)
   );
 
   mac_fifo #(.W(W)) u_mac_fifo (
@@ -201,11 +203,12 @@ module samplewire_board #(
       .mac_tx_clk_i(mac_tx_clk_i), .mac_tx_rst_i(mac_tx_rst_i),
       .mac_tx_tdata(m_axis_tx_tdata), .mac_tx_tkeep(m_axis_tx_tkeep),
       .mac_tx_tvalid(m_axis_tx_tvalid), .mac_tx_tready(m_axis_tx_tready),
-      .mac_tx_tlast(m_axis_tx_tlast),
+      .mac_tx_tlast(m_axis_tx_tlast), .mac_tx_tuser(m_axis_tx_tuser),
       .mac_rx_clk_i(mac_rx_clk_i), .mac_rx_rst_i(mac_rx_rst_i),
       .mac_rx_tdata(s_axis_rx_tdata), .mac_rx_tkeep(s_axis_rx_tkeep),
       .mac_rx_tvalid(s_axis_rx_tvalid), .mac_rx_tlast(s_axis_rx_tlast),
-      .mac_rx_tuser(s_axis_rx_tuser), .ev_rx_bad_o(rx_bad), .ev_rx_no_room_o(rx_no_room)
+      .mac_rx_tuser(s_axis_rx_tuser), .ev_rx_bad_o(rx_bad), .ev_rx_no_room_o(rx_no_room),
+      .ev_tx_cut_o(tx_cut)
   );
 
 endmodule

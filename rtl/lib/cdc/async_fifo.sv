@@ -9,13 +9,14 @@
 // Back-pressure: valid and ready as in AXI-Stream on both sides. Nothing is ever dropped or
 // overwritten: a writer that cannot wait must check wr_ready_o and count its losses.
 //
-// Reset: either reset empties the FIFO on both sides, since each reaches the other through a
-// synchroniser; a reset lasts at least 4 cycles of the slower clock. Until it has crossed, the other
-// side may see words that were never written.
+// Reset: either reset, of one cycle of its clock or more, stops both sides and empties the FIFO
+// (reset_ctrl). wr_stop_o and rd_stop_o are high while their side stands: nothing is taken in, and
+// rd_valid_o falls, also for a word that was offered. What comes out after rd_stop_o was written
+// after wr_stop_o.
 //
-// Clock crossings: the two Gray pointers and the two resets, all in sync_bits; constrain the
-// pointers with a max_delay of one period of the faster clock (bus skew). Storage is read only at
-// addresses that were written at least two edges of rd_clk_i before.
+// Clock crossings: the two Gray pointers in sync_bits, and reset_ctrl; constrain the pointers with a
+// max_delay of one period of the faster clock (bus skew). Storage is read only at addresses that
+// were written at least two edges of rd_clk_i before.
 `default_nettype none
 
 module async_fifo #(
@@ -25,12 +26,14 @@ module async_fifo #(
 ) (
     input  wire logic             wr_clk_i,
     input  wire logic             wr_rst_i,
+    output logic                  wr_stop_o,
     input  wire logic             wr_valid_i,
     output logic                  wr_ready_o,
     input  wire logic [Width-1:0] wr_data_i,
 
     input  wire logic             rd_clk_i,
     input  wire logic             rd_rst_i,
+    output logic                  rd_stop_o,
     output logic                  rd_valid_o,
     input  wire logic             rd_ready_i,
     output logic      [Width-1:0] rd_data_o
@@ -50,35 +53,48 @@ module async_fifo #(
   logic [Aw:0] wr_bin_q, wr_gray_q, wr_bin_d;
   logic [Aw:0] rd_bin_q, rd_gray_q, rd_bin_d;
   logic [Aw:0] wr_gray_seen, rd_gray_seen;
-  logic wr_rst_seen, rd_rst_seen, wr_rst, rd_rst;
+  logic wr_stop, wr_clear, rd_stop, rd_clear;
 
   sync_bits #(
-      .Width(Aw + 2)
+      .Width(Aw + 1)
   ) i_sync_to_wr (
       .clk_i(wr_clk_i),
-      .d_i  ({rd_rst_i, rd_gray_q}),
-      .q_o  ({rd_rst_seen, rd_gray_seen})
+      .d_i  (rd_gray_q),
+      .q_o  (rd_gray_seen)
   );
 
   sync_bits #(
-      .Width(Aw + 2)
+      .Width(Aw + 1)
   ) i_sync_to_rd (
       .clk_i(rd_clk_i),
-      .d_i  ({wr_rst_i, wr_gray_q}),
-      .q_o  ({wr_rst_seen, wr_gray_seen})
+      .d_i  (wr_gray_q),
+      .q_o  (wr_gray_seen)
   );
 
-  assign wr_rst = wr_rst_i || rd_rst_seen;
-  assign rd_rst = rd_rst_i || wr_rst_seen;
+  reset_ctrl i_reset (
+      .a_clk_i  (wr_clk_i),
+      .a_rst_i  (wr_rst_i),
+      .a_busy_i (1'b0),
+      .a_asked_o(),
+      .a_stop_o (wr_stop),
+      .a_clear_o(wr_clear),
+      .b_clk_i  (rd_clk_i),
+      .b_rst_i  (rd_rst_i),
+      .b_busy_i (1'b0),
+      .b_asked_o(),
+      .b_stop_o (rd_stop),
+      .b_clear_o(rd_clear)
+  );
 
   logic wr_take, rd_take;
 
-  assign wr_ready_o = !wr_rst && wr_gray_q != {~rd_gray_seen[Aw:Aw-1], rd_gray_seen[Aw-2:0]};
+  assign wr_stop_o  = wr_stop;
+  assign wr_ready_o = !wr_stop && wr_gray_q != {~rd_gray_seen[Aw:Aw-1], rd_gray_seen[Aw-2:0]};
   assign wr_take    = wr_valid_i && wr_ready_o;
   assign wr_bin_d   = wr_bin_q + 1'b1;
 
   always_ff @(posedge wr_clk_i) begin
-    if (wr_rst) begin
+    if (wr_clear) begin
       wr_bin_q  <= '0;
       wr_gray_q <= '0;
     end else if (wr_take) begin
@@ -94,22 +110,21 @@ module async_fifo #(
   logic             rd_valid_q;
   logic [Width-1:0] rd_data_q;
 
-  assign rd_take  = !rd_rst && rd_gray_q != wr_gray_seen && (!rd_valid_q || rd_ready_i);
-  assign rd_bin_d = rd_bin_q + 1'b1;
+  assign rd_stop_o = rd_stop;
+  assign rd_take   = !rd_stop && rd_gray_q != wr_gray_seen && (!rd_valid_q || rd_ready_i);
+  assign rd_bin_d  = rd_bin_q + 1'b1;
 
   always_ff @(posedge rd_clk_i) begin
-    if (rd_rst) begin
-      rd_bin_q   <= '0;
-      rd_gray_q  <= '0;
-      rd_valid_q <= 1'b0;
-    end else begin
-      if (rd_take) begin
-        rd_bin_q  <= rd_bin_d;
-        rd_gray_q <= rd_bin_d ^ (rd_bin_d >> 1);
-      end
-      if (rd_take) rd_valid_q <= 1'b1;
-      else if (rd_ready_i) rd_valid_q <= 1'b0;
+    if (rd_clear) begin
+      rd_bin_q  <= '0;
+      rd_gray_q <= '0;
+    end else if (rd_take) begin
+      rd_bin_q  <= rd_bin_d;
+      rd_gray_q <= rd_bin_d ^ (rd_bin_d >> 1);
     end
+    if (rd_stop) rd_valid_q <= 1'b0;
+    else if (rd_take) rd_valid_q <= 1'b1;
+    else if (rd_ready_i) rd_valid_q <= 1'b0;
   end
 
   always_ff @(posedge rd_clk_i) begin

@@ -7,8 +7,14 @@
 // ever.
 //
 // A beat a clock on each side, none idle between frames or inside one. Latency from the last beat
-// in to the first out: 1 edge of wr_clk_i and 3 to 4 of rd_clk_i. Resets as in async_fifo. Clock
-// crossings: the two Gray counts and the resets, in sync_bits.
+// in to the first out: 1 edge of wr_clk_i and 3 to 4 of rd_clk_i.
+//
+// Reset: either reset, of one cycle of its clock or more, stops both sides and empties the FIFO
+// (reset_ctrl). The reader's own reset cuts the frame that is leaving; at one of the writer's that
+// frame leaves whole before the reader stops. The writer drops frames as frame_gate
+// says; ev_no_room_o counts those that end outside its own reset.
+//
+// Clock crossings: the two Gray counts in sync_bits, and reset_ctrl.
 `default_nettype none
 
 module frame_cdc #(
@@ -45,26 +51,39 @@ module frame_cdc #(
   logic [Aw:0] wr_q, kept_q, frames_q, frames_gray_q, frames_d;
   logic [Aw:0] rd_q, rd_gray_q, rd_d;
   logic [Aw:0] frames_seen, rd_gray_seen;
-  logic wr_rst_seen, rd_rst_seen, wr_rst, rd_rst;
+  logic wr_stop, wr_clear, rd_asked, rd_stop, rd_clear, valid_q;
 
   sync_bits #(
-      .Width(Aw + 2)
+      .Width(Aw + 1)
   ) i_sync_to_wr (
       .clk_i(wr_clk_i),
-      .d_i  ({rd_rst_i, rd_gray_q}),
-      .q_o  ({rd_rst_seen, rd_gray_seen})
+      .d_i  (rd_gray_q),
+      .q_o  (rd_gray_seen)
   );
 
   sync_bits #(
-      .Width(Aw + 2)
+      .Width(Aw + 1)
   ) i_sync_to_rd (
       .clk_i(rd_clk_i),
-      .d_i  ({wr_rst_i, frames_gray_q}),
-      .q_o  ({wr_rst_seen, frames_seen})
+      .d_i  (frames_gray_q),
+      .q_o  (frames_seen)
   );
 
-  assign wr_rst = wr_rst_i || rd_rst_seen;
-  assign rd_rst = rd_rst_i || wr_rst_seen;
+  // The reader has beats of one frame only once it is asked: it stops behind the last of them.
+  reset_ctrl i_reset (
+      .a_clk_i  (wr_clk_i),
+      .a_rst_i  (wr_rst_i),
+      .a_busy_i (1'b0),
+      .a_asked_o(),
+      .a_stop_o (wr_stop),
+      .a_clear_o(wr_clear),
+      .b_clk_i  (rd_clk_i),
+      .b_rst_i  (rd_rst_i),
+      .b_busy_i (valid_q),
+      .b_asked_o(rd_asked),
+      .b_stop_o (rd_stop),
+      .b_clear_o(rd_clear)
+  );
 
   // Writing. The read pointer as a number costs a row of exclusive ors; it is registered.
   logic [Aw:0] rd_bin_d, rd_bin_q;
@@ -73,24 +92,35 @@ module frame_cdc #(
     for (int s = 1; s <= int'(Aw); s = s * 2) rd_bin_d = rd_bin_d ^ (rd_bin_d >> s);
   end
 
-  logic full, write, torn_q, ends, keep;
+  logic full, take, write, drop, ends, keep;
   assign full = (wr_q - rd_bin_q) == (Aw + 1)'(Depth);
-  assign wr_ready_o = !wr_rst && !full;
-  assign write = wr_valid_i && wr_ready_o && !torn_q;
-  assign ends = wr_valid_i && wr_last_i && (Lossy || wr_ready_o);
+  assign wr_ready_o = drop ? !wr_rst_i : !wr_stop && !full;
+  assign take = wr_valid_i && (Lossy || wr_ready_o);
+  assign write = wr_valid_i && !drop && !wr_stop && !full;
+  assign ends = take && wr_last_i;
   assign keep = ends && write && !wr_bad_i;
   assign frames_d = frames_q + 1'b1;
-  assign ev_bad_o = ends && wr_bad_i && !wr_rst;
-  assign ev_no_room_o = ends && !wr_bad_i && !keep && !wr_rst;
+  assign ev_bad_o = ends && wr_bad_i && !wr_rst_i;
+  assign ev_no_room_o = ends && !wr_bad_i && !keep && !wr_rst_i;
+
+  frame_gate i_gate (
+      .clk_i  (wr_clk_i),
+      .rst_i  (wr_rst_i),
+      .stop_i (wr_stop),
+      .tear_i (Lossy && wr_valid_i && full),
+      .valid_i(wr_valid_i),
+      .take_i (take),
+      .last_i (wr_last_i),
+      .drop_o (drop)
+  );
 
   always_ff @(posedge wr_clk_i) begin
-    if (wr_rst) begin
+    if (wr_clear) begin
       wr_q          <= '0;
       kept_q        <= '0;
       frames_q      <= '0;
       frames_gray_q <= '0;
       rd_bin_q      <= '0;
-      torn_q        <= 1'b0;
     end else begin
       rd_bin_q <= rd_bin_d;
       if (keep) begin
@@ -103,8 +133,6 @@ module frame_cdc #(
       end else if (write) begin
         wr_q <= wr_q + 1'b1;
       end
-      if (ends) torn_q <= 1'b0;
-      else if (Lossy && wr_valid_i && full) torn_q <= 1'b1;
     end
   end
 
@@ -113,29 +141,30 @@ module frame_cdc #(
   end
 
   // Reading.
-  logic valid_q, fetch;
+  logic fetch;
   logic [Width:0] out_q;
   logic [Aw:0] taken_q, taken_d, ahead;  // frames
   assign rd_d    = rd_q + 1'b1;
   assign taken_d = taken_q + (Aw + 1)'(valid_q && out_q[Width]);
   assign ahead   = taken_d ^ (taken_d >> 1);
-  assign fetch   = !rd_rst && ahead != frames_seen && (!valid_q || rd_ready_i);
+  assign fetch   = !rd_stop && !(rd_asked && (!valid_q || out_q[Width])) &&
+      ahead != frames_seen && (!valid_q || rd_ready_i);
 
   always_ff @(posedge rd_clk_i) begin
-    if (rd_rst) begin
+    if (rd_clear) begin
       rd_q      <= '0;
       rd_gray_q <= '0;
       taken_q   <= '0;
-      valid_q   <= 1'b0;
     end else begin
       if (fetch) begin
         rd_q      <= rd_d;
         rd_gray_q <= rd_d ^ (rd_d >> 1);
       end
       if (valid_q && rd_ready_i) taken_q <= taken_d;
-      if (fetch) valid_q <= 1'b1;
-      else if (rd_ready_i) valid_q <= 1'b0;
     end
+    if (rd_stop) valid_q <= 1'b0;
+    else if (fetch) valid_q <= 1'b1;
+    else if (rd_ready_i) valid_q <= 1'b0;
   end
 
   always_ff @(posedge rd_clk_i) begin

@@ -345,7 +345,14 @@ CASES = [
 def test_rfdc_adapter(parameters):
     run(
         "rfdc_adapter",
-        sources=["sync_bits", "async_fifo", "sample_gearbox", "rfdc_adapter"],
+        sources=[
+            "sync_bits",
+            "reset_side",
+            "reset_ctrl",
+            "async_fifo",
+            "sample_gearbox",
+            "rfdc_adapter",
+        ],
         test_module="test_rfdc_adapter",
         parameters=parameters,
     )

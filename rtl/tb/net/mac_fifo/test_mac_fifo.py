@@ -1,4 +1,6 @@
-"""mac_fifo: whole frames both ways between unrelated clocks, drops counted, loop-backs."""
+"""mac_fifo: whole frames both ways between unrelated clocks, drops counted, loop-backs, and resets
+of one clock at a time: a frame that is cut is marked, no two are joined.
+"""
 
 import random
 from collections import Counter
@@ -16,12 +18,13 @@ class TB:
     def __init__(self, dut, periods):
         self.dut = dut
         self.bytes = len(dut.s_tx_tkeep)
-        self.sent, self.received = [], []
+        self.sent, self.cut, self.received = [], [], []
         self.counts = Counter()
         self.gaps = 0
         self.shown_at = None
         self.ready = lambda: True
-        self.must_flow = True
+        # Whether a source ends its frame where its clock is reset, or goes on with it.
+        self.obeys = True
         for clock, period in zip(
             (dut.clk_i, dut.mac_tx_clk_i, dut.mac_rx_clk_i), periods, strict=True
         ):
@@ -55,8 +58,9 @@ class TB:
         dut, frame = self.dut, bytearray()
         while True:
             await FallingEdge(dut.mac_tx_clk_i)
-            if dut.rst_i.value == 1:
+            if dut.mac_tx_rst_i.value == 1:
                 frame = bytearray()
+                continue
             dut.mac_tx_tready.value = ready = int(self.ready())
             await Timer(1, "ps")
             if dut.mac_tx_tvalid.value != 1:
@@ -68,8 +72,10 @@ class TB:
                 count = dut.mac_tx_tkeep.value.to_unsigned().bit_count()
                 frame += dut.mac_tx_tdata.value.to_unsigned().to_bytes(self.bytes, "little")[:count]
                 if dut.mac_tx_tlast.value == 1:
-                    self.sent.append(bytes(frame))
+                    (self.cut if dut.mac_tx_tuser.value == 1 else self.sent).append(bytes(frame))
                     frame = bytearray()
+                else:
+                    assert dut.mac_tx_tuser.value == 0
 
     async def _watch_core(self):
         dut, frame = self.dut, bytearray()
@@ -77,7 +83,8 @@ class TB:
             await FallingEdge(dut.clk_i)
             if dut.rst_i.value == 1:
                 frame = bytearray()
-            for name in ("ev_rx_bad_o", "ev_rx_no_room_o"):
+                continue
+            for name in ("ev_rx_bad_o", "ev_rx_no_room_o", "ev_tx_cut_o"):
                 self.counts[name] += int(getattr(dut, name).value)
             if dut.m_rx_tvalid.value == 1:
                 count = dut.m_rx_tkeep.value.to_unsigned().bit_count()
@@ -98,9 +105,14 @@ class TB:
             dut.s_tx_tkeep.value = (1 << len(part)) - 1
             dut.s_tx_tvalid.value = 1
             dut.s_tx_tlast.value = int(at + self.bytes >= len(frame))
-            await RisingEdge(dut.clk_i)
-            while dut.s_tx_tready.value != 1:
+            while True:
                 await RisingEdge(dut.clk_i)
+                if self.obeys and dut.rst_i.value == 1:
+                    dut.s_tx_tvalid.value = 0
+                    await self.rest(dut.clk_i, dut.rst_i)
+                    return
+                if dut.s_tx_tready.value == 1:
+                    break
         dut.s_tx_tvalid.value = 0
 
     async def come(self, frame, bad=False, idle=0.0):
@@ -117,7 +129,33 @@ class TB:
             dut.mac_rx_tlast.value = int(last)
             dut.mac_rx_tuser.value = int(bad and last)
             await RisingEdge(dut.mac_rx_clk_i)
+            if self.obeys and dut.mac_rx_rst_i.value == 1:
+                dut.mac_rx_tvalid.value = 0
+                await self.rest(dut.mac_rx_clk_i, dut.mac_rx_rst_i)
+                return
         dut.mac_rx_tvalid.value = 0
+
+    async def rest(self, clock, reset):
+        """A source in reset, and until it has a frame again: more than a gap inside a frame."""
+        idle = 0
+        while idle < 8 or reset.value == 1:
+            await RisingEdge(clock)
+            idle += 1
+
+    async def pulse(self, names, cycles):
+        """Resets of `cycles` of each one's own clock, all beginning at once."""
+        clocks = {"rst_i": "clk_i", "mac_tx_rst_i": "mac_tx_clk_i", "mac_rx_rst_i": "mac_rx_clk_i"}
+
+        async def one(name):
+            signal, clock = getattr(self.dut, name), getattr(self.dut, clocks[name])
+            await RisingEdge(clock)
+            signal.value = 1
+            for _ in range(cycles):
+                await RisingEdge(clock)
+            signal.value = 0
+
+        for task in [cocotb.start_soon(one(name)) for name in names]:
+            await task
 
     async def settle(self, cycles=300):
         for _ in range(cycles):
@@ -157,7 +195,8 @@ async def frames_pass_whole_both_ways_and_bad_ones_are_counted(dut):
     await tb.settle(600)
     assert tb.sent == out and tb.gaps == 0
     assert tb.received == [f for f, bad in into if not bad]
-    assert tb.counts == {"ev_rx_bad_o": sum(bad for _, bad in into), "ev_rx_no_room_o": 0}
+    bad = sum(bad for _, bad in into)
+    assert tb.counts == {"ev_rx_bad_o": bad, "ev_rx_no_room_o": 0, "ev_tx_cut_o": 0}
 
 
 @cocotb.test()
@@ -248,7 +287,141 @@ async def a_reset_in_mid_packet_leaves_nothing_behind(dut):
     assert tb.sent[-3:] == frames and tb.received == frames
 
 
-SOURCES = ["mac_fifo", "frame_cdc", "event_cdc", "async_fifo", "sync_bits"]
+def is_in_order(frames, among):
+    """Whether `frames` are some of `among`, each whole and none twice."""
+    left = iter(among)
+    return all(any(f == g for g in left) for f in frames)
+
+
+def check_cut(tb, out):
+    """Each cut frame is long enough and begins as one that was sent, up to its closing beats."""
+    for frame in tb.cut:
+        assert len(frame) >= 60
+        real = max(len(frame) - (60 + tb.bytes - 1) // tb.bytes * tb.bytes, tb.bytes)
+        assert any(f.startswith(frame[:real]) for f in out)
+
+
+RESETS = ("rst_i", "mac_tx_rst_i", "mac_rx_rst_i")
+
+
+async def frames_and_resets(dut, names, obeys, rounds):
+    tb = TB(dut, random.choice([(5000, 6400, 6000), (6400, 6400, 6400), (3100, 3104, 9000)]))
+    await tb.reset()
+    tb.obeys = obeys
+    tb.ready = lambda: random.random() < 0.9
+    out, into, is_over = [], [], False
+
+    async def sending():
+        while not is_over:
+            out.append(random.randbytes(random.choice([60, 100, 500, random.randrange(60, 1600)])))
+            await tb.send(out[-1])
+
+    async def coming():
+        while not is_over:
+            into.append(random.randbytes(random.choice([60, 100, 500, random.randrange(60, 1600)])))
+            await tb.come(into[-1], idle=0.1)
+
+    tasks = [cocotb.start_soon(sending()), cocotb.start_soon(coming())]
+    for _ in range(rounds):
+        await tb.settle(random.randrange(150))
+        await tb.pulse(names or random.sample(RESETS, random.randint(1, 3)), random.randint(1, 20))
+    is_over = True
+    for task in tasks:
+        await task
+    await tb.settle(1500)
+    assert tb.gaps == 0
+    assert is_in_order(tb.sent, out) and is_in_order(tb.received, into)
+    check_cut(tb, out)
+    if is_whole(dut) or (names and "rst_i" not in names):
+        assert not tb.cut
+    elif names == ("rst_i",):
+        assert len(tb.cut) > rounds / 4
+    dut._log.info(
+        "%d resets of %s: %d of %d frames sent, %d cut; %d of %d received, %d dropped",
+        rounds, names or "any", len(tb.sent), len(out), len(tb.cut), len(tb.received), len(into),
+        tb.counts["ev_rx_no_room_o"],
+    )  # fmt: skip
+    # The FIFO is as after a reset of all.
+    tb.sent, tb.received = [], []
+    last = some(4)
+    for frame in last:
+        await tb.send(frame)
+        await tb.come(frame)
+    await tb.settle(600)
+    assert tb.sent == last and tb.received == last
+
+
+@cocotb.test()
+async def a_reset_of_the_core_marks_the_frame_that_it_cuts(dut):
+    await frames_and_resets(dut, ("rst_i",), True, 80)
+
+
+@cocotb.test()
+async def a_reset_of_the_transmit_side_leaves_whole_frames(dut):
+    await frames_and_resets(dut, ("mac_tx_rst_i",), True, 80)
+
+
+@cocotb.test()
+async def a_reset_of_the_receive_side_joins_no_frames(dut):
+    await frames_and_resets(dut, ("mac_rx_rst_i",), True, 80)
+
+
+@cocotb.test()
+async def resets_of_any_sides_leave_whole_frames(dut):
+    await frames_and_resets(dut, None, True, 120)
+
+
+@cocotb.test()
+async def streams_that_go_on_through_resets_leave_no_fragment(dut):
+    await frames_and_resets(dut, None, False, 120)
+
+
+@cocotb.test()
+async def a_source_that_begins_again_after_a_reset_loses_no_frame(dut):
+    tb = TB(dut, (6400, 6400, 6400))
+    await tb.reset()
+    for cycles in (1, 2, 4, 20):
+        for names in (("rst_i",), ("mac_rx_rst_i",)):
+            frame = random.randbytes(1500)
+            tasks = [cocotb.start_soon(tb.send(frame)), cocotb.start_soon(tb.come(frame))]
+            await tb.settle(20)
+            await tb.pulse(names, cycles)
+            for task in tasks:
+                await task
+            await tb.settle(300)
+            tb.sent, tb.received = [], []
+            frames = some(3)
+            for frame in frames:
+                await tb.send(frame)
+                await tb.come(frame)
+            await tb.settle(400)
+            assert tb.sent == frames and tb.received == frames
+
+
+@cocotb.test()
+async def a_frame_that_is_late_is_ended_with_a_mark(dut):
+    # 2 % slower: a frame of 400 beats runs dry.
+    tb = TB(dut, (6528, 6400, 6400))
+    await tb.reset()
+    late = []
+    for n in range(16):
+        frame = random.randbytes(random.choice([60, 200, random.randrange(60, 9216), 9216]))
+        late.append(frame)
+        await tb.send(frame, idle=0.3 if n % 4 == 3 else 0)
+    await tb.settle(3000)
+    assert tb.gaps == 0
+    assert len(tb.sent) + len(tb.cut) == len(late)
+    assert is_in_order(tb.sent, late)
+    check_cut(tb, late)
+    assert bool(tb.cut) != is_whole(dut)
+    assert tb.counts["ev_tx_cut_o"] == len(tb.cut)
+    assert all(f in tb.sent for f in late[:3] if len(f) <= 200)
+
+
+SOURCES = [
+    "mac_fifo", "frame_cdc", "cut_through_cdc", "frame_gate", "event_cdc", "async_fifo",
+    "reset_ctrl", "reset_side", "sync_bits",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
