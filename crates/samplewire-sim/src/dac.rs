@@ -85,15 +85,12 @@ impl Dac {
         let piece = Piece { first, end, in_time: self.due_end(now), is_start };
         self.line.push(piece).expect("there is room");
         self.waiting.push_back(piece);
-        if self.anchor.is_none() && self.waiting_samples() >= self.prefill_samples() {
-            let first = self.line.next_at().expect("something waits");
+        let first = self.line.next_at().expect("something waits");
+        // A span of play time, so that a hole among the samples does not keep it from starting.
+        if self.anchor.is_none() && end - first >= self.prefill_samples() {
             self.anchor = Some((now + self.interval, first));
             self.next = first;
         }
-    }
-
-    fn waiting_samples(&self) -> u64 {
-        self.waiting.iter().map(|piece| piece.end - piece.first).sum()
     }
 
     fn prefill_samples(&self) -> u64 {
@@ -263,6 +260,18 @@ mod tests {
         assert_eq!((dac.run(Nanos(2_399)), dac.plays()), (0, Some(109)));
         assert_eq!((dac.run(Nanos(2_400)), dac.plays()), (1, Some(110)));
         assert_eq!((dac.line.counts().played, dac.zeros), (10, 0));
+    }
+
+    #[test]
+    fn hole_among_the_first_samples_counts_towards_the_prefill() {
+        let mut dac = Dac::new((Nanos(1_000), 10), 3, 8, Underflow::Zeros);
+        dac.take(Nanos(400), 100, 10);
+        dac.take(Nanos(500), 110, 2);
+        assert_eq!(dac.plays(), None);
+        let cause = samplewire_proto::Cause::NeverAsked;
+        dac.lack(&Gap { first: 112, not_repaired: 10, source_lost: 0, cause });
+        dac.take(Nanos(600), 122, 8);
+        assert_eq!(dac.plays(), Some(100), "20 samples in a span of 30");
     }
 
     #[test]
