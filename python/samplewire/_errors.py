@@ -79,14 +79,14 @@ class OptionError(OpenError, ValueError):
     ----------
     option : str
         Which.
-    value : int
-        The value that was given.
+    value : int or str
+        The value given.
     range : str
-        What is allowed.
+        The allowed values in words, such as ``1 to 2^24 packets``.
     """
 
     option: str
-    value: int
+    value: int | str
     range: str
 
 

@@ -14,8 +14,8 @@ fn refused(arguments: &[&str], words: &[&str]) {
 
 #[test]
 fn values_out_of_range_are_named() {
-    refused(&["--window", "0"], &["`0`", "--window", "1 to 16777216"]);
-    refused(&["--window", "16777217"], &["`16777217`", "1 to 16777216"]);
+    refused(&["--window", "0"], &["`0`", "--window", "1 to 2^24"]);
+    refused(&["--window", "16777217"], &["`16777217`", "1 to 2^24"]);
     refused(&["--payload", "1404"], &["--payload 1404", "multiples of 8"]);
     refused(&["--payload", "0"], &["--payload 0"]);
     refused(&["--payload", "9000"], &["--payload 9000", "MTU"]);
@@ -39,7 +39,7 @@ fn options_of_record_out_of_range_are_named() {
     let refused = |arguments: &[&str], words: &[&str]| {
         run(&[&["record", &device.address, "null"], arguments].concat()).expect_error(1, words);
     };
-    refused(&["--window", "0"], &["`0`", "--window", "1 to 16777216"]);
+    refused(&["--window", "0"], &["`0`", "--window", "1 to 2^24"]);
     refused(&["--mtu", "100"], &["`100`", "--mtu", "576 to 9000"]);
     refused(&["--mtu", "9001"], &["`9001`", "576 to 9000"]);
     refused(&["--nsamps", "1.5"], &["`1.5`", "whole number"]);
