@@ -67,7 +67,7 @@ def test_wrong_arguments_are_named(
         call()
 
 
-def test_nobody_there_and_wrong_stream_are_told_apart(counter: sw.Device) -> None:
+def test_absent_device_and_wrong_stream_are_distinguished(counter: sw.Device) -> None:
     with pytest.raises(sw.NoAnswerError, match="nothing listens there") as caught:
         sw.receive("127.0.0.1:1", timeout=1.0)
     assert caught.value.is_unreachable
@@ -390,7 +390,7 @@ def test_what_a_broken_off_reading_copied_outlives_the_receiver() -> None:
         signal.signal(signal.SIGUSR1, handler)
 
 
-def test_fork_is_told_and_harms_nobody(counter: sw.Device) -> None:
+def test_fork_is_reported_and_harmless(counter: sw.Device) -> None:
     player = sw.emulate(plays="null", rate_hz=1e6)
     with player, sw.transmit(player.address) as tx, sw.receive(counter.address) as rx:
         expected = next(rx.blocks()).end

@@ -13,7 +13,7 @@ def test_nothing_is_chosen_unless_set(counter: sw.Device) -> None:
     with sw.receive(counter.address) as rx:
         granted = rx.granted
     assert (granted.cpu, granted.priority, granted.locked_bytes) == (None, None, None)
-    assert (granted.pages, granted.waits, granted.lacks) == (None, "asleep", ())
+    assert (granted.pages, granted.waits, granted.refused) == (None, "asleep", ())
     assert str(granted) == granted.summary == "as any other thread"
 
 
@@ -35,8 +35,8 @@ def test_each_choice_is_granted_or_listed_with_a_reason(counter: sw.Device) -> N
     assert granted.coalesce_s == pytest.approx(50e-6)
     had = [granted.priority == 1, (granted.locked_bytes or 0) > 0]
     had.append(granted.pages in ("huge", "transparent"))
-    assert sum(had) + len(granted.lacks) == 3
-    for lack in granted.lacks:
+    assert sum(had) + len(granted.refused) == 3
+    for lack in granted.refused:
         assert lack.why
         assert lack.command
         assert str(lack) == f"no {lack.what}: {lack.why}"

@@ -98,7 +98,7 @@ impl Dac {
     }
 
     /// Samples that are not delivered, before those that come next.
-    pub(crate) fn lack(&mut self, gap: &Gap) {
+    pub(crate) fn take_gap(&mut self, gap: &Gap) {
         if !self.is_stopped {
             self.come(gap.first);
             self.line.push_gap(gap.first, gap.end(), gap.cause).expect("there is room");
@@ -194,7 +194,7 @@ impl Dac {
                     self.waiting.pop_front();
                     freed += 1;
                 }
-                Step::Tell(underrun) => self.reported += underrun.samples,
+                Step::Report(underrun) => self.reported += underrun.samples,
             }
         }
         freed
@@ -269,7 +269,7 @@ mod tests {
         dac.take(Nanos(500), 110, 2);
         assert_eq!(dac.plays(), None);
         let cause = samplewire_proto::Cause::NeverAsked;
-        dac.lack(&Gap { first: 112, not_repaired: 10, source_lost: 0, cause });
+        dac.take_gap(&Gap { first: 112, not_repaired: 10, source_lost: 0, cause });
         dac.take(Nanos(600), 122, 8);
         assert_eq!(dac.plays(), Some(100), "20 samples in a span of 30");
     }
@@ -288,7 +288,7 @@ mod tests {
             source_lost: 0,
             cause: samplewire_proto::Cause::Deadline,
         };
-        dac.lack(&gap);
+        dac.take_gap(&gap);
         dac.take(Nanos(4_000), 140, 10);
         assert_eq!((dac.run(Nanos(6_400)), dac.plays()), (2, Some(150)));
         let counts = *dac.line.counts();

@@ -84,8 +84,8 @@ fn file_that_exists_is_kept_unless_overwritten() {
     run(&arguments).expect_error(1, &["out.sigmf-data exists", "--overwrite"]);
     assert_eq!(fs::read(&file).unwrap(), b"mine");
     // The options fail before any device is queried.
-    let of_nobody = ["record", "127.0.0.1:1", text(&file)];
-    run(&of_nobody).expect_error(1, &["out.sigmf-data exists", "--overwrite"]);
+    let of_no_device = ["record", "127.0.0.1:1", text(&file)];
+    run(&of_no_device).expect_error(1, &["out.sigmf-data exists", "--overwrite"]);
     let capture = file.with_extension("pcapng");
     fs::write(&capture, "mine").unwrap();
     let captured = ["record", &device.address, "null", "--capture", text(&capture)];
@@ -110,7 +110,7 @@ fn port_in_use_is_named() {
 }
 
 #[test]
-fn disk_that_is_full_is_told_with_the_count() {
+fn disk_that_is_full_is_reported_with_the_count() {
     let device = Device::start(&["--source", "null", "--rate", "max"]);
     let ran = run(&["record", &device.address, "/dev/full", "--nsamps", "1M"]);
     ran.expect_error(3, &["/dev/full", "no room for more than 0 samples", "make room"]);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use samplewire_io::thread;
 use samplewire_proto::OutOfRange;
 
-pub use granted::{Granted, Lack};
+pub use granted::{Granted, Refusal};
 pub use samplewire_circuit::Pages;
 pub use samplewire_io::thread::pin;
 
