@@ -49,6 +49,7 @@ from samplewire._errors import (
     TermsError,
     ViolationError,
     WaitTimeoutError,
+    WindowWarning,
 )
 from samplewire._listen import Listener, listen
 from samplewire._options import opening, unsigned
@@ -283,6 +284,7 @@ __all__ = [
     "TransmitterStats",
     "ViolationError",
     "WaitTimeoutError",
+    "WindowWarning",
     "emulate",
     "find",
     "listen",

@@ -240,5 +240,9 @@ class ForkError(Error):
     """What was opened in a process was used in its child, which has none of its threads."""
 
 
+class WindowWarning(UserWarning):
+    """The device holds fewer packets than the `window` that was chosen, and no more are used."""
+
+
 class HeldMemoryWarning(UserWarning):
     """Blocks and arrays that are kept hold more than half of the stream's memory."""

@@ -47,6 +47,7 @@ pub(crate) fn record<'py>(
         move || open_first(&opener, None, false)
     })?;
     let receiver = opened.map_err(|error| errors::open_error(py, &error))?;
+    options::warn_of_window(py, opening.window, [receiver.info()])?;
     let of_sink = |error| errors::sink_error(py, &error);
     let stream = receiver.info().stream_info();
     let has_disk = !["-", "null"].map(OsStr::new).contains(&path.as_os_str());
