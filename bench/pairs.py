@@ -240,7 +240,7 @@ def available(wanted: set[str]) -> tuple[dict[str, Path], dict[str, str]]:
     return executables, absent
 
 
-def lacks_congestion_control(name: str) -> bool:
+def has_no_congestion_control(name: str) -> bool:
     return name not in CONGESTION_CONTROLS.read_text().split()
 
 
@@ -272,7 +272,7 @@ def read_srt(text: str) -> Taken:
     begins before its first packet."""
     rows = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     if len(rows) < 2:
-        raise ProgramError(f"SRT took too little to tell its rate: {text.strip()!r}")
+        raise ProgramError(f"SRT took too little to measure its rate: {text.strip()!r}")
     lens_bytes = [row["recv"]["bytesUnique"] for row in rows]
     seconds = (rows[-1]["time"] - rows[0]["time"]) / 1e3
     return Taken(rate_bps=sum(lens_bytes[1:]) * 8 / seconds, taken_bytes=sum(lens_bytes))

@@ -70,7 +70,7 @@ class Figures(unittest.TestCase):
 
 
 class Printed(unittest.TestCase):
-    def test_iperf3_tells_what_its_server_took(self) -> None:
+    def test_iperf3_reports_what_its_server_took(self) -> None:
         sent = {"bytes": 2_000, "bits_per_second": 16_000.0}
         received = {"bytes": 1_000, "bits_per_second": 8_000.0}
         text = json.dumps({"end": {"sum_sent": sent, "sum_received": received}})

@@ -76,7 +76,7 @@ class Tables(unittest.TestCase):
             self.assertEqual(len(cases), len(set(cases)), table.name)
             self.assertIn(table.ours, ["", *cases])
 
-    def test_a_ratio_is_told_with_its_spread(self) -> None:
+    def test_a_ratio_is_reported_with_its_spread(self) -> None:
         self.assertEqual(spread_of([3.0, 1.0, 2.0]), "2.00 (1.00..3.00)")
         self.assertEqual(spread_of([]), "")
 

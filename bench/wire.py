@@ -101,7 +101,7 @@ def prepare(
     executables, absent = pairs.available({case.program for case in chosen})
     left_out = {case.name: absent[case.program] for case in chosen if case.program in absent}
     for case in chosen:
-        if case.program == "iperf3" and pairs.lacks_congestion_control(case.arguments[-1]):
+        if case.program == "iperf3" and pairs.has_no_congestion_control(case.arguments[-1]):
             left_out.setdefault(case.name, f"this kernel has no {case.arguments[-1]}")
     groups = []
     for group in asked:

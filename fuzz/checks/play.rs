@@ -172,7 +172,7 @@ impl Run {
                     self.pass(due.start, due.end, Fate::Zero(cause));
                 }
                 Step::Release => self.release(),
-                Step::Tell(underrun) => self.tell(&underrun),
+                Step::Report(underrun) => self.report(&underrun),
             }
         }
         for piece in &self.waiting {
@@ -214,7 +214,7 @@ impl Run {
         }
     }
 
-    fn tell(&mut self, underrun: &Underrun) {
+    fn report(&mut self, underrun: &Underrun) {
         let Underrun { first, samples, cause } = *underrun;
         assert!(samples > 0, "an underrun of nothing");
         for index in first..first + samples {

@@ -49,10 +49,11 @@ from samplewire._errors import (
     TermsError,
     ViolationError,
     WaitTimeoutError,
+    WindowWarning,
 )
 from samplewire._listen import Listener, listen
 from samplewire._options import opening, unsigned
-from samplewire._real_time import Granted, Lack, RealTime
+from samplewire._real_time import Granted, RealTime, Refusal
 from samplewire._receive import Block, Receiver, receive, sample_dtype
 from samplewire._records import (
     Account,
@@ -243,7 +244,6 @@ __all__ = [
     "Gap",
     "Granted",
     "HeldMemoryWarning",
-    "Lack",
     "LinkError",
     "Listener",
     "NoAnswerError",
@@ -265,6 +265,7 @@ __all__ = [
     "Receiver",
     "ReceiverStats",
     "Recording",
+    "Refusal",
     "RefusedError",
     "ReleasedError",
     "SendStream",
@@ -283,6 +284,7 @@ __all__ = [
     "TransmitterStats",
     "ViolationError",
     "WaitTimeoutError",
+    "WindowWarning",
     "emulate",
     "find",
     "listen",

@@ -79,14 +79,14 @@ class OptionError(OpenError, ValueError):
     ----------
     option : str
         Which.
-    value : int
-        The value that was given.
+    value : int or str
+        The value given.
     range : str
-        What is allowed.
+        The allowed values in words, such as ``1 to 2^24 packets``.
     """
 
     option: str
-    value: int
+    value: int | str
     range: str
 
 
@@ -238,6 +238,10 @@ class WaitTimeoutError(Error, TimeoutError):
 
 class ForkError(Error):
     """What was opened in a process was used in its child, which has none of its threads."""
+
+
+class WindowWarning(UserWarning):
+    """The device holds fewer packets than the `window` that was chosen, and no more are used."""
 
 
 class HeldMemoryWarning(UserWarning):

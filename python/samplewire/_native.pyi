@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from samplewire._aligned import AlignedBlock
 from samplewire._emulate import Supply
+from samplewire._errors import OptionError
 from samplewire._listen import Listening
 from samplewire._options import Opening
 from samplewire._real_time import Granted
@@ -30,6 +31,7 @@ from samplewire._records import (
     TransmitterStats,
 )
 
+WINDOW_RANGE: str
 __version__: str
 
 @final
@@ -218,6 +220,7 @@ def format_name(name: str) -> str: ...
 def convert(from_format: str, to_format: str, data: bytes) -> bytes: ...
 def to_floats(from_format: str, data: NDArray[np.uint8]) -> NDArray[np.float32]: ...
 def probe(address: str, stream: int, timeout: float) -> DeviceInfo: ...
+def out_of_range(option: str, value: object, range: str) -> OptionError: ...
 def find(port: int, timeout: float) -> tuple[tuple[FoundDevice, ...], tuple[str, ...], bool]: ...
 def record(
     opening: Opening,

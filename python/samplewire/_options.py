@@ -48,7 +48,7 @@ def read_delivery(text: str) -> tuple[str, int]:
     except ValueError as error:
         raise ValueError(f"delivery {text!r}: {error}") from None
     if not 1_000 <= deadline_ns <= 30_000_000_000:
-        raise ValueError(f"delivery {text!r}: a deadline must be 1us to 30s")
+        raise _native.out_of_range("deadline", time, "1us to 30s")
     return "deadline", deadline_ns
 
 
@@ -99,15 +99,16 @@ def opening(
 
 
 def unsigned(**numbers: tuple[int, int]) -> None:
-    """Raise for a number that is negative, or has more bits than it may.
+    """Raise `OptionError` for a number that is negative, or has more bits than it may.
 
     Examples
     --------
     >>> unsigned(window=(-1, 32))
     Traceback (most recent call last):
     ...
-    ValueError: window of -1: must be 0 to 2^32 - 1
+    samplewire._errors.OptionError: window -1: must be 1 to 2^24 packets
     """
     for name, (value, bits) in numbers.items():
         if not 0 <= value < 1 << bits:
-            raise ValueError(f"{name} of {value}: must be 0 to 2^{bits} - 1")
+            words = _native.WINDOW_RANGE if name == "window" else f"0 to 2^{bits} - 1"
+            raise _native.out_of_range(name, value, words)

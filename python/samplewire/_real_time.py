@@ -53,7 +53,7 @@ class RealTime:
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class Refusal:
     """An option that the system did not grant.
 
     Attributes
@@ -97,7 +97,7 @@ class Granted:
         set.
     waits : str
         How the stream waits.
-    lacks : tuple of Lack
+    refused : tuple of Refusal
         The options that were requested and not granted.
     summary : str
         The above in one line, as `str` returns it, e.g. `CPU 1, SCHED_FIFO 50`.
@@ -110,7 +110,7 @@ class Granted:
     timer_slack_s: float | None
     coalesce_s: float | None
     waits: Waits
-    lacks: tuple[Lack, ...]
+    refused: tuple[Refusal, ...]
     summary: str
 
     def __str__(self) -> str:

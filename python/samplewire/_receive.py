@@ -177,7 +177,7 @@ def receive(
         30s) or `best-effort`.
     window : int
         Packets that may be on the way or wait for a repair, 1 to 2^24. Memory is window times
-        payload.
+        payload. A device that holds fewer packets clamps it.
     stream : int, optional
         The device's stream; default its first that sends.
     streams : sequence of int, optional
@@ -204,6 +204,11 @@ def receive(
     ------
     OpenError
         Nothing answers, the device refuses, or an option is out of range.
+
+    Warns
+    -----
+    WindowWarning
+        The device holds fewer packets than the `window` that was chosen.
 
     Examples
     --------

@@ -194,6 +194,7 @@ impl AlignedReceiver {
         let (address, options) = (opening.address(py)?, opening.to_receive()?);
         let opened = interruptible(py, move || options.open_aligned(address))?;
         let streams = opened.map_err(|error| errors::open_error(py, &error))?;
+        options::warn_of_window(py, opening.window, streams.infos())?;
         let shape = |info: &DeviceInfo| Shape { format: info.format, channels: info.channels };
         Ok(Self {
             home: Home::here(),

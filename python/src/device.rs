@@ -14,6 +14,7 @@ use samplewire::source::{Source, StreamInfo};
 use samplewire::transmitter::{Canceller, Listener, Overflow};
 use samplewire_io::FaultLog;
 use samplewire_io::faults::Direction;
+use samplewire_proto::OutOfRange;
 use samplewire_record::sink::{self, Sink, SinkOptions};
 
 use crate::own::{Home, Own};
@@ -108,7 +109,8 @@ impl Device {
         payload_bytes: Option<u16>,
     ) -> PyResult<Self> {
         if streams > STREAMS_MAX || (streams == 0 && plays.is_none()) {
-            let message = format!("{streams} streams: must be 1 to {STREAMS_MAX}");
+            let range = format_args!("1 to {STREAMS_MAX}");
+            let message = OutOfRange("streams", streams, range).to_string();
             return Err(PyValueError::new_err(message));
         }
         let address = options::resolve(py, address)?;

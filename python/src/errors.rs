@@ -10,6 +10,7 @@ use pyo3::types::PyDict;
 use samplewire::transmitter::{SendError, SessionEnd};
 use samplewire::{End, OpenError, ReceiveError};
 use samplewire_io::LinkError;
+use samplewire_proto::OutOfRange;
 use samplewire_proto::wire::CloseReason;
 use samplewire_record::sink::SinkError;
 use samplewire_record::source::{SourceError, SpecError};
@@ -63,7 +64,7 @@ pub(crate) fn open_error(py: Python<'_>, error: &OpenError) -> PyErr {
         OpenError::Streams { streams, max } => {
             fields.set_item("option", "streams")?;
             fields.set_item("value", streams)?;
-            fields.set_item("range", format!("1..={max}"))
+            fields.set_item("range", format!("1 to {max}"))
         }
         OpenError::Contradiction { one, other, hint } => {
             fields.set_item("one", one)?;
@@ -73,6 +74,23 @@ pub(crate) fn open_error(py: Python<'_>, error: &OpenError) -> PyErr {
         OpenError::StreamTwice { stream } => fields.set_item("stream", stream),
         _ => Ok(()),
     })
+}
+
+/// An `OptionError` for the package's Python half, in the words that the library uses.
+#[pyfunction]
+pub(crate) fn out_of_range<'py>(
+    py: Python<'py>,
+    option: &str,
+    value: Bound<'py, PyAny>,
+    range: &str,
+) -> Bound<'py, pyo3::exceptions::PyBaseException> {
+    let message = OutOfRange(option, &value, range).to_string();
+    let error = with(py, "OptionError", message, |fields| {
+        fields.set_item("option", option)?;
+        fields.set_item("value", &value)?;
+        fields.set_item("range", range)
+    });
+    error.into_value(py).into_bound(py)
 }
 
 /// The device at `address` opened a stream, but granted no credit.

@@ -34,6 +34,8 @@ mod _native {
     #[pymodule_export]
     use super::device::Device;
     #[pymodule_export]
+    use super::errors::out_of_range;
+    #[pymodule_export]
     use super::listener::Listener;
     #[pymodule_export]
     use super::options::{format_name, read_number};
@@ -47,6 +49,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::own::count_forks()?;
+        module.add("WINDOW_RANGE", samplewire_proto::WINDOW_RANGE)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -1,13 +1,15 @@
 //! Options as Python gives them, checked in its package or by the library.
 
+use std::ffi::CString;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use samplewire::format::{self, Format};
+use samplewire::options::WINDOW_DEFAULT;
 use samplewire::source::{parse_bit_rate, parse_quantity, parse_time};
-use samplewire::{Delivery, RealTime, ReceiveOptions, SendOptions, Underflow, Waits};
+use samplewire::{Delivery, DeviceInfo, RealTime, ReceiveOptions, SendOptions, Underflow, Waits};
 use samplewire_io::faults::{self, Direction, Side};
 use samplewire_io::{FaultSpec, Faults, Link, Udp, UdpOptions};
 
@@ -147,6 +149,26 @@ pub(crate) fn read_number(kind: &str, text: &str) -> PyResult<f64> {
         _ => parse_quantity(text).map_err(|error| error.to_string()),
     };
     read.map_err(PyValueError::new_err)
+}
+
+/// Warns when a device holds fewer packets than the window that the program chose.
+///
+/// # Errors
+/// The warning, where Python makes an exception of it.
+pub(crate) fn warn_of_window<'a>(
+    py: Python<'_>,
+    requested: u32,
+    devices: impl IntoIterator<Item = &'a DeviceInfo>,
+) -> PyResult<()> {
+    let held = devices.into_iter().map(|device| device.window.max(1)).min();
+    let Some(granted) = held.filter(|&held| held < requested && requested != WINDOW_DEFAULT) else {
+        return Ok(());
+    };
+    let message = CString::new(format!(
+        "window {requested}: the device holds {granted} packets, and no more are used"
+    ))?;
+    // Two calls of the package's Python half lie between this and the program.
+    PyErr::warn(py, &errors::class(py, "WindowWarning")?, &message, 3)
 }
 
 /// The link of a device, behind the faults that were asked for.

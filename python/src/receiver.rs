@@ -196,6 +196,7 @@ impl Receiver {
         let opened = interruptible(py, move || options.open(address))?;
         let stream = opened.map_err(|error| errors::open_error(py, &error))?;
         let info = stream.info().clone();
+        options::warn_of_window(py, opening.window, [&info])?;
         let window_bytes =
             info.window.min(opening.window) as usize * usize::from(info.payload_bytes);
         Ok(Self {

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use samplewire_proto::OutOfRange;
 use samplewire_record::recorder::{
     Observer, OptionsOpener, Recorded, Recorder, RecorderOptions, Stop, open_first,
 };
@@ -32,7 +33,7 @@ pub(crate) fn record<'py>(
     sha512: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     if samples == Some(0) {
-        return Err(PyValueError::new_err("0 samples to record: must be 1 or more"));
+        return Err(PyValueError::new_err(OutOfRange("samples", 0, "1 or more").to_string()));
     }
     let mut sink_options =
         SinkOptions::new().overwrite(overwrite).compress(compress).sha512(sha512);
@@ -46,6 +47,7 @@ pub(crate) fn record<'py>(
         move || open_first(&opener, None, false)
     })?;
     let receiver = opened.map_err(|error| errors::open_error(py, &error))?;
+    options::warn_of_window(py, opening.window, [receiver.info()])?;
     let of_sink = |error| errors::sink_error(py, &error);
     let stream = receiver.info().stream_info();
     let has_disk = !["-", "null"].map(OsStr::new).contains(&path.as_os_str());

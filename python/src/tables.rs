@@ -5,7 +5,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use samplewire::device::PlayCounts;
 use samplewire::find::FoundDevice;
 use samplewire::format::Format;
-use samplewire::real_time::{Granted, Lack, Pages};
+use samplewire::real_time::{Granted, Pages, Refusal};
 use samplewire::receiver::{LaneCounts, PortStats, ReceiverSnapshot, StreamGap};
 use samplewire::transmitter::{PlayEvent, PlayEventKind, SessionEnd, TransmitterSnapshot};
 use samplewire::{Cause, DeviceInfo, Gap, Waits};
@@ -114,15 +114,15 @@ pub(crate) fn granted<'py>(py: Python<'py>, granted: &Granted) -> PyResult<Bound
     fields.set_item("timer_slack_s", granted.timer_slack.map(|it| it.as_secs_f64()))?;
     fields.set_item("coalesce_s", granted.coalesce.map(|it| it.as_secs_f64()))?;
     fields.set_item("waits", waits)?;
-    fields.set_item("lacks", tuple(py, granted.lacks.iter().map(|it| refused(py, it)))?)?;
+    fields.set_item("refused", tuple(py, granted.refused.iter().map(|it| refused(py, it)))?)?;
     fields.set_item("summary", granted.to_string())?;
     py.import("samplewire._real_time")?.getattr("Granted")?.call((), Some(&fields))
 }
 
-fn refused<'py>(py: Python<'py>, option: &Lack) -> PyResult<Bound<'py, PyAny>> {
+fn refused<'py>(py: Python<'py>, option: &Refusal) -> PyResult<Bound<'py, PyAny>> {
     let fields = PyDict::new(py);
     copy!(fields, option, what, why, capability, command);
-    py.import("samplewire._real_time")?.getattr("Lack")?.call((), Some(&fields))
+    py.import("samplewire._real_time")?.getattr("Refusal")?.call((), Some(&fields))
 }
 
 pub(crate) fn tag<'py>(py: Python<'py>, tag: &Tag) -> PyResult<Bound<'py, PyAny>> {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use samplewire_proto::OutOfRange;
 
 /// The longest that a signal waits to be seen.
 pub(crate) const SLICE: Duration = Duration::from_millis(50);
@@ -17,8 +18,10 @@ pub(crate) const SLICE: Duration = Duration::from_millis(50);
 /// # Errors
 /// `ValueError` unless it is at least 0, and a time.
 pub(crate) fn span(name: &str, seconds: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|_| PyValueError::new_err(format!("{name} of {seconds} s: must be 0 or more")))
+    Duration::try_from_secs_f64(seconds).map_err(|_| {
+        let words = OutOfRange(name, format_args!("{seconds} s"), "0 s or more");
+        PyValueError::new_err(words.to_string())
+    })
 }
 
 /// The end of a wait that may have one.

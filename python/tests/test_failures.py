@@ -23,13 +23,13 @@ import samplewire as sw
     [
         ({"delivery": "soon"}, "delivery 'soon' is none of complete, best-effort, deadline:TIME"),
         ({"delivery": "deadline:soon"}, "'deadline:soon': `soon` is no time above 0 such as 5ms"),
-        ({"delivery": "deadline:31s"}, "must be 1us to 30s"),
-        ({"window": -1}, "window of -1: must be 0 to"),
-        ({"window": 0}, "window"),
-        ({"stream": 1 << 16}, "stream of 65536"),
-        ({"timeout": -1.0}, "timeout of -1 s: must be 0 or more"),
-        ({"timeout": float("nan")}, "timeout of NaN s"),
-        ({"mtu": 10}, "10 is not in"),
+        ({"delivery": "deadline:31s"}, "deadline 31s: must be 1us to 30s"),
+        ({"window": -1}, "window -1: must be 1 to 2\\^24 packets"),
+        ({"window": 0}, "window 0: must be 1 to 2\\^24 packets"),
+        ({"stream": 1 << 16}, "stream 65536: must be 0 to 2\\^16 - 1"),
+        ({"timeout": -1.0}, "timeout -1 s: must be 0 s or more"),
+        ({"timeout": float("nan")}, "timeout NaN s: must be"),
+        ({"mtu": 10}, "mtu 10: must be 576 to 9000 bytes"),
         ({"address": "127.0.0.1:notaport"}, "address 127.0.0.1:notaport"),
     ],
 )
@@ -47,7 +47,7 @@ def test_wrong_options_are_named(counter: sw.Device, options: dict[str, Any], wo
         (lambda: sw.emulate(format="sc12"), ValueError, "`sc12` is unknown"),
         (lambda: sw.emulate(rate_hz=-1.0), sw.SourceError, "rate of -1 Hz"),
         (lambda: sw.emulate(faults="data:lost=1"), ValueError, "lost"),
-        (lambda: sw.emulate(streams=0), ValueError, "0 streams"),
+        (lambda: sw.emulate(streams=0), ValueError, "streams 0: must be 1 to"),
         (lambda: sw.emulate(payload_bytes=7), ValueError, "7"),
         (lambda: sw.emulate(np.zeros(4, np.complex64)), ValueError, "give rate_hz"),
         (lambda: sw.emulate(np.zeros(4, np.int16), rate_hz=1e6), ValueError, "say which format"),
@@ -67,7 +67,7 @@ def test_wrong_arguments_are_named(
         call()
 
 
-def test_nobody_there_and_wrong_stream_are_told_apart(counter: sw.Device) -> None:
+def test_absent_device_and_wrong_stream_are_distinguished(counter: sw.Device) -> None:
     with pytest.raises(sw.NoAnswerError, match="nothing listens there") as caught:
         sw.receive("127.0.0.1:1", timeout=1.0)
     assert caught.value.is_unreachable
@@ -390,7 +390,7 @@ def test_what_a_broken_off_reading_copied_outlives_the_receiver() -> None:
         signal.signal(signal.SIGUSR1, handler)
 
 
-def test_fork_is_told_and_harms_nobody(counter: sw.Device) -> None:
+def test_fork_is_reported_and_harmless(counter: sw.Device) -> None:
     player = sw.emulate(plays="null", rate_hz=1e6)
     with player, sw.transmit(player.address) as tx, sw.receive(counter.address) as rx:
         expected = next(rx.blocks()).end

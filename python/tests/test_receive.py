@@ -164,6 +164,24 @@ def test_views_outlive_the_receiver(counter: sw.Device) -> None:
     assert (words(view) == np.arange(index, index + len(view))).all()
 
 
+def test_window_that_the_device_clamps_is_warned_of(tmp_path: Path) -> None:
+    with sw.emulate("counter", rate_hz=1e6, streams=2, window=100) as device:
+        words = "window 200: the device holds 100 packets, and no more are used"
+        with pytest.warns(sw.WindowWarning, match=words) as warned:
+            sw.receive(device.address, window=200).close()
+        assert [it.filename for it in warned] == [__file__]
+        with pytest.warns(sw.WindowWarning, match=words):
+            sw.receive(device.address, window=200, streams=[0, 1]).close()
+        with pytest.warns(sw.WindowWarning, match=words) as warned:
+            sw.record(device.address, tmp_path / "out", samples=1_000, window=200)
+        assert [it.filename for it in warned] == [__file__]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            # What was not chosen, or fits, needs no word.
+            sw.receive(device.address).close()
+            sw.receive(device.address, window=100).close()
+
+
 def test_memory_that_is_kept_is_missing_credit_and_warned_of(flood: sw.Device) -> None:
     with sw.receive(flood.address, window=64) as rx:
         kept = []

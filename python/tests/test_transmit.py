@@ -83,15 +83,15 @@ def test_pause_in_a_burst_is_an_underflow_with_its_indexes() -> None:
         assert last.end - last.index == last.count
         events.extend(tx.events())
     assert all(event.lost == 0 for event in events)
-    lacking = sum(event.count for event in events if event.kind == "underflow")
+    missing = sum(event.count for event in events if event.kind == "underflow")
     late = sum(event.count for event in events if event.kind == "late")
     (played,) = device.played()
     assert tx.end is not None
-    assert lacking == tx.end.stats.underflow_at_peer == played.underrun_samples > 0
+    assert missing == tx.end.stats.underflow_at_peer == played.underrun_samples > 0
     assert 0 < late <= played.late_packets
 
 
-def test_burst_that_comes_late_is_told_with_how_late() -> None:
+def test_burst_that_comes_late_is_reported_with_how_late() -> None:
     with sw.emulate(plays="null", rate_hz=1e6) as device, sw.transmit(device.address) as tx:
         first = tx.info.first_index
         until(lambda: tx.stats().position_of_peer >= first + 1_000)

@@ -139,15 +139,15 @@ SampleClock Device::clock(const DeviceStream &stream) const {
 
 void Device::setSampleRate(int direction, size_t channel, double rate) {
     const DeviceStream &of = channels_.of(direction, channel);
-    const double told_hz = of.info.rate_hz;
+    const double reported_hz = of.info.rate_hz;
     if (!of.is_rate_known()) {
         if (!(rate >= 0.001 && rate <= 1e12)) {
             throw std::invalid_argument("a sample rate of " + words(rate) + " Hz cannot be");
         }
         const std::lock_guard<std::mutex> lock(mutex_);
         rate_said_hz_ = rate;
-    } else if (!(std::abs(rate - told_hz) <= 1e-6 * told_hz)) {
-        throw std::invalid_argument("the device's sample rate is " + words(told_hz) +
+    } else if (!(std::abs(rate - reported_hz) <= 1e-6 * reported_hz)) {
+        throw std::invalid_argument("the device's sample rate is " + words(reported_hz) +
                                     " Hz and cannot be set to " + words(rate) +
                                     " from here: it stays with the device's own interface");
     }

@@ -195,7 +195,7 @@ void burst_that_is_not_gone_on_with_underflows() {
     CHECK_EQUAL(opened.radio->deactivateStream(opened.stream), 0);
 }
 
-void burst_without_a_time_that_underflows_begins_anew() {
+void burst_without_a_time_that_underflows_begins_again() {
     Opened opened(SOAPY_SDR_CS16, 1, true);
     const auto sent = ramp(100'000), more = ramp(10'000, 3);
     opened.write({sent.data()}, sizeof(sc16), sent.size(), 0);
@@ -206,7 +206,7 @@ void burst_without_a_time_that_underflows_begins_anew() {
     CHECK(std::equal(more.rbegin(), more.rend(), played.rbegin()));
 }
 
-void burst_that_is_late_is_told() {
+void burst_that_is_late_is_reported() {
     Opened opened(SOAPY_SDR_CS16, 1, true);
     const auto sent = ramp(10'000);
     const void *buffers[] = {sent.data()};
@@ -341,8 +341,8 @@ int main() {
     formats_and_channels_are_put_together();
     direct_buffers_and_writes_follow_one_another();
     burst_that_is_not_gone_on_with_underflows();
-    burst_without_a_time_that_underflows_begins_anew();
-    burst_that_is_late_is_told();
+    burst_without_a_time_that_underflows_begins_again();
+    burst_that_is_late_is_reported();
     burst_that_is_sent_is_played_though_its_stream_is_closed();
     end_needs_no_room_that_is_on_loan();
     direct_buffer_ends_a_burst_and_a_length();

@@ -96,12 +96,12 @@ pub trait Source<T: Sample>: Send {
 /// read only and not copied. The memory is given back as soon as the last block has read it.
 ///
 /// ```
-/// use samplewire_circuit::{Flow, LentSource, Loan, Quantum, SharedQuantum, Work};
+/// use samplewire_circuit::{Flow, BorrowedSource, Loan, Quantum, SharedQuantum, Work};
 ///
 /// /// Shows one quantum once, and ends.
 /// struct Once(Option<SharedQuantum>);
 ///
-/// impl LentSource<i16> for Once {
+/// impl BorrowedSource<i16> for Once {
 ///     fn samples_max(&self) -> usize {
 ///         self.0.as_ref().map_or(0, |samples| samples.len() / 2)
 ///     }
@@ -114,7 +114,7 @@ pub trait Source<T: Sample>: Send {
 ///     }
 /// }
 /// ```
-pub trait LentSource<T: Sample>: Send {
+pub trait BorrowedSource<T: Sample>: Send {
     /// The most samples that it lends at once: what its circuit's quanta hold. More is an error.
     fn samples_max(&self) -> usize;
 

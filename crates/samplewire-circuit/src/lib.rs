@@ -55,13 +55,14 @@ mod task;
 pub mod wait;
 
 pub use block::{
-    Context, Done, Failure, Flow, InPlace, Join, LentSource, Ratio, Sink, Source, Transform, Work,
+    BorrowedSource, Context, Done, Failure, Flow, InPlace, Join, Ratio, Sink, Source, Transform,
+    Work,
 };
 pub use config::{PoolConfig, PoolError};
 pub use graph::{
     BlockReport, BlockView, BuildError, Chain, Circuit, CircuitReport, Control, Feedback, Graph,
     GraphBuilder, Placement, PortsBuilder, Readable, Report, RunError, SharedStream, Stream, chain,
-    chain_lent,
+    chain_borrowed,
 };
 pub use group::{Group, Polled};
 pub use loan::{Lender, Loan, LoanError};

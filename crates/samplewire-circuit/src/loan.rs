@@ -104,7 +104,7 @@ pub enum LoanError {
         len_bytes: usize,
     },
     /// The quantum has memory of its own.
-    #[error("a quantum with its own memory cannot borrow: only a `LentSource`'s quanta can")]
+    #[error("a quantum with its own memory cannot borrow: only a `BorrowedSource`'s quanta can")]
     Owned,
     /// They are no samples of the circuit's type.
     #[error(transparent)]
@@ -135,7 +135,7 @@ mod tests {
     }
 
     fn lent_quantum() -> (Pool, Quantum) {
-        let pool = Pool::lent(1).unwrap();
+        let pool = Pool::of_borrowers(1).unwrap();
         let quantum = pool.take().unwrap();
         (pool, quantum)
     }
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn lent_samples_that_are_trimmed_are_fewer_and_still_cannot_be_written() {
         let pool = Pool::new(PoolConfig::new(1, 64)).unwrap();
-        let mut quantum = Pool::lent(1).unwrap().take().unwrap();
+        let mut quantum = Pool::of_borrowers(1).unwrap().take().unwrap();
         quantum.borrow(Loan::new(owned(&pool), 0..8).unwrap()).unwrap();
         quantum.trim_front(2);
         quantum.trim_back(3);

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_can_write_or_change_the_length() {
+    fn no_other_process_can_write_or_change_the_length() {
         let config = PoolConfig::new(1, 4_096);
         let memory = SharedMemory::new(config.memory_bytes().unwrap()).unwrap();
         let file = File::from(memory.as_fd().try_clone_to_owned().unwrap());

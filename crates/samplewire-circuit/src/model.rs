@@ -3,7 +3,7 @@
 //! Only under `--cfg loom`, and no part of the library's interface. [`every_order_matters`] runs
 //! models that must pass, and then again with one order after another weakened to `Relaxed` (a
 //! fence: left out): where none of the models fails, either the order is needless or the models
-//! are too weak to tell.
+//! are too weak to show.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

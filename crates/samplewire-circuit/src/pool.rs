@@ -78,7 +78,7 @@ impl Pool {
     }
 
     /// A pool of `quanta` without memory of their own: each holds what it has borrowed.
-    pub(crate) fn lent(quanta: usize) -> Result<Self, PoolError> {
+    pub(crate) fn of_borrowers(quanta: usize) -> Result<Self, PoolError> {
         let config = PoolConfig::new(quanta, 1).head_bytes(0).tail_bytes(0);
         config.stride_bytes()?;
         let config = PoolConfig { capacity_bytes: 0, ..config };

@@ -283,7 +283,7 @@ impl<T: Sample> Quantum<T> {
         self.len_bytes() / size_of::<T>()
     }
 
-    /// Makes the quantum, of a [`LentSource`](crate::LentSource)'s circuit, show the samples of
+    /// Makes the quantum, of a [`BorrowedSource`](crate::BorrowedSource)'s circuit, show the samples of
     /// `loan` without a copy, until it returns to its pool. It has no room of its own, so the
     /// samples are only read.
     ///

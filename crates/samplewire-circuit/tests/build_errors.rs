@@ -2,7 +2,8 @@
 
 use samplewire_circuit::blocks::{NullSink, NullSource};
 use samplewire_circuit::{
-    Circuit, Done, Failure, GraphBuilder, Join, LentSource, Quantum, Ratio, Stream, Transform, Work,
+    BorrowedSource, Circuit, Done, Failure, GraphBuilder, Join, Quantum, Ratio, Stream, Transform,
+    Work,
 };
 
 /// The text of the error.
@@ -25,7 +26,7 @@ fn two_blocks_of_one_name() {
     let mut graph = GraphBuilder::new();
     let stream = source(&mut graph, "twin");
     graph.sink("twin", NullSink, stream);
-    let text = "two blocks are named 'twin': errors and figures could not tell them apart";
+    let text = "two blocks are named 'twin': errors and figures could not distinguish them";
     assert_eq!(refused(graph), text);
 }
 
@@ -94,7 +95,7 @@ fn quanta_too_small_for_what_a_transform_makes_at_once() {
 /// Lends ten samples at once.
 struct Tens;
 
-impl LentSource<f32> for Tens {
+impl BorrowedSource<f32> for Tens {
     fn samples_max(&self) -> usize {
         10
     }
@@ -107,7 +108,7 @@ impl LentSource<f32> for Tens {
 #[test]
 fn length_of_quanta_that_are_lent() {
     let mut graph = GraphBuilder::new();
-    let stream = graph.lent_source("tens", Tens, Circuit::new(4, 20));
+    let stream = graph.borrowed_source("tens", Tens, Circuit::new(4, 20));
     graph.sink("sink", NullSink, stream);
     let text = "circuit 'tens': quanta of 20 samples were requested, but 'tens' lends 10: set only \
                 the number of quanta";

@@ -4,8 +4,8 @@ use std::sync::mpsc;
 
 use samplewire_circuit::blocks::{Head, NullSink, NullSource};
 use samplewire_circuit::{
-    ByStage, Circuit, CircuitReport, Done, Failure, Flow, Graph, GraphBuilder, InPlace, LentSource,
-    Quantum, Ratio, RunError, Sequence, Source, Transform, Work, chain, chain_lent,
+    BorrowedSource, ByStage, Circuit, CircuitReport, Done, Failure, Flow, Graph, GraphBuilder,
+    InPlace, Quantum, Ratio, RunError, Sequence, Source, Transform, Work, chain, chain_borrowed,
 };
 
 /// Each sample is its index.
@@ -155,7 +155,7 @@ fn what_is_set_counts_more_than_what_follows() {
 /// Lends nothing, 1,000 samples at most.
 struct Lender;
 
-impl LentSource<f32> for Lender {
+impl BorrowedSource<f32> for Lender {
     fn samples_max(&self) -> usize {
         1_000
     }
@@ -167,9 +167,9 @@ impl LentSource<f32> for Lender {
 
 #[test]
 fn lent_quanta_are_as_long_as_their_source_declares() {
-    let graph = chain_lent(Lender).transform(EIGHTH).sink(NullSink).build().unwrap();
+    let graph = chain_borrowed(Lender).transform(EIGHTH).sink(NullSink).build().unwrap();
     assert_eq!(circuits(&graph), [("lender".into(), 16, 1_000), ("resample".into(), 4, 125)]);
-    let report = chain_lent(Lender).quanta(3).sink(NullSink).run().unwrap();
+    let report = chain_borrowed(Lender).quanta(3).sink(NullSink).run().unwrap();
     assert_eq!(report.circuits[0].quanta, 3);
 }
 

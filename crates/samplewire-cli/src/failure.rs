@@ -10,6 +10,7 @@ use samplewire::transmitter::PlayError;
 use samplewire::{BoxError, DeviceInfo, OpenError, ReceiveError};
 use samplewire_io::LinkError;
 use samplewire_io::faults::SpecError;
+use samplewire_proto::OutOfRange;
 use samplewire_proto::wire::RefuseReason;
 use samplewire_record::chain::ChainError;
 use samplewire_record::sink::SinkError;
@@ -263,12 +264,12 @@ const fn is_usage(error: &OpenError) -> bool {
 fn open_words(error: &OpenError) -> String {
     match error {
         OpenError::OptionRange { option, value, range } => {
-            let range = range.replace("..=", " to ");
-            format!("--{} {value}: must be {range}", option.replace(' ', "-"))
+            let option = format!("--{}", option.replace(' ', "-"));
+            OutOfRange(option, value, range).to_string()
         }
         OpenError::RealTime(error) => {
             let words = error.to_string().replacen("r slack", "r-slack", 1);
-            format!("--{}", words.replace(" is not in ", ": must be ").replace("..=", " to "))
+            format!("--{words}")
         }
         _ => error.to_string(),
     }

@@ -1,7 +1,7 @@
 //! The real-time options that a stream got, for people and as JSON.
 
 use samplewire::Granted;
-use samplewire::real_time::{Lack, Pages, Waits};
+use samplewire::real_time::{Pages, Refusal, Waits};
 use serde::Serialize;
 
 use crate::console::Console;
@@ -10,21 +10,22 @@ use crate::console::Console;
 /// others, with the command that grants them. Each line is printed once, even for several streams.
 pub(crate) fn print(console: &mut Console, granted: &[&Granted], is_printed: bool) {
     let mut printed: Vec<String> = Vec::new();
-    let mut refused: Vec<&Lack> = Vec::new();
+    let mut refused: Vec<&Refusal> = Vec::new();
     for granted in granted.iter().filter(|granted| granted.is_asked()) {
         let words = granted.to_string();
         if is_printed && !printed.contains(&words) {
             console.line(format_args!("  I/O thread {words}"));
             printed.push(words);
         }
-        refused.extend(granted.lacks.iter().filter(|it| !refused.contains(it)).collect::<Vec<_>>());
+        refused
+            .extend(granted.refused.iter().filter(|it| !refused.contains(it)).collect::<Vec<_>>());
     }
     if refused.is_empty() {
         return;
     }
     let words: Vec<String> = refused.iter().map(|it| it.to_string()).collect();
     let mut text = format!("{}; the stream runs without", words.join("; "));
-    let (by_right, alone): (Vec<&Lack>, Vec<&Lack>) =
+    let (by_right, alone): (Vec<&Refusal>, Vec<&Refusal>) =
         refused.iter().partition(|it| it.capability.is_some());
     if !by_right.is_empty() {
         let rights: Vec<_> = by_right.iter().filter_map(|it| it.capability).collect();
@@ -61,11 +62,11 @@ pub(crate) struct RealTimeEntry {
     /// `asleep` or `spinning`.
     waits: &'static str,
     /// Options that were requested and not granted.
-    lacks: Vec<LackEntry>,
+    refused: Vec<RefusalEntry>,
 }
 
 #[derive(Debug, Serialize)]
-struct LackEntry {
+struct RefusalEntry {
     what: String,
     why: String,
     /// The capability that would grant it, or null.
@@ -76,7 +77,7 @@ struct LackEntry {
 
 impl From<&Granted> for RealTimeEntry {
     fn from(granted: &Granted) -> Self {
-        let entry = |it: &Lack| LackEntry {
+        let entry = |it: &Refusal| RefusalEntry {
             what: it.what.clone(),
             why: it.why.clone(),
             capability: it.capability,
@@ -97,7 +98,7 @@ impl From<&Granted> for RealTimeEntry {
                 Waits::Asleep => "asleep",
                 Waits::Spinning | Waits::BothSpinning | Waits::Inline => "spinning",
             },
-            lacks: granted.lacks.iter().map(entry).collect(),
+            refused: granted.refused.iter().map(entry).collect(),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use samplewire::receiver::{AlignedBlock, AlignedItem, AlignedStreams, StatsHandle};
 use samplewire::{End, ReceiveError};
+use samplewire_proto::OutOfRange;
 
 use crate::arguments::{check_out, not_null, put, put_text, timeout};
 use crate::block::{SW_TAGS_MAX, sw_gap, sw_tag};
@@ -128,7 +129,8 @@ pub unsafe extern "C" fn sw_aligned_open(
         check_out("aligned", aligned)?;
         not_null("streams", streams)?;
         if !(1..=STREAMS_MAX).contains(&streams_len) {
-            let text = format!("streams_len of {streams_len} is not in 1..={STREAMS_MAX}");
+            let range = format_args!("1 to {STREAMS_MAX}");
+            let text = OutOfRange("streams_len", streams_len, range).to_string();
             return Err(Failure::argument(text));
         }
         // SAFETY: `streams` points to `streams_len` numbers (the caller's contract in `samplewire.h`).

@@ -16,6 +16,7 @@ use samplewire::transmitter::{Canceller, Overflow};
 use samplewire::{DeviceOptions, Listener, OpenError, SampleIndex};
 use samplewire_io::faults::{self, Side};
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
+use samplewire_proto::OutOfRange;
 use samplewire_record::sink::{self, Sink, SinkOptions};
 
 use crate::arguments::{check_out, put, put_text, switch, text};
@@ -193,7 +194,7 @@ unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
     let has_clock = switch("has_clock", asked.has_clock)?;
     let channels = u16::try_from(asked.channels).ok().filter(|channels| *channels > 0);
     let channels = channels.ok_or_else(|| {
-        Failure::argument(format!("channels of {} is not in 1..=65535", asked.channels))
+        Failure::argument(OutOfRange("channels", asked.channels, "1 to 65535").to_string())
     })?;
     let udp = Udp::bind(address, &UdpOptions::new()).map_err(OpenError::from)?;
     // A device that sends a counter sends data; a device that plays sends feedback.
@@ -208,7 +209,8 @@ unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
     let info = counter().map_err(of_source)?.info().clone();
     let streams = asked.streams.max(1) as usize;
     if streams > STREAMS_MAX {
-        let words = format!("streams: {streams} are not in 1..={STREAMS_MAX}");
+        let range = format_args!("1 to {STREAMS_MAX}");
+        let words = OutOfRange("streams", streams, range).to_string();
         return Err(Failure::argument(words));
     }
     let clock = has_clock.then(|| SampleClock::start(&info, Instant::now()));

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use samplewire::{Delivery, RealTime, ReceiveOptions, SendOptions, Underflow, Waits};
 use samplewire_io::UdpOptions;
+use samplewire_proto::OutOfRange;
 
 use crate::arguments::{one_of, switch};
 use crate::result::{Failure, guard, sw_result};
@@ -280,7 +281,8 @@ impl sw_receiver_options {
         if (1..=BLOCKS_MAX).contains(&self.blocks_max) {
             Ok(self.blocks_max)
         } else {
-            let text = format!("blocks_max of {} is not in 1..={BLOCKS_MAX}", self.blocks_max);
+            let range = format_args!("1 to {BLOCKS_MAX}");
+            let text = OutOfRange("blocks_max", self.blocks_max, range).to_string();
             Err(Failure::new(sw_result::OptionRange, text))
         }
     }
@@ -313,7 +315,7 @@ fn stream(number: i32) -> Result<Option<u16>, Failure> {
     match number {
         -1 => Ok(None),
         _ => u16::try_from(number).map(Some).map_err(|_| {
-            Failure::argument(format!("stream {number} is not in 0..=65535, and not -1"))
+            Failure::argument(OutOfRange("stream", number, "0 to 65535, or -1").to_string())
         }),
     }
 }

@@ -390,7 +390,7 @@ impl BlockLoans {
 
 /// The granted options, and a line for each refused one.
 pub(crate) fn granted_words(granted: &Granted) -> String {
-    let refused = granted.lacks.iter().map(|it| format!("\n{it}"));
+    let refused = granted.refused.iter().map(|it| format!("\n{it}"));
     format!("{granted}{}", refused.collect::<String>())
 }
 

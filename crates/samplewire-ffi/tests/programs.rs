@@ -32,12 +32,12 @@ fn waits_are_cancelled_in_c() {
 }
 
 #[test]
-fn device_that_closes_is_told_in_c() {
+fn device_that_closes_is_reported_in_c() {
     Program::c("dies").run_also_under_valgrind(&[]);
 }
 
 #[test]
-fn device_that_is_killed_is_told_in_c() {
+fn device_that_is_killed_is_reported_in_c() {
     Program::c("dies").run(&["kill"]);
 }
 

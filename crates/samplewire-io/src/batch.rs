@@ -168,7 +168,7 @@ pub struct Meta {
     pub ecn: Ecn,
     /// Packets that this host's socket has dropped so far because it had no room, as counted when
     /// this one was queued (wraps), at least: joined packets may count as one, and drops that may
-    /// have been of damaged packets are left out. `None` where the backend cannot tell.
+    /// have been of damaged packets are left out. `None` where the backend does not know.
     pub dropped: Option<u32>,
     /// How many packets one of `dropped` stands for at most: as many as one message has joined so
     /// far, or 1 if none were joined.

@@ -5,7 +5,7 @@
 //! buffers are full, packets are missing from the file, are counted, and the count is in the
 //! file's last block (isb_ifdrop).
 //!
-//! A packet's time is that of the call which moved it. The socket does not tell which local
+//! A packet's time is that of the call which moved it. The socket does not report which local
 //! address a packet came to: on a link bound to all addresses, the file has the unspecified one.
 
 mod writer;

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn other_end_gone_is_told_after_its_last_packet() {
+    fn other_end_gone_is_reported_after_its_last_packet() {
         let (mut a, mut b) = pair(3, 64, 1500).unwrap();
         a.send(&[Outgoing::whole(SECOND, Ecn::NotEct, b"last")]).unwrap();
         drop(a);

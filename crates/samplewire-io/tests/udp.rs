@@ -29,7 +29,7 @@ fn port_in_use_names_operation_and_address() {
 }
 
 #[test]
-fn address_of_nobody_s_names_operation_and_address() {
+fn foreign_address_names_operation_and_address() {
     let local = "203.0.113.9:7".parse().unwrap();
     let error = Udp::bind(local, &UdpOptions::new()).unwrap_err();
     assert!(error.to_string().starts_with("bind on 203.0.113.9:7: "), "{error}");

@@ -15,6 +15,7 @@ pub mod crc;
 pub mod fingerprint;
 pub mod gap;
 pub mod number;
+mod out_of_range;
 pub mod play;
 pub mod random;
 pub mod receiver;
@@ -26,6 +27,7 @@ pub mod wire;
 
 pub use gap::{Cause, Gap};
 pub use number::{Departure, Nanos, SampleIndex, Seq, Tag};
+pub use out_of_range::{OutOfRange, WINDOW_RANGE};
 pub use random::{Odds, Rng};
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! Why terms do not make a stream.
 
 use crate::number::SampleIndex;
+use crate::out_of_range::{OutOfRange, WINDOW_RANGE};
 
 /// A term out of its range, or two terms that contradict each other (`docs/protocol.md#3.12`).
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum TermsError {
     /// See [`WINDOW_MAX`](crate::stream::WINDOW_MAX).
-    #[error("window of {0} packets is not in 1..=16777216")]
+    #[error("{}", OutOfRange("window", .0, WINDOW_RANGE))]
     Window(u32),
     /// The number of slots is not a power of two that holds the window.
     #[error("{slots} slots for a window of {window} packets: a power of two is needed")]
@@ -31,7 +32,7 @@ pub enum TermsError {
         frame_bytes: u32,
     },
     /// See [`PAYLOAD_OFFSET_MAX`](crate::stream::PAYLOAD_OFFSET_MAX).
-    #[error("payload offset of {0} bytes is not in 22..=64")]
+    #[error("{}", OutOfRange("payload offset", .0, "22 to 64 bytes"))]
     PayloadOffset(u8),
     /// More samples than bits of payload, or none.
     #[error("{0} samples a packet do not fit the payload")]
@@ -50,7 +51,7 @@ pub enum TermsError {
         payload_bytes: u16,
     },
     /// A sample has one channel at least.
-    #[error("{0} channels are none")]
+    #[error("{}", OutOfRange("channels", .0, "1 to 65535"))]
     Channels(u16),
     /// A sample rate that is known has a denominator.
     #[error("a sample rate of {numerator}/{denominator} Hz is not a number")]
@@ -91,16 +92,16 @@ pub enum TermsError {
         streams: u16,
     },
     /// See [`Terms::dead_after`](crate::stream::Terms::dead_after).
-    #[error("a peer dead after {0} ns is not in 400 ms ..= 15 s")]
+    #[error("dead after {0} ns: must be 400 ms to 15 s")]
     DeadAfter(u64),
     /// See [`Terms::idle_after`](crate::stream::Terms::idle_after).
-    #[error("a silence of {0} ns when idle is not in 1 ms ..= a quarter of dead after")]
+    #[error("idle after {0} ns: must be 1 ms to a quarter of dead after")]
     IdleAfter(u64),
     /// See [`Terms::reorder_tolerance`](crate::stream::Terms::reorder_tolerance).
-    #[error("a reordering tolerance of {0} units of 16 ns exceeds 1 s")]
+    #[error("reorder tolerance {0} units of 16 ns: must be 0 to 1 s")]
     ReorderTolerance(u32),
     /// See [`INDEX_MAX`](crate::number::INDEX_MAX).
-    #[error("first index {0} exceeds 2^63")]
+    #[error("{}", OutOfRange("first index", .0, "0 to 2^63"))]
     FirstIndex(SampleIndex),
     /// A sender that takes no request repairs nothing.
     #[error("a sender that takes {0} ranges of a REPORT cannot repair")]

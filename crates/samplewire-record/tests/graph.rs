@@ -89,7 +89,7 @@ fn channels_of_one_index_stay_together_from_the_wire_into_a_file() {
     let summary = file.summary();
     let mut graph = GraphBuilder::new();
     let wire = Circuit::default().quanta(8);
-    let stream = graph.lent_source("receiver", source, wire);
+    let stream = graph.borrowed_source("receiver", source, wire);
     graph.sink("in step", InStep, stream.clone());
     graph.sink("file", file, stream);
     in_two_threads(graph.build().unwrap());

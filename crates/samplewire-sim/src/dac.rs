@@ -85,15 +85,12 @@ impl Dac {
         let piece = Piece { first, end, in_time: self.due_end(now), is_start };
         self.line.push(piece).expect("there is room");
         self.waiting.push_back(piece);
-        if self.anchor.is_none() && self.waiting_samples() >= self.prefill_samples() {
-            let first = self.line.next_at().expect("something waits");
+        let first = self.line.next_at().expect("something waits");
+        // A span of play time, so that a hole among the samples does not keep it from starting.
+        if self.anchor.is_none() && end - first >= self.prefill_samples() {
             self.anchor = Some((now + self.interval, first));
             self.next = first;
         }
-    }
-
-    fn waiting_samples(&self) -> u64 {
-        self.waiting.iter().map(|piece| piece.end - piece.first).sum()
     }
 
     fn prefill_samples(&self) -> u64 {
@@ -101,7 +98,7 @@ impl Dac {
     }
 
     /// Samples that are not delivered, before those that come next.
-    pub(crate) fn lack(&mut self, gap: &Gap) {
+    pub(crate) fn take_gap(&mut self, gap: &Gap) {
         if !self.is_stopped {
             self.come(gap.first);
             self.line.push_gap(gap.first, gap.end(), gap.cause).expect("there is room");
@@ -197,7 +194,7 @@ impl Dac {
                     self.waiting.pop_front();
                     freed += 1;
                 }
-                Step::Tell(underrun) => self.reported += underrun.samples,
+                Step::Report(underrun) => self.reported += underrun.samples,
             }
         }
         freed
@@ -266,6 +263,18 @@ mod tests {
     }
 
     #[test]
+    fn hole_among_the_first_samples_counts_towards_the_prefill() {
+        let mut dac = Dac::new((Nanos(1_000), 10), 3, 8, Underflow::Zeros);
+        dac.take(Nanos(400), 100, 10);
+        dac.take(Nanos(500), 110, 2);
+        assert_eq!(dac.plays(), None);
+        let cause = samplewire_proto::Cause::NeverAsked;
+        dac.take_gap(&Gap { first: 112, not_repaired: 10, source_lost: 0, cause });
+        dac.take(Nanos(600), 122, 8);
+        assert_eq!(dac.plays(), Some(100), "20 samples in a span of 30");
+    }
+
+    #[test]
     fn underrun_plays_zeros_keeps_the_grid_and_counts_what_is_late() {
         let mut dac = dac();
         assert_eq!((dac.run(Nanos(4_000)), dac.plays()), (2, Some(126)));
@@ -279,7 +288,7 @@ mod tests {
             source_lost: 0,
             cause: samplewire_proto::Cause::Deadline,
         };
-        dac.lack(&gap);
+        dac.take_gap(&gap);
         dac.take(Nanos(4_000), 140, 10);
         assert_eq!((dac.run(Nanos(6_400)), dac.plays()), (2, Some(150)));
         let counts = *dac.line.counts();

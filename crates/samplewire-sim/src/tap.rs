@@ -82,7 +82,7 @@ impl Tap {
         for ((what, before), (_, after)) in fates(before).into_iter().zip(fates(after)) {
             // A packet and its copy may share a fate.
             for _ in before..after {
-                departure.tell(&format!("{what} on link {link}"));
+                departure.note(&format!("{what} on link {link}"));
             }
         }
     }
@@ -92,7 +92,7 @@ impl Tap {
         let mut comment = String::new();
         if let Some(departure) = self.find(meta.record) {
             if !has_room {
-                return departure.tell("no room in the socket");
+                return departure.note("no room in the socket");
             }
             let is_copy = std::mem::replace(&mut departure.has_arrived, true);
             comment = match (*departure.bytes != *bytes, is_copy) {
@@ -111,7 +111,7 @@ impl Tap {
     /// Notes that a packet was in the socket of a process that restarts.
     pub(crate) fn forgotten(&mut self, meta: &Meta) {
         if let Some(departure) = self.find(meta.record) {
-            departure.tell("in the socket at a restart");
+            departure.note("in the socket at a restart");
         }
     }
 
@@ -181,7 +181,7 @@ impl Tap {
 }
 
 impl Record {
-    fn tell(&mut self, what: &str) {
+    fn note(&mut self, what: &str) {
         if !self.comment.is_empty() {
             self.comment += ", ";
         }

@@ -146,7 +146,7 @@ fn window_json(window: &Window) -> Value {
 fn answer_json(answer: &Answer) -> Value {
     json!({
         "packet": answer.kind,
-        "whom": answer.target,
+        "target_end": answer.target,
         "packet_bytes": answer.packet_bytes,
         "packets": answer.packets,
         "sent_bytes": answer.sent_bytes,

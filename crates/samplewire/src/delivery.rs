@@ -44,9 +44,9 @@ impl Delivery {
         match (ReceiverConfig::new().with_delivery(delivery), self) {
             (Ok(_), _) => Ok(delivery),
             (Err(_), Self::Deadline(deadline)) => Err(OpenError::OptionRange {
-                option: "deadline in us",
+                option: "deadline",
                 value: u64::try_from(deadline.as_micros()).unwrap_or(u64::MAX),
-                range: "1..=30000000",
+                range: "1 to 30000000 us",
             }),
             (Err(error), _) => unreachable!("only a deadline has a range: {error}"),
         }

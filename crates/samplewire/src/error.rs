@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use samplewire_circuit::PoolError;
 use samplewire_io::LinkError;
+use samplewire_proto::OutOfRange;
 use samplewire_proto::stream::{End, TermsError};
 use samplewire_proto::wire::RefuseReason;
 
@@ -116,7 +117,7 @@ pub enum OpenError {
     #[error(transparent)]
     Terms(#[from] TermsError),
     /// An option is out of range.
-    #[error("{option} of {value} is not in {range}")]
+    #[error("{}", OutOfRange(option, value, range))]
     OptionRange {
         /// Which option.
         option: &'static str,

@@ -4,16 +4,16 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use samplewire_io::UdpOptions;
-use samplewire_proto::Nanos;
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::session::{AcceptInfo, EndView, OpenConfig, OpenConfigError};
 use samplewire_proto::stream::Terms;
 use samplewire_proto::wire::RefuseReason;
+use samplewire_proto::{Nanos, WINDOW_RANGE};
 
 use crate::device::STREAMS_MAX;
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
-use crate::port::{IP_BYTES_MAX, PACKET_BYTES_MAX, draw_owner, peer_of};
+use crate::port::{IP_BYTES_MAX, MTU_RANGE, PACKET_BYTES_MAX, draw_owner, peer_of};
 use crate::receiver::Port;
 use crate::transmitter::Form;
 
@@ -93,7 +93,7 @@ impl Limits {
     ) -> Result<OpenConfig, OpenError> {
         if self.packet_bytes_max > IP_BYTES_MAX {
             let (option, value) = ("mtu", self.packet_bytes_max as u64);
-            return Err(OpenError::OptionRange { option, value, range: "576..=9000 bytes" });
+            return Err(OpenError::OptionRange { option, value, range: MTU_RANGE });
         }
         let packet_bytes_max = self.packet_bytes_max.min(mtu_bytes) as u16;
         config
@@ -159,10 +159,10 @@ pub(crate) const fn delivery_on_the_wire(delivery: Delivery) -> (u8, u32) {
 
 fn out_of_range(error: OpenConfigError) -> OpenError {
     let (option, value, range) = match error {
-        OpenConfigError::Window(window) => ("window", u64::from(window), "1..=16777216 packets"),
-        OpenConfigError::PacketBytes(bytes) => ("mtu", u64::from(bytes), "576..=9000 bytes"),
-        OpenConfigError::IpOverhead(bytes) => ("ip overhead", u64::from(bytes), "28..=128 bytes"),
-        OpenConfigError::Timeout(ns) => ("timeout", ns / 1_000_000, "1..=3600000 ms"),
+        OpenConfigError::Window(window) => ("window", u64::from(window), WINDOW_RANGE),
+        OpenConfigError::PacketBytes(bytes) => ("mtu", u64::from(bytes), MTU_RANGE),
+        OpenConfigError::IpOverhead(bytes) => ("ip overhead", u64::from(bytes), "28 to 128 bytes"),
+        OpenConfigError::Timeout(ns) => ("timeout", ns / 1_000_000, "1 to 3600000 ms"),
     };
     OpenError::OptionRange { option, value, range }
 }

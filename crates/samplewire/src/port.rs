@@ -89,6 +89,9 @@ pub(crate) const PACKET_OVERHEAD_BYTES: usize = PAYLOAD_OFFSET_MAX as usize + TR
 /// The largest IP packet, headers included, in bytes.
 pub(crate) const IP_BYTES_MAX: usize = 9_000;
 
+/// The range of an MTU in words.
+pub(crate) const MTU_RANGE: &str = "576 to 9000 bytes";
+
 /// The largest UDP payload that a batch takes.
 pub(crate) const PACKET_BYTES_MAX: usize = IP_BYTES_MAX - 28;
 

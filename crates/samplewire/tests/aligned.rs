@@ -175,7 +175,7 @@ fn streams_that_are_opened_together_begin_at_one_index_and_stay_in_line_through_
 }
 
 #[test]
-fn gap_of_one_stream_is_told_for_all_with_its_number_and_cause() {
+fn gap_of_one_stream_is_reported_for_all_with_its_number_and_cause() {
     let faults = FaultSpec::new().loss(0.01).seed(8);
     let sender = Sender::start(counters(1e6, &[1, 1]), true, &faults);
     let options = options().delivery(Delivery::BestEffort);
@@ -401,7 +401,7 @@ fn stream_that_stalls_holds_the_others_for_their_window_and_no_longer() {
 }
 
 #[test]
-fn converter_loses_samples_of_the_stream_that_nobody_takes_and_of_no_other() {
+fn converter_loses_samples_of_the_stream_that_no_program_takes_and_of_no_other() {
     // Quanta of large packets: full of small ones, they hold 1.25 s.
     let held = DeviceOptions::new().window(512);
     let sender = Sender::with(counters(1e6, &[1, 1]), true, &FaultSpec::new(), &held);
@@ -495,7 +495,7 @@ fn streams_of_different_rates_are_refused_with_both() {
 }
 
 #[test]
-fn ends_of_bursts_are_told_once_of_each_stream_in_line() {
+fn ends_of_bursts_are_reported_once_of_each_stream_in_line() {
     let infos = [1, 2].map(|_| CounterSource::new(1e6, 0).expect("in range").info().clone());
     let udp = Udp::bind("127.0.0.1:0".parse().expect("an address"), &UdpOptions::new());
     let link = Box::new(udp.expect("a free port"));

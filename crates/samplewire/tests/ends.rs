@@ -105,7 +105,7 @@ fn every_index_is_delivered_or_in_a_gap_tag_under_loss() {
     let mut graph = GraphBuilder::new();
     let wire = Circuit::default().quanta(8);
     let wide = Circuit::new(4, 5_000).named("indexes");
-    let stream = graph.lent_source("receiver", source, wire);
+    let stream = graph.borrowed_source("receiver", source, wire);
     let stream = graph.transform("indexes", Indexes, stream, wide);
     graph.sink("ledger", ledger.clone(), stream);
     let report = in_two_threads(graph.build().unwrap());
@@ -129,7 +129,7 @@ fn every_index_is_delivered_or_in_a_gap_tag_under_loss() {
 }
 
 #[test]
-fn best_effort_stream_tells_each_loss_by_its_cause() {
+fn best_effort_stream_reports_each_loss_by_its_cause() {
     let samples = 2_000_000;
     let device = device(samples, &losses(0.05), Overflow::Wait);
     let options = ReceiveOptions::new().delivery(Delivery::BestEffort).mtu(1_500);

@@ -196,7 +196,7 @@ fn unseen(joining: bool) -> u64 {
 
 /// `docs/protocol.md#6.3`
 #[test]
-fn best_effort_tells_the_socket_from_the_wire() {
+fn best_effort_distinguishes_the_socket_from_the_wire() {
     for joining in [false, true] {
         for (loss, seed) in [(0.0, 1), (0.002, 2), (0.02, 3), (0.1, 4)] {
             let lost = run(Delivery::BestEffort, joining, loss, 200 + seed, seed);
@@ -219,7 +219,7 @@ fn best_effort_tells_the_socket_from_the_wire() {
 
 /// `docs/protocol.md#6.3`
 #[test]
-fn wire_alone_is_told_packet_by_packet() {
+fn wire_alone_is_reported_packet_by_packet() {
     for seed in 5..8 {
         let lost = run(Delivery::BestEffort, true, 0.03, u64::MAX, seed);
         println!("{lost:?}");
@@ -236,7 +236,7 @@ fn wire_alone_is_told_packet_by_packet() {
 
 /// `docs/protocol.md#6.3`
 #[test]
-fn deadline_tells_the_socket_where_the_wire_loses_nothing() {
+fn deadline_reports_the_socket_where_the_wire_loses_nothing() {
     // Shorter than a round trip: a repair would hide the loss that this test is about.
     let delivery = Delivery::Deadline(Duration::from_micros(20));
     for joining in [false, true] {

@@ -209,10 +209,10 @@ fn sender_that_pauses_makes_an_underrun_that_is_named_to_the_sample() {
     assert!(!underruns.is_empty(), "it paused for longer than the device holds");
     assert!(underruns.iter().any(|it| it.samples > 100_000), "{underruns:?}");
     assert!(underruns.iter().all(|it| it.cause == UnderrunCause::SenderBehind), "{underruns:?}");
-    let lacking: u64 = underruns.iter().map(|it| it.samples).sum();
-    assert_eq!((played.counts.underrun_samples, underflow_samples), (lacking, lacking));
-    assert_eq!(played.counts.played + lacking, 3_000_000);
-    assert_eq!(played.counts.late_samples, lacking, "all came after all");
+    let missing: u64 = underruns.iter().map(|it| it.samples).sum();
+    assert_eq!((played.counts.underrun_samples, underflow_samples), (missing, missing));
+    assert_eq!(played.counts.played + missing, 3_000_000);
+    assert_eq!(played.counts.late_samples, missing, "all came after all");
     let bytes = std::fs::read(&file).expect("the file");
     assert_eq!(bytes.len(), 12_000_000);
     check_played(&bytes, first, &underruns);
@@ -258,7 +258,7 @@ fn burst_without_a_lead_is_late_and_says_by_how_much() {
 }
 
 #[test]
-fn index_beyond_the_largest_is_told_and_not_waited_for() {
+fn index_beyond_the_largest_is_reported_and_not_waited_for() {
     let stage = Stage::start(&sc16(1e6), false, &file("beyond"));
     let mut transmitter = SendOptions::new().open(stage.address).expect("it answers");
     assert!(transmitter.wait_ready(Duration::from_secs(5)).expect("it works"));

@@ -290,14 +290,17 @@ fn options_out_of_range_are_named_with_their_value() {
     let open =
         |options: &ReceiveOptions| options.open(address).expect_err("out of range").to_string();
     for (text, value) in [
-        (open(&ReceiveOptions::new().window(0)), "window of 0"),
-        (open(&ReceiveOptions::new().window((1 << 24) + 1)), "window of 16777217"),
-        (open(&ReceiveOptions::new().mtu(100)), "mtu of 100"),
-        (open(&ReceiveOptions::new().mtu(70_000)), "mtu of 70000"),
-        (listen(&DeviceOptions::new().window(0)), "window of 0"),
+        (open(&ReceiveOptions::new().window(0)), "window 0: must be 1 to 2^24 packets"),
+        (
+            open(&ReceiveOptions::new().window((1 << 24) + 1)),
+            "window 16777217: must be 1 to 2^24 packets",
+        ),
+        (open(&ReceiveOptions::new().mtu(100)), "mtu 100: must be 576 to 9000 bytes"),
+        (open(&ReceiveOptions::new().mtu(70_000)), "mtu 70000: must be 576 to 9000 bytes"),
+        (listen(&DeviceOptions::new().window(0)), "window 0: must be 1 to 2^24 packets"),
         (listen(&DeviceOptions::new().payload_bytes(2_500)), "payload of 2500"),
         (listen(&DeviceOptions::new().payload_bytes(9_600)), "payload of 9600"),
-        (listen(&DeviceOptions::new().link_bps(5)), "link rate of 5"),
+        (listen(&DeviceOptions::new().link_bps(5)), "link rate 5: must be 10^4 to 10^13 bit/s"),
     ] {
         assert!(text.contains(value), "`{text}` names `{value}`");
     }

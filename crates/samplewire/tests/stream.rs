@@ -249,7 +249,7 @@ fn consumer_that_stops_makes_the_converter_overflow_and_every_index_is_named() {
 }
 
 #[test]
-fn source_that_fails_is_told_from_one_that_ends() {
+fn source_that_fails_is_distinguished_from_one_that_ends() {
     let info = StreamInfo::new(Format::Sc16, 1, 20e6).expect("a rate in range");
     // Half a sample at the end.
     let source = Bytes::repeated(info, vec![0; 4_000_002], 1);

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::block::{InPlace, Join, LentSource, Sink, Source, Transform};
+use crate::block::{BorrowedSource, InPlace, Join, Sink, Source, Transform};
 use crate::graph::Graph;
 use crate::graph::check::{BuildError, check_sizes, check_streams};
 use crate::graph::circuit::{Circuit, Content, Plan, Shape};
@@ -71,14 +71,14 @@ impl GraphBuilder {
     /// stream; none may change its samples.
     ///
     /// ```compile_fail
-    /// # use samplewire_circuit::{Circuit, GraphBuilder, InPlace, LentSource};
-    /// # fn connect<S: LentSource<i16> + 'static, B: InPlace<i16> + 'static>(source: S, block: B) {
+    /// # use samplewire_circuit::{Circuit, GraphBuilder, InPlace, BorrowedSource};
+    /// # fn connect<S: BorrowedSource<i16> + 'static, B: InPlace<i16> + 'static>(source: S, block: B) {
     /// let mut graph = GraphBuilder::new();
-    /// let stream = graph.lent_source("wire", source, Circuit::default());
+    /// let stream = graph.borrowed_source("wire", source, Circuit::default());
     /// graph.in_place("block", block, stream); // expected `Stream`, found `SharedStream`
     /// # }
     /// ```
-    pub fn lent_source<T: Sample, B: LentSource<T> + 'static>(
+    pub fn borrowed_source<T: Sample, B: BorrowedSource<T> + 'static>(
         &mut self,
         name: impl Into<Arc<str>>,
         block: B,
@@ -87,7 +87,7 @@ impl GraphBuilder {
         let len_max = block.samples_max();
         let lending = Lending { block: Own::new(block), len_max, samples: PhantomData };
         let node = self.node::<T>(name, Kind::Source(Some(Box::new(lending))));
-        let circuit = self.own(node, circuit, Content::Lent(len_max));
+        let circuit = self.own(node, circuit, Content::Borrowed(len_max));
         SharedStream { origin: self.origin(node), node, circuit, samples: PhantomData }
     }
 

@@ -4,7 +4,7 @@ use std::any::type_name;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::block::{Failure, Flow, InPlace, LentSource, Sink, Source, Transform, Work};
+use crate::block::{BorrowedSource, Failure, Flow, InPlace, Sink, Source, Transform, Work};
 use crate::graph::Graph;
 use crate::graph::builder::GraphBuilder;
 use crate::graph::check::BuildError;
@@ -51,13 +51,15 @@ pub fn chain<T: Sample, B: Source<T> + 'static>(source: B) -> Chain<T> {
 }
 
 /// A chain that begins with samples which `source` lends: the first block behind it reads them.
-pub fn chain_lent<T: Sample, B: LentSource<T> + 'static>(source: B) -> Chain<T, SharedStream<T>> {
+pub fn chain_borrowed<T: Sample, B: BorrowedSource<T> + 'static>(
+    source: B,
+) -> Chain<T, SharedStream<T>> {
     let mut graph = GraphBuilder::new();
-    let stream = graph.lent_source(name_by_type::<B>("source"), source, Circuit::default());
+    let stream = graph.borrowed_source(name_by_type::<B>("source"), source, Circuit::default());
     Chain { graph, stream, failure: None, samples: PhantomData }
 }
 
-/// Blocks in a row, on the way to a [`Graph`]: begun by [`chain`] or [`chain_lent`], ended by
+/// Blocks in a row, on the way to a [`Graph`]: begun by [`chain`] or [`chain_borrowed`], ended by
 /// [`Chain::sink`] or [`Chain::for_each`].
 ///
 /// It is a [`GraphBuilder`] and the stream at its end, `S`. A stream that is [shared](SharedStream)

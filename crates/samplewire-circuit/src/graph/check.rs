@@ -15,7 +15,7 @@ pub enum BuildError {
     #[error("the graph has no block")]
     Empty,
     /// Two blocks have one name.
-    #[error("two blocks are named '{name}': errors and figures could not tell them apart")]
+    #[error("two blocks are named '{name}': errors and figures could not distinguish them")]
     Name {
         /// The name.
         name: Arc<str>,
@@ -120,7 +120,7 @@ pub enum BuildError {
         "circuit '{circuit}': quanta of {samples_max} samples were requested, but '{block}' lends \
          {len}: set only the number of quanta"
     )]
-    Lent {
+    Borrowed {
         /// The circuit.
         circuit: Arc<str>,
         /// The lender.

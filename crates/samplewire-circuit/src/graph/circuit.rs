@@ -66,7 +66,7 @@ impl<T: Sample> Circuit<T> {
     }
 
     /// How many samples a quantum holds, at least 1. Quanta of borrowed samples hold what their
-    /// [`LentSource`](crate::LentSource) declares: the graph cannot be built with another length.
+    /// [`BorrowedSource`](crate::BorrowedSource) declares: the graph cannot be built with another length.
     #[must_use]
     pub fn samples_max(mut self, samples_max: usize) -> Self {
         self.shape.samples_max = Some(samples_max);
@@ -130,7 +130,7 @@ pub(super) enum Content {
     /// A pool of its own.
     Own,
     /// A lender, at most so many samples at once.
-    Lent(usize),
+    Borrowed(usize),
     /// A pool of a join's, for quanta like those of this edge.
     Spares(usize),
 }
@@ -153,12 +153,12 @@ impl Plan {
                 let quanta = self.quanta(node);
                 (Pool::new(PoolConfig { quanta, capacity_bytes, ..self.shape.config }), len)
             }
-            Content::Lent(len) => {
+            Content::Borrowed(len) => {
                 if let Some(samples_max) = self.shape.samples_max {
                     let block = node.name.clone();
-                    return Err(BuildError::Lent { circuit: name, block, len, samples_max });
+                    return Err(BuildError::Borrowed { circuit: name, block, len, samples_max });
                 }
-                (Pool::lent(self.quanta(node)), len)
+                (Pool::of_borrowers(self.quanta(node)), len)
             }
             Content::Spares(edge) => {
                 // Quanta of every circuit that a merge put on the stream fit a spare.
@@ -185,7 +185,7 @@ impl Plan {
     fn quanta(&self, node: &Node) -> usize {
         self.shape.quanta.unwrap_or(match (self.content, &node.kind) {
             (Content::Spares(_), _) => SPARES,
-            (Content::Lent(_), _) => QUANTA_LENT,
+            (Content::Borrowed(_), _) => QUANTA_BORROWED,
             // Those with which the loop begins, and as many as elsewhere.
             (Content::Own, Kind::Feedback { initial }) => initial.saturating_add(QUANTA),
             (Content::Own, _) => QUANTA,
@@ -241,7 +241,7 @@ fn larger(one: PoolConfig, other: PoolConfig) -> PoolConfig {
 const QUANTA: usize = 4;
 /// Quanta of a circuit of borrowed samples. They have no memory, so that more than [`QUANTA`] cost
 /// almost nothing. A loan may be as short as a packet.
-const QUANTA_LENT: usize = 16;
+const QUANTA_BORROWED: usize = 16;
 /// Quanta that a join has for gaps in the middle of others.
 const SPARES: usize = 2;
 /// Bytes in a quantum: [`QUANTA`] of them are 256 KiB, which fit a core's second cache, and what a

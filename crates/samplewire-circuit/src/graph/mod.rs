@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub use builder::GraphBuilder;
-pub use chain::{Chain, chain, chain_lent};
+pub use chain::{Chain, chain, chain_borrowed};
 pub use check::BuildError;
 pub use circuit::Circuit;
 pub use control::Control;

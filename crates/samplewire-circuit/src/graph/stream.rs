@@ -39,7 +39,7 @@ pub struct Stream<T> {
 #[derive(Debug)]
 pub struct SharedStream<T> {
     pub(super) origin: Origin,
-    /// The broadcast, or the [`LentSource`](crate::LentSource).
+    /// The broadcast, or the [`BorrowedSource`](crate::BorrowedSource).
     pub(super) node: usize,
     pub(super) circuit: usize,
     pub(super) samples: PhantomData<fn() -> T>,

@@ -15,8 +15,9 @@ impl fmt::Display for Svg<'_> {
         let streams: Vec<_> = picture.shown_streams().collect();
         let label = |(at, &(from, _, circuit)): (usize, &(usize, usize, usize))| {
             // Once for all that read one stream.
-            let is_told = streams[..at].iter().any(|other| (other.0, other.2) == (from, circuit));
-            if is_told { Vec::new() } else { picture.stream(circuit) }
+            let is_reported =
+                streams[..at].iter().any(|other| (other.0, other.2) == (from, circuit));
+            if is_reported { Vec::new() } else { picture.stream(circuit) }
         };
         let labels: Vec<_> = streams.iter().enumerate().map(label).collect();
         let card_size =

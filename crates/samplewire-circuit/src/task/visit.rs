@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::block::{
-    Context, Done, Failure, InPlace, Join, LentSource, Ratio, Sink, Source, Transform, Work,
+    BorrowedSource, Context, Done, Failure, InPlace, Join, Ratio, Sink, Source, Transform, Work,
 };
 use crate::quantum::Quantum;
 use crate::sample::Sample;
@@ -48,7 +48,7 @@ macro_rules! live {
 
 live! {
     <T: Sample, B: Source<T>> Filling<B, T>, 0;
-    <T: Sample, B: LentSource<T>> Lending<B, T>, block;
+    <T: Sample, B: BorrowedSource<T>> Lending<B, T>, block;
     <T: Sample, B: InPlace<T>> Working<B, T>, 0;
     <T: Sample, B: Sink<T>> Consuming<B, T>, 0;
     <A: Sample, B: Sample, X: Transform<A, B>> Crossing<X, A, B>, 0;
@@ -81,14 +81,14 @@ impl<T: Sample, B: Source<T> + 'static> Visit for Filling<B, T> {
     }
 }
 
-/// A [`LentSource`], in quanta for so many samples.
+/// A [`BorrowedSource`], in quanta for so many samples.
 pub(crate) struct Lending<B, T> {
     pub(crate) block: Own<B>,
     pub(crate) len_max: usize,
     pub(crate) samples: PhantomData<fn(T)>,
 }
 
-impl<T: Sample, B: LentSource<T>> Visit for Lending<B, T> {
+impl<T: Sample, B: BorrowedSource<T>> Visit for Lending<B, T> {
     fn visit(&mut self, quantum: &mut Quantum) -> Work {
         let quantum = quantum.retyped_mut::<T>();
         let flow = self.block.block.lend(quantum)?;

@@ -102,7 +102,7 @@ pub(crate) struct BridgeArguments {
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::time)]
     pub(crate) timeout: Duration,
 
-    /// Window of each stream in packets, 1 to 16777216; a stream takes window times payload bytes,
+    /// Window of each stream in packets, 1 to 2^24; a stream takes window times payload bytes,
     /// and a few MB more
     #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT,
         value_parser = values::between::<u32>(1, 1 << 24))]

@@ -81,7 +81,7 @@ pub(crate) struct EmulateArguments {
     #[arg(long)]
     pub(crate) verify: bool,
 
-    /// Window in packets, 1 to 16777216: packets kept for repair, or waiting to be played. It takes
+    /// Window in packets, 1 to 2^24: packets kept for repair, or waiting to be played. It takes
     /// window times payload bytes, and a few MB more
     #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT,
         value_parser = values::between::<u32>(1, 1 << 24))]

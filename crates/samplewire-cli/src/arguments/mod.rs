@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn errors_state_the_range_that_help_states() {
         for (line, wrong, range) in [
-            ("record h f --window", "0", "1 to 16777216"),
-            ("record h f --window", "99999999999", "1 to 16777216"),
+            ("record h f --window", "0", "1 to 2^24"),
+            ("record h f --window", "99999999999", "1 to 2^24"),
             ("rate h --mtu", "9001", "576 to 9000"),
             ("replay f h --mtu", "575", "576 to 9000"),
             ("replay f h --link-rate", "1k", "10k to 10T"),
@@ -161,7 +161,7 @@ mod tests {
             ("find --port", "65536", "1 to 65535"),
             ("decode f --port", "0", "1 to 65535"),
             ("study window --damage", "51%", "0 to 0.5"),
-            ("study window --windows", "0", "1 to 16777216"),
+            ("study window --windows", "0", "1 to 2^24"),
             ("study window --mtu", "9001", "576 to 9000"),
             ("study window --rounds", "0", "1 to 65535"),
         ] {

@@ -97,7 +97,7 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) timeout: Option<Duration>,
 
-    /// Window in packets, 1 to 16777216: packets in flight or awaiting repair. It takes window
+    /// Window in packets, 1 to 2^24: packets in flight or awaiting repair. It takes window
     /// times payload bytes, and a few MB more
     #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT,
         value_parser = values::between::<u32>(1, 1 << 24))]

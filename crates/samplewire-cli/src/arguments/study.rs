@@ -25,7 +25,7 @@ pub(crate) enum Study {
 #[derive(Args, Debug)]
 #[command(after_help = WINDOW_AFTER_HELP)]
 pub(crate) struct WindowArguments {
-    /// Windows in packets, 1 to 16777216
+    /// Windows in packets, 1 to 2^24
     #[arg(long, value_name = "LIST", value_delimiter = ',',
         default_values_t = [1_u32, 4, 16, 64, 256, 1_024],
         value_parser = values::between::<u32>(1, 1 << 24))]

@@ -9,6 +9,7 @@ use samplewire::format::{self, Format};
 use samplewire::source::{
     parse_bit_rate, parse_quantity, parse_rate, parse_share, parse_size, parse_time,
 };
+use samplewire_proto::OutOfRange;
 
 /// How fast a device plays its source.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,6 +75,7 @@ pub(crate) fn between<T: TryFrom<u64> + Clone + Send + Sync + 'static>(
         let number = whole(text, first).ok().filter(|&number| number <= last);
         number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match last {
             u64::MAX => format!("`{text}` must be {first} or more"),
+            WINDOW_MAX => format!("`{text}` must be {first} to 2^24"),
             _ => format!("`{text}` must be {first} to {last}"),
         })
     }
@@ -158,7 +160,9 @@ pub(crate) fn delivery(text: &str) -> Result<Delivery, String> {
             let deadline = time(deadline)?;
             let allowed = Duration::from_micros(1)..=Duration::from_secs(30);
             if !allowed.contains(&deadline) {
-                return Err(format!("a deadline of {deadline:?}: must be 1us to 30s"));
+                return Err(
+                    OutOfRange("deadline", format_args!("{deadline:?}"), "1us to 30s").to_string()
+                );
             }
             Ok(Delivery::Deadline(deadline))
         }
@@ -268,6 +272,9 @@ fn threshold_of(text: &str, subjects: &[Subject]) -> Result<Threshold, String> {
 
 /// Every whole number up to here is a double.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+
+/// Printed as the power that it is.
+const WINDOW_MAX: u64 = 1 << 24;
 
 #[cfg(test)]
 mod tests {

@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     let options = clock.into_iter().fold(options, DeviceOptions::clock);
     let device = options.listen_over(wiring.link).map_err(Failure::of_listening)?;
     let ending = Ending::new(Interrupt::install()?);
-    let _told: Vec<_> = supplies
+    let _printed: Vec<_> = supplies
         .iter()
         .zip(&device.listeners)
         .map(|(supply, it)| exporter.registry().add_device(supply.stream, it))

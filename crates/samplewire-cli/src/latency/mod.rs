@@ -65,7 +65,7 @@ fn measure(
         .real_time(arguments.real_time.options());
     let transmitter = sender.open(address)?;
     check(arguments, &receiver, &transmitter)?;
-    let _told = exporter.registry().add_opened([receiver.counters()], Some(&transmitter));
+    let _printed = exporter.registry().add_opened([receiver.counters()], Some(&transmitter));
     let device = transmitter.device().expect("this end opened");
     console.line(format_args!("device     {}", stream_words(&device.stream_info())));
     document.device = Some(Device::new(device));

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_slowly_holds_up_nobody_and_the_end_waits_for_none() {
+    fn slow_client_holds_up_no_other_and_the_end_waits_for_none() {
         let (address, stop, thread) = start();
         let mut slow: Vec<TcpStream> = Vec::new();
         for _ in 0..3 * CONNECTIONS_MAX {

@@ -67,7 +67,7 @@ fn measure(
         Way::Transmit | Way::Both => Some(send_options(arguments).owner(owner).open(address)?),
         Way::Receive => None,
     };
-    let _told = exporter
+    let _printed = exporter
         .registry()
         .add_opened(receiver.iter().flat_map(|it| it.counters()), transmitter.as_ref());
     let interrupt = Interrupt::install()?;

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn greeting_is_judged_as_soon_as_it_tells() {
+    fn greeting_is_judged_as_soon_as_it_can_be() {
         let good = greeting();
         for len in 0..=good.len() {
             assert_eq!(check_greeting(&good[..len]), Ok(()));

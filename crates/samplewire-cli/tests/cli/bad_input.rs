@@ -14,8 +14,8 @@ fn refused(arguments: &[&str], words: &[&str]) {
 
 #[test]
 fn values_out_of_range_are_named() {
-    refused(&["--window", "0"], &["`0`", "--window", "1 to 16777216"]);
-    refused(&["--window", "16777217"], &["`16777217`", "1 to 16777216"]);
+    refused(&["--window", "0"], &["`0`", "--window", "1 to 2^24"]);
+    refused(&["--window", "16777217"], &["`16777217`", "1 to 2^24"]);
     refused(&["--payload", "1404"], &["--payload 1404", "multiples of 8"]);
     refused(&["--payload", "0"], &["--payload 0"]);
     refused(&["--payload", "9000"], &["--payload 9000", "MTU"]);
@@ -39,7 +39,7 @@ fn options_of_record_out_of_range_are_named() {
     let refused = |arguments: &[&str], words: &[&str]| {
         run(&[&["record", &device.address, "null"], arguments].concat()).expect_error(1, words);
     };
-    refused(&["--window", "0"], &["`0`", "--window", "1 to 16777216"]);
+    refused(&["--window", "0"], &["`0`", "--window", "1 to 2^24"]);
     refused(&["--mtu", "100"], &["`100`", "--mtu", "576 to 9000"]);
     refused(&["--mtu", "9001"], &["`9001`", "576 to 9000"]);
     refused(&["--nsamps", "1.5"], &["`1.5`", "whole number"]);
@@ -84,8 +84,8 @@ fn file_that_exists_is_kept_unless_overwritten() {
     run(&arguments).expect_error(1, &["out.sigmf-data exists", "--overwrite"]);
     assert_eq!(fs::read(&file).unwrap(), b"mine");
     // The options fail before any device is queried.
-    let of_nobody = ["record", "127.0.0.1:1", text(&file)];
-    run(&of_nobody).expect_error(1, &["out.sigmf-data exists", "--overwrite"]);
+    let of_no_device = ["record", "127.0.0.1:1", text(&file)];
+    run(&of_no_device).expect_error(1, &["out.sigmf-data exists", "--overwrite"]);
     let capture = file.with_extension("pcapng");
     fs::write(&capture, "mine").unwrap();
     let captured = ["record", &device.address, "null", "--capture", text(&capture)];
@@ -110,7 +110,7 @@ fn port_in_use_is_named() {
 }
 
 #[test]
-fn disk_that_is_full_is_told_with_the_count() {
+fn disk_that_is_full_is_reported_with_the_count() {
     let device = Device::start(&["--source", "null", "--rate", "max"]);
     let ran = run(&["record", &device.address, "/dev/full", "--nsamps", "1M"]);
     ran.expect_error(3, &["/dev/full", "no room for more than 0 samples", "make room"]);

@@ -234,7 +234,7 @@ fn message_that_no_sample_fits_and_a_stranger_are_sent_away_by_name() {
 }
 
 #[test]
-fn json_tells_of_sockets_seconds_and_sessions() {
+fn json_has_sockets_seconds_and_sessions() {
     let device = Device::start(&["--source", "counter", "--rate", "500k"]);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let place = format!("connect:tcp://{}", listener.local_addr().unwrap());
@@ -257,7 +257,7 @@ fn json_tells_of_sockets_seconds_and_sessions() {
 }
 
 #[test]
-fn what_cannot_be_bridged_is_told() {
+fn what_cannot_be_bridged_is_reported() {
     let device = Device::start(&["--source", "counter", "--rate", "1M"]);
     let refused = |arguments: &[&str], status: i32, words: &[&str]| {
         run(&[&["bridge"], arguments].concat()).expect_error(status, words);

@@ -238,7 +238,7 @@ fn device_that_waits_for_a_start_ends_at_the_first_interrupt() {
 }
 
 #[test]
-fn streams_are_opened_anew_together_when_the_device_restarts() {
+fn streams_are_opened_again_together_when_the_device_restarts() {
     let arguments = ["--source", "counter", "--rate", "1M", "--streams", "2"];
     let mut device = Device::start(&arguments);
     let file = folder("two-streams-reconnect").join("out");

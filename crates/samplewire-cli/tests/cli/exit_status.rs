@@ -98,7 +98,7 @@ fn payload_that_the_path_does_not_carry_is_refused() {
 }
 
 #[test]
-fn missing_samples_are_3_and_a_gap_tells_of_each() {
+fn missing_samples_are_3_and_a_gap_names_each() {
     let arguments = ["--source", "null", "--rate", "max", "--fault", "data:loss=0.05,seed=1"];
     let device = Device::start(&arguments);
     let arguments = ["record", &device.address, "null", "--nsamps", "2M", "--window", "256"];

@@ -37,7 +37,7 @@ fn devices_are_listed_once_with_all_their_addresses() {
 }
 
 #[test]
-fn nobody_is_an_error_that_says_what_to_look_at() {
+fn no_answer_is_an_error_that_says_what_to_look_at() {
     // A port that was free a moment ago.
     let port = port_of(&Device::start(&["--source", "null", "--rate", "1M"])).to_owned();
     let ran = run(&["find", "--port", &port, "--timeout", "200ms"]);

@@ -28,7 +28,7 @@ fn rate_of_both_ways_is_that_of_the_device_with_nothing_lost() {
 }
 
 #[test]
-fn rate_tells_each_second_and_fails_above_a_threshold() {
+fn rate_reports_each_second_and_fails_above_a_threshold() {
     let arguments = ["--source", "null", "--rate", "1M", "--fault", "data:loss=0.2,seed=2"];
     let device = Device::start(&arguments);
     let arguments = ["rate", &device.address, "--duration", "1500ms", "--mtu", "1500"];
@@ -53,7 +53,7 @@ fn lost_at(end: &serde_json::Value) -> (u64, serde_json::Map<String, serde_json:
 }
 
 #[test]
-fn samples_that_the_wire_loses_are_told_as_the_wires() {
+fn samples_that_the_wire_loses_are_reported_as_the_wires() {
     for seed in ["1", "2", "3"] {
         let fault = format!("data:loss=0.05,seed={seed}");
         let device = Device::start(&["--source", "null", "--rate", "1M", "--fault", &fault]);
@@ -71,7 +71,7 @@ fn samples_that_the_wire_loses_are_told_as_the_wires() {
 }
 
 #[test]
-fn samples_that_a_stopped_host_costs_are_not_told_as_the_wires() {
+fn samples_that_a_stopped_host_costs_are_not_reported_as_the_wires() {
     let device = Device::start(&["--source", "null", "--rate", "20M", "--window", "4096"]);
     let list = ["--duration", "2500ms", "--mtu", "9000", "--delivery", "best-effort"];
     let rate = Running::start(&[&["rate", &device.address], &list[..], &["--json"]].concat());

@@ -210,7 +210,7 @@ fn counters_agree_with_the_summary_and_top_sees_both_ends() {
 }
 
 #[test]
-fn streams_of_one_recording_are_told_apart() {
+fn streams_of_one_recording_are_distinguished() {
     let sockets = folder("metrics-channels");
     let source = ["--source", "counter", "--rate", "1M", "--streams", "2"];
     let (_device, address) = Metered::device(&sockets, &source);
@@ -313,8 +313,8 @@ fn top_that_can_open_nothing_says_so_and_takes_no_socket_away() {
             .expect("a shell is there");
         assert!(socket.exists(), "{descriptors}");
         let words = String::from_utf8(output.stderr).expect("words");
-        let is_told = words.contains("Too many open files");
-        assert!(is_told || output.status.code() == Some(0), "{descriptors}: {words}");
+        let is_reported = words.contains("Too many open files");
+        assert!(is_reported || output.status.code() == Some(0), "{descriptors}: {words}");
     }
 }
 

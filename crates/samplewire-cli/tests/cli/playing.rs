@@ -109,8 +109,8 @@ fn sender_that_is_stopped_makes_underruns_that_are_named_to_the_sample() {
     assert_eq!(long.count(), 2, "{underruns:?}");
     assert!(underruns.iter().all(|(_, cause)| cause == "sender behind"), "{underruns:?}");
     check_played(&played, first_index(&sent), &underruns, 3_000_000);
-    let lacking: u64 = underruns.iter().map(|(range, _)| range.end - range.start).sum();
-    let missing = grouped(lacking);
+    let missing: u64 = underruns.iter().map(|(range, _)| range.end - range.start).sum();
+    let missing = grouped(missing);
     assert!(
         sent.text().contains(&format!("underflow  {missing} samples were missing")),
         "{missing}"
@@ -169,7 +169,7 @@ fn bursts_are_captures_at_their_indexes() {
 }
 
 #[test]
-fn replay_tells_of_itself_in_json_and_fails_above_a_threshold() {
+fn replay_reports_in_json_and_fails_above_a_threshold() {
     let folder = folder("replay-json");
     let source = counter(&folder, 200_000);
     let device = Device::start(&["--play", "null", "--rate", "1M"]);

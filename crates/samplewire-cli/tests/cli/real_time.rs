@@ -39,7 +39,7 @@ fn what_was_asked_for_is_had_or_missing_and_the_stream_runs() {
     assert_eq!(had["waits"], "asleep");
     assert_eq!(had["timer_slack_ns"], 1_000);
     assert_eq!(had["coalesce_ns"], 50_000);
-    let refused: Vec<&str> = had["lacks"]
+    let refused: Vec<&str> = had["refused"]
         .as_array()
         .expect("a list")
         .iter()
@@ -66,7 +66,7 @@ fn what_was_asked_for_is_had_or_missing_and_the_stream_runs() {
 
 /// Without real-time options, nothing is printed about them.
 #[test]
-fn nothing_is_told_of_what_nobody_asked_for() {
+fn nothing_is_printed_of_what_was_not_requested() {
     let device = Device::start(&["--source", "null", "--rate", "1M"]);
     let ran = run(&["rate", &device.address, "--duration", "0.2s"]).expect(0);
     assert!(!ran.text().contains("I/O thread") && !ran.stderr.contains("SCHED_FIFO"), "{ran:?}");
@@ -85,7 +85,7 @@ fn file_says_it_too() {
 
 /// A user without rights gets a stream, and a report of the rights that are missing.
 #[test]
-fn stranger_to_all_rights_is_told_what_each_would_take() {
+fn stranger_to_all_rights_sees_what_each_would_take() {
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout == b"0\n");
     let has_setpriv = Command::new("setpriv").arg("--version").output().is_ok();
     if !is_root || !has_setpriv {

@@ -101,7 +101,7 @@ fn standard_input_is_a_source() {
 }
 
 #[test]
-fn standard_input_that_ends_within_a_sample_is_told() {
+fn standard_input_that_ends_within_a_sample_is_reported() {
     let arguments = ["--source", "-", "--format", "sc16", "--rate", "max:2M"];
     let device = Device::fed(&arguments, vec![0; 1_000_002]);
     let ran = run(&["record", &device.address, "null"]).expect(2);
@@ -197,7 +197,7 @@ fn tshark_reads_the_capture() {
 }
 
 #[test]
-fn probe_tells_of_the_stream_without_opening_it() {
+fn probe_describes_the_stream_without_opening_it() {
     let Some(source) = real_recording() else { return };
     let device = Device::start(&["--source", text(&source), "--payload", "1408"]);
     let ran = run(&["probe", &device.address]).expect(0);

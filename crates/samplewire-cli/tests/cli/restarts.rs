@@ -16,7 +16,7 @@ fn verified(file: &Path) -> Value {
 }
 
 #[test]
-fn stream_is_opened_anew_when_the_device_restarts() {
+fn stream_is_opened_again_when_the_device_restarts() {
     let mut device = Device::start(&["--source", "counter", "--rate", "2M"]);
     let file = folder("reconnect").join("out");
     let arguments = ["record", &device.address, text(&file), "--reconnect", "--duration", "2500ms"];

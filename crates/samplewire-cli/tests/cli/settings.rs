@@ -29,7 +29,7 @@ fn file_and_device_string_give_options_and_the_line_wins() {
 }
 
 #[test]
-fn wrong_settings_are_told_with_their_place() {
+fn wrong_settings_are_reported_with_their_place() {
     let file = folder("wrong-settings").join("wrong.toml");
     let config = text(&file);
     for (content, words) in [

@@ -20,7 +20,7 @@ fn seeds_that_are_no_range_are_named() {
 }
 
 #[test]
-fn figure_that_misses_its_bound_tells_by_the_exit_status() {
+fn figure_that_misses_its_bound_sets_the_exit_status() {
     // Too few packets for the slowest repair to occur, so each bound holds or is printed.
     let ran = run(&["sim", "figures", "--packets", "20000"]);
     let words = String::from_utf8_lossy(&ran.stdout).into_owned();

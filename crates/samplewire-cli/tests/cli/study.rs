@@ -54,7 +54,7 @@ fn iperf3_stands_beside_it_or_is_named_as_missing() {
 
 #[test]
 fn settings_out_of_range_are_named() {
-    run(&["study", "window", "--windows", "0"]).expect_error(1, &["`0` must be 1 to 16777216"]);
+    run(&["study", "window", "--windows", "0"]).expect_error(1, &["`0` must be 1 to 2^24"]);
     run(&["study", "window", "--damage", "0.7"]).expect_error(1, &["`0.7` is not a share"]);
     run(&["study", "window", "--mtu", "100"]).expect_error(1, &["`100` must be 576 to 9000"]);
     run(&["study", "window", "--csv", "/none/x.csv"]).expect_error(1, &["/none/x.csv"]);

@@ -185,7 +185,7 @@ static void underflow(const char *path) {
     } while (event.kind == SW_PLAY_EVENT_KIND_LATE);
     CHECK(event.kind == SW_PLAY_EVENT_KIND_UNDERFLOW && event.lost == 0);
     CHECK(event.index == first + count && event.count == event.end_index - event.index);
-    uint64_t lacking = event.count;
+    uint64_t missing = event.count;
 
     EXPECT(SW_RESULT_OK, sw_transmitter_write(transmitter, samples, 1000, SW_INDEX_NEXT,
                                               SW_SEND_END_OF_BURST, SECOND, NULL));
@@ -195,10 +195,10 @@ static void underflow(const char *path) {
     EXPECT(SW_RESULT_OK, sw_transmitter_get_stats(transmitter, &stats));
     sw_result result;
     while ((result = sw_transmitter_next_event(transmitter, SECOND, &event)) == SW_RESULT_OK) {
-        lacking += event.kind == SW_PLAY_EVENT_KIND_UNDERFLOW ? event.count : 0;
+        missing += event.kind == SW_PLAY_EVENT_KIND_UNDERFLOW ? event.count : 0;
     }
     EXPECT(SW_RESULT_END, result);
-    CHECK(lacking == stats.underflow_at_peer);
+    CHECK(missing == stats.underflow_at_peer);
     EXPECT(SW_RESULT_OK, sw_transmitter_free(transmitter));
     EXPECT(SW_RESULT_OK, sw_device_free(device));
 }

@@ -107,7 +107,7 @@ fn file_ends_with_the_count_of_packets() {
 }
 
 #[test]
-fn full_disk_stops_no_packet_and_is_told_at_the_end() {
+fn full_disk_stops_no_packet_and_is_reported_at_the_end() {
     let (near, far) = pair();
     let mut capture = Capture::new(near, FullDisk { head: true }).unwrap();
     let log = capture.log();

@@ -38,7 +38,7 @@ pub enum Step {
     /// Release the oldest piece.
     Release,
     /// Report an underrun that is over.
-    Tell(Underrun),
+    Report(Underrun),
 }
 
 /// There is no room for another piece or gap.
@@ -216,7 +216,7 @@ impl<S: AsRef<[Entry]> + AsMut<[Entry]>> Line<S> {
     pub fn poll(&mut self, due_end: SampleIndex, dry: UnderrunCause) -> Option<Step> {
         loop {
             if let Some(underrun) = self.over.take() {
-                return Some(Step::Tell(underrun));
+                return Some(Step::Report(underrun));
             }
             let Some(entry) = self.front() else {
                 if self.is_closed {
@@ -225,7 +225,7 @@ impl<S: AsRef<[Entry]> + AsMut<[Entry]>> Line<S> {
                     continue;
                 }
                 let next = self.next.filter(|&next| self.is_in_burst && next < due_end)?;
-                return Some(self.lack(next..due_end, dry));
+                return Some(self.missing(next..due_end, dry));
             };
             let is_begun = !matches!(entry.kind, Kind::Samples { is_begun: false, .. });
             if is_begun && entry.at >= entry.end {
@@ -256,7 +256,7 @@ impl<S: AsRef<[Entry]> + AsMut<[Entry]>> Line<S> {
                         self.count_late(first, entry.at..stop);
                         self.front_mut().at = stop;
                         self.is_in_burst = true;
-                        (next < stop).then(|| self.lack(next..stop, cause))
+                        (next < stop).then(|| self.missing(next..stop, cause))
                     } else {
                         Some(self.play(entry, due_end)?)
                     }
@@ -299,7 +299,7 @@ impl<S: AsRef<[Entry]> + AsMut<[Entry]>> Line<S> {
         self.is_in_burst = true;
         let first = self.next.map_or(entry.at, |next| next.max(entry.at));
         let cause = UnderrunCause::Gap(cause);
-        Some((first < stop).then(|| self.lack(first..stop, cause)))
+        Some((first < stop).then(|| self.missing(first..stop, cause)))
     }
 
     /// Counts samples of a piece that begins at `first`: before them it has none that are in time.
@@ -316,7 +316,7 @@ impl<S: AsRef<[Entry]> + AsMut<[Entry]>> Line<S> {
             return None;
         }
         if let Some(underrun) = self.underrun.take() {
-            return Some(Step::Tell(underrun));
+            return Some(Step::Report(underrun));
         }
         self.front_mut().at = stop;
         self.counts.played += stop - entry.at;
@@ -324,7 +324,7 @@ impl<S: AsRef<[Entry]> + AsMut<[Entry]>> Line<S> {
         Some(Step::Play(entry.at..stop))
     }
 
-    fn lack(&mut self, due: Range<SampleIndex>, cause: UnderrunCause) -> Step {
+    fn missing(&mut self, due: Range<SampleIndex>, cause: UnderrunCause) -> Step {
         let samples = due.end - due.start;
         match &mut self.underrun {
             Some(underrun) => underrun.samples += samples,

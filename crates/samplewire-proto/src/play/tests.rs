@@ -10,7 +10,7 @@ fn run(line: &mut Line<[Entry; 8]>, due_end: SampleIndex) -> Vec<String> {
             Step::Play(due) => format!("play {due:?}"),
             Step::Release => continue,
             Step::Zeros(due) => format!("zeros {due:?}"),
-            Step::Tell(underrun) => {
+            Step::Report(underrun) => {
                 format!("underrun {}+{} {}", underrun.first, underrun.samples, underrun.cause)
             }
         });
@@ -76,7 +76,7 @@ fn samples_that_are_late_as_a_whole_are_dropped_and_the_grid_stays() {
 }
 
 #[test]
-fn burst_that_comes_late_lacks_its_first_samples() {
+fn burst_that_comes_late_misses_its_first_samples() {
     let mut line = line();
     line.push(start(100, 130, 112)).unwrap();
     let done = run(&mut line, 120);
@@ -118,7 +118,7 @@ fn end_of_the_stream_ends_an_underrun() {
 }
 
 #[test]
-fn stream_that_ends_lacks_nothing_behind_its_last_sample() {
+fn stream_that_ends_misses_nothing_behind_its_last_sample() {
     let mut line = line();
     line.push(start(0, 10, 0)).unwrap();
     line.end_stream();
@@ -134,7 +134,7 @@ fn without_a_clock_all_is_due_and_nothing_runs_out() {
 }
 
 #[test]
-fn burst_whose_last_samples_were_given_up_lacks_nothing_behind_them() {
+fn burst_whose_last_samples_were_given_up_misses_nothing_behind_them() {
     let mut line = line();
     line.push(start(0, 10, 0)).unwrap();
     line.push_gap(10, 20, Cause::Deadline).unwrap();

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_that_cannot_be_told_apart_are_that_of_most() {
+    fn causes_that_cannot_be_distinguished_are_that_of_most() {
         let (own, other) = (Cause::ReceiverBehind, Cause::NeverAsked);
         for (causes, most) in [([own, own, other, own], own), ([own, own, other, other], other)] {
             for next in [packet(135, NONE), packet(145, NONE)] {
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_that_alternate_beyond_the_bound_are_told_in_full_and_not_as_the_sockets() {
+    fn causes_that_alternate_beyond_the_bound_are_reported_in_full_and_not_as_the_sockets() {
         let mut account = account();
         for _ in 0..RUNS_MAX {
             account.give_up(Cause::NeverAsked);

@@ -88,7 +88,7 @@ impl Default for ReceiverConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReceiverConfigError {
     /// See [`ReceiverConfig::with_delivery`].
-    #[error("deadline of {0} ns is not in 1 us ..= 30 s")]
+    #[error("deadline {0} ns: must be 1 us to 30 s")]
     Deadline(u64),
     /// See [`ReceiverConfig::with_credit_floor`].
     #[error("a credit floor of 0 packets can never start a stream")]

@@ -383,7 +383,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             return None;
         }
         let gap = self.account.gap_given_up()?;
-        Some(self.tell(gap))
+        Some(self.deliver_gap(gap))
     }
 
     fn deliver_next(&mut self, now: Nanos) -> Option<Delivered> {
@@ -396,7 +396,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         let seq = self.next;
         match self.ring.get(seq) {
             State::Received(packet) => match self.account.gap_before(seq, &packet) {
-                Ok(Some(gap)) => Some(self.tell(gap)),
+                Ok(Some(gap)) => Some(self.deliver_gap(gap)),
                 Ok(None) => Some(self.deliver(seq, &packet)),
                 Err(violation) => {
                     self.violate(now, violation);
@@ -525,7 +525,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         self.expired_end = self.expired_end.max(self.next);
     }
 
-    fn tell(&mut self, gap: Gap) -> Delivered {
+    fn deliver_gap(&mut self, gap: Gap) -> Delivered {
         self.stats.take_gap(&gap);
         Delivered::Gap(gap)
     }
@@ -560,7 +560,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             _ => return None,
         };
         if let Some(gap) = gap {
-            return Some(self.tell(gap));
+            return Some(self.deliver_gap(gap));
         }
         self.event = Some(end);
         self.phase = match self.phase {

@@ -14,7 +14,7 @@ pub enum Placement {
         /// Where its payload starts in the body that was handed over.
         payload_at: usize,
     },
-    /// It is not needed: a duplicate, late, or refused. The counters tell.
+    /// It is not needed: a duplicate, late, or refused. The counters show which.
     Ignore,
 }
 

@@ -251,7 +251,7 @@ mod tests {
 
     /// `docs/protocol.md#4.5`
     #[test]
-    fn credit_of_a_small_window_is_told_by_the_half() {
+    fn credit_of_a_small_window_is_reported_by_the_half() {
         let pause_us_of = |window: u32, used: u32, grown: u32, rtt: Nanos| {
             pause_us(|schedule, present| {
                 schedule.limit_sent = Seq(window);

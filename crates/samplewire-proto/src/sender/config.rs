@@ -1,6 +1,7 @@
 //! What the user of a sender may choose.
 
 use crate::number::Nanos;
+use crate::out_of_range::OutOfRange;
 
 /// Choices of the sending end; everything else follows from the opening.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,10 +52,10 @@ impl SenderConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SenderConfigError {
     /// See [`SenderConfig::with_link_bps`].
-    #[error("link rate of {0} bit/s is not in 10000..=10^13")]
+    #[error("{}", OutOfRange("link rate", .0, "10^4 to 10^13 bit/s"))]
     LinkRate(u64),
     /// See [`SenderConfig::with_burst`].
-    #[error("burst of {0} ns exceeds 10 ms")]
+    #[error("burst {0} ns: must be at most 10 ms")]
     Burst(u64),
 }
 

@@ -328,7 +328,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         if self.is_ended() {
             return None;
         }
-        if now >= self.marks.due(self.is_waiting()) && !self.is_told_by_data(now) {
+        if now >= self.marks.due(self.is_waiting()) && !self.is_shown_by_data(now) {
             return Some(self.emit_mark_or_close(now, control));
         }
         if now < self.pacer.ready_at(now) {
@@ -424,7 +424,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
     }
 
     /// Whether DATA leaves at once, and reveals what the MARK of a silence would.
-    fn is_told_by_data(&self, now: Nanos) -> bool {
+    fn is_shown_by_data(&self, now: Nanos) -> bool {
         let leaves = self.next_new().is_some() && now >= self.pacer.ready_at(now);
         leaves && !self.marks.is_busy_due(now)
     }

@@ -1,6 +1,7 @@
 //! What the user of a listener may choose.
 
 use super::open_config::PACKET_BYTES_MIN;
+use crate::out_of_range::OutOfRange;
 
 /// How a listener answers.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +46,7 @@ impl Default for ListenConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListenConfigError {
     /// See [`ListenConfig::with_packet_bytes_max`].
-    #[error("ip packets of {0} bytes are below 576")]
+    #[error("{}", OutOfRange("ip packet size", .0, "576 bytes or more"))]
     PacketBytes(u16),
 }
 

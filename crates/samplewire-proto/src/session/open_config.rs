@@ -2,6 +2,7 @@
 
 use super::{Peer, Secrets};
 use crate::number::{Nanos, SampleIndex, Seq, Tag};
+use crate::out_of_range::{OutOfRange, WINDOW_RANGE};
 use crate::stream::Underflow;
 use crate::wire::{Role, TlvKind, TlvWriter, Tlvs};
 
@@ -189,16 +190,16 @@ impl OpenConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenConfigError {
     /// See [`OpenConfig::with_window`].
-    #[error("window of {0} packets is not in 1..=16777216")]
+    #[error("{}", OutOfRange("window", .0, WINDOW_RANGE))]
     Window(u32),
     /// See [`OpenConfig::with_packet_bytes_max`].
-    #[error("ip packets of {0} bytes are below 576")]
+    #[error("{}", OutOfRange("ip packet size", .0, "576 bytes or more"))]
     PacketBytes(u16),
     /// See [`OpenConfig::with_ip_overhead`].
-    #[error("ip and udp headers of {0} bytes are not in 28..=128")]
+    #[error("{}", OutOfRange("ip overhead", .0, "28 to 128 bytes"))]
     IpOverhead(u16),
     /// See [`OpenConfig::with_timeout`].
-    #[error("timeout of {0} ns is not in 1 ms ..= 1 h")]
+    #[error("timeout {0} ns: must be 1 ms to 1 h")]
     Timeout(u64),
 }
 

@@ -45,7 +45,7 @@ pub struct Opener {
     rtt: Option<Nanos>,
     /// The smallest IP packet tried, 0 before the first CHALLENGE.
     packet_bytes_tried: u16,
-    /// A REFUSE of the packet's size that a later round may still mend.
+    /// A REFUSE of the packet's size that a later round may still fix.
     refused_size: Option<Refuse>,
     event: Option<OpenEvent>,
 }

@@ -234,7 +234,7 @@ fn drops_noted_with_a_packet_that_reveals_nothing_belong_to_the_next_that_does()
 /// `docs/protocol.md#6.3`: the socket drops packets and the wire loses packets, drawn from seeds,
 /// with reordering. Each lost packet is reported with its own cause.
 #[test]
-fn socket_and_wire_are_told_apart_packet_by_packet_over_seeds() {
+fn socket_and_wire_are_distinguished_packet_by_packet_over_seeds() {
     const STEP: Nanos = Nanos::from_micros(20);
     for seed in 0..200u64 {
         let mut rng = Rng::new(seed);

@@ -439,7 +439,7 @@ fn close_ack_of_the_final_seq_alone_finishes_a_stream_that_closes() {
 
 /// `docs/protocol.md#2.11`, `#4.9`
 #[test]
-fn mark_tells_what_is_held_and_echoes_the_newest_report() {
+fn mark_reports_what_is_held_and_echoes_the_newest_report() {
     let mut bench = Bench::with(|terms| terms.first_index = 1_000, SenderConfig::default());
     let mark_of = |bench: &mut Bench| {
         let left = bench.leave();

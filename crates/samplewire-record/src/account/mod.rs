@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn device_that_restarts_begins_anew_and_the_account_holds() {
+    fn device_that_restarts_begins_again_and_the_account_holds() {
         let mut account = Account::new(0, None);
         account.take_samples(0, 100);
         account.take_gap(&gap(100, 7, 0), false);

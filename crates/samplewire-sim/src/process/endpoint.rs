@@ -146,7 +146,7 @@ impl Endpoint {
         for (to, bytes) in departed {
             let Ok((header, packet)) = wire::parse(bytes) else { continue };
             let to = process_of(to).filter(|_| is_of_stream(&packet));
-            let is_of = |it: &&Known| to == Some(it.peer) && it.peer_tag == header.tag;
+            let is_of = |it: &&Known| to.is_some_and(|to| it.may_send(to, &header, &packet));
             // The newest of those that bear the same tag.
             let Some(known) = self.known.iter().rfind(is_of) else { continue };
             if let Some(Machine::Receiving(receiver)) =
@@ -325,7 +325,7 @@ impl Endpoint {
                 on_other(turn, peer_at(packet.to), bytes);
                 continue;
             };
-            let known = self.receiver_of(turn, packet.to, &header);
+            let known = self.receiver_of(turn, packet.to, &header, &body);
             match known.filter(|_| is_of_stream(&body)) {
                 Some(known) if known.is_gone => {}
                 Some(known) => {
@@ -339,11 +339,17 @@ impl Endpoint {
         }
     }
 
-    /// The stream whose receiver has sent a packet: of two that bear the same tag, the newer one, or
-    /// the one whose REPORT comes next.
-    fn receiver_of(&self, turn: &Turn<'_>, to: SocketAddr, header: &Header) -> Option<&Known> {
+    /// The stream whose receiver sent a packet. If two streams send with the same tag, it is the one
+    /// that a CLOSE_ACK echoes, the one whose REPORT comes next, or the newer one.
+    fn receiver_of(
+        &self,
+        turn: &Turn<'_>,
+        to: SocketAddr,
+        header: &Header,
+        packet: &Packet<'_>,
+    ) -> Option<&Known> {
         let to = process_at(to)?;
-        let is_of = |it: &&Known| (it.peer, it.peer_tag) == (to, header.tag) && !it.is_sender();
+        let is_of = |it: &&Known| !it.is_sender() && it.may_send(to, header, packet);
         let mut all = self.known.iter().rev().filter(is_of);
         if header.kind != PacketType::Report {
             return all.next();

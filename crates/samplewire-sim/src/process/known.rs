@@ -98,6 +98,16 @@ impl Known {
         }
     }
 
+    /// Whether the stream may have sent a packet to `to`. An attacker can open two streams that send
+    /// with the same tag; the tag that a CLOSE_ACK echoes is the stream's own (`docs/protocol.md#2.18`).
+    pub(super) fn may_send(&self, to: ProcessId, header: &Header, packet: &Packet<'_>) -> bool {
+        let echoes_own = match packet {
+            Packet::CloseAck(ack) => ack.echoed_tag == self.tag,
+            _ => true,
+        };
+        (self.peer, self.peer_tag) == (to, header.tag) && echoes_own
+    }
+
     /// Counts what the state of a stream has become in a turn.
     pub(super) fn note_transition(
         &mut self,
@@ -175,7 +185,7 @@ pub(super) fn sender_of<'a>(
     packet: &Packet<'_>,
 ) -> Option<&'a mut Known> {
     let to = process_at(to).filter(|_| is_of_stream(packet))?;
-    let is_of = |it: &Known| it.is_sender() && (it.peer, it.peer_tag) == (to, header.tag);
+    let is_of = |it: &Known| it.is_sender() && it.may_send(to, header, packet);
     known.iter_mut().filter(|it| is_of(it)).for_each(|it| it.newest = header.departure);
     let is_within = |it: &Known| {
         let (oldest, sent) = sessions[it.session].sender_positions();

@@ -214,7 +214,7 @@ impl TakeProgram {
 
 /// Gives a block to a player.
 fn play(dac: &mut Dac, now: Nanos, block: &Block) {
-    block.gaps().iter().for_each(|gap| dac.lack(gap));
+    block.gaps().iter().for_each(|gap| dac.take_gap(gap));
     if dac.is_stopped() {
         return;
     }

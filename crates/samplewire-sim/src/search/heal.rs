@@ -11,9 +11,9 @@ use super::world::World;
 /// What does not hold then.
 pub(super) fn heal(world: &mut World, mut lines: Option<&mut Vec<String>>) -> Result<(), Broken> {
     world.heal();
-    tell(lines.as_deref_mut(), "the network heals");
+    write_line(lines.as_deref_mut(), "the network heals");
     run(world, lines.as_deref_mut(), Property::Ends)?;
-    tell(lines.as_deref_mut(), "a stream is opened again");
+    write_line(lines.as_deref_mut(), "a stream is opened again");
     let until = world.now + REOPEN_PATIENCE;
     while world.now < until {
         world.reopen(lines.as_deref_mut());
@@ -27,7 +27,7 @@ pub(super) fn heal(world: &mut World, mut lines: Option<&mut Vec<String>>) -> Re
     Err(Broken { property: Property::Reopens, what })
 }
 
-fn tell(lines: Option<&mut Vec<String>>, line: &str) {
+fn write_line(lines: Option<&mut Vec<String>>, line: &str) {
     if let Some(lines) = lines {
         lines.push(format!("          {line}"));
     }

@@ -243,7 +243,7 @@ impl World {
     /// Lets an event happen; describes it in `lines` if given.
     pub(super) fn take(&mut self, event: Event, mut lines: Option<&mut Vec<String>>) {
         if let Some(lines) = lines.as_deref_mut() {
-            let text = self.tell(event);
+            let text = self.describe(event);
             lines.push(format!("{:>9.3} {text}", self.now.since(START).0 as f64 / 1e6));
         }
         match event {
@@ -415,7 +415,7 @@ impl World {
         });
     }
 
-    fn tell(&self, event: Event) -> EventText<'_> {
+    fn describe(&self, event: Event) -> EventText<'_> {
         EventText { world: self, event }
     }
 }

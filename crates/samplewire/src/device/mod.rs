@@ -19,7 +19,7 @@ use crate::driver::{Clock, Port, Running, Stepped};
 use crate::endpoint::{Endpoint, Entry, Listening, Playing, Sending, Side};
 use crate::error::OpenError;
 use crate::options::DeviceOptions;
-use crate::port::{BATCH_PACKETS, Epoch, seed};
+use crate::port::{BATCH_PACKETS, Epoch, MTU_RANGE, seed};
 use crate::quantum::{self, HOLD_MAX};
 use crate::source::StreamInfo;
 use crate::transmitter::{Handle, Listener, SendError, SendStream};
@@ -226,7 +226,7 @@ fn listen_config(options: &DeviceOptions, mtu_bytes: usize) -> Result<ListenConf
     let mtu_bytes = options.packet_bytes_max.min(mtu_bytes).max(576) as u16;
     ListenConfig::new().with_packet_bytes_max(mtu_bytes).map_err(|_| {
         let (option, value) = ("mtu", u64::from(mtu_bytes));
-        OpenError::OptionRange { option, value, range: "576..=9000 bytes" }
+        OpenError::OptionRange { option, value, range: MTU_RANGE }
     })
 }
 

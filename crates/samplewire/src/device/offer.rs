@@ -3,15 +3,15 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use samplewire_proto::SampleIndex;
 use samplewire_proto::session::{AcceptParams, OpenRequest, StreamTerms};
 use samplewire_proto::stream::PAYLOAD_OFFSET_MAX;
 use samplewire_proto::wire::{HEADER_LEN, TRAILER_LEN, VERSION};
+use samplewire_proto::{SampleIndex, WINDOW_RANGE};
 
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::options::{DeviceOptions, DrawnTerms};
-use crate::port::{IP_BYTES_MAX, PACKET_BYTES_MAX};
+use crate::port::{IP_BYTES_MAX, MTU_RANGE, PACKET_BYTES_MAX};
 use crate::quantum;
 use crate::source::StreamInfo;
 
@@ -41,14 +41,14 @@ impl Offer {
         let range = |option, value: u64, range| OpenError::OptionRange { option, value, range };
         info.check()?;
         if options.window == 0 || options.window > 1 << 24 {
-            return Err(range("window", u64::from(options.window), "1..=16777216 packets"));
+            return Err(range("window", u64::from(options.window), WINDOW_RANGE));
         }
         if !(576..=IP_BYTES_MAX).contains(&options.packet_bytes_max) {
-            return Err(range("mtu", options.packet_bytes_max as u64, "576..=9000 bytes"));
+            return Err(range("mtu", options.packet_bytes_max as u64, MTU_RANGE));
         }
         let tolerance_ns = u64::try_from(options.reorder_tolerance.as_nanos()).unwrap_or(u64::MAX);
         if tolerance_ns > 1_000_000_000 {
-            return Err(range("reorder tolerance", tolerance_ns, "0..=1000000000 ns"));
+            return Err(range("reorder tolerance", tolerance_ns, "0 to 1000000000 ns"));
         }
         let frame_bytes = info.frame_bytes();
         let unit_bytes = lcm(8, frame_bytes);

@@ -271,7 +271,7 @@ impl<'a, O: PlayerOutput + ?Sized> Player<'a, O> {
             is_idle &= step.is_none();
             match step {
                 None => return Ok(is_idle || !is_cut),
-                Some(Step::Tell(underrun)) => report(&underrun),
+                Some(Step::Report(underrun)) => report(&underrun),
                 Some(Step::Play(due)) => {
                     let block = &self.blocks[0];
                     let at = |index| (index - block.index()) as usize * self.frame_bytes;

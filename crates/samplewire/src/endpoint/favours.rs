@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn link_is_told_at_once_and_then_after_a_pause() {
+    fn link_is_updated_at_once_and_then_after_a_pause() {
         let (mut link, _far) = memory::pair(1, 100, 100).unwrap();
         let mut favours = Favours::new(2);
         let start = Nanos::from_millis(5);

@@ -6,8 +6,8 @@ use std::task::{Poll, Waker};
 
 use futures_core::Stream;
 use samplewire_circuit::{
-    Chain, Context, Failure, Flow, LentSource, Publisher, Quantum, SharedStream, Tag, Tags, Work,
-    chain_lent,
+    BorrowedSource, Chain, Context, Failure, Flow, Publisher, Quantum, SharedStream, Tag, Tags,
+    Work, chain_borrowed,
 };
 
 use samplewire_proto::SampleIndex;
@@ -67,7 +67,7 @@ impl<T: FormSample> ReceiverSource<T> {
 
     /// A chain that begins with it, as the block `receiver`.
     pub fn into_chain(self) -> Chain<T, SharedStream<T>> {
-        chain_lent(self).named("receiver")
+        chain_borrowed(self).named("receiver")
     }
 
     /// What is missing, and why.
@@ -114,7 +114,7 @@ impl<T: FormSample> ReceiverSource<T> {
     }
 }
 
-impl<T: FormSample> LentSource<T> for ReceiverSource<T> {
+impl<T: FormSample> BorrowedSource<T> for ReceiverSource<T> {
     fn samples_max(&self) -> usize {
         self.receiver.block_samples_max()
     }

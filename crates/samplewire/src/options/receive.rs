@@ -19,7 +19,7 @@ use crate::receiver::{AlignedStreams, Interleaved, Port, ReceiveStream};
 ///
 /// let options = samplewire::receive().deadline(Duration::from_millis(5)).timeout(Duration::ZERO);
 /// let error = options.open("127.0.0.1").unwrap_err();
-/// assert_eq!(error.to_string(), "timeout of 0 is not in 1..=3600000 ms");
+/// assert_eq!(error.to_string(), "timeout 0: must be 1 to 3600000 ms");
 /// ```
 pub type ReceiveOptions = OpenOptions<ReceiveSide>;
 

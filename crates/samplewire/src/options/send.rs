@@ -20,7 +20,7 @@ use crate::transmitter::{SendStream, sender_config};
 ///
 /// ```
 /// let error = samplewire::send().link_bps(1).open("127.0.0.1").unwrap_err();
-/// assert_eq!(error.to_string(), "link rate of 1 is not in 10000..=10^13 bit/s");
+/// assert_eq!(error.to_string(), "link rate 1: must be 10^4 to 10^13 bit/s");
 /// ```
 pub type SendOptions = OpenOptions<SendSide>;
 

@@ -29,12 +29,12 @@ pub struct Granted {
     /// How the stream waits.
     pub waits: Waits,
     /// Options that were requested and not granted.
-    pub lacks: Vec<Lack>,
+    pub refused: Vec<Refusal>,
 }
 
 /// An option that was requested and not granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lack {
+pub struct Refusal {
     /// The option, e.g. `SCHED_FIFO 50`.
     pub what: String,
     /// Why, e.g. `Operation not permitted`.
@@ -62,7 +62,7 @@ impl Granted {
                 [only] if *only == cpu => Ok(cpu),
                 other => Err(io::Error::other(format!("the thread is on {other:?}"))),
             });
-            granted.cpu = granted.keep(pinned, || Lack {
+            granted.cpu = granted.keep(pinned, || Refusal {
                 what: format!("CPU {cpu}"),
                 why: String::new(),
                 capability: None,
@@ -71,7 +71,7 @@ impl Granted {
         }
         if let Some(slack) = options.timer_slack {
             let set = thread::set_timer_slack(slack).and_then(|()| thread::timer_slack());
-            granted.timer_slack = granted.keep(set, || Lack {
+            granted.timer_slack = granted.keep(set, || Refusal {
                 what: format!("timer slack {slack:?}"),
                 why: String::new(),
                 capability: None,
@@ -83,7 +83,7 @@ impl Granted {
                 let has = thread::fifo_priority()?;
                 has.ok_or_else(|| io::Error::other("the thread has another policy"))
             });
-            granted.priority = granted.keep(scheduled, || Lack {
+            granted.priority = granted.keep(scheduled, || Refusal {
                 what: format!("SCHED_FIFO {priority}"),
                 why: String::new(),
                 capability: Some("cap_sys_nice"),
@@ -96,29 +96,29 @@ impl Granted {
     /// Requests the options of the process's memory; `pages` are the pages of the stream.
     pub(crate) fn ask_memory(&mut self, options: &RealTime, pages: Pages) {
         // Refusals of memory are listed first, whenever they happened.
-        let of_thread = std::mem::take(&mut self.lacks);
+        let of_thread = std::mem::take(&mut self.refused);
         if options.huge_pages {
             self.pages = Some(pages);
             self.note_pages(pages);
         }
         if options.lock_memory {
             let locked = thread::lock_memory().and_then(|()| thread::locked_bytes());
-            self.locked_bytes = self.keep(locked, || Lack {
+            self.locked_bytes = self.keep(locked, || Refusal {
                 what: "locked memory".into(),
                 why: String::new(),
                 capability: Some("cap_ipc_lock"),
                 command: "ulimit -l unlimited".into(),
             });
         }
-        self.lacks.extend(of_thread);
+        self.refused.extend(of_thread);
     }
 
     /// Adds the refusals of another stream of the same I/O thread. Of the pages it keeps the
     /// smaller ones.
     pub(crate) fn merge(&mut self, other: &Self) {
-        for refused in &other.lacks {
-            if !self.lacks.iter().any(|mine| mine.what == refused.what) {
-                self.lacks.push(refused.clone());
+        for refused in &other.refused {
+            if !self.refused.iter().any(|mine| mine.what == refused.what) {
+                self.refused.push(refused.clone());
                 self.pages = other.pages;
             }
         }
@@ -126,13 +126,13 @@ impl Granted {
     }
 
     /// Keeps a granted option, or stores why it was refused.
-    fn keep<T>(&mut self, had: io::Result<T>, refused: impl FnOnce() -> Lack) -> Option<T> {
-        had.map_err(|error| self.lacks.push(Lack { why: reason(&error), ..refused() })).ok()
+    fn keep<T>(&mut self, had: io::Result<T>, refused: impl FnOnce() -> Refusal) -> Option<T> {
+        had.map_err(|error| self.refused.push(Refusal { why: reason(&error), ..refused() })).ok()
     }
 
     fn note_pages(&mut self, pages: Pages) {
         if matches!(pages, Pages::Small | Pages::Transparent { huge_bytes: 0 }) {
-            self.lacks.push(Lack {
+            self.refused.push(Refusal {
                 what: "huge pages".into(),
                 why: "the system's pool has too few, and the kernel made none".into(),
                 capability: None,
@@ -178,7 +178,7 @@ impl fmt::Display for Granted {
     }
 }
 
-impl fmt::Display for Lack {
+impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no {}: {}", self.what, self.why)
     }
@@ -206,7 +206,7 @@ mod tests {
             timer_slack: Some(Duration::from_micros(1)),
             coalesce: Some(Duration::from_micros(50)),
             waits: Waits::Spinning,
-            lacks: Vec::new(),
+            refused: Vec::new(),
         };
         assert_eq!(
             granted.to_string(),
@@ -222,19 +222,19 @@ mod tests {
 
     /// A right is present or not, and the result reports which.
     #[test]
-    fn what_is_asked_for_is_had_or_lacks_something_with_a_command() {
+    fn what_is_requested_is_granted_or_refused_with_a_command() {
         let options = RealTime::new().cpu(0).priority(1).timer_slack(Duration::from_micros(3));
         let granted =
             std::thread::spawn(move || Granted::ask(&options, Some(Pages::Small))).join().unwrap();
         let had = usize::from(granted.cpu == Some(0)) + usize::from(granted.priority == Some(1));
-        assert_eq!(had + granted.lacks.len(), 2, "{granted:?}");
+        assert_eq!(had + granted.refused.len(), 2, "{granted:?}");
         assert!(granted.timer_slack.is_some());
-        for refused in &granted.lacks {
+        for refused in &granted.refused {
             assert!(!refused.why.is_empty() && !refused.command.is_empty(), "{refused:?}");
         }
         let options = RealTime::new().huge_pages(true);
         let granted = Granted::ask(&options, Some(Pages::Transparent { huge_bytes: 0 }));
-        assert_eq!(granted.lacks.len(), 1, "{granted:?}");
-        assert!(granted.lacks[0].command.contains("vm.nr_hugepages"));
+        assert_eq!(granted.refused.len(), 1, "{granted:?}");
+        assert!(granted.refused[0].command.contains("vm.nr_hugepages"));
     }
 }

@@ -7,8 +7,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use samplewire_io::thread;
+use samplewire_proto::OutOfRange;
 
-pub use granted::{Granted, Lack};
+pub use granted::{Granted, Refusal};
 pub use samplewire_circuit::Pages;
 pub use samplewire_io::thread::pin;
 
@@ -20,7 +21,7 @@ pub use samplewire_io::thread::pin;
 /// let options = RealTime::new().cpu(0).priority(50).lock_memory(true);
 /// assert!(options.check().is_ok());
 /// let error = RealTime::new().priority(100).check().unwrap_err();
-/// assert_eq!(error.to_string(), "priority 100 is not in 1..=99");
+/// assert_eq!(error.to_string(), "priority 100: must be 1 to 99");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RealTime {
@@ -206,7 +207,7 @@ impl Waits {
 #[non_exhaustive]
 pub enum RealTimeError {
     /// This machine does not have this CPU.
-    #[error("cpu {cpu} is not there: this machine has 0..={last}")]
+    #[error("cpu {cpu}: must be 0 to {last}, the CPUs of this machine")]
     Cpu {
         /// The number given.
         cpu: usize,
@@ -214,19 +215,19 @@ pub enum RealTimeError {
         last: usize,
     },
     /// SCHED_FIFO has no such priority.
-    #[error("priority {priority} is not in 1..=99")]
+    #[error("{}", OutOfRange("priority", priority, "1 to 99"))]
     Priority {
         /// The priority given.
         priority: u32,
     },
     /// Out of range.
-    #[error("timer slack {slack:?} is not in 1ns..=1s")]
+    #[error("timer slack {slack:?}: must be 1ns to 1s")]
     TimerSlack {
         /// The time given.
         slack: Duration,
     },
     /// Out of range.
-    #[error("coalesce {rest:?} is not in 1ns..=10ms")]
+    #[error("coalesce {rest:?}: must be 1ns to 10ms")]
     Coalesce {
         /// The time given.
         rest: Duration,
@@ -265,10 +266,10 @@ mod tests {
         assert_eq!(RealTime::new().cpu(last).check(), Ok(()));
         assert_eq!(
             error_of(&RealTime::new().cpu(last + 1)),
-            format!("cpu {} is not there: this machine has 0..={last}", last + 1)
+            format!("cpu {}: must be 0 to {last}, the CPUs of this machine", last + 1)
         );
         for priority in [0, 100] {
-            let words = format!("priority {priority} is not in 1..=99");
+            let words = format!("priority {priority}: must be 1 to 99");
             assert_eq!(error_of(&RealTime::new().priority(priority)), words);
         }
         for slack in [Duration::ZERO, Duration::from_secs(2)] {

@@ -336,7 +336,7 @@ impl ReceiveFlow {
         if !self.is_burst_over() {
             if sleeps && (has_grown || self.held_until.is_none()) {
                 // Even without a hold, the thread first looks for other packets.
-                self.held_until = Some(now + self.hold.begin(self.payloads.lacking()));
+                self.held_until = Some(now + self.hold.begin(self.payloads.missing()));
                 return;
             }
             if self.receiver.has_waiting() {
@@ -449,7 +449,7 @@ impl ReceiveFlow {
         self.ring();
         self.note_stall(now);
         let until = self.due_at(now)?;
-        self.snapshot.starved += u64::from(self.lacks_quanta() && !self.receiver.has_open_credit());
+        self.snapshot.starved += u64::from(self.needs_quanta() && !self.receiver.has_open_credit());
         Some(until)
     }
 
@@ -457,7 +457,7 @@ impl ReceiveFlow {
     /// did.
     pub(crate) fn spins_until(&mut self, now: Nanos) -> Nanos {
         self.note_stall(now);
-        let is_starved = !self.receiver.has_open_credit() && self.lacks_quanta();
+        let is_starved = !self.receiver.has_open_credit() && self.needs_quanta();
         self.snapshot.starved += u64::from(is_starved && !self.is_starved);
         self.is_starved = is_starved;
         if self.has_put_off || self.unrung > 0 || self.blocked.is_some() {
@@ -470,7 +470,7 @@ impl ReceiveFlow {
 
     /// Records how long the sender has had no credit because the program holds all quanta.
     fn note_stall(&mut self, now: Nanos) {
-        let is_stalled = !self.receiver.has_open_credit() && self.lacks_quanta();
+        let is_stalled = !self.receiver.has_open_credit() && self.needs_quanta();
         if let Some(at) = self.stalled_at.take() {
             self.stalls.note(self.receiver.next_index(), now.since(at).0);
         }
@@ -479,7 +479,7 @@ impl ReceiveFlow {
 
     fn due_at(&mut self, now: Nanos) -> Option<Nanos> {
         let is_blocked = self.blocked.is_some() || self.end.is_some();
-        if is_blocked || self.lacks_quanta() {
+        if is_blocked || self.needs_quanta() {
             self.shared.starve();
             let attached_end = self.payloads.attach(self.receiver.promise_end());
             let has_more = attached_end.distance(self.receiver.limit()) > 0;
@@ -501,8 +501,8 @@ impl ReceiveFlow {
     }
 
     /// Whether the window could use another free quantum.
-    fn lacks_quanta(&self) -> bool {
-        self.payloads.lacks_quanta(self.receiver.promise_end())
+    fn needs_quanta(&self) -> bool {
+        self.payloads.needs_quanta(self.receiver.promise_end())
     }
 
     /// Whether to publish the counters.

@@ -52,9 +52,9 @@ impl Hold {
         self.unheld = self.unheld.saturating_sub(packets);
     }
 
-    /// How long to wait for the last `lacking` packets of a quantum.
-    pub(super) fn begin(&mut self, lacking: u32) -> Nanos {
-        let is_likely = PACKET * u64::from(lacking) * self.pause_ns <= self.packets * self.max.0;
+    /// How long to wait for the last `missing` packets of a quantum.
+    pub(super) fn begin(&mut self, missing: u32) -> Nanos {
+        let is_likely = PACKET * u64::from(missing) * self.pause_ns <= self.packets * self.max.0;
         self.is_holding = is_likely && self.unheld == 0;
         if self.is_holding { self.max } else { Nanos(0) }
     }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_held_where_nobody_sleeps() {
+    fn nothing_is_held_where_no_thread_sleeps() {
         assert_eq!(held(&mut Hold::new(Nanos(0)), 1, 10), 0);
     }
 }

@@ -71,7 +71,7 @@ impl PayloadRing {
 
     /// Reserves free quanta for seqs up to `promise_end`; returns the end of the reserved seqs.
     pub(crate) fn attach(&mut self, promise_end: Seq) -> Seq {
-        while self.lacks_quanta(promise_end) {
+        while self.needs_quanta(promise_end) {
             let Some(fresh) = self.pool.take() else { break };
             self.reserve(fresh);
             self.attached_end += self.quantum_packets;
@@ -80,7 +80,7 @@ impl PayloadRing {
     }
 
     /// Whether the window could reserve another quantum if one were free.
-    pub(crate) fn lacks_quanta(&self, promise_end: Seq) -> bool {
+    pub(crate) fn needs_quanta(&self, promise_end: Seq) -> bool {
         let runs = |position: u64| position / u64::from(self.quantum_packets);
         let reserved = runs(self.position(self.attached_end)) - runs(self.next_position);
         self.attached_end.before(promise_end) && reserved < self.ring.len() as u64
@@ -125,7 +125,7 @@ impl PayloadRing {
     }
 
     /// Packets from the lowest undelivered seq to the end of its quantum.
-    pub(crate) fn lacking(&self) -> u32 {
+    pub(crate) fn missing(&self) -> u32 {
         self.quantum_packets - self.place(self.next).packet
     }
 
@@ -223,7 +223,7 @@ mod tests {
         let mut payloads = PayloadRing::new(pool.clone(), Seq(0), 16, 4, 8);
         let held = pool.take();
         assert_eq!(payloads.attach(Seq(16)), Seq(8), "two quanta were free");
-        assert!(payloads.lacks_quanta(Seq(16)));
+        assert!(payloads.needs_quanta(Seq(16)));
         drop(held);
         assert_eq!(payloads.attach(Seq(16)), Seq(12));
     }

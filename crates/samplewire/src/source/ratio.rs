@@ -1,6 +1,6 @@
 //! Fractions near a number, by its continued fraction.
 
-/// The fraction with the smallest denominator that is as near to `value` as a float can tell, or,
+/// The fraction with the smallest denominator that is as near to `value` as a float can express, or,
 /// where that exceeds `denominator_max`, the last convergent that does not. `None` when `value` is
 /// negative, not finite or at least 2^63.
 pub fn nearest_ratio(value: f64, denominator_max: u32) -> Option<(u64, u32)> {

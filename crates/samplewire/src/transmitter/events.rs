@@ -212,11 +212,11 @@ impl PlayWatch {
         if oldest < sent_end {
             self.note_absent(oldest);
         }
-        let lacks_from = self.reported_to.max(sent_end);
-        if is_in_burst && lacks_from < position {
-            let samples = position - lacks_from;
+        let missing_from = self.reported_to.max(sent_end);
+        if is_in_burst && missing_from < position {
+            let samples = position - missing_from;
             // If there is no room, a later event counts these samples too.
-            if events.push(event(PlayEventKind::Underflow, lacks_from, position, samples)) {
+            if events.push(event(PlayEventKind::Underflow, missing_from, position, samples)) {
                 (self.reported_to, self.reported_samples) =
                     (position, self.reported_samples + samples);
             }
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn underflow_is_told_once_in_pieces_and_the_rest_at_the_end() {
+    fn underflow_is_reported_once_in_pieces_and_the_rest_at_the_end() {
         let mut watch = PlayWatch::new(0);
         let (mut events, queue) = EventQueue::new();
         let reports = [

@@ -587,7 +587,7 @@ pub(crate) fn flow(
 pub(crate) fn sender_config(link_bps: u64) -> Result<SenderConfig, OpenError> {
     SenderConfig::default().with_link_bps(link_bps).map_err(|_| {
         let (option, value) = ("link rate", link_bps);
-        OpenError::OptionRange { option, value, range: "10000..=10^13 bit/s" }
+        OpenError::OptionRange { option, value, range: "10^4 to 10^13 bit/s" }
     })
 }
 

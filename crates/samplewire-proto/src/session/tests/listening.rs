@@ -340,7 +340,7 @@ fn open_of_another_version_is_refused_in_that_version() {
 }
 
 #[test]
-fn packet_of_no_stream_is_told_so_at_a_bounded_rate() {
+fn packet_of_no_stream_is_reported_at_a_bounded_rate() {
     let mut listener = listener(10);
     let mut mark = [0; 64];
     let len = Mark {

@@ -141,7 +141,7 @@ fn absent_listener_is_asked_at_doubling_pauses() {
 }
 
 #[test]
-fn device_that_decides_nothing_is_told_from_an_absent_one() {
+fn device_that_decides_nothing_is_distinguished_from_an_absent_one() {
     let mut world = World::new(9, config());
     world.device = Device::Mute;
     assert_eq!(world.run(), OpenEvent::TimedOut { answers_seen: true, packet_bytes: 1_280 });

@@ -262,7 +262,7 @@ fn one_that_sends_when_it_is_answered_is_soon_not_held() {
 }
 
 #[test]
-fn samples_come_before_reports_where_nobody_sleeps() {
+fn samples_come_before_reports_where_no_thread_sleeps() {
     let mut rig = Rig::new(Nanos(0));
     let mut reports = 0;
     for round in 0..100 {
@@ -339,7 +339,7 @@ fn answer_to_a_close_is_not_put_off() {
 const FEW: Room = Room { quanta: 2, ..ROOM };
 
 #[test]
-fn credit_that_is_out_for_want_of_quanta_is_counted_once_each_time_where_nobody_sleeps() {
+fn credit_that_is_out_for_want_of_quanta_is_counted_once_each_time_where_no_thread_sleeps() {
     let mut rig = Rig::with(Nanos(0), FEW);
     for times in 1..=3 {
         let held = rig.come_until_credit_is_out();

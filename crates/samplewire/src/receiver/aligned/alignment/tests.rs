@@ -139,9 +139,9 @@ fn run(rng: &mut Rng, truths: &[Truth]) -> (Given, Vec<(LaneCounts, bool)>) {
                 given.gaps.push((lane, gap));
             }
             Step::NeedsInput => {
-                let lacking: Vec<_> =
+                let missing: Vec<_> =
                     (0..truths.len()).filter(|&it| line.needs_input(it)).collect();
-                let lane = lacking[rng.below(lacking.len() as u64) as usize];
+                let lane = missing[rng.below(missing.len() as u64) as usize];
                 match pieces[lane].next() {
                     Some((gaps, samples)) => {
                         let samples =
@@ -209,7 +209,7 @@ fn gap_of_one_is_a_gap_for_all_and_named_for_it() {
 }
 
 #[test]
-fn gaps_that_overlap_are_told_once_each_index() {
+fn gaps_that_overlap_are_reported_once_each_index() {
     let mut line = Alignment::<()>::new(2, 0);
     let (a, b) = (gap(0, 10, Cause::Deadline), gap(5, 20, Cause::SourceOverflow));
     line.put(0, &[a], Some((10, 90, ())));
@@ -224,7 +224,7 @@ fn gaps_that_overlap_are_told_once_each_index() {
 }
 
 #[test]
-fn gap_that_covers_another_is_the_one_that_is_told() {
+fn gap_that_covers_another_is_the_one_that_is_reported() {
     let mut line = Alignment::<()>::new(3, 0);
     let (short, long) = (gap(0, 10, Cause::Deadline), gap(0, 30, Cause::SourceOverflow));
     line.put(0, &[short], Some((10, 90, ())));
@@ -246,7 +246,7 @@ fn end_of_one_is_the_end_of_all_whatever_others_still_have() {
 }
 
 #[test]
-fn jump_on_purpose_is_followed_when_all_make_it_and_told_when_one_does() {
+fn jump_on_purpose_is_followed_when_all_make_it_and_reported_when_one_does() {
     let mut line = Alignment::<()>::new(2, 0);
     line.put(0, &[], Some((1_000, 10, ())));
     line.put(1, &[], Some((1_000, 5, ())));

@@ -6,8 +6,9 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{
-    ByStage, Circuit, Context, Done, Failure, Flow, Graph, GraphBuilder, LentSource, Loan, Pool,
-    PoolConfig, Quantum, Report, RunError, Sequence, SharedQuantum, Sink, Transform, Waiting, Work,
+    BorrowedSource, ByStage, Circuit, Context, Done, Failure, Flow, Graph, GraphBuilder, Loan,
+    Pool, PoolConfig, Quantum, Report, RunError, Sequence, SharedQuantum, Sink, Transform, Waiting,
+    Work,
 };
 
 /// Lends quanta of a pool of its own, in two parts each.
@@ -26,7 +27,7 @@ impl Ring {
     }
 }
 
-impl LentSource<i32> for Ring {
+impl BorrowedSource<i32> for Ring {
     fn samples_max(&self) -> usize {
         self.samples_max
     }
@@ -96,7 +97,7 @@ fn graph(quanta: usize, end: i32) -> (Graph, Pool, Sum, Last) {
     let mut graph = GraphBuilder::new();
     let circuit = Circuit::default().quanta(8).named("ring");
     let wide = Circuit::new(2, 100).named("wide");
-    let stream = graph.lent_source("source", ring, circuit);
+    let stream = graph.borrowed_source("source", ring, circuit);
     graph.sink("sum", sum.clone(), stream.clone());
     let stream = graph.transform("widen", Widen, stream, wide);
     graph.sink("last", last.clone(), stream);
@@ -137,17 +138,17 @@ fn lent_samples_are_read_in_place_and_go_back() {
 fn more_samples_than_were_declared_are_refused() {
     let mut graph = GraphBuilder::new();
     let source = Ring { samples_max: LEN / 2 - 1, ..Ring::new(1, 512) };
-    let stream = graph.lent_source("source", source, Circuit::default());
+    let stream = graph.borrowed_source("source", source, Circuit::default());
     graph.sink("sum", Sum::default(), stream);
     let error = graph.build().unwrap().run(Sequence::new()).unwrap_err();
     assert_eq!(error.to_string(), "'source': lends 128 samples: it declared 127 at most");
 }
 
 #[test]
-fn lent_source_that_nobody_reads_is_refused() {
+fn lent_source_without_a_reader_is_refused() {
     let mut graph = GraphBuilder::new();
     let circuit = Circuit::default().quanta(1);
-    let _stream = graph.lent_source("source", Ring::new(1, 512), circuit);
+    let _stream = graph.borrowed_source("source", Ring::new(1, 512), circuit);
     let error = graph.build().unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -162,7 +163,7 @@ struct Sleeper {
     is_up: Arc<AtomicU64>,
 }
 
-impl LentSource<i32> for Sleeper {
+impl BorrowedSource<i32> for Sleeper {
     fn samples_max(&self) -> usize {
         LEN
     }
@@ -185,7 +186,7 @@ fn block_that_sleeps_is_left_alone_until_it_is_woken() {
     let source = Sleeper { start, calls: calls.clone(), is_up: is_up.clone() };
     let mut graph = GraphBuilder::new();
     let circuit = Circuit::default().quanta(1);
-    let stream = graph.lent_source("source", source, circuit);
+    let stream = graph.borrowed_source("source", source, circuit);
     graph.sink("sum", Sum::default(), stream);
     let graph = graph.build().unwrap();
     let begin = Instant::now();
@@ -206,7 +207,7 @@ fn source_that_sleeps_is_drained() {
     let source = Sleeper { start, calls: calls.clone(), is_up: Arc::default() };
     let mut graph = GraphBuilder::new();
     let circuit = Circuit::default().quanta(1);
-    let stream = graph.lent_source("source", source, circuit);
+    let stream = graph.borrowed_source("source", source, circuit);
     graph.sink("sum", Sum::default(), stream);
     let graph = graph.build().unwrap();
     let control = graph.control();
