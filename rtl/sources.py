@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RTL = Path("rtl")
 FOLDERS = ("lib", "net", "ctl", "regs", "send", "stream", "conv", "top")
 # In the order in which they use each other.
-PACKAGES = ("sw_pkg", "crc_pkg", "sw_regs_pkg")
+PACKAGES = ("sw_pkg", "crc_pkg", "sw_regs_pkg", "ctl_sender_pkg")
 
 
 def _found() -> dict[str, Path]:

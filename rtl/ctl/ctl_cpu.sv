@@ -1,5 +1,6 @@
-// The control processor: runs the program of rtl/ctl/programs/sender.txt, which answers openings, closings,
-// ARP and echo requests and sends MARKs. All that is rare is done here, 16 bits at a time.
+// The control processor: runs a program of rtl/ctl/programs, 16 bits at a time. That of the sender
+// answers openings, closings, ARP and echo requests and sends MARKs. docs/control-processor.md
+// is for writers of programs.
 //
 // An instruction takes two cycles. In the first its operand is fetched (a constant, a port, or one
 // of three memories, at a constant address or at P) and the next instruction's address is chosen;
@@ -25,7 +26,9 @@
 // Does not: interrupt. One clock.
 `default_nettype none
 
-module ctl_cpu (
+module ctl_cpu #(
+  parameter Program = "sender"   // of rtl/ctl/programs
+) (
   input  logic        clk_i,
   input  logic        rst_i,
 
@@ -93,6 +96,24 @@ module ctl_cpu (
     ActReturn = 4'd15
   } act_e;
 
+  // Ports and outputs of its own; those of a core begin at 8.
+  typedef enum logic [6:0] {
+    PortA     = 7'd0,   // the accumulator
+    PortHalf  = 7'd1,   // and half of it, what is shifted out to the carry
+    PortSum   = 7'd2,
+    PortCrcHi = 7'd3,   // complemented, as a packet carries it
+    PortCrcLo = 7'd4
+  } port_e;
+
+  typedef enum logic [5:0] {
+    OutP     = 6'd0,   // where it reads
+    OutQ     = 6'd1,   // where it writes
+    OutCount = 6'd2,   // of repeats, less than 0
+    OutSum   = 6'd3,
+    OutCrc   = 6'd4,   // begins afresh
+    OutSend  = 6'd5    // from P on -count words of 64 bits; bytes of the last modulo 8
+  } out_e;
+
   // ------------------------------------------------------------------ instructions
   typedef enum logic [2:0] {
     Fetch,     // behind a jump: the ROM shows where it leads
@@ -116,7 +137,9 @@ module ctl_cpu (
   assign first   = phase_q == Operand && !sending_q;
   assign act_now = phase_q == Execute;
 
-  ctl_rom u_rom (.clk_i(clk_i), .addr_i(pc_q), .data_o(fetched));
+  ctl_rom #(
+    .Program(Program)
+  ) u_rom (.clk_i(clk_i), .addr_i(pc_q), .data_o(fetched));
 
   assign {act, alu, src, target, k} = {act_e'(instr_q[35:32]), alu_e'(instr_q[31:29]),
                                        src_e'(instr_q[28:26]), instr_q[24:16], instr_q[15:0]};
@@ -193,10 +216,10 @@ module ctl_cpu (
 
   always_comb begin
     unique case (k[2:0])
-      sw_pkg::PortA[2:0]:     own = a_q;
-      sw_pkg::PortHalf[2:0]:  own = {1'b0, a_q[15:1]};
-      sw_pkg::PortSum[2:0]:   own = sum_q;
-      sw_pkg::PortCrcHi[2:0]: own = ~crc_q[31:16];
+      PortA[2:0]:     own = a_q;
+      PortHalf[2:0]:  own = {1'b0, a_q[15:1]};
+      PortSum[2:0]:   own = sum_q;
+      PortCrcHi[2:0]: own = ~crc_q[31:16];
       default:                own = ~crc_q[15:0];
     endcase
   end
@@ -247,7 +270,7 @@ module ctl_cpu (
     end
     // A half leaves its lowest bit in the carry.
     if (act_now && alu[2]) carry_q <= carry_out;
-    else if (act_now && src == SrcPort && k[6:0] == sw_pkg::PortHalf) carry_q <= a_q[0];
+    else if (act_now && src == SrcPort && k[6:0] == PortHalf) carry_q <= a_q[0];
   end
 
   // ------------------------------------------------------------------ checksum and CRC
@@ -258,7 +281,7 @@ module ctl_cpu (
   assign is_put = act_now && (act == ActPut || act == ActPutSum || act == ActPutCrc);
   assign is_sum = act_now && (act == ActPutSum || act == ActPutCrc || act == ActSum);
   assign is_crc = act_now && (act == ActPutCrc || act == ActSum);
-  assign is_load_sum = out_we_o && out_o == sw_pkg::OutSum;
+  assign is_load_sum = out_we_o && out_o == OutSum;
 
   // A carry is added with the next word. What is loaded adds to nothing.
   logic        sum_below;
@@ -299,7 +322,7 @@ module ctl_cpu (
     low_q  <= high_q;
     if (is_crc) crc_word_q <= operand;
     if (high_q || low_q) crc_q <= crc_d;
-    if (out_we_o && out_o == sw_pkg::OutCrc) crc_q <= '1;
+    if (out_we_o && out_o == OutCrc) crc_q <= '1;
   end
 
   // ------------------------------------------------------------------ what is written
@@ -324,7 +347,7 @@ module ctl_cpu (
   assign is_held = p_q[AddrBits-1:2] == q_q[AddrBits-1:2] && count_q != -CountBits'(2);
 
   always_ff @(posedge clk_i) begin
-    if (out_we_o && out_o == sw_pkg::OutSend) begin
+    if (out_we_o && out_o == OutSend) begin
       sending_q <= 1'b1;
       bytes_q   <= operand[2:0];
     end
@@ -351,11 +374,11 @@ module ctl_cpu (
   always_ff @(posedge clk_i) begin
     if (p_step) p_q[1:0] <= p_q[1:0] + 2'd1;
     if (p_word || (p_step && (&p_q[1:0]))) p_q[AddrBits-1:2] <= p_q[AddrBits-1:2] + 7'd1;
-    if (out_we_o && out_o == sw_pkg::OutP) p_q <= operand[AddrBits-1:0];
+    if (out_we_o && out_o == OutP) p_q <= operand[AddrBits-1:0];
     if (is_put) q_q <= q_q + AddrBits'(1);
-    if (out_we_o && out_o == sw_pkg::OutQ) q_q <= operand[AddrBits-1:0];
+    if (out_we_o && out_o == OutQ) q_q <= operand[AddrBits-1:0];
     if (read || (act_now && is_again)) count_q <= count_q + CountBits'(1);
-    if (out_we_o && out_o == sw_pkg::OutCount) count_q <= operand[CountBits-1:0];
+    if (out_we_o && out_o == OutCount) count_q <= operand[CountBits-1:0];
   end
 
   // ------------------------------------------------------------------ work memory

@@ -320,24 +320,24 @@ module samplewire_sender #(
       .event_o(session_events), .ev_dropped_o(no_room_session)
   );
 
-  assign events.opens              = session_events[sw_pkg::EventOpens];
-  assign events.challenged         = session_events[sw_pkg::EventChallenged];
-  assign events.accepted           = session_events[sw_pkg::EventAccepted];
-  assign events.refused            = session_events[sw_pkg::EventRefused];
-  assign events.takeovers          = session_events[sw_pkg::EventTakeover];
-  assign events.unknown            = session_events[sw_pkg::EventUnknown] ||
-                                     session_events[sw_pkg::EventUnanswered];
-  assign events.marks              = session_events[sw_pkg::EventMark];
-  assign events.control_frames     = session_events[sw_pkg::EventControl];
-  assign events.ended_finished     = session_events[sw_pkg::EventFinished];
-  assign events.ended_by_peer      = session_events[sw_pkg::EventClosed];
-  assign events.ended_silent       = session_events[sw_pkg::EventSilent];
-  assign events.ended_half_open    = session_events[sw_pkg::EventHalfOpen];
-  assign events.ended_broken       = session_events[sw_pkg::EventBreaker];
-  assign events.arp_replies        = session_events[sw_pkg::EventArp];
-  assign events.icmp_replies       = session_events[sw_pkg::EventIcmp];
-  assign events.replies_suppressed = session_events[sw_pkg::EventSuppressed];
-  assign form_session              = session_events[sw_pkg::EventMalformed];
+  assign events.opens              = session_events[ctl_sender_pkg::EventOpens];
+  assign events.challenged         = session_events[ctl_sender_pkg::EventChallenged];
+  assign events.accepted           = session_events[ctl_sender_pkg::EventAccepted];
+  assign events.refused            = session_events[ctl_sender_pkg::EventRefused];
+  assign events.takeovers          = session_events[ctl_sender_pkg::EventTakeover];
+  assign events.unknown            = session_events[ctl_sender_pkg::EventUnknown] ||
+                                     session_events[ctl_sender_pkg::EventUnanswered];
+  assign events.marks              = session_events[ctl_sender_pkg::EventMark];
+  assign events.control_frames     = session_events[ctl_sender_pkg::EventControl];
+  assign events.ended_finished     = session_events[ctl_sender_pkg::EventFinished];
+  assign events.ended_by_peer      = session_events[ctl_sender_pkg::EventClosed];
+  assign events.ended_silent       = session_events[ctl_sender_pkg::EventSilent];
+  assign events.ended_half_open    = session_events[ctl_sender_pkg::EventHalfOpen];
+  assign events.ended_broken       = session_events[ctl_sender_pkg::EventBreaker];
+  assign events.arp_replies        = session_events[ctl_sender_pkg::EventArp];
+  assign events.icmp_replies       = session_events[ctl_sender_pkg::EventIcmp];
+  assign events.replies_suppressed = session_events[ctl_sender_pkg::EventSuppressed];
+  assign form_session              = session_events[ctl_sender_pkg::EventMalformed];
 
   // ------------------------------------------------------------------ one wire
   tx_mux #(.W(W)) u_tx_mux (

@@ -1,9 +1,9 @@
 // Everything about the stream that is rare: the listener's table (docs/protocol.md#3.16), the life
 // of the stream (#7.11, #3.14, #7.7), MARK and CLOSE (#4.8, #7.1), the round trip (#4.9), the
 // circuit breaker (#4.10); and ARP and echo requests. The rules are the program of `ctl_cpu`,
-// rtl/ctl/programs/sender.txt; here is what it reads and writes, what cannot wait for it, and what would
-// keep it busy: frames that wait (`ctl_rx`), the pauses of MARK (`mark_timer`), the keyed function
-// (`cookie`).
+// rtl/ctl/programs/sender.txt; here is what it reads and writes (its port map is sender.toml), what
+// cannot wait for it, and what would keep it busy: frames that wait (`ctl_rx`), the pauses of MARK
+// (`mark_timer`), the keyed function (`cookie`).
 //
 // One thing is done after the other: a MARK that is owed waits for an answer that is under way.
 // Every packet of the session gets its departure from `tx_sched`, so that all stamps strictly rise
@@ -19,7 +19,9 @@
 // which four frames wait and more are dropped; m_axis is held back for as long as it takes. One clock.
 `default_nettype none
 
-module session (
+module session #(
+  parameter Program = "sender"   // of rtl/ctl/programs
+) (
   input  logic             clk_i,
   input  logic             rst_i,
   input  logic [63:0]      time_ns_i,
@@ -83,7 +85,7 @@ module session (
   output logic [7:0]       m_axis_tkeep,
   output logic             m_axis_tlast,
 
-  output logic [21:0]      event_o,             // ctl_event_e
+  output logic [21:0]      event_o,             // ctl_sender_pkg::event_e
   output logic             ev_dropped_o
 );
 
@@ -96,7 +98,9 @@ module session (
   logic [5:0]  out;
   logic [4:0]  event_which;
 
-  ctl_cpu u_cpu (
+  ctl_cpu #(
+    .Program(Program)
+  ) u_cpu (
     .clk_i(clk_i), .rst_i(rst_i), .port_o(port), .port_read_o(port_read),
     .port_i(own_q | count_q | seq_q | key_q), .part_o(is_report_part), .addr_o(addr),
     .frame_i(frame), .template_i(tpl_data_i),
@@ -118,26 +122,26 @@ module session (
   always_ff @(posedge clk_i) begin
     if (out_we) begin
       unique case (out)
-        sw_pkg::OutState:     state_q <= sw_pkg::state_e'(out_data[2:0]);
-        sw_pkg::OutControl: begin
-          flush_q   <= out_data[sw_pkg::ControlFlush];
-          hold_q    <= out_data[sw_pkg::ControlHold];
-          is_idle_q <= out_data[sw_pkg::ControlIdle];
+        ctl_sender_pkg::OutState:     state_q <= sw_pkg::state_e'(out_data[2:0]);
+        ctl_sender_pkg::OutControl: begin
+          flush_q   <= out_data[ctl_sender_pkg::ControlFlush];
+          hold_q    <= out_data[ctl_sender_pkg::ControlHold];
+          is_idle_q <= out_data[ctl_sender_pkg::ControlIdle];
         end
-        sw_pkg::OutTagHi:     stream_tag_q[31:16] <= out_data;
-        sw_pkg::OutTagLo:     stream_tag_q[15:0] <= out_data;
-        sw_pkg::OutPeerTagHi: peer_tag_q[31:16] <= out_data;
-        sw_pkg::OutPeerTagLo: peer_tag_q[15:0] <= out_data;
-        sw_pkg::OutPeerMac2:  peer_q.mac[47:32] <= out_data;
-        sw_pkg::OutPeerMac1:  peer_q.mac[31:16] <= out_data;
-        sw_pkg::OutPeerMac0:  peer_q.mac[15:0] <= out_data;
-        sw_pkg::OutPeerIpHi:  peer_q.ip[31:16] <= out_data;
-        sw_pkg::OutPeerIpLo:  peer_q.ip[15:0] <= out_data;
-        sw_pkg::OutPeerPort:  peer_q.port <= out_data;
-        sw_pkg::OutWindowHi:  window_q[31:16] <= out_data;
-        sw_pkg::OutWindowLo:  window_q[15:0] <= out_data;
-        sw_pkg::OutRttHi:     rtt_q[31:16] <= out_data;
-        sw_pkg::OutRttLo:     rtt_q[15:0] <= out_data;
+        ctl_sender_pkg::OutTagHi:     stream_tag_q[31:16] <= out_data;
+        ctl_sender_pkg::OutTagLo:     stream_tag_q[15:0] <= out_data;
+        ctl_sender_pkg::OutPeerTagHi: peer_tag_q[31:16] <= out_data;
+        ctl_sender_pkg::OutPeerTagLo: peer_tag_q[15:0] <= out_data;
+        ctl_sender_pkg::OutPeerMac2:  peer_q.mac[47:32] <= out_data;
+        ctl_sender_pkg::OutPeerMac1:  peer_q.mac[31:16] <= out_data;
+        ctl_sender_pkg::OutPeerMac0:  peer_q.mac[15:0] <= out_data;
+        ctl_sender_pkg::OutPeerIpHi:  peer_q.ip[31:16] <= out_data;
+        ctl_sender_pkg::OutPeerIpLo:  peer_q.ip[15:0] <= out_data;
+        ctl_sender_pkg::OutPeerPort:  peer_q.port <= out_data;
+        ctl_sender_pkg::OutWindowHi:  window_q[31:16] <= out_data;
+        ctl_sender_pkg::OutWindowLo:  window_q[15:0] <= out_data;
+        ctl_sender_pkg::OutRttHi:     rtt_q[31:16] <= out_data;
+        ctl_sender_pkg::OutRttLo:     rtt_q[15:0] <= out_data;
         default: ;
       endcase
     end
@@ -152,7 +156,7 @@ module session (
   logic        alive_q, taken_q, close_q;  // until cleared
   logic        left_q, restart_q;          // a cycle late: mark_timer has the time
   logic [6:0]  pulse;
-  assign pulse = out_we && out == sw_pkg::OutPulse ? out_data[6:0] : 7'd0;
+  assign pulse = out_we && out == ctl_sender_pkg::OutPulse ? out_data[6:0] : 7'd0;
 
   logic is_live, is_closing;
   assign is_live    = state_q == sw_pkg::StateOpening || state_q == sw_pkg::StateFlowing
@@ -175,94 +179,94 @@ module session (
   // The place: asked for until it is given.
   logic want_q;
   always_ff @(posedge clk_i) begin
-    if (pulse[sw_pkg::PulseWant]) want_q <= 1'b1;
+    if (pulse[ctl_sender_pkg::PulseWant]) want_q <= 1'b1;
     else if (ctl_grant_i || rst_i) want_q <= 1'b0;
   end
   assign ctl_want_o = want_q;
-  assign ctl_done_o = pulse[sw_pkg::PulseDone];
+  assign ctl_done_o = pulse[ctl_sender_pkg::PulseDone];
 
   // ------------------------------------------------------------------ what it reads
   logic        busy_q, is_waiting_q, has_frame, is_due, is_mac_busy;
   logic [15:0] time_hi_q, repeats_q, mac_value, flags;
   logic [2:0]  clear;
 
-  assign clear = out_we && out == sw_pkg::OutClear ?
-                 out_data[sw_pkg::FlagClose:sw_pkg::FlagAlive] : 3'd0;
+  assign clear = out_we && out == ctl_sender_pkg::OutClear ?
+                 out_data[ctl_sender_pkg::FlagClose:ctl_sender_pkg::FlagAlive] : 3'd0;
 
   always_ff @(posedge clk_i) begin
     alive_q <= (alive_i || (alive_q && !clear[0])) && !flush_q && !rst_i;
     taken_q <= (taken_i || (taken_q && !clear[1])) && !flush_q && !rst_i;
     close_q <= (close_i || (close_q && !clear[2])) && !flush_q && !rst_i;
-    left_q    <= pulse[sw_pkg::PulseLeft] && !rst_i;
-    restart_q <= pulse[sw_pkg::PulseRestart] && !rst_i;
+    left_q    <= pulse[ctl_sender_pkg::PulseLeft] && !rst_i;
+    restart_q <= pulse[ctl_sender_pkg::PulseRestart] && !rst_i;
     // A commit shows a cycle after the packet has ended.
     busy_q  <= busy_i;
     if (rst_i) repeats_q <= '0;
     else if (depart_repeat_i) repeats_q <= repeats_q + 16'd1;
-    if (port_read && port == sw_pkg::PortTimeLo) time_hi_q <= time_ns_i[35:20];
+    if (port_read && port == ctl_sender_pkg::PortTimeLo) time_hi_q <= time_ns_i[35:20];
     is_waiting_q <= !is_released_i || state_q != sw_pkg::StateFlowing;
   end
 
   always_comb begin
     flags                          = '0;
-    flags[sw_pkg::FlagReason1:sw_pkg::FlagReason0] = close_reason_i;
-    flags[sw_pkg::FlagAlive]       = alive_q;
-    flags[sw_pkg::FlagTaken]       = taken_q;
-    flags[sw_pkg::FlagClose]       = close_q;
-    flags[sw_pkg::FlagDue]         = is_due;
-    flags[sw_pkg::FlagFrame]       = has_frame;
-    flags[sw_pkg::FlagGrant]       = !want_q;
-    flags[sw_pkg::FlagAllSent]     = is_sent_i && !busy_i && !busy_q;
-    flags[sw_pkg::FlagReleased]    = is_released_i;
-    flags[sw_pkg::FlagTxBusy]      = tx_busy_i;
-    flags[sw_pkg::FlagMacBusy]     = is_mac_busy;
-    flags[sw_pkg::FlagEnable]      = enable_i;
+    flags[ctl_sender_pkg::FlagReason1:ctl_sender_pkg::FlagReason0] = close_reason_i;
+    flags[ctl_sender_pkg::FlagAlive]       = alive_q;
+    flags[ctl_sender_pkg::FlagTaken]       = taken_q;
+    flags[ctl_sender_pkg::FlagClose]       = close_q;
+    flags[ctl_sender_pkg::FlagDue]         = is_due;
+    flags[ctl_sender_pkg::FlagFrame]       = has_frame;
+    flags[ctl_sender_pkg::FlagGrant]       = !want_q;
+    flags[ctl_sender_pkg::FlagAllSent]     = is_sent_i && !busy_i && !busy_q;
+    flags[ctl_sender_pkg::FlagReleased]    = is_released_i;
+    flags[ctl_sender_pkg::FlagTxBusy]      = tx_busy_i;
+    flags[ctl_sender_pkg::FlagMacBusy]     = is_mac_busy;
+    flags[ctl_sender_pkg::FlagEnable]      = enable_i;
 
     unique case (port[2:0])
-      sw_pkg::PortFlags[2:0]:    own = flags;
-      sw_pkg::PortMac[2:0]:      own = mac_value;
-      sw_pkg::PortTimeHi[2:0]:   own = time_hi_q;
-      sw_pkg::PortTimeLo[2:0]:   own = time_ns_i[19:4];
-      sw_pkg::PortStampHi[2:0]:  own = ctl_departure_i[31:16];
-      sw_pkg::PortStampLo[2:0]:  own = ctl_departure_i[15:0];
-      sw_pkg::PortTakenHi[2:0]:  own = report_time_i[31:16];
+      ctl_sender_pkg::PortFlags[2:0]:    own = flags;
+      ctl_sender_pkg::PortMac[2:0]:      own = mac_value;
+      ctl_sender_pkg::PortTimeHi[2:0]:   own = time_hi_q;
+      ctl_sender_pkg::PortTimeLo[2:0]:   own = time_ns_i[19:4];
+      ctl_sender_pkg::PortStampHi[2:0]:  own = ctl_departure_i[31:16];
+      ctl_sender_pkg::PortStampLo[2:0]:  own = ctl_departure_i[15:0];
+      ctl_sender_pkg::PortTakenHi[2:0]:  own = report_time_i[31:16];
       default:                   own = report_time_i[15:0];
     endcase
 
     unique case (port[2:0])
-      sw_pkg::PortIndex3[2:0]:   count = index_i[63:48];
-      sw_pkg::PortIndex2[2:0]:   count = index_i[47:32];
-      sw_pkg::PortIndex1[2:0]:   count = index_i[31:16];
-      sw_pkg::PortIndex0[2:0]:   count = index_i[15:0];
-      sw_pkg::PortLost3[2:0]:    count = lost_i[63:48];
-      sw_pkg::PortLost2[2:0]:    count = lost_i[47:32];
-      sw_pkg::PortLost1[2:0]:    count = lost_i[31:16];
+      ctl_sender_pkg::PortIndex3[2:0]:   count = index_i[63:48];
+      ctl_sender_pkg::PortIndex2[2:0]:   count = index_i[47:32];
+      ctl_sender_pkg::PortIndex1[2:0]:   count = index_i[31:16];
+      ctl_sender_pkg::PortIndex0[2:0]:   count = index_i[15:0];
+      ctl_sender_pkg::PortLost3[2:0]:    count = lost_i[63:48];
+      ctl_sender_pkg::PortLost2[2:0]:    count = lost_i[47:32];
+      ctl_sender_pkg::PortLost1[2:0]:    count = lost_i[31:16];
       default:                   count = lost_i[15:0];
     endcase
 
     unique case (port[2:0])
-      sw_pkg::PortOldestHi[2:0]: seq = oldest_i[31:16];
-      sw_pkg::PortOldestLo[2:0]: seq = oldest_i[15:0];
-      sw_pkg::PortSentHi[2:0]:   seq = sent_i[31:16];
-      sw_pkg::PortSentLo[2:0]:   seq = sent_i[15:0];
-      sw_pkg::PortNextHi[2:0]:   seq = next_i[31:16];
-      sw_pkg::PortNextLo[2:0]:   seq = next_i[15:0];
+      ctl_sender_pkg::PortOldestHi[2:0]: seq = oldest_i[31:16];
+      ctl_sender_pkg::PortOldestLo[2:0]: seq = oldest_i[15:0];
+      ctl_sender_pkg::PortSentHi[2:0]:   seq = sent_i[31:16];
+      ctl_sender_pkg::PortSentLo[2:0]:   seq = sent_i[15:0];
+      ctl_sender_pkg::PortNextHi[2:0]:   seq = next_i[31:16];
+      ctl_sender_pkg::PortNextLo[2:0]:   seq = next_i[15:0];
       default:                   seq = repeats_q;
     endcase
   end
 
   // All but one are zero.
   always_ff @(posedge clk_i) begin
-    own_q   <= !port[6] && port[4:3] == sw_pkg::PortFlags[4:3] ? own : '0;
-    count_q <= !port[6] && port[4:3] == sw_pkg::PortIndex3[4:3] ? count : '0;
-    seq_q   <= !port[6] && port[4:3] == sw_pkg::PortOldestHi[4:3] ? seq : '0;
+    own_q   <= !port[6] && port[4:3] == ctl_sender_pkg::PortFlags[4:3] ? own : '0;
+    count_q <= !port[6] && port[4:3] == ctl_sender_pkg::PortIndex3[4:3] ? count : '0;
+    seq_q   <= !port[6] && port[4:3] == ctl_sender_pkg::PortOldestHi[4:3] ? seq : '0;
     key_q   <= !port[6] ? '0 : port[0] ? key_data_i[15:0] : key_data_i[31:16];
   end
 
   ctl_rx u_rx (
     .clk_i(clk_i), .rst_i(rst_i), .valid_i(c_valid_i), .data_i(c_data_i), .last_i(c_last_i),
     .is_report_i(c_is_report_i), .taken_i(taken_i), .has_frame_o(has_frame),
-    .release_i(pulse[sw_pkg::PulseRelease]), .is_report_part_i(is_report_part),
+    .release_i(pulse[ctl_sender_pkg::PulseRelease]), .is_report_part_i(is_report_part),
     .addr_i(addr[7:2]), .data_o(frame), .ev_dropped_o(ev_dropped_o)
   );
 
@@ -275,9 +279,9 @@ module session (
   );
 
   cookie u_cookie (
-    .clk_i(clk_i), .rst_i(rst_i), .start_i(pulse[sw_pkg::PulseMac]), .busy_o(is_mac_busy),
+    .clk_i(clk_i), .rst_i(rst_i), .start_i(pulse[ctl_sender_pkg::PulseMac]), .busy_o(is_mac_busy),
     .we_i(out_we && out[5]), .waddr_i(out[3:0]), .wdata_i(out_data),
-    .next_i(pulse[sw_pkg::PulseMacNext]), .value_o(mac_value)
+    .next_i(pulse[ctl_sender_pkg::PulseMacNext]), .value_o(mac_value)
   );
 
 endmodule

@@ -1125,6 +1125,7 @@ def test_session(is_long, monkeypatch):
             "session",
             "ctl_cpu",
             "ctl_rom",
+            "ctl_rom_sender",
             "ctl_rx",
             "cookie",
             "mark_timer",
