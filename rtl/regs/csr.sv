@@ -2,10 +2,14 @@
 //
 // A write is taken a cycle after its address and its data are both there, in either order, and
 // answered one cycle later; a read is answered three cycles later. One of each is under way at a
-// time. A write of less than a whole word, an address that is none, and a read of what is not readable answer
-// SLVERR and do nothing. Reads wait while a snapshot is being made, at most 2 * 48 + 2 cycles, so
-// that a snapshot may be read right after it was requested; each 64-bit value of it is of one
-// cycle.
+// time. A write of less than a whole word, an address that is none, and a read of what is not
+// readable answer SLVERR and do nothing. Reads wait while a snapshot is being made, at most
+// 2 * 48 + 2 cycles, so that a snapshot may be read right after it was requested; each 64-bit value
+// of it is of one cycle.
+//
+// Refused writes answer SLVERR, change nothing and pulse ev_refused_o. They are those that would
+// falsify packets: `payload` that is not whole beats and whole samples from two beats to SlotBytes,
+// and `payload` or another `source` while a stream is open.
 //
 // rst_i clears the register `control`; all others keep what was written, and counters what they
 // counted, from the configuration of the device on. What is written is read back from a memory
@@ -22,7 +26,8 @@ module csr #(
     parameter int unsigned Slots     = 256,
     parameter int unsigned SlotBytes = 1408,
     parameter int unsigned NackDepth = 64,
-    parameter int unsigned Channels  = 1
+    parameter int unsigned Channels  = 1,
+    parameter int unsigned SampleBytes = 4 * Channels  // of all channels
 ) (
     input wire clk_i,
     input wire rst_i,
@@ -52,6 +57,7 @@ module csr #(
 
     output sw_regs_pkg::cfg_t    cfg_o,
     output sw_regs_pkg::cmd_t    cmd_o,
+    output logic                 ev_refused_o,
     input  sw_regs_pkg::status_t status_i,
     input  sw_regs_pkg::event_t  event_i,
     input  wire [31:0]           samples_lost_i,  // to be added in this cycle
@@ -69,6 +75,19 @@ module csr #(
   if (W > 65535 || SlotBytes > 65535 || NackDepth > 65535 || Channels > 255) begin : g_bad_word
     $error("csr: a parameter does not fit its register");
   end
+
+  localparam int unsigned BeatBytes = W / 8;
+  localparam int unsigned PayloadStep = BeatBytes > SampleBytes ? BeatBytes : SampleBytes;
+
+  if (SlotBytes / PayloadStep < 2) begin : g_bad_slot
+    $error("csr: a slot holds two beats and two samples at least");
+  end
+
+  // The payload before any write: that of registers.toml where a slot holds it.
+  localparam int unsigned ResetBytes =
+      32'(sw_regs_pkg::CfgReset.payload_bytes) < SlotBytes ?
+      32'(sw_regs_pkg::CfgReset.payload_bytes) : SlotBytes;
+  localparam logic [15:0] PayloadReset = 16'(ResetBytes / PayloadStep * PayloadStep);
 
   // Parts of the address space, and the word within one.
   function automatic logic is_status(input logic [10:0] addr);
@@ -94,20 +113,39 @@ module csr #(
   logic [4:0] write_word;
 
   // What the bus shows stands still until it is taken: it is judged before.
-  logic write_q, to_control_q, to_template_q;
+  logic write_q, to_control_q, to_template_q, refused_q;
 
   assign write_word = s_axil_awaddr[6:2];
+
+  sw_regs_pkg::cfg_t cfg_q, written;
+
+  // What the write in view makes of the configuration.
+  assign written = sw_regs_pkg::cfg_write(cfg_q, write_word, s_axil_wdata);
+
+  // The packetizer uses payload and source in every cycle of a stream.
+  logic stream_open, bad_payload, refused;
+
+  assign stream_open = status_i.state != sw_pkg::StateIdle && status_i.state != sw_pkg::StateEnded;
+  assign bad_payload = s_axil_wdata > SlotBytes || s_axil_wdata < 2 * BeatBytes ||
+      s_axil_wdata % BeatBytes != 0 || s_axil_wdata % SampleBytes != 0;
+
+  always_comb begin
+    refused = stream_open && written.source != cfg_q.source;
+    if (write_word == sw_regs_pkg::OffPayload[6:2]) refused = stream_open || bad_payload;
+  end
 
   always_ff @(posedge clk_i) begin
     write_q <= s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid && !write_q && !rst_i;
     to_control_q <= (&s_axil_wstrb) && is_control(s_axil_awaddr)
                     && sw_regs_pkg::ControlWritable[write_word];
     to_template_q <= (&s_axil_wstrb) && is_template(s_axil_awaddr);
+    refused_q <= refused;
   end
 
   assign write = write_q;
-  assign write_control = write_q && to_control_q;
+  assign write_control = write_q && to_control_q && !refused_q;
   assign write_template = write_q && to_template_q;
+  assign ev_refused_o = write_q && to_control_q && refused_q;
 
   assign s_axil_awready = write;
   assign s_axil_wready  = write;
@@ -121,14 +159,16 @@ module csr #(
     if (rst_i) s_axil_bvalid <= 1'b0;
   end
 
-  sw_regs_pkg::cfg_t cfg_q;
   sw_regs_pkg::cmd_t cmd_q;
 
   // Values from power-up on: always_ff allows no other process, not even `initial`.
-  initial cfg_q = sw_regs_pkg::CfgReset;
+  initial begin
+    cfg_q = sw_regs_pkg::CfgReset;
+    cfg_q.payload_bytes = PayloadReset;
+  end
 
   always @(posedge clk_i) begin
-    if (write_control) cfg_q <= sw_regs_pkg::cfg_write(cfg_q, write_word, s_axil_wdata);
+    if (write_control) cfg_q <= written;
     if (rst_i) begin
       cfg_q.enable   <= 1'b0;
       cfg_q.loopback <= 2'd0;
@@ -152,6 +192,7 @@ module csr #(
 
   initial begin
     for (int unsigned n = 0; n < 32; n++) control_mem[n] = sw_regs_pkg::control_reset(5'(n));
+    control_mem[sw_regs_pkg::OffPayload[6:2]] = {16'd0, PayloadReset};
   end
 
   always @(posedge clk_i) begin

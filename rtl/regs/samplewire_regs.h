@@ -144,7 +144,8 @@ enum sw_counter {
   SW_COUNTER_REPLIES_SUPPRESSED = 40,
   SW_COUNTER_MAC_TX_DROPPED = 41,
   SW_COUNTER_MAC_RX_DROPPED = 42,
-  SW_COUNTERS = 43
+  SW_COUNTER_WRITES_REFUSED = 43,
+  SW_COUNTERS = 44
 };
 
 /* Registers and counters by name: X(constant, name). */
@@ -231,6 +232,7 @@ enum sw_counter {
   X(SW_COUNTER_ICMP_REPLIES, "icmp_replies") \
   X(SW_COUNTER_REPLIES_SUPPRESSED, "replies_suppressed") \
   X(SW_COUNTER_MAC_TX_DROPPED, "mac_tx_dropped") \
-  X(SW_COUNTER_MAC_RX_DROPPED, "mac_rx_dropped")
+  X(SW_COUNTER_MAC_RX_DROPPED, "mac_rx_dropped") \
+  X(SW_COUNTER_WRITES_REFUSED, "writes_refused")
 
 #endif

@@ -204,5 +204,6 @@ COUNTERS = (
     "replies_suppressed",
     "mac_tx_dropped",
     "mac_rx_dropped",
+    "writes_refused",
 )
 VALUES = 4  # entries before the first event

@@ -53,6 +53,7 @@ package sw_regs_pkg;
 
   // Events: one count for each cycle in which the bit is high. Bit n is counter n.
   typedef struct packed {
+    logic writes_refused;
     logic mac_rx_dropped;
     logic mac_tx_dropped;
     logic replies_suppressed;
@@ -94,7 +95,7 @@ package sw_regs_pkg;
     logic packets;
   } event_t;
 
-  localparam int unsigned NumEvents = 39;
+  localparam int unsigned NumEvents = 40;
   localparam int unsigned NumValues = 4;  // entries before counter 0
 
   localparam logic [10:0] WindowCounters = 11'h200;
@@ -230,10 +231,10 @@ package sw_regs_pkg;
       status.peer_ip,
       status.stream_tag,
       {18'd0, status.sync_count, status.sync_armed, status.gate_armed, status.stream_tag_valid, status.state},
-      {8'd43, channels, nack_depth},
+      {8'd44, channels, nack_depth},
       slots,
       {slot_bytes, width},
-      {16'h1, 16'h0},
+      {16'h1, 16'h1},
       32'h53574952
     };
     status_word = words[word*32+:32];

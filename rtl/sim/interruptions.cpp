@@ -97,6 +97,38 @@ void check_room(World& world, const WorldSpec& spec) {
     world.fail("slots for " + std::to_string(next - oldest) + " packets are left");
 }
 
+// Behind a full ring a source that can wait waits, and no write that would falsify packets is taken
+// while their stream is open.
+void check_full_ring(World& world) {
+  constexpr double kFastest = 255;  // bytes a ns: what came due meanwhile is caught up soon
+  constexpr uint64_t kSettle = 2'000;
+  Driver& board = world.driver();
+  const uint32_t payload = board.read(SW_REG_PAYLOAD), control = board.read(SW_REG_CONTROL);
+  const uint32_t slot_bytes = board.read(SW_REG_GEOMETRY) >> SW_REG_GEOMETRY_SLOT_BYTES_SHIFT;
+  const uint64_t refused = board.counter(SW_COUNTER_WRITES_REFUSED);
+  for (const uint32_t bytes : {payload, 2 * payload, 2 * slot_bytes})
+    if (world.model().write(SW_REG_PAYLOAD, bytes)) world.fail("an open stream's payload changes");
+  if (world.model().write(SW_REG_CONTROL, control ^ 1u << SW_REG_CONTROL_SOURCE_SHIFT))
+    world.fail("an open stream's source changes");
+  if (board.counter(SW_COUNTER_WRITES_REFUSED) != refused + 4)
+    world.fail("refused writes are not counted");
+  if (board.read(SW_REG_PAYLOAD) != payload || board.read(SW_REG_CONTROL) != control)
+    world.fail("a refused write is read back");
+
+  board.write(SW_REG_SOURCE_RATE, source_rate(kFastest));
+  const auto fill = [&] { return board.read(SW_REG_PEER_PORT) >> SW_REG_PEER_PORT_RING_FILL_SHIFT; };
+  for (unsigned i = 0; fill() != board.read(SW_REG_SLOTS); ++i) {
+    if (i == 100) return world.fail("the ring does not fill: " + std::to_string(fill()));
+    run_for(world, kSettle);
+  }
+  board.write(SW_REG_SOURCE_RATE, 0);
+  run_for(world, kSettle);
+  const uint64_t lost = board.counter(SW_COUNTER_SAMPLES_LOST);
+  run_for(world, kSettle);
+  if (board.counter(SW_COUNTER_SAMPLES_LOST) != lost)
+    world.fail("a source that can wait loses samples behind a full ring");
+}
+
 }  // namespace
 
 std::string resets(const Options& options, uint64_t& cycles) {
@@ -147,6 +179,7 @@ std::string flushes(const Options& options, uint64_t& cycles) {
       case 2:
         ++filled;
         check_room(world, spec);
+        check_full_ring(world);
         break;
       default:
         ++finished;

@@ -181,8 +181,11 @@ module samplewire_sender #(
       .credit_came_o(credit_came)
   );
 
-  // As long as a packet may be under way between the packetizer and the window.
-  assign ring_tight_o = Sw'(next[Sw-1:0] - oldest[Sw-1:0]) >= Sw'(Slots - 8);
+  // As long as a packet may be under way between the packetizer and the window. A full ring is
+  // Slots packets, one bit more than a slot's number.
+  logic [Sw:0] ring_fill;
+  assign ring_fill    = next[Sw:0] - oldest[Sw:0];
+  assign ring_tight_o = ring_fill >= (Sw + 1)'(Slots - 8);
 
   logic        rng_valid, rng_ready;
   logic [31:0] rng_first, rng_count, rng_settled;
@@ -353,6 +356,7 @@ module samplewire_sender #(
   );
 
   // ------------------------------------------------------------------ registers and counters
+  logic write_refused;
   assign events.packets         = depart_new;
   assign events.retransmissions = depart_repeat;
   assign events.reports         = taken;
@@ -370,9 +374,10 @@ module samplewire_sender #(
   end
   assign events.mac_tx_dropped  = mac_tx_dropped_i;
   assign events.mac_rx_dropped  = mac_rx_dropped_i;
+  assign events.writes_refused  = write_refused;
 
   logic [15:0] ring_fill_q;
-  always_ff @(posedge clk_i) ring_fill_q <= 16'((Sw + 1)'(next - oldest));
+  always_ff @(posedge clk_i) ring_fill_q <= 16'(ring_fill);
 
   assign status.state            = state;
   assign status.stream_tag_valid = stream_tag_valid;
@@ -404,7 +409,7 @@ module samplewire_sender #(
       .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
       .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
       .key_addr_i(key_addr), .key_data_o(key_data), .cfg_o(cfg), .cmd_o(cmd),
-      .status_i(status), .event_i(events),
+      .ev_refused_o(write_refused), .status_i(status), .event_i(events),
       .samples_lost_i(lost_count), .time_ns_i(time_ns_i),
       .sync_index_i(sync_index_i), .sync_time_i(sync_time_i),
       .tpl_addr_i(tpl_addr), .tpl_data_o(tpl_data)

@@ -57,6 +57,9 @@ def status_widths() -> dict[str, int]:
     return {name: bits for name, bits in widths.items() if name not in (*constants, "counters")}
 
 
+STATES = {"idle": 0, "opening": 1, "flowing": 2, "closing": 3, "ended": 4}
+
+
 class TB:
     """The module with an AXI4-Lite master, and a count of every event by hand."""
 
@@ -68,6 +71,7 @@ class TB:
         # By the time of a cycle: what came before it.
         self.counted: dict[int, tuple[list[int], int]] = {}
         self.commands: list[int] = []
+        self.refused = 0
         cocotb.start_soon(Clock(dut.clk_i, 3, "ns").start())
         logging.getLogger(f"cocotb.{dut._name}.s_axil").setLevel(logging.WARNING)
         bus = AxiLiteBus.from_prefix(dut, "s_axil")
@@ -109,10 +113,11 @@ class TB:
                 self.sum += add
 
     async def watch_commands(self) -> None:
-        """Every cycle's pulses that are not zero."""
+        """Every cycle's pulses that are not zero, and the number of refusals."""
         while True:
             await RisingEdge(self.dut.clk_i)
             await ReadOnly()
+            self.refused += int(self.dut.ev_refused_o.value)
             value = self.dut.cmd_o.value.to_unsigned()
             if value:
                 self.commands.append(value)
@@ -142,6 +147,16 @@ class TB:
         self.totals = entries[regs.VALUES :]
         self.sum = entries[regs.VALUES - 1]
 
+    def payload_step(self) -> int:
+        """Whole beats are whole samples too, both being powers of two."""
+        return max(int(self.dut.W.value) // 8, 4 * int(self.dut.Channels.value))
+
+    def set_state(self, name: str) -> None:
+        """The stream's state as csr sees it."""
+        self.dut.status_i.value = pack(
+            dict.fromkeys(status_widths(), 0) | {"state": STATES[name]}, status_widths()
+        )
+
     def config(self) -> dict[str, int]:
         return unpack(self.dut.cfg_o.value.to_unsigned(), CONFIG_WIDTHS)
 
@@ -170,10 +185,15 @@ async def configuration_before_any_write_is_the_reset_values(dut: HierarchyObjec
         for f in register.fields:
             if f.name in CONFIG_WIDTHS:
                 expected[f.name] = f.reset
+    slot, step = int(dut.SlotBytes.value), tb.payload_step()
+    expected["payload_bytes"] = min(expected["payload_bytes"], slot) // step * step
     assert tb.config() == expected
-    for register in regs.REGISTERS.values():
+    for name, register in regs.REGISTERS.items():
         if register.access == "rw":
             value, resp = await tb.read(register.offset)
+            if name == "payload":
+                assert (value, resp) == (expected["payload_bytes"], AxiResp.OKAY)
+                continue
             word = sum((f.reset >> f.part & (1 << f.bits) - 1) << f.shift for f in register.fields)
             assert (value, resp) == (word, AxiResp.OKAY)
 
@@ -197,6 +217,9 @@ async def every_field_written_arrives_whatever_the_order_and_back_pressure(
         for name in names:
             register = regs.REGISTERS[name]
             value = tb.rng.getrandbits(32)
+            if name == "payload":
+                step = tb.payload_step()
+                value = step * tb.rng.randint(2, int(dut.SlotBytes.value) // step)
             assert await tb.write(name, value) == AxiResp.OKAY
             written[name] = value
             for f in register.fields:
@@ -240,6 +263,61 @@ async def unknown_addresses_and_forbidden_accesses_answer_slverr_and_do_nothing(
 
 
 @cocotb.test()
+async def payload_that_no_slot_holds_whole_is_refused(dut: HierarchyObject) -> None:
+    tb = bench(dut)
+    await tb.reset()
+    beat, sample = int(dut.W.value) // 8, 4 * int(dut.Channels.value)
+    slot, step = int(dut.SlotBytes.value), tb.payload_step()
+    payload = regs.REGISTERS["payload"].offset
+    good = [max(2 * beat, step), slot // step * step, 2 * step]
+    bad = [0, 1, beat, 2 * beat - 1, 2 * beat + 1, slot - 1, slot + 1, slot + step, 2 * slot,
+           65536 - step, 65536 + 2 * step, 0xFFFF_FFFF]  # fmt: skip
+    bad += [step + step // 2] if step > 2 else []
+    for value in good + bad:
+        is_good = 2 * beat <= value <= slot and value % beat == 0 and value % sample == 0
+        kept = tb.config()["payload_bytes"]
+        before = tb.refused
+        resp = await tb.write("payload", value)
+        assert resp == (AxiResp.OKAY if is_good else AxiResp.SLVERR), value
+        kept = value if is_good else kept
+        assert tb.config()["payload_bytes"] == kept
+        # The control processor reads it from the memory.
+        assert await tb.read(payload) == (kept, AxiResp.OKAY)
+        assert tb.refused - before == (not is_good)
+
+
+@cocotb.test()
+async def payload_and_source_stand_while_a_stream_is_open(dut: HierarchyObject) -> None:
+    tb = bench(dut)
+    await tb.reset()
+    step = tb.payload_step()
+    control = regs.REGISTERS["control"].offset
+    await tb.write("payload", 2 * step)
+    await tb.write("control", 3 << 3 | 1)
+    for state in STATES:
+        tb.set_state(state)
+        is_open = state in ("opening", "flowing", "closing")
+        want = AxiResp.SLVERR if is_open else AxiResp.OKAY
+        before = tb.config()
+        assert await tb.write("payload", 3 * step) == want, state
+        for source in (0, 1, 2):
+            assert await tb.write("control", source << 3) == want, state
+        if is_open:
+            assert tb.config() == before
+            assert await tb.read(control) == (3 << 3 | 1, AxiResp.OKAY)
+            # All else of the register may change.
+            assert await tb.write("control", 3 << 3 | 2) == AxiResp.OKAY
+            assert (tb.config()["enable"], tb.config()["loopback"]) == (0, 1)
+            assert await tb.write("scratch", 5) == AxiResp.OKAY
+        else:
+            assert (tb.config()["payload_bytes"], tb.config()["source"]) == (3 * step, 2)
+        tb.set_state("idle")
+        await tb.write("payload", 2 * step)
+        await tb.write("control", 3 << 3 | 1)
+    assert tb.refused == 3 * 4
+
+
+@cocotb.test()
 async def address_before_data_and_data_before_address_are_both_taken(dut: HierarchyObject) -> None:
     tb = bench(dut)
     await tb.reset()
@@ -277,7 +355,7 @@ async def status_and_parameters_read_as_they_are(dut: HierarchyObject) -> None:
     status = {name: tb.rng.getrandbits(bits) for name, bits in widths.items()}
     dut.status_i.value = pack(status, widths)
     expected = status | {
-        "id": regs.ID_VALUE, "minor": 0, "major": 1, "width": int(dut.W.value),
+        "id": regs.ID_VALUE, "minor": 1, "major": 1, "width": int(dut.W.value),
         "slot_bytes": int(dut.SlotBytes.value), "slots": int(dut.Slots.value),
         "nack_depth": int(dut.NackDepth.value), "channels": int(dut.Channels.value),
         "counters": len(regs.COUNTERS),
@@ -353,5 +431,7 @@ async def counts_survive_reset_and_control_does_not(dut: HierarchyObject) -> Non
 def test_csr(w: int) -> None:
     from runner import run
 
-    run("csr", sources=["csr", "counters"], test_module="test_csr", parameters={"W": w},
+    # Samples of two beats at 64 bits, and a slot that is smaller than the payload after reset.
+    run("csr", sources=["csr", "counters"], test_module="test_csr",
+        parameters={"W": w, "SlotBytes": 1024, "Channels": 4},
         testcase=os.environ.get("SAMPLEWIRE_TESTCASE"))  # fmt: skip
