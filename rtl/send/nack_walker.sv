@@ -111,8 +111,11 @@ module nack_walker #(
   logic is_wrapped, is_before, is_end;
   logic [Lw-1:0] offset;
   logic [Lw-1:0] ahead;  // of `sent`; negative: before it
+  // A cycle late: a slot that departs is written in the cycle in which `sent_i` has passed it, and
+  // what is read in that cycle is not to be used.
+  logic [Lw-1:0] sent_q;
   assign {is_wrapped, offset} = {1'b0, seq_q} - {1'b0, oldest_i[Lw-1:0]};
-  assign ahead     = seq_q - sent_i[Lw-1:0];
+  assign ahead     = seq_q - sent_q;
   assign is_before = offset[Lw-1];
   assign is_end    = (!is_before && !ahead[Lw-1]) || left_q == '0;
 
@@ -162,6 +165,7 @@ module nack_walker #(
     // What lies in [oldest, sent) has the upper bits of the one or of the other.
     if (state_q == StateLook)
       high_q <= is_wrapped ? sent_i[SeqWidth-1:Lw] : oldest_i[SeqWidth-1:Lw];
+    sent_q     <= sent_i[Lw-1:0];
     is_last_q  <= left_q == Lw'(1);
     released_q <= is_before;
     state_q    <= state_d;

@@ -78,7 +78,7 @@ module tx_sched #(
   localparam int unsigned LevelWidth = (Sw > 7) ? Sw - 1 : 6;
   localparam logic [LevelWidth-1:0] LevelMin = LevelWidth'(32);
   // Time in units of 2^34 ns (17 s), a quarter of the wrap of departures. Its bits tell any silence
-  // apart, since what is stale stays so; the clock may jump by 18 minutes.
+  // apart, since what is stale stays so; the clock may step by 17 minutes within two cycles.
   localparam int unsigned AgeLow = 34;
   localparam int unsigned AgeWidth = 6;
   // From the place of a control packet to its departure, in units of 16 ns: the 170 cycles that
@@ -106,7 +106,7 @@ module tx_sched #(
   // passed the last one; nothing is stamped 2 cycles after a stamp.
   logic may_stamp_q;
   logic [31:0] now, now_q, last_q;
-  logic [AgeWidth-1:0] epoch, last_epoch_q, age;
+  logic [AgeWidth-1:0] epoch, epoch_q, last_epoch_q, age;  // epoch_q is that of now_q
   logic is_stale_q, is_aged, is_risen_q;
   logic [31:0] lead;
   assign now   = time_ns_i[35:4];
@@ -154,11 +154,12 @@ module tx_sched #(
       seq_q       <= seq;
       is_repeat_q <= take_repeat;
     end
-    now_q <= now;
+    now_q   <= now;
+    epoch_q <= epoch;
     // A control packet that leaves now has an even stamp, at most that of the clock.
     if (choose || leave) begin
       last_q       <= is_risen_q ? {now_q[31:1], now_q[0] || leave} : last_q + 1'b1;
-      last_epoch_q <= epoch;
+      last_epoch_q <= epoch_q;
     end
     is_stale_q  <= !(choose || leave) && (is_stale_q || is_aged);
     may_stamp_q <= !(choose || leave || grant) && !pause_q[1] && (is_stale_q || !is_aged);
@@ -166,9 +167,9 @@ module tx_sched #(
 
     if (grant) begin
       ctl_stamp_q <= {(is_risen_q ? now_q[31:1] : last_q[31:1]) + CtlLead[31:1], 1'b0};
-      ctl_epoch_q <= epoch;
+      ctl_epoch_q <= epoch_q;
     end
-    is_reached_q <= ctl_q && !leave && (ctl_lead[31] || |ctl_age[AgeWidth-1:1]);
+    is_reached_q <= ctl_q && !leave && (is_reached_q || ctl_lead[31] || |ctl_age[AgeWidth-1:1]);
     is_done_q    <= ctl_done_i || (is_done_q && !grant);
     ctl_q        <= grant || (ctl_q && !leave);
     if (job_valid_q && job_ready_i) read_slot_q <= seq_q[Sw-1:0];

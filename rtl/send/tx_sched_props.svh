@@ -2,42 +2,60 @@
 
   logic f_reset_q = 1;
   logic [1:0] f_since_q = 2'd3;  // cycles since a stamp was given, up to 3
-  logic f_stamped_q = 0, f_flush_q = 1;
-  logic [31:0] f_last_q;
-  logic [63:0] f_time_q, f_stamp_time_q;
-  logic f_job_q = 0, f_taken_q = 0;
+  logic f_flush_q = 1, f_job_q = 0, f_taken_q = 0;
   logic [31:0] f_seq_q;
   always_ff @(posedge clk_i) begin
     f_reset_q <= 1'b0;
     f_flush_q <= flush_i || rst_i;
-    f_time_q  <= time_ns_i;
     if (choose || leave) f_since_q <= 2'd0;
     else if (!(&f_since_q)) f_since_q <= f_since_q + 1'b1;
-    f_stamped_q <= choose || leave;
-    if (choose || leave) f_last_q <= last_q;
     f_job_q   <= job_valid_o;
     f_taken_q <= job_valid_o && job_ready_i;
     f_seq_q   <= seq_q;
   end
+
+  // The clock never falls, and rises by less than 62 epochs (17 minutes) in two cycles: what the
+  // epochs tell apart. It begins anywhere below 2^46 ns, and so passes every wrap of departures. Bits 33 to
+  // 13 are all ones or all zero, so that a carry goes through them; any others cost minutes.
+  logic [63:0] f_time_q, f_time_qq;
+  logic [59:0] f_now_q;  // in units of departures, of the cycle before
+  assign f_now_q = f_time_q[63:4];
+  always_ff @(posedge clk_i) begin
+    f_time_q  <= time_ns_i;
+    f_time_qq <= f_reset_q ? time_ns_i : f_time_q;
+  end
+  (* anyconst *) logic [31:0] f_window;
   always_comb begin
     assume (rst_i == f_reset_q);
-    // The clock never falls; here it runs less than a quarter of the wrap of departures.
-    assume (time_ns_i[63:AgeLow] == '0);
-    if (!f_reset_q) assume (time_ns_i >= f_time_q);
+    assume (!(|time_ns_i[63:46]) && (&time_ns_i[33:13] || !(|time_ns_i[33:13])));
+    if (!f_reset_q)
+      assume (time_ns_i >= f_time_q && time_ns_i - f_time_qq < (64'd62 << AgeLow));
     // A stream has one window, and its number is known before the stream flows.
-    assume (window_i == 32'd16 && Slots >= 16);
+    assume (window_i == f_window);
+  end
+  logic [31:0] f_quarter;
+  logic [LevelWidth-1:0] f_capacity;
+  assign f_quarter  = f_window >> 2;
+  assign f_capacity = f_quarter > 32'((1 << LevelWidth) - 1) ? '1 :
+      f_quarter > 32'(LevelMin) ? f_quarter[LevelWidth-1:0] : LevelMin;
+
+  // Stamps as docs/protocol.md#2.6 gives them, without a wrap: the later of the clock, as it was in
+  // the cycle before, and the last stamp plus one. Behind a control packet they are odd.
+  logic [59:0] f_last_q, f_ctl_q, f_left_q;
+  logic f_any_q = 0, f_left_now_q = 0, f_risen;
+  assign f_risen = !f_any_q || f_now_q > f_last_q;
+  always_ff @(posedge clk_i) begin
+    if (choose || leave) begin
+      f_last_q <= f_risen ? {f_now_q[59:1], f_now_q[0] || leave} : f_last_q + 1'b1;
+      f_any_q  <= !rst_i;
+    end
+    if (grant) f_ctl_q <= {(f_risen ? f_now_q[59:1] : f_last_q[59:1]) + 59'(CtlLead[31:1]), 1'b0};
+    f_left_now_q <= leave && !rst_i;
+    f_left_q     <= f_ctl_q;
   end
 
-  logic f_before_q = 0;  // a stamp was given before
-  always_ff @(posedge clk_i) if ((choose || leave) && !rst_i) f_before_q <= 1'b1;
-  logic f_left_q = 0;
-  logic [31:0] f_ctl_q;
-  always_ff @(posedge clk_i) begin
-    f_left_q <= leave && !rst_i;
-    f_ctl_q  <= ctl_stamp_q;
-  end
-  logic f_second_q = 0;
-  always_ff @(posedge clk_i) f_second_q <= (choose || leave) && f_before_q;
+  logic f_second_q = 0;  // of two stamps
+  always_ff @(posedge clk_i) f_second_q <= (choose || leave) && f_any_q;
 
   always_ff @(posedge clk_i) begin
     if (!f_reset_q) begin
@@ -48,15 +66,23 @@
       // Logic that counts departures has 3 cycles between them.
       if (choose || leave) assert (f_since_q >= 2'd2);
       // The budget, docs/protocol.md#4.7.
-      assert (level_q <= LevelMin);
-      // The stamp of a control packet is between those of DATA before it and behind it.
-      if (ctl_q && f_before_q) assert (((last_q - ctl_stamp_q) >> 31) & 1'b1);
-      if (f_left_q) assert (((f_ctl_q - last_q) >> 31) & 1'b1);
-      // docs/protocol.md#2.6.
-      if (f_second_q) assert (((f_last_q - last_q) >> 31) & 1'b1);
+      assert (level_q <= f_capacity);
+      // The stamps are those of the rule.
+      if (f_any_q) a_stamp : assert (last_q == f_last_q[31:0]);
+      if (ctl_q) a_place : assert (ctl_stamp_q == f_ctl_q[31:0]);
+      // That of a control packet is behind those of DATA before it, before those of DATA behind it,
+      // and not ahead of the clock when it leaves.
+      if (ctl_q && f_any_q) a_before : assert (f_last_q < f_ctl_q);
+      if (f_left_now_q) a_behind : assert (f_last_q > f_left_q);
+      if (leave) a_not_early : assert (f_now_q >= f_ctl_q);
+      // A packet that is built leaves once the clock is there: no DATA is chosen before it.
+      if (ctl_q && choose && f_now_q >= f_ctl_q) a_in_time : assert (leave);
       // A job stands still until it is taken or flushed.
       if (f_job_q && !f_taken_q && !f_flush_q) assert (job_valid_o && seq_q == f_seq_q);
     end
-    cover (depart_repeat_o && f_before_q);
-    cover (leave && choose && f_before_q);
+    c_repeat : cover (!f_reset_q && depart_repeat_o && f_any_q);
+    c_leaves : cover (!f_reset_q && leave && choose && f_any_q);
+    // A stamp after a silence in which departures wrapped, and one ahead of the clock.
+    c_silence : cover (f_second_q && f_since_q == 0 && f_last_q[59:32] != '0 && last_epoch_q == '0);
+    c_ahead : cover (f_second_q && !f_reset_q && f_last_q > f_now_q + 60'd1);
   end
