@@ -119,6 +119,10 @@ module frame_cdc #(
   assign ev_bad_o = ends && wr_bad_i && !wr_rst_i;
   assign ev_no_room_o = ends && !wr_bad_i && !keep && !wr_rst_i;
 
+`ifdef FORMAL
+  logic f_open, f_doubt;
+`endif
+
   frame_gate i_gate (
       .clk_i  (wr_clk_i),
       .rst_i  (wr_rst_i),
@@ -128,6 +132,11 @@ module frame_cdc #(
       .take_i (take),
       .last_i (wr_last_i),
       .drop_o (drop)
+`ifdef FORMAL
+      ,
+      .f_open_o(f_open),
+      .f_doubt_o(f_doubt)
+`endif
   );
 
   always_ff @(posedge wr_clk_i) begin

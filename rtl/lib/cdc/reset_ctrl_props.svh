@@ -68,10 +68,10 @@ function automatic logic signed [4:0] f_round(input logic signed [4:0] steps);
   f_round = (steps + 5'sd2) >>> 2;
 endfunction
 
-// For the FIFOs' proofs, of each side by the other's stages (itself, first flop, second flop):
+// For the FIFOs' proofs: whether a side may move and is not to stop, or is in Clear; and of each side by the other's stages (itself, first flop, second flop):
 // whether it is in the other's round, or in the one behind it.
-assign f_a_run_o  = !a_state[0];
-assign f_b_run_o  = !b_state[0];
+assign f_a_run_o   = !a_state[0] && !f_a_due;
+assign f_b_run_o   = !b_state[0] && !f_b_due;
 assign f_a_clear_o = a_state == 2'b11;
 assign f_b_clear_o = b_state == 2'b11;
 assign f_a_same_o = {f_round(f_a1) == f_round(f_b_of), f_round(f_a2) == f_round(f_b_of),
