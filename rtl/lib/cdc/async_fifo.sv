@@ -71,6 +71,11 @@ module async_fifo #(
       .q_o  (wr_gray_seen)
   );
 
+`ifdef FORMAL
+  logic f_wr_run, f_rd_run, f_wr_clear, f_rd_clear;
+  logic [2:0] f_wr_same, f_wr_next, f_rd_same, f_rd_next;
+`endif
+
   reset_ctrl i_reset (
       .a_clk_i  (wr_clk_i),
       .a_rst_i  (wr_rst_i),
@@ -84,6 +89,17 @@ module async_fifo #(
       .b_asked_o(),
       .b_stop_o (rd_stop),
       .b_clear_o(rd_clear)
+`ifdef FORMAL
+      ,
+      .f_a_run_o (f_wr_run),
+      .f_b_run_o (f_rd_run),
+      .f_a_clear_o(f_wr_clear),
+      .f_b_clear_o(f_rd_clear),
+      .f_a_same_o(f_wr_same),
+      .f_a_next_o(f_wr_next),
+      .f_b_same_o(f_rd_same),
+      .f_b_next_o(f_rd_next)
+`endif
   );
 
   logic wr_take, rd_take;

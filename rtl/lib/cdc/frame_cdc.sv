@@ -70,6 +70,11 @@ module frame_cdc #(
   );
 
   // The reader has beats of one frame only once it is asked: it stops behind the last of them.
+`ifdef FORMAL
+  logic f_wr_run, f_rd_run, f_wr_clear, f_rd_clear;
+  logic [2:0] f_wr_same, f_wr_next, f_rd_same, f_rd_next;
+`endif
+
   reset_ctrl i_reset (
       .a_clk_i  (wr_clk_i),
       .a_rst_i  (wr_rst_i),
@@ -83,6 +88,17 @@ module frame_cdc #(
       .b_asked_o(rd_asked),
       .b_stop_o (rd_stop),
       .b_clear_o(rd_clear)
+`ifdef FORMAL
+      ,
+      .f_a_run_o (f_wr_run),
+      .f_b_run_o (f_rd_run),
+      .f_a_clear_o(f_wr_clear),
+      .f_b_clear_o(f_rd_clear),
+      .f_a_same_o(f_wr_same),
+      .f_a_next_o(f_wr_next),
+      .f_b_same_o(f_rd_same),
+      .f_b_next_o(f_rd_next)
+`endif
   );
 
   // Writing. The read pointer as a number costs a row of exclusive ors; it is registered.
@@ -103,6 +119,10 @@ module frame_cdc #(
   assign ev_bad_o = ends && wr_bad_i && !wr_rst_i;
   assign ev_no_room_o = ends && !wr_bad_i && !keep && !wr_rst_i;
 
+`ifdef FORMAL
+  logic f_open, f_doubt;
+`endif
+
   frame_gate i_gate (
       .clk_i  (wr_clk_i),
       .rst_i  (wr_rst_i),
@@ -112,6 +132,11 @@ module frame_cdc #(
       .take_i (take),
       .last_i (wr_last_i),
       .drop_o (drop)
+`ifdef FORMAL
+      ,
+      .f_open_o(f_open),
+      .f_doubt_o(f_doubt)
+`endif
   );
 
   always_ff @(posedge wr_clk_i) begin

@@ -18,6 +18,11 @@ module frame_gate (
     input  wire logic take_i,
     input  wire logic last_i,
     output logic      drop_o
+`ifdef FORMAL
+    ,
+    output logic      f_open_o,
+    output logic      f_doubt_o
+`endif
 );
 
   // verilator lint_off PROCASSINIT
@@ -40,6 +45,16 @@ module frame_gate (
   end
 
   assign drop_o = torn_q;
+
+`ifdef FORMAL
+  // As the first cycle leaves them.
+  initial begin
+    torn_q  = 1'b0;
+    doubt_q = 1'b0;
+  end
+  assign f_open_o  = open_q;
+  assign f_doubt_o = doubt_q;
+`endif
 
 endmodule
 

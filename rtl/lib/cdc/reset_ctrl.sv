@@ -31,6 +31,8 @@ module reset_ctrl (
     ,
     output logic       f_a_run_o,
     output logic       f_b_run_o,
+    output logic       f_a_clear_o,
+    output logic       f_b_clear_o,
     output logic [2:0] f_a_same_o,
     output logic [2:0] f_a_next_o,
     output logic [2:0] f_b_same_o,
@@ -39,6 +41,9 @@ module reset_ctrl (
 );
 
   logic [1:0] a_state, b_state, a_seen, b_seen;
+`ifdef FORMAL
+  logic f_a_due, f_b_due;
+`endif
 
   sync_bits #(
       .Width(2)
@@ -65,6 +70,10 @@ module reset_ctrl (
       .asked_o(a_asked_o),
       .stop_o (a_stop_o),
       .clear_o(a_clear_o)
+`ifdef FORMAL
+      ,
+      .f_due_o(f_a_due)
+`endif
   );
 
   reset_side i_b (
@@ -76,6 +85,10 @@ module reset_ctrl (
       .asked_o(b_asked_o),
       .stop_o (b_stop_o),
       .clear_o(b_clear_o)
+`ifdef FORMAL
+      ,
+      .f_due_o(f_b_due)
+`endif
   );
 
 `ifdef FORMAL

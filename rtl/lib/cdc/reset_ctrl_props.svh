@@ -68,10 +68,12 @@ function automatic logic signed [4:0] f_round(input logic signed [4:0] steps);
   f_round = (steps + 5'sd2) >>> 2;
 endfunction
 
-// For the FIFOs' proofs, of each side by the other's stages (itself, first flop, second flop):
+// For the FIFOs' proofs: whether a side may move and is not to stop, or is in Clear; and of each side by the other's stages (itself, first flop, second flop):
 // whether it is in the other's round, or in the one behind it.
-assign f_a_run_o  = !a_state[0];
-assign f_b_run_o  = !b_state[0];
+assign f_a_run_o   = !a_state[0] && !f_a_due;
+assign f_b_run_o   = !b_state[0] && !f_b_due;
+assign f_a_clear_o = a_state == 2'b11;
+assign f_b_clear_o = b_state == 2'b11;
 assign f_a_same_o = {f_round(f_a1) == f_round(f_b_of), f_round(f_a2) == f_round(f_b_of),
                      f_round(f_a3) == f_round(f_b_of)};
 assign f_a_next_o = {f_round(f_a1) > f_round(f_b_of), f_round(f_a2) > f_round(f_b_of),
@@ -99,11 +101,18 @@ always_comb begin
   a_can_be : assert (f_ahead(a_state, b_seen) != 5'sd4 && f_ahead(b_state, a_seen) != 5'sd4);
   a_lag : assert (f_a1 - f_a3 <= 5'sd3 && f_b1 - f_b3 <= 5'sd3);
   a_agree : assert (f_a1 - f_b_of == f_a_of - f_b1);
-  if (f_a_waits) a_waits : assert (a_stop_o && !(a_state == 2'b11 && b_state == 2'b10));
-  if (f_b_waits) b_waits : assert (b_stop_o && !(b_state == 2'b11 && a_state == 2'b10));
+  if (f_a_waits) begin
+    a_waits : assert (a_state[0] || f_a_due);
+    a_first : assert (a_state != 2'b11 || b_state != 2'b10);
+  end
+  if (a_state[0] || f_a_due) a_stands : assert (a_stop_o);
+  if (f_b_waits) begin
+    b_waits : assert (b_state[0] || f_b_due);
+    b_first : assert (b_state != 2'b11 || a_state != 2'b10);
+  end
+  if (b_state[0] || f_b_due) b_stands : assert (b_stop_o);
   if (a_rst_i) a_stops : assert (a_stop_o);
   if (b_rst_i) b_stops : assert (b_stop_o);
-  if (!a_stop_o) a_alone : assert (b_state != 2'b01 || !b_clear_o);
 end
 
 // A second round, after one that a short reset of each side began.
@@ -117,5 +126,4 @@ always_ff @(posedge b_clk_i) f_b_once <= f_b_once || (b_rst_i && b_state == 2'b0
 always_comb begin
   c_reset_a : cover (f_a_once && !f_b_once && !a_stop_o && !b_stop_o);
   c_reset_both : cover (f_a_once && f_b_once && !a_stop_o && !b_stop_o);
-  c_asked : cover (b_asked_o && b_busy_i && f_a_once);
 end

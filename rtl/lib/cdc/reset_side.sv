@@ -19,6 +19,10 @@ module reset_side (
     output logic            asked_o,
     output logic            stop_o,
     output logic            clear_o
+`ifdef FORMAL
+    ,
+    output logic            f_due_o
+`endif
 );
 
   localparam logic [1:0] Run = 2'b00;
@@ -53,6 +57,10 @@ module reset_side (
   end
 
   assign state_o = state_q;
+
+`ifdef FORMAL
+  assign f_due_o = due_q;
+`endif
 
 endmodule
 
