@@ -137,8 +137,7 @@ class Assembler:
         self.bits = {key: n for part in ("flags", "controls", "pulses")
                      for key, n in ports.names(part).items()}  # fmt: skip
         self.registers = ports.registers
-        self.values = {"VARIABLES": isa.VARIABLES.start,
-                       "VARIABLES_LESS": (1 << isa.COUNT_BITS) - len(isa.VARIABLES)}  # fmt: skip
+        self.values = {"VARIABLES": isa.VARIABLES.start}
         self.labels: dict[str, int] = {}
         self.variables: dict[str, int] = {}
         self.free = isa.VARIABLES.start
@@ -248,6 +247,7 @@ class Assembler:
                 raise ProgramError(f"{name}.txt:{at}: {error}") from None
         if len(program.texts) > isa.ROM_WORDS:
             raise ProgramError(f"{len(program.texts)} instructions, {isa.ROM_WORDS} fit")
+        self.values["VARIABLES_LESS"] = (1 << isa.COUNT_BITS) - self.free + isa.VARIABLES.start
         for at, code in zip(program.lines, program.texts, strict=True):
             try:
                 program.words.append(self.instruction(code))
