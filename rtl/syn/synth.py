@@ -3,6 +3,7 @@
 
     synth.py                     all modules, and the sender where it stands, at every width
     synth.py MODULE[:W] ...      these; the table's other rows stay
+    synth.py --missing           those that have no row; `--missing --check` lists them and fails
     synth.py --check [..]        the sender at 64 bits, or those named; fails on growth
     synth.py --modules [..]      what each module inside takes, hierarchy kept; nothing is written
     synth.py --levels [..]       the worst levels of each instance inside; nothing is written
@@ -172,6 +173,12 @@ def wanted(names: list[str], texts: dict[str, str]) -> list[tuple[str, int]]:
     return pairs
 
 
+def missing(texts: dict[str, str]) -> list[tuple[str, int]]:
+    """Modules and widths that no row is of."""
+    rows, _ = read_table()
+    return [pair for pair in wanted(sorted(texts), texts) if pair not in rows]
+
+
 def check(pairs: list[tuple[str, int]], texts: dict[str, str]) -> int:
     """The number of modules that grew, or that no row names."""
     rows, _ = read_table()
@@ -284,6 +291,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="area of the modules")
     parser.add_argument("names", nargs="*", metavar="MODULE[:W]")
     parser.add_argument("--check", action="store_true", help="against area.md")
+    parser.add_argument("--missing", action="store_true", help="modules without a row")
     parser.add_argument("--modules", action="store_true", help="what each module inside takes")
     parser.add_argument("--path", action="store_true", help="print each longest path")
     parser.add_argument("--levels", action="store_true", help="the worst of each instance inside")
@@ -299,6 +307,13 @@ def main() -> int:
     if arguments.levels:
         list_levels(wanted(arguments.names or [SENDER], texts), texts)
         return 0
+    if arguments.missing:
+        pairs = missing(texts)
+        if not arguments.check:
+            return 1 if fill(pairs, texts, arguments.path) else 0
+        for top, width in pairs:
+            print(f"{top}{f' at {width} bits' if width else ''}: area.md has no row of it")
+        return 1 if pairs else 0
     if arguments.check:
         names = arguments.names or [f"{SENDER}:64"]
         return 1 if check(wanted(names, texts), texts) else 0

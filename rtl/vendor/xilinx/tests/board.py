@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from cores import Core, Interface, Pin, core
+from catalogue import Core, Interface, Pin, core
 
 
 @dataclass

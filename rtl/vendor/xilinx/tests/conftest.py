@@ -4,4 +4,6 @@ import sys
 from pathlib import Path
 
 VENDOR = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(VENDOR / folder) for folder in ("wrappers", "linux", "tests")]
+RTL = VENDOR.parents[1]
+folders = ("wrappers", "linux", "tests")
+sys.path[:0] = [*(str(VENDOR / f) for f in folders), str(RTL / "regs")]

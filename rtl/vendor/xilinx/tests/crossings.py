@@ -92,6 +92,7 @@ class Netlist:
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of what is written
     clocks: dict[str, str] = field(default_factory=dict)  # of each register, a variable
     reads: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    outputs: list[str] = field(default_factory=list)  # of the top
 
     def path(self, symbol: ast.Symbol) -> str:
         """Path below the top, with slashes as Vivado has them."""
@@ -178,6 +179,6 @@ class Netlist:
 
 def netlist(design: Design) -> Netlist:
     """Registers and dependencies of a design."""
-    found = Netlist(design.name)
+    found = Netlist(design.name, outputs=[p.name for p in design.ports if not p.is_input])
     design.body.visit(found.add)
     return found

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from board import Board
-from cores import catalogue, core, parameters
+from catalogue import core, names, parameters
 from tcl import Arguments, Interpreter
 
 PROJECT = {"board_part", "ip_repo_paths"}
@@ -201,7 +201,7 @@ class Vivado:
     def do_get_ipdefs(self, *words: str) -> tuple[str, ...]:
         given = Arguments.parse(words, flags="-all", options="-filter")
         match = re.fullmatch(r'VLNV =~ (\S+) && UPGRADE_VERSIONS == ""', given.options["-filter"])
-        return tuple(v for v in catalogue() if fnmatch.fnmatch(v, match[1])) if match else ()
+        return tuple(v for v in names() if fnmatch.fnmatch(v, match[1])) if match else ()
 
     def do_create_bd_design(self, name: str) -> None:
         if not name.isidentifier():
@@ -210,7 +210,7 @@ class Vivado:
     def do_create_bd_cell(self, *words: str) -> tuple[str, ...]:
         given = Arguments.parse(words, options="-type -vlnv")
         (name,) = given.rest
-        if given.options["-vlnv"] not in catalogue() or name in self.board.cells:
+        if given.options["-vlnv"] not in names() or name in self.board.cells:
             raise ValueError(f"{name}: no such core, or a name that is taken")
         self.board.cells[name] = given.options["-vlnv"]
         self.board.values[name] = {}

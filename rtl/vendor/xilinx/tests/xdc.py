@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from crossings import Crossing, Netlist, netlist
 from design import ROOT, elaborate
@@ -16,7 +17,7 @@ CELL = re.compile(r"((?:[A-Za-z_]\w*(?:\[\d+\])?/)*[A-Za-z_]\w*)_reg((?:\[(?:\*|
 
 @dataclass(frozen=True)
 class Constraint:
-    """One constraint: paths of registers, or `clock NAME` and `fanin PATH` as sources."""
+    """One constraint between paths of registers, `clock NAME`, or `fanin PATH` as sources."""
 
     kind: str
     sources: tuple[str, ...]
@@ -133,6 +134,7 @@ def owner(nets: Netlist, crossing: Crossing) -> str:
     return ""
 
 
+@cache
 def cells() -> list[str]:
     """The clock-crossing cells of rtl/lib/cdc: the synchroniser, and what has crossings itself."""
     found = []
@@ -160,6 +162,16 @@ def _cell(name: str) -> tuple[Netlist, set[str]]:
     return netlist(design), {p.name for p in design.ports if p.is_input}
 
 
+def _shown(nets: Netlist, clocks: list[str]) -> list[tuple[str, str]]:
+    """Registers at outputs of another clock: `to_data_o` is read in the clock `to_clk_i`."""
+    found = []
+    for output in nets.outputs:
+        clock = output.split("_")[0] + "_clk_i"
+        registers = nets.sources(output) & nets.clocks.keys() if clock in clocks else ()
+        found += [(r, clock) for r in registers if nets.root(nets.clocks[r]) != clock]
+    return found
+
+
 def problems(cell: str, text: str) -> list[str]:
     """What is wrong in the constraints of a cell, with the clocks one way round and the other."""
     nets, inputs = _cell(cell)
@@ -182,12 +194,42 @@ def problems(cell: str, text: str) -> list[str]:
             )
             wrong += [] if xdc.found == [wanted] else [f"{xdc.found} instead of {wanted}"]
         else:
-            idle = [c for c in xdc.found if not any(c.covers(crossing) for crossing in own)]
-            wrong += [f"{c} is on no crossing" for c in idle]
+            needed = [
+                Constraint("set_max_delay", (source,), (f"clock {clock}",), periods_ns[clock])
+                for source, clock in _shown(nets, clocks)
+            ]
+            wrong += [f"{c} is missing" for c in needed if c not in xdc.found]
+            for constraint in xdc.found:
+                if constraint not in needed and not any(constraint.covers(c) for c in own):
+                    wrong.append(f"{constraint} is on no crossing")
     return wrong
 
 
+@cache
+def exports(cell: str) -> frozenset[str]:
+    """The registers of a cell whose constraints reach all registers of another clock."""
+    nets, inputs = _cell(cell)
+    periods_ns = dict.fromkeys((nets.root(c) for c in nets.clocks.values()), 1.0)
+    xdc = Xdc(nets, inputs, periods_ns)
+    xdc.tcl.run((FOLDER / f"{cell}.xdc").read_text())
+    return frozenset(s for c in xdc.found if c.targets[0].startswith("clock ") for s in c.sources)
+
+
 def strays(nets: Netlist) -> list[Crossing]:
-    """The crossings of a design that no cell of rtl/lib/cdc contains."""
-    known = cells()
-    return [c for c in nets.crossings() if nets.modules.get(owner(nets, c), nets.top) not in known]
+    """The crossings of a design that no cell of rtl/lib/cdc constrains.
+
+    A cell constrains what is within it, and from what it exports. One bit may end in a
+    synchroniser anywhere.
+    """
+    found = []
+    for crossing in nets.crossings():
+        inside = instance(nets, crossing.source.path)
+        cell = nets.modules.get(inside, "")
+        name = crossing.source.path.removeprefix(f"{inside}/")
+        is_within = nets.modules.get(owner(nets, crossing), nets.top) in cells()
+        is_exported = cell in cells() and name in exports(cell)
+        end = nets.modules.get(instance(nets, crossing.target.path))
+        is_bit = end == SYNCHRONISER and crossing.source.dimensions in ((), (1,))
+        if not (is_within or is_exported or is_bit):
+            found.append(crossing)
+    return found

@@ -10,7 +10,7 @@ from design import ROOT, elaborate
 from generate import VARIANTS
 
 WRAPPERS = ROOT / "rtl/vendor/xilinx/wrappers"
-TABLE = tomllib.loads((Path(__file__).parent / "cores.toml").read_text())
+TABLE = tomllib.loads((Path(__file__).parent / "catalogue.toml").read_text())
 VENDOR, OURS = "xilinx.com:ip", "samplewire:rtl"
 INFO = re.compile(r'X_INTERFACE_INFO = "\w[\w.]*:(?:interface|signal):(\w+):1\.0 (\w+) (\w+)"')
 PORT = re.compile(r"(input|output) +wire (?:\[.*?\] )?(\w+)")
@@ -127,6 +127,6 @@ def core(vlnv: str, values: dict[str, str]) -> Core:
     return ours(name, tuple((n, int(v)) for n, v in values.items() if v.isdigit()))
 
 
-def catalogue() -> list[str]:
+def names() -> list[str]:
     """Names of all cores, with versions."""
     return [f"{VENDOR}:{name}:1.0" for name in TABLE] + [f"{OURS}:{n}:1.0" for n in VARIANTS]

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Bring a sender up from Linux on the board, through its registers. Not tried on hardware.
+
+    sender.py /dev/uio0 --ip 10.0.0.2 --mac 02:00:00:00:00:01 [--rate HZ] [--offset ADDRESS]
+    sender.py /dev/mem --offset 0xA0000000 ..
+
+It needs `samplewire_regs.py` of rtl/regs beside it or on PYTHONPATH. With PYNQ the memory is
+`pynq.MMIO(0xA0000000, 4096)` in place of `Mapped`; what has `read(offset)` and
+`write(offset, value)` of 32-bit words will do.
+"""
+
+import argparse
+import ipaddress
+import mmap
+import secrets
+import struct
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+try:
+    import samplewire_regs as regs
+except ImportError:
+    sys.path.append(str(Path(__file__).resolve().parents[3] / "regs"))
+    import samplewire_regs as regs
+
+SPAN_BYTES = 4096
+WORD = 0xFFFFFFFF
+# Of docs/protocol.md#2.15.
+FORMAT_SC16, PAYLOAD_OFFSET, RANGES_MAX, TLV_NAME = 2, 22, 32, 2
+SOURCE_CONVERTER = 1
+
+
+class Memory(Protocol):
+    """32-bit words by their offset in bytes."""
+
+    def read(self, offset: int) -> int:
+        """A word."""
+
+    def write(self, offset: int, value: int) -> None:
+        """Write a word."""
+
+
+class Mapped:
+    """Registers in /dev/uioN, or in /dev/mem at an address; accessed by whole words."""
+
+    def __init__(self, path: str, *, offset: int = 0) -> None:
+        with Path(path).open("r+b", buffering=0) as file:
+            self._map = mmap.mmap(file.fileno(), SPAN_BYTES, offset=offset)
+        self._words = memoryview(self._map).cast("I")
+
+    def read(self, offset: int) -> int:
+        """A word."""
+        return self._words[offset // 4]
+
+    def write(self, offset: int, value: int) -> None:
+        """Write a word."""
+        self._words[offset // 4] = value
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a board is to be; `rate_hz` 0 is unknown, `gate_samples` 0 is without end."""
+
+    mac: int
+    ip: int
+    boot_id: int  # another at each start
+    secret: int  # 128 random bits
+    port: int = 9100
+    payload_bytes: int = 8192
+    rate_hz: int = 0
+    channels: int = 1
+    gate_samples: int = 0
+    tolerance_ns: int = 50_000
+    dead_ms: int = 15_000
+    idle_ms: int = 100
+    name: str = "samplewire board"
+
+
+class Sender:
+    """The registers of a sender by the names of docs/registers.md."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        if self.get("id") != regs.ID_VALUE:
+            raise ValueError("no sender answers at this address")
+
+    def get(self, register: str, field: str = "") -> int:
+        """A field of one register; without a name, the field that is called as the register."""
+        found = regs.REGISTERS[register]
+        (part,) = (f for f in found.fields if f.name == (field or register))
+        return self.memory.read(found.offset) >> part.shift & ((1 << part.bits) - 1)
+
+    def put(self, register: str, **values: int) -> None:
+        """Write one register; fields that are not named are 0."""
+        found = regs.REGISTERS[register]
+        parts = {f.name: f for f in found.fields}
+        word = 0
+        for name, value in values.items():
+            part = parts[name]
+            word |= (value >> part.part & ((1 << part.bits) - 1)) << part.shift
+        self.memory.write(found.offset, word)
+
+    def put_wide(self, **values: int) -> None:
+        """Write fields that lie in several registers, the low part first."""
+        for name, value in values.items():
+            for register, found in regs.REGISTERS.items():
+                if any(f.name == name for f in found.fields):
+                    self.put(register, **{name: value})
+
+    def counters(self) -> dict[str, int]:
+        """All counters, as of one cycle."""
+        self.put("command", snapshot=1)
+        read, at = self.memory.read, regs.COUNTERS_OFFSET
+        return {
+            name: read(at + 8 * n) | read(at + 8 * n + 4) << 32
+            for n, name in enumerate(regs.COUNTERS)
+        }
+
+    def bring_up(self, setup: Setup) -> None:
+        """Configure the board and let it answer: `control` comes last.
+
+        Raises
+        ------
+        ValueError
+            The payload does not fit the slots, the beats or the samples of this build.
+        """
+        beat_bytes = self.get("geometry", "width") // 8
+        sample_bytes = 4 * setup.channels
+        slot_bytes = self.get("geometry", "slot_bytes")
+        if (
+            not 2 * beat_bytes <= setup.payload_bytes <= slot_bytes
+            or setup.payload_bytes % beat_bytes
+            or setup.payload_bytes % sample_bytes
+        ):
+            raise ValueError(f"a payload of {setup.payload_bytes} bytes, slots of {slot_bytes}")
+        self.put_wide(mac=setup.mac, ip=setup.ip, port=setup.port)
+        self.put("payload", payload_bytes=setup.payload_bytes)
+        self.put("pace_rate", pace_rate=0)
+        self.put("silence", dead_ms=setup.dead_ms, idle_ms=setup.idle_ms)
+        self.put_wide(boot_id=setup.boot_id, secret=setup.secret)
+        words = accept_words(setup, self.get("slots"), beat_bytes)
+        for n, word in enumerate(words):
+            self.memory.write(regs.TEMPLATE_OFFSET + 8 * n, word & WORD)
+            self.memory.write(regs.TEMPLATE_OFFSET + 8 * n + 4, word >> 32)
+        self.put("template_words", template_words=len(words))
+        self.put_wide(source_index=0, source_count=setup.gate_samples)
+        self.put("command", gate_open=1)
+        self.put("control", enable=1, source=SOURCE_CONVERTER)
+
+
+def accept_words(setup: Setup, slots: int, beat_bytes: int) -> list[int]:
+    """The body of ACCEPT; the board fills in the nonce and its tag."""
+    name = setup.name.encode()
+    tlv = struct.pack(">HH", TLV_NAME, len(name)) + name
+    body = struct.pack(
+        ">QIHHQQIHHIHBBIIHHHHQ",
+        *(0, 0, 0, 1),  # nonce, tag, stream 0 of 1
+        *(setup.boot_id, setup.rate_hz, 1),
+        *(FORMAT_SC16, setup.channels),
+        *(setup.payload_bytes // (4 * setup.channels), setup.payload_bytes),
+        *(PAYLOAD_OFFSET, 0),
+        *(slots, setup.tolerance_ns // 16),
+        *(setup.dead_ms, setup.idle_ms, RANGES_MAX, beat_bytes),
+        0,  # time of the index: unknown
+    )
+    body += tlv + bytes(-len(tlv) % 8)
+    return [word for (word,) in struct.iter_unpack(">Q", body)]
+
+
+def main() -> None:
+    """Bring a sender up and print what it counts."""
+    parser = argparse.ArgumentParser(description="bring a sender up")
+    parser.add_argument("device", help="/dev/uioN or /dev/mem")
+    parser.add_argument("--offset", type=lambda s: int(s, 0), default=0)
+    parser.add_argument("--ip", type=ipaddress.IPv4Address, required=True)
+    parser.add_argument("--mac", type=lambda s: int(s.replace(":", ""), 16), required=True)
+    parser.add_argument("--rate", type=int, default=0, help="samples a second")
+    parser.add_argument("--payload", type=int, default=8192, help="bytes: 1408 at an MTU of 1500")
+    given = parser.parse_args()
+    sender = Sender(Mapped(given.device, offset=given.offset))
+    sender.bring_up(
+        Setup(
+            mac=given.mac,
+            ip=int(given.ip),
+            boot_id=time.time_ns(),
+            secret=secrets.randbits(128),
+            payload_bytes=given.payload,
+            rate_hz=given.rate,
+        )
+    )
+    for name, value in sender.counters().items():
+        print(f"{name} {value}")
+
+
+if __name__ == "__main__":
+    main()

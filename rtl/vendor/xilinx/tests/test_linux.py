@@ -1,0 +1,124 @@
+"""The example for Linux against a memory that knows the registers' access."""
+
+import re
+import struct
+from pathlib import Path
+
+import pytest
+import samplewire_regs as regs
+import sender
+from design import ROOT
+
+SETUP = sender.Setup(
+    mac=0x02A1B2C3D4E5,
+    ip=0x0A000002,
+    boot_id=0x1122334455667788,
+    secret=0x00112233445566778899AABBCCDDEEFF,
+    rate_hz=2_457_600_000,
+    gate_samples=1 << 40,
+)
+
+
+class Board:
+    """Registers of a build with 512 bits and 256 slots; refuses what csr.sv refuses."""
+
+    def __init__(self, **constants: int) -> None:
+        geometry = 8192 << 16 | 512
+        given = {"id": regs.ID_VALUE, "geometry": geometry, "slots": 256} | constants
+        self.words = {regs.REGISTERS[n].offset: v for n, v in given.items()}
+        self.access = {r.offset: r.access for r in regs.REGISTERS.values()}
+        self.writes: list[tuple[int, int]] = []
+
+    def read(self, offset: int) -> int:
+        if offset >= regs.COUNTERS_OFFSET:
+            assert offset < regs.COUNTERS_OFFSET + 8 * len(regs.COUNTERS)
+            return offset
+        assert self.access[offset] in ("ro", "rw")
+        return self.words.get(offset, 0)
+
+    def write(self, offset: int, value: int) -> None:
+        assert 0 <= value <= 0xFFFFFFFF
+        if offset < regs.COUNTERS_OFFSET:
+            assert self.access[offset] != "ro"
+        else:
+            assert 0 <= offset - regs.TEMPLATE_OFFSET < 8 * regs.TEMPLATE_WORDS
+        self.words[offset] = value
+        self.writes.append((offset, value))
+
+    def word(self, name: str) -> int:
+        return self.words[regs.REGISTERS[name].offset]
+
+
+def accept(board: Board) -> bytes:
+    """The template as bytes of the wire."""
+    at = [regs.TEMPLATE_OFFSET + 8 * n for n in range(board.word("template_words"))]
+    return b"".join(struct.pack(">II", board.words[a + 4], board.words[a]) for a in at)
+
+
+def test_board_is_configured_and_enabled_last() -> None:
+    board = Board()
+    sender.Sender(board).bring_up(SETUP)
+    assert (board.word("mac_lo"), board.word("mac_hi")) == (0xB2C3D4E5, 0x02A1)
+    assert (board.word("ip"), board.word("port")) == (0x0A000002, 9100)
+    assert (board.word("boot_lo"), board.word("boot_hi")) == (0x55667788, 0x11223344)
+    secret = [board.word(f"secret_{n}") for n in range(4)]
+    assert secret == [0xCCDDEEFF, 0x8899AABB, 0x44556677, 0x00112233]
+    assert board.word("payload") == 8192
+    assert board.word("silence") == 100 << 16 | 15000
+    assert (board.word("source_count_lo"), board.word("source_count_hi")) == (0, 1 << 8)
+    names = {r.offset: n for n, r in regs.REGISTERS.items()}
+    assert [names[o] for o, _ in board.writes[-2:]] == ["command", "control"]
+    assert board.writes[-2][1] == 1 << 2  # gate_open
+    assert board.writes[-1][1] == 1 | sender.SOURCE_CONVERTER << 3
+    assert [names.get(o) for o, _ in board.writes].count("control") == 1
+
+
+def test_template_is_the_body_of_accept() -> None:
+    board = Board()
+    sender.Sender(board).bring_up(SETUP)
+    body = accept(board)
+    at = {  # docs/protocol.md#2.15
+        (8, "I"): 0, (14, "H"): 1, (16, "Q"): SETUP.boot_id, (24, "Q"): SETUP.rate_hz,
+        (32, "I"): 1, (36, "H"): 2, (38, "H"): 1, (40, "I"): 2048, (44, "H"): 8192,
+        (46, "B"): 22, (48, "I"): 256, (52, "I"): 3125, (56, "H"): 15000, (58, "H"): 100,
+        (60, "H"): 32, (62, "H"): 64, (72, "H"): 2, (74, "H"): 16,
+    }  # fmt: skip
+    for (offset, size), value in at.items():
+        assert struct.unpack_from(f">{size}", body, offset) == (value,)
+    assert body[76:] == b"samplewire board\0\0\0\0"
+
+
+def test_counters_are_of_one_snapshot() -> None:
+    board = Board()
+    found = sender.Sender(board).counters()
+    assert board.writes == [(regs.REGISTERS["command"].offset, 1)]
+    assert list(found) == list(regs.COUNTERS)
+    assert found["packets"] == (0x224 << 32 | 0x220)
+
+
+def test_other_memory_is_refused() -> None:
+    with pytest.raises(ValueError, match="no sender"):
+        sender.Sender(Board(id=0))
+
+
+@pytest.mark.parametrize("payload", [64, 8010, 16384])
+def test_payload_that_does_not_fit_is_refused_before_any_write(payload: int) -> None:
+    board = Board()
+    with pytest.raises(ValueError, match=str(payload)):
+        sender.Sender(board).bring_up(sender.Setup(1, 2, 3, 4, payload_bytes=payload))
+    assert board.writes == []
+
+
+def test_mapped_file_holds_the_words(tmp_path: Path) -> None:
+    path = tmp_path / "uio0"
+    path.write_bytes(bytes(sender.SPAN_BYTES))
+    memory = sender.Mapped(str(path))
+    memory.write(0x84, 0x12345678)
+    assert memory.read(0x84) == 0x12345678
+    assert path.read_bytes()[0x84:0x88] == struct.pack("<I", 0x12345678)
+
+
+def test_address_is_that_of_the_block_designs() -> None:
+    script = (ROOT / "rtl/vendor/xilinx/bd/common.tcl").read_text()
+    (address,) = re.findall(r"sender/s_axil/reg0 (0x\w+)", script)
+    assert address in (sender.__doc__ or "")
