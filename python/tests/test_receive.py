@@ -361,7 +361,7 @@ def test_recording_of_nothing_is_refused_before_a_file_is_touched(
 ) -> None:
     path = tmp_path / "kept.raw"
     path.write_bytes(b"kept")
-    with pytest.raises(ValueError, match="0 samples to record"):
+    with pytest.raises(ValueError, match="samples 0: must be 1 or more"):
         sw.record(counter.address, path, samples=0, overwrite=True)
     assert path.read_bytes() == b"kept"
 
