@@ -122,7 +122,7 @@ module csr #(
   end
 
   sw_regs_pkg::cfg_t cfg_q;
-  sw_regs_pkg::cmd_t cmd_q;
+  sw_regs_pkg::cmd_t cmd_q = '0;  // no command from power-up to the reset
 
   // Values from power-up on: always_ff allows no other process, not even `initial`.
   initial cfg_q = sw_regs_pkg::CfgReset;
