@@ -159,7 +159,7 @@ module csr #(
     if (rst_i) s_axil_bvalid <= 1'b0;
   end
 
-  sw_regs_pkg::cmd_t cmd_q;
+  sw_regs_pkg::cmd_t cmd_q = '0;  // no command from power-up to the reset
 
   // Values from power-up on: always_ff allows no other process, not even `initial`.
   initial begin
