@@ -12,22 +12,25 @@
 // by channel, I first, little-endian (docs/protocol.md#2.10). With Packed the upper 12 bits of I
 // and Q make 3 bytes, I in the low bits: "sc12", number 8, which hosts do not unpack yet.
 //
-// Commands, in order, through a FIFO of their own; each is served before the next is looked at:
-// - OpGate: pass samples from cmd_index_i, rounded up to a multiple of S, or at once where that is
-//   past, for cmd_count_i samples (0: without end; packed: rounded up to a multiple of S). The first
-//   beat carries s_start, the last one s_last. It opens at a word that finds room, so what is missing
-//   before the first sample is no loss. It waits while a gate is open, and what comes behind it too.
-// - OpClose: the next word is the last one.
-// - OpSet: at the next rise of sync_i the index becomes cmd_index_i, rounded down to a multiple
+// Commands (source_commands): the last of gate_open and gate_close counts, and the last of sync_set,
+// sync_latch and sync_cancel.
+// - gate_open arms the gate: it passes samples from cmd_index_i, rounded up to a multiple of S, or at
+//   once where that is past, for cmd_count_i samples (0: without end; packed: rounded up to a
+//   multiple of S). The first beat carries s_start, the last one s_last. It opens at a word that
+//   finds room, so what is missing before the first sample is no loss. While a gate is open it waits
+//   for its end.
+// - gate_close: the next word is the last one of an open gate; an armed one is cancelled.
+// - sync_set: at the next rise of sync_i the index becomes cmd_index_i, rounded down to a multiple
 //   of S. An open gate goes on, with s_start; what was lost just before it is not counted.
-// - OpLatch: at the next rise of sync_i the index is reported at latch_*_o.
-// sync_i may be asynchronous; it acts on the word 3 to 4 cycles of adc_clk_i after its rise, always
-// the same one when it is synchronous to the clock (SYSREF).
+// - sync_latch: the index is left as it is. Both report the index from the edge on at latch_*_o.
+// sync_i may be asynchronous. The index that is set or reported is that of the second word after the
+// one beside which it rises, or of the third; always of the second when it is synchronous to the
+// clock (SYSREF) and words come in every cycle.
 //
 // With Packed a word must fill whole beats (C * S a multiple of W / 8), so that a burst ends with
 // one. A burst whose last word was lost ends with a beat without samples that names the loss.
 //
-// Clock crossings: async_fifo (samples, commands, latched indexes) and sync_bits (sync_i).
+// Clock crossings: async_fifo (samples, latched indexes), source_commands and sync_bits (sync_i).
 `default_nettype none
 
 module rfdc_adapter #(
@@ -49,11 +52,15 @@ module rfdc_adapter #(
     input wire logic clk_i,
     input wire logic rst_i,
 
-    input  wire logic        cmd_valid_i,
-    output logic             cmd_ready_o,
-    input  wire logic [ 1:0] cmd_op_i,
+    input  wire logic        gate_open_i,  // commands, one cycle each
+    input  wire logic        gate_close_i,
+    input  wire logic        sync_set_i,
+    input  wire logic        sync_latch_i,
+    input  wire logic        sync_cancel_i,
     input  wire logic [63:0] cmd_index_i,
     input  wire logic [63:0] cmd_count_i,
+    output logic             gate_armed_o,
+    output logic             sync_armed_o,
 
     output logic        latch_valid_o,  // one cycle
     output logic [63:0] latch_index_o,
@@ -68,11 +75,6 @@ module rfdc_adapter #(
     output logic         s_last,
     output logic         s_whole
 );
-
-  localparam logic [1:0] OpGate = 2'd0;
-  localparam logic [1:0] OpClose = 2'd1;
-  localparam logic [1:0] OpSet = 2'd2;
-  localparam logic [1:0] OpLatch = 2'd3;
 
   localparam int unsigned One = Packed ? 24 : 32;  // bits of a sample of one channel
   localparam int unsigned SampleBits = C * One;
@@ -94,32 +96,37 @@ module rfdc_adapter #(
 
   // Commands.
 
-  logic cmd_valid, cmd_take;
-  logic [1:0] cmd_op;
-  logic [63:0] cmd_index, cmd_count;
+  logic gate_armed, set_armed, latch_armed, close, opens, sync_rise;
+  logic [63:0] gate_index, gate_count, set_index;
 
-  async_fifo #(
-      .Width(130),
-      .Depth(4),
-      .Style("distributed")
-  ) i_commands (
-      .wr_clk_i  (clk_i),
-      .wr_rst_i  (rst_i),
-      .wr_stop_o (),
-      .wr_valid_i(cmd_valid_i),
-      .wr_ready_o(cmd_ready_o),
-      .wr_data_i ({cmd_op_i, cmd_index_i, cmd_count_i}),
-      .rd_clk_i  (adc_clk_i),
-      .rd_rst_i  (adc_rst_i),
-      .rd_stop_o (),
-      .rd_valid_o(cmd_valid),
-      .rd_ready_i(cmd_take),
-      .rd_data_o ({cmd_op, cmd_index, cmd_count})
+  source_commands i_commands (
+      .clk_i,
+      .rst_i,
+      .gate_open_i,
+      .gate_close_i,
+      .sync_set_i,
+      .sync_latch_i,
+      .sync_cancel_i,
+      .index_i     (cmd_index_i),
+      .count_i     (cmd_count_i),
+      .gate_armed_o,
+      .sync_armed_o,
+      .adc_clk_i,
+      .adc_rst_i,
+      .gate_o      (gate_armed),
+      .gate_index_o(gate_index),
+      .gate_count_o(gate_count),
+      .close_o     (close),
+      .opens_i     (opens),
+      .set_o       (set_armed),
+      .latch_o     (latch_armed),
+      .sync_index_o(set_index),
+      .edge_i      (sync_rise)
   );
 
   // Stage 1: the converter's word and its index. Stage 0 of sync_i is its synchroniser.
 
-  logic sync_level, sync_q, sync_rise;
+  logic sync_level, sync_q;
 
   sync_bits #(
       .Width(1)
@@ -136,7 +143,10 @@ module rfdc_adapter #(
   logic [C*S*32-1:0] word_q;
 
   logic set_now;
-  assign set_now = cmd_valid && cmd_op == OpSet && sync_rise;
+  logic [63:0] next_index;  // of the word after stage 1
+  assign set_now = set_armed && sync_rise;
+  assign next_index = set_now ? {set_index[63:Sw], {Sw{1'b0}}} :
+      valid_q ? index_q + 64'(S) : index_q;
 
   assign s_axis_tready = '1;
 
@@ -145,8 +155,7 @@ module rfdc_adapter #(
     valid_q <= &s_axis_tvalid && !adc_rst_i;
     word_q <= s_axis_tdata;
     if (adc_rst_i) index_q <= '0;
-    else if (set_now) index_q <= {cmd_index[63:Sw], {Sw{1'b0}}};
-    else if (valid_q) index_q <= index_q + 64'(S);
+    else index_q <= next_index;
     if (adc_rst_i) jump_q <= 1'b0;
     else if (set_now) jump_q <= 1'b1;
     else if (valid_q) jump_q <= 1'b0;
@@ -172,24 +181,22 @@ module rfdc_adapter #(
   logic lost_q, start_q, empty_q;  // what the next word written says; a word without samples is due
   logic [63:0] left_q;             // samples from the next word to the end of the burst
   logic [63:0] end_q;              // index of that word without samples
-  logic opens, in_gate, endless, is_end, keep, put_empty;
+  logic in_gate, endless, is_end, keep, put_empty;
   logic [63:0] wanted, left;
   logic [Cw-1:0] count;
 
   assign room = !put_q || fifo_ready;
-  assign opens = cmd_valid && cmd_op == OpGate && !open_q && !empty_q && valid_q && room &&
-      index_q >= cmd_index;
+  assign opens = gate_armed && !close && !open_q && !empty_q && valid_q && room &&
+      index_q >= gate_index;
   assign in_gate = valid_q && (open_q || opens);
 
-  assign wanted = Packed ? (cmd_count + 64'(S - 1)) & ~64'(S - 1) : cmd_count;
+  assign wanted = Packed ? (gate_count + 64'(S - 1)) & ~64'(S - 1) : gate_count;
   assign left = open_q ? left_q : wanted;
-  assign endless = open_q ? endless_q : cmd_count == '0;
+  assign endless = open_q ? endless_q : gate_count == '0;
   assign is_end = closing_q || (!endless && left <= 64'(S));
   assign count = (!endless && left < 64'(S)) ? Cw'(left) : Cw'(S);
   assign keep = in_gate && room;
   assign put_empty = empty_q && !in_gate && room;
-
-  assign cmd_take = cmd_valid && (cmd_op == OpGate ? opens : cmd_op == OpClose || sync_rise);
 
   always_ff @(posedge adc_clk_i) begin
     if (adc_rst_i) begin
@@ -200,7 +207,7 @@ module rfdc_adapter #(
       start_q <= 1'b0;
     end else begin
       if (in_gate) open_q <= !is_end;
-      closing_q <= (closing_q || (cmd_valid && cmd_op == OpClose)) && open_q &&
+      closing_q <= (closing_q || close) && open_q &&
           !(in_gate && is_end);
       if (in_gate && is_end && !room) empty_q <= 1'b1;
       else if (put_empty) empty_q <= 1'b0;
@@ -269,9 +276,9 @@ module rfdc_adapter #(
       .wr_clk_i  (adc_clk_i),
       .wr_rst_i  (adc_rst_i),
       .wr_stop_o (),
-      .wr_valid_i(cmd_valid && cmd_op == OpLatch && sync_rise),
+      .wr_valid_i((set_armed || latch_armed) && sync_rise),
       .wr_ready_o(latch_ready),
-      .wr_data_i (index_q),
+      .wr_data_i (next_index),
       .rd_clk_i  (clk_i),
       .rd_rst_i  (rst_i),
       .rd_stop_o (),

@@ -84,6 +84,7 @@ REGISTERS = {
         Field("gate_close", 3, 1, 0, 0x0),
         Field("sync_set", 4, 1, 0, 0x0),
         Field("sync_latch", 5, 1, 0, 0x0),
+        Field("sync_cancel", 6, 1, 0, 0x0),
     )),
     "control": Register(0x084, "rw", (
         Field("enable", 0, 1, 0, 0x0),

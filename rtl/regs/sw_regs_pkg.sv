@@ -30,6 +30,7 @@ package sw_regs_pkg;
     logic gate_close;
     logic sync_set;
     logic sync_latch;
+    logic sync_cancel;
   } cmd_t;
 
   // Status, as read.
@@ -205,7 +206,7 @@ package sw_regs_pkg;
   endfunction
 
   function automatic cmd_t commands(input logic [31:0] data);
-    commands = {data[0], data[1], data[2], data[3], data[4], data[5]};
+    commands = {data[0], data[1], data[2], data[3], data[4], data[5], data[6]};
   endfunction
 
   // What the register `control` reads.

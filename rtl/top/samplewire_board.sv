@@ -110,29 +110,18 @@ module samplewire_board #(
       .s_overflow(t_overflow), .s_last(t_last), .s_whole(t_whole)
   );
 
-  // One command waits for the converter's side; another written meanwhile takes its place.
-  localparam logic [1:0] OpGate = 2'd0, OpClose = 2'd1, OpSet = 2'd2, OpLatch = 2'd3;
-  logic        adc_cmd_q, adc_cmd_ready, latch_valid;
-  logic [1:0]  adc_op_q;
+  logic        latch_valid, gate_armed, sync_armed;
   logic [63:0] latch_index;
-
-  always_ff @(posedge clk_i) begin
-    if (cmd.gate_open) adc_op_q <= OpGate;
-    if (cmd.gate_close) adc_op_q <= OpClose;
-    if (cmd.sync_set) adc_op_q <= OpSet;
-    if (cmd.sync_latch) adc_op_q <= OpLatch;
-    if (rst_i) adc_cmd_q <= 1'b0;
-    else if (cmd.gate_open || cmd.gate_close || cmd.sync_set || cmd.sync_latch) adc_cmd_q <= 1'b1;
-    else if (adc_cmd_ready) adc_cmd_q <= 1'b0;
-  end
 
   rfdc_adapter #(.W(W), .C(Channels), .S(AdcSamples), .Merged(AdcMerged)) u_rfdc_adapter (
       .adc_clk_i(adc_clk_i), .adc_rst_i(adc_rst_i),
       .s_axis_tvalid(s_axis_adc_tvalid), .s_axis_tready(s_axis_adc_tready),
       .s_axis_tdata(s_axis_adc_tdata), .sync_i(sync_i),
       .clk_i(clk_i), .rst_i(rst_i),
-      .cmd_valid_i(adc_cmd_q), .cmd_ready_o(adc_cmd_ready), .cmd_op_i(adc_op_q),
+      .gate_open_i(cmd.gate_open), .gate_close_i(cmd.gate_close), .sync_set_i(cmd.sync_set),
+      .sync_latch_i(cmd.sync_latch), .sync_cancel_i(cmd.sync_cancel),
       .cmd_index_i(cfg.source_index), .cmd_count_i(cfg.source_count),
+      .gate_armed_o(gate_armed), .sync_armed_o(sync_armed),
       .latch_valid_o(latch_valid), .latch_index_o(latch_index),
       .s_valid(a_valid), .s_ready(!is_adc || s_ready), .s_data(a_data), .s_index(a_index),
       .s_count(a_count), .s_start(a_start), .s_overflow(a_overflow), .s_last(a_last),
@@ -188,7 +177,7 @@ module samplewire_board #(
       .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
       .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
       .cfg_o(cfg), .cmd_o(cmd),
-      .gate_armed_i(adc_cmd_q && !adc_op_q[1]), .sync_armed_i(adc_cmd_q && adc_op_q[1]),
+      .gate_armed_i(gate_armed), .sync_armed_i(sync_armed),
       .sync_count_i(sync_count_q),
       .sync_index_i(sync_index_q), .sync_time_i(sync_time_q),
       .mac_rx_bad_i(rx_bad), .mac_tx_dropped_i(tx_cut), .mac_rx_dropped_i(rx_no_room)

@@ -11,10 +11,17 @@ from dataclasses import dataclass, field
 import cocotb
 import pytest
 from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge, RisingEdge
+from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 from runner import run
 
-OP_GATE, OP_CLOSE, OP_SET, OP_LATCH = range(4)
+OP_GATE, OP_CLOSE, OP_SET, OP_LATCH, OP_CANCEL = (
+    "gate_open_i",
+    "gate_close_i",
+    "sync_set_i",
+    "sync_latch_i",
+    "sync_cancel_i",
+)
+OPS = (OP_GATE, OP_CLOSE, OP_SET, OP_LATCH, OP_CANCEL)
 
 
 def converter_word(n, channel, is_q):
@@ -56,7 +63,8 @@ class TB:
         self.ready = 1.0
         self.runs, self.latched = [], []
         self.words = {}
-        for name in "adc_rst_i rst_i s_axis_tvalid s_axis_tdata sync_i cmd_valid_i s_ready".split():
+        inputs = "adc_rst_i rst_i s_axis_tvalid s_axis_tdata sync_i s_ready".split()
+        for name in (*inputs, *OPS):
             getattr(dut, name).value = 0
         cocotb.start_soon(Clock(dut.adc_clk_i, adc_ns, "ns").start())
         cocotb.start_soon(Clock(dut.clk_i, core_ns, "ns").start())
@@ -173,16 +181,39 @@ class TB:
             assert bytes(here.data) == want
 
     async def command(self, op, index=0, count=0):
+        """One pulse; what stands beside it afterwards is of no more use."""
         dut = self.dut
-        dut.cmd_valid_i.value, dut.cmd_op_i.value = 1, op
+        getattr(dut, op).value = 1
         dut.cmd_index_i.value, dut.cmd_count_i.value = index, count
-        while True:
-            await FallingEdge(dut.clk_i)
-            ready = int(dut.cmd_ready_o.value)
-            await RisingEdge(dut.clk_i)
-            if ready:
-                break
-        dut.cmd_valid_i.value = 0
+        await RisingEdge(dut.clk_i)
+        getattr(dut, op).value = 0
+        dut.cmd_index_i.value = dut.cmd_count_i.value = self.rng.getrandbits(64)
+
+    async def cycles(self, count):
+        for _ in range(count):
+            await RisingEdge(self.dut.clk_i)
+
+    async def converted(self, count):
+        """Waits until the converter has given so many more."""
+        end = self.n + count * self.per
+        await self.until(lambda: self.n >= end, 100 * count)
+
+    def armed(self):
+        return int(self.dut.gate_armed_o.value), int(self.dut.sync_armed_o.value)
+
+    async def pulse_sync(self):
+        """An edge in step with the converter; the index of the word beside which it rises."""
+        await RisingEdge(self.dut.adc_clk_i)
+        self.dut.sync_i.value = 1
+        await ReadOnly()
+        beside = self.n
+        for _ in range(8):
+            await RisingEdge(self.dut.adc_clk_i)
+        self.dut.sync_i.value = 0
+        for _ in range(8):
+            await RisingEdge(self.dut.adc_clk_i)
+        await RisingEdge(self.dut.clk_i)
+        return beside
 
     async def until(self, condition, cycles=5000):
         for _ in range(cycles):
@@ -303,6 +334,173 @@ async def sync_sets_and_latches_the_index(dut):
 
 
 @cocotb.test()
+async def open_open_close_leaves_no_gate_open(dut):
+    tb = TB(dut, None, 2)
+    await tb.start()
+    for pause in (0, 3, 60):
+        tb.runs.clear()
+        await tb.command(OP_GATE, 0, 0)
+        await tb.cycles(pause)
+        await tb.command(OP_GATE, 0, 0)
+        await tb.cycles(pause)
+        await tb.command(OP_CLOSE)
+        await tb.converted(80)
+        assert tb.armed() == (0, 0)
+        assert all(here.last for here in tb.runs)
+        ended = len(tb.runs)
+        await tb.converted(80)
+        assert len(tb.runs) == ended <= 1
+        tb.check_runs()
+    await tb.stop()
+
+
+@cocotb.test()
+async def armed_gate_is_shown_and_can_be_cancelled_and_replaced(dut):
+    tb = TB(dut, None, 2)
+    await tb.start()
+    for pause in (0, 1, 2, 5, 60):
+        tb.runs.clear()
+        at = tb.n + 400 * tb.per
+        assert tb.armed() == (0, 0)
+        await tb.command(OP_GATE, at, 5)
+        for _ in range(pause):
+            await RisingEdge(dut.clk_i)
+            await ReadOnly()
+            assert tb.armed() == (1, 0), "armed from the cycle after the command on"
+        await RisingEdge(dut.clk_i)
+        await tb.command(OP_CLOSE)
+        await tb.converted(60)
+        assert tb.armed() == (0, 0)
+        # Another in its place: the last index and count are those that act.
+        await tb.command(OP_GATE, tb.n + 1000 * tb.per, 5)
+        await tb.cycles(pause)
+        at = tb.n + 200 * tb.per
+        await tb.command(OP_GATE, at, 3)
+        await tb.until(tb.has_ended)
+        assert [(r.index, r.samples) for r in tb.runs] == [(at, tb.rounded(3))]
+        await tb.converted(20)
+        assert tb.armed() == (0, 0)
+        await tb.converted(900)
+        assert len(tb.runs) == 1
+    tb.check_runs()
+    await tb.stop()
+
+
+@cocotb.test()
+async def gate_that_waits_behind_an_open_one_reads_as_armed(dut):
+    tb = TB(dut, None, 2)
+    await tb.start()
+    await tb.command(OP_GATE, 0, 0)
+    await tb.converted(40)
+    assert tb.armed() == (0, 0)
+    await tb.command(OP_GATE, 0, 7)
+    await tb.converted(40)
+    assert tb.armed() == (1, 0)
+    assert len(tb.runs) == 1
+    # A close and an open at once: the gate that is open ends, the other opens.
+    dut.gate_close_i.value = 1
+    await tb.command(OP_GATE, 0, 9)
+    dut.gate_close_i.value = 0
+    await tb.until(lambda: len(tb.runs) == 2 and tb.runs[1].last)
+    assert tb.runs[0].last
+    assert tb.runs[1].samples == tb.rounded(9)
+    tb.check_runs()
+    await tb.stop()
+
+
+@cocotb.test()
+async def armed_sync_holds_no_gate_back_and_can_be_cancelled(dut):
+    tb = TB(dut, None, 2)
+    await tb.start()
+    await tb.command(OP_GATE, 0, 0)
+    await tb.converted(30)
+    for op in (OP_LATCH, OP_SET):
+        await tb.command(op, 1 << 40)
+        await RisingEdge(dut.clk_i)
+        await ReadOnly()
+        assert tb.armed() == (0, 1)
+        await tb.converted(20)
+        assert tb.armed() == (0, 1)
+    await tb.command(OP_CLOSE)
+    await tb.until(tb.has_ended)
+    assert tb.armed() == (0, 1)
+    await tb.command(OP_CANCEL)
+    await tb.converted(20)
+    assert tb.armed() == (0, 0)
+    await tb.pulse_sync()
+    assert tb.latched == []
+    await tb.command(OP_GATE, 0, 4)
+    await tb.until(lambda: len(tb.runs) == 2 and tb.runs[1].last)
+    tb.check_runs()  # the index was not set
+    await tb.stop()
+
+
+@cocotb.test()
+async def set_and_latch_name_the_same_word_and_both_are_reported(dut):
+    tb = TB(dut, None, 3)
+    await tb.start()
+    await tb.converted(20)
+    later = 2 * tb.per  # the edge acts on the second word behind that beside which it rises
+    await tb.command(OP_LATCH)
+    await tb.converted(20)
+    beside = await tb.pulse_sync()
+    await tb.converted(20)
+    assert tb.latched == [beside + later]
+    # The last of the two counts.
+    await tb.command(OP_LATCH)
+    await tb.command(OP_SET, 1 << 40)
+    await tb.converted(20)
+    first = await tb.pulse_sync()
+    falls = 0
+    while tb.armed()[1]:
+        falls += 1
+        assert falls < 100
+        await RisingEdge(dut.clk_i)
+    assert tb.latched[1:] == [1 << 40], "reported when it reads as armed no more"
+    await tb.command(OP_SET, 5)
+    await tb.command(OP_LATCH)
+    await tb.converted(20)
+    second = await tb.pulse_sync()
+    await tb.converted(20)
+    assert tb.latched[2:] == [(1 << 40) + second - first]
+    await tb.stop()
+
+
+@cocotb.test()
+async def commands_survive_a_clock_that_stands_and_resets(dut):
+    """What is armed stays armed in a reset of the core, and not in one of the converter."""
+    tb = TB(dut, None, 2)
+    await tb.start()
+    at = tb.n + 300 * tb.per
+    await tb.command(OP_GATE, at, 5)
+    await tb.converted(20)
+    dut.rst_i.value = 1
+    await tb.cycles(20)
+    dut.rst_i.value = 0
+    await tb.converted(20)
+    assert tb.armed() == (1, 0)
+    for cycles in (1, 5, 20):
+        await tb.command(OP_GATE, tb.n + 300 * tb.per, 5)
+        await tb.command(OP_LATCH)
+        await tb.cycles(tb.rng.randrange(12))
+        await RisingEdge(dut.adc_clk_i)
+        dut.adc_rst_i.value = 1
+        for _ in range(cycles):
+            await RisingEdge(dut.adc_clk_i)
+        dut.adc_rst_i.value = 0
+        await tb.cycles(40 * tb.per)
+        # Taken before the reset or behind it: both read as they are.
+        gate, sync = tb.armed()
+        assert gate == int(dut.i_commands.gate_o.value)
+        assert sync == int(dut.i_commands.sync_armed_q.value)
+        await tb.command(OP_CLOSE)
+        await tb.command(OP_CANCEL)
+        await tb.cycles(40 * tb.per)
+        assert tb.armed() == (0, 0)
+    await tb.stop()
+
+
+@cocotb.test()
 async def reset_in_the_midst_leaves_nothing(dut):
     tb = TB(dut, 7, 5)
     for _ in range(6):
@@ -350,6 +548,8 @@ def test_rfdc_adapter(parameters):
             "reset_side",
             "reset_ctrl",
             "async_fifo",
+            "word_cdc",
+            "source_commands",
             "sample_gearbox",
             "rfdc_adapter",
         ],
