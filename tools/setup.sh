@@ -149,6 +149,7 @@ rtl() {
     command -v make >/dev/null || install_apt make "Verilator's models are built with it"
     command -v perl >/dev/null || install_apt perl "Verilator is started by it"
     python3 -c 'import tkinter' 2>/dev/null || install_apt python3-tk "Vivado's scripts run in its Tcl"
+    command -v iverilog >/dev/null || install_apt iverilog "the RTL is compiled and replayed in it"
     venv rtl/requirements.txt rtl-requirements.txt
 }
 

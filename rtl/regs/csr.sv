@@ -159,12 +159,13 @@ module csr #(
     if (rst_i) s_axil_bvalid <= 1'b0;
   end
 
-  sw_regs_pkg::cmd_t cmd_q = '0;  // no command from power-up to the reset
+  sw_regs_pkg::cmd_t cmd_q;
 
   // Values from power-up on: always_ff allows no other process, not even `initial`.
   initial begin
     cfg_q = sw_regs_pkg::CfgReset;
     cfg_q.payload_bytes = PayloadReset;
+    cmd_q = '0;
   end
 
   always @(posedge clk_i) begin
@@ -176,7 +177,7 @@ module csr #(
     end
   end
 
-  always_ff @(posedge clk_i) begin
+  always @(posedge clk_i) begin
     cmd_q <= '0;
     if (write_control && write_word == sw_regs_pkg::OffCommand[6:2]) begin
       cmd_q <= sw_regs_pkg::commands(s_axil_wdata);

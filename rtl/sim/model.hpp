@@ -154,6 +154,8 @@ class Model {
 
   // Called with each frame that the board has sent, FCS and padding left out.
   std::function<void(const Bytes&)> on_frame;
+  // Called before each edge of the clock, with the inputs that it takes.
+  std::function<void(const Vboard&)> on_edge;
   // Called as the last beat of a received frame is handed to the board.
   std::function<void(const Bytes&)> on_received;
   // The cycle of the first beat of the frame that leaves, or left last; of the newest beat of samples.
@@ -200,6 +202,7 @@ class Model {
   }
 
   void edge() {
+    if (on_edge) on_edge(*top_);
     top_->tick_i = !top_->tick_i;
     top_->eval();
   }

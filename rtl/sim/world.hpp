@@ -25,6 +25,7 @@ struct WorldSpec {
   uint64_t stall_every_ns = 0;
   size_t socket_bytes = 8 << 20;
   Setup setup;
+  std::function<void(const Vboard&)> on_edge;  // before each edge of the clock
 };
 
 class World {
@@ -38,6 +39,7 @@ class World {
         up_(spec.up, random_.draw()),
         truth_(4 * spec.setup.channels) {
     model_.on_frame = [this](const Bytes& frame) { take_frame(frame); };
+    model_.on_edge = spec.on_edge;
     if (spec.stall_every_ns) next_stall_ns_ = random_.below(2 * spec.stall_every_ns);
     model_.reset();
     driver_.configure(spec_.setup);
