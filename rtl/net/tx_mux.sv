@@ -193,6 +193,10 @@ module tx_mux #(
     end
   end
 
+`ifdef FORMAL
+  `include "tx_mux_props.svh"
+`endif
+
 endmodule
 
 `default_nettype wire

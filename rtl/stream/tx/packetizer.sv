@@ -97,7 +97,7 @@ module packetizer #(
   logic whole_q;   // a sample ended with the last beat taken
   logic have_q;    // a packet was begun since the flush
   logic run_q;
-  logic full_q, blocked_q;
+  logic blocked_q;
   logic [Lw-1:0] left_q;  // beats that still fit the packet
   logic at_last_q;        // left_q is 1
 
@@ -159,7 +159,10 @@ module packetizer #(
   endfunction
 
   logic commit_q, is_full;
-  assign is_full = (claimed_q ^ oldest_i) == (Sw + 1)'(Slots);
+  logic [Sw:0] oldest_q;
+  // A released slot stays full for one cycle, also where it is claimed next in just that cycle: a
+  // repeat that was chosen by the old `oldest` shows at hold_i only then.
+  assign is_full = (claimed_q ^ oldest_q) == (Sw + 1)'(Slots);
 
   always_ff @(posedge clk_i) begin
     if (flush_i) begin
@@ -169,10 +172,9 @@ module packetizer #(
       if (begins) claimed_q <= claimed_q + 1'b1;
       if (commit_q) slot_q <= slot_q + 1'b1;
     end
-    full_q <= is_full;
-    // A cycle is there to look: a packet stays open for one at least. What was full stays blocked
-    // for one more, in which hold_i shows whether the slot is still read.
-    blocked_q <= is_full || full_q || hold_i;
+    oldest_q <= oldest_i;
+    // A cycle is there to look: a packet stays open for one at least.
+    blocked_q <= is_full || hold_i;
     base_q <= first_beat(claimed_q[Sw-1:0]);
   end
 
