@@ -145,6 +145,12 @@ def cells() -> list[str]:
     return found
 
 
+def _is_safe(nets: Netlist, crossing: Crossing) -> bool:
+    """Whether a path ends in a synchroniser, or begins in a memory."""
+    is_memory = len(crossing.source.dimensions) > 1
+    return is_memory or nets.modules.get(instance(nets, crossing.target.path)) == SYNCHRONISER
+
+
 def _required(nets: Netlist, crossing: Crossing, periods_ns: dict[str, float]) -> dict[str, float]:
     """The constraints that a crossing needs, each with its limit."""
     to_ns = periods_ns[crossing.to_clock]
@@ -184,6 +190,8 @@ def problems(cell: str, text: str) -> list[str]:
         own = [c for c in nets.crossings() if not owner(nets, c)]
         for crossing in own:
             name = f"{crossing.source.path} -> {crossing.target.path}"
+            if not _is_safe(nets, crossing):
+                wrong.append(f"{name}: neither a synchroniser nor a memory")
             for kind, limit_ns in _required(nets, crossing, periods_ns).items():
                 limits = [c.limit_ns for c in xdc.found if c.kind == kind and c.covers(crossing)]
                 if limits != [limit_ns]:
@@ -227,6 +235,7 @@ def strays(nets: Netlist) -> list[Crossing]:
         cell = nets.modules.get(inside, "")
         name = crossing.source.path.removeprefix(f"{inside}/")
         is_within = nets.modules.get(owner(nets, crossing), nets.top) in cells()
+        is_within = is_within and _is_safe(nets, crossing)
         is_exported = cell in cells() and name in exports(cell)
         end = nets.modules.get(instance(nets, crossing.target.path))
         is_bit = end == SYNCHRONISER and crossing.source.dimensions in ((), (1,))
