@@ -145,7 +145,7 @@ fn more_samples_than_were_declared_are_refused() {
 }
 
 #[test]
-fn lent_source_without_a_reader_is_refused() {
+fn borrowed_source_without_a_reader_is_refused() {
     let mut graph = GraphBuilder::new();
     let circuit = Circuit::default().quanta(1);
     let _stream = graph.borrowed_source("source", Ring::new(1, 512), circuit);

@@ -18,6 +18,7 @@ use samplewire::{
 use samplewire_circuit::TagKind;
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::wire::{Flags, RefuseReason};
+use samplewire_testing::PATIENCE;
 
 /// A device that plays each of its sources to one receiver.
 struct Sender {
@@ -51,6 +52,7 @@ impl Sender {
         let senders = device.listeners.into_iter().zip(sources);
         let threads = senders.map(|(mut listener, mut source)| {
             std::thread::spawn(move || {
+                // A stream that no receiver opens ends its thread so.
                 let stream = listener.accept(Duration::from_secs(5));
                 let mut stream = stream.expect("the port works")?;
                 let played = stream.play(&mut *source, overflow, || false);
@@ -154,7 +156,7 @@ fn take(aligned: &mut AlignedStreams, indexes: u64, channel: u16) -> Taken {
 }
 
 fn options() -> ReceiveOptions {
-    ReceiveOptions::new().mtu(1_500)
+    ReceiveOptions::new().timeout(PATIENCE).mtu(1_500)
 }
 
 #[test]
@@ -212,7 +214,7 @@ fn gap_of_one_stream_is_reported_for_all_with_its_number_and_cause() {
 #[test]
 fn streams_of_one_device_can_be_opened_by_themselves() {
     let sender = Sender::start(counters(1e6, &[1, 1]), true, &FaultSpec::new());
-    let second = probe_stream(sender.address, 1, Duration::from_secs(3)).expect("it answers");
+    let second = probe_stream(sender.address, 1, PATIENCE).expect("it answers");
     assert_eq!((second.stream, second.streams), (1, 2));
     let mut second = options().stream(1).open_aligned(sender.address).expect("it is free");
     let taken = take(&mut second, 100_000, 1);
@@ -227,7 +229,7 @@ fn streams_of_one_device_can_be_opened_by_themselves() {
 #[test]
 fn start_index_is_honoured_exactly_or_refused() {
     let sender = Sender::start(counters(1e6, &[1]), true, &FaultSpec::new());
-    let now = probe(sender.address, Duration::from_secs(3)).expect("it answers").first_index;
+    let now = probe(sender.address, PATIENCE).expect("it answers").first_index;
     let open = |index| options().start_index(index).open_aligned(sender.address);
     for passed_or_far in [1, now + 100_000_000, u64::MAX] {
         let refused = open(passed_or_far).expect_err("it has passed, or is far ahead");
@@ -260,13 +262,13 @@ fn start_index_is_bounded_without_a_clock_too() {
 fn start_that_is_called_off_is_not_waited_for_and_moves_no_index() {
     // The second stream keeps the device there.
     let sender = Sender::start(counters(1e6, &[1, 1]), true, &FaultSpec::new());
-    let now = probe(sender.address, Duration::from_secs(3)).expect("it answers").first_index;
+    let now = probe(sender.address, PATIENCE).expect("it answers").first_index;
     let options = options().stream(0);
     let opened = options.clone().start_index(now + 50_000_000).open(sender.address);
     let opened = opened.expect("it lies ahead");
     std::thread::sleep(Duration::from_millis(300));
     opened.close();
-    let then = probe(sender.address, Duration::from_secs(3)).expect("it answers").first_index;
+    let then = probe(sender.address, PATIENCE).expect("it answers").first_index;
     assert!((now..now + 30_000_000).contains(&then), "{now} {then}");
     // Its program has released it, so no receiver may open it.
     let until = Instant::now() + Duration::from_secs(2);
@@ -298,7 +300,7 @@ fn program_that_waits_for_a_start_can_be_stopped() {
     let (address, mut listeners) = (device.address, device.listeners);
     let mut listener = listeners.pop().expect("there is one");
     let receiver = options().start_index(50_000_000).open(address).expect("it opens");
-    let stream = listener.accept(Duration::from_secs(5)).expect("works");
+    let stream = listener.accept(PATIENCE).expect("works");
     let mut stream = stream.expect("comes");
     let stop_at = Instant::now() + Duration::from_millis(200);
     let should_stop = || Instant::now() > stop_at;
@@ -370,7 +372,7 @@ fn stream_that_stalls_holds_the_others_for_their_window_and_no_longer() {
     let (silent, mut flowing) =
         (device.listeners.pop().expect("two"), device.listeners.pop().expect("two"));
     let sending = std::thread::spawn(move || {
-        let stream = flowing.accept(Duration::from_secs(5)).expect("works");
+        let stream = flowing.accept(PATIENCE).expect("works");
         let mut stream = stream.expect("comes");
         let mut source = CounterSource::new(1e6, 0).expect("in range");
         stream.play(&mut source, Overflow::Wait, || false).expect("it plays")
@@ -437,7 +439,7 @@ fn end_of_one_stream_ends_all_and_is_named() {
         let device = device.expect("it listens");
         let threads = device.listeners.into_iter().zip(sources).map(|(mut it, mut source)| {
             std::thread::spawn(move || {
-                let stream = it.accept(Duration::from_secs(5)).expect("works");
+                let stream = it.accept(PATIENCE).expect("works");
                 let mut stream = stream.expect("it is opened");
                 stream.play(&mut *source, Overflow::Wait, || false).is_ok()
             })
@@ -506,11 +508,11 @@ fn ends_of_bursts_are_reported_once_of_each_stream_in_line() {
         .expect("listens");
     let threads = device.listeners.into_iter().map(|mut listener| {
         std::thread::spawn(move || {
-            let it = listener.accept(Duration::from_secs(5)).expect("works");
+            let it = listener.accept(PATIENCE).expect("works");
             let mut it = it.expect("comes");
             for burst in 0..4 {
                 let mut filling = loop {
-                    let taken = it.quantum(Duration::from_secs(1));
+                    let taken = it.quantum(PATIENCE);
                     if let Some(filling) = taken.expect("the session is open") {
                         break filling;
                     }

@@ -15,6 +15,7 @@ use samplewire::transmitter::Overflow;
 use samplewire::{DeviceOptions, ReceiveOptions};
 use samplewire_io::faults::Direction;
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
+use samplewire_testing::PATIENCE;
 
 /// The system's allocator, which counts the calls and bytes of all threads.
 struct Counting;
@@ -104,14 +105,17 @@ fn streams_in_line_with_repairs_allocate_nothing() {
         .unwrap();
     let threads = device.listeners.into_iter().map(|mut listener| {
         std::thread::spawn(move || {
-            let stream = listener.accept(Duration::from_secs(5));
+            let stream = listener.accept(PATIENCE);
             let mut stream = stream.expect("the port works").expect("it is opened");
             stream.play(&mut null(), Overflow::Wait, || false).expect("it plays");
         })
     });
     let threads: Vec<_> = threads.collect();
-    let mut aligned =
-        ReceiveOptions::new().streams([0, 1]).open_aligned(device.address).expect("they open");
+    let mut aligned = ReceiveOptions::new()
+        .timeout(PATIENCE)
+        .streams([0, 1])
+        .open_aligned(device.address)
+        .expect("they open");
     let (mut blocks, mut before) = (0, 0);
     while blocks < 11_000 {
         match aligned.next_within(Duration::from_secs(5)) {
@@ -145,13 +149,13 @@ fn streams_over_one_port_with_repairs_allocate_nothing() {
         infos.into_iter().fold(options, DeviceOptions::sends).listen_over(Box::new(link)).unwrap();
     let threads = device.listeners.into_iter().map(|mut listener| {
         std::thread::spawn(move || {
-            let stream = listener.accept(Duration::from_secs(5));
+            let stream = listener.accept(PATIENCE);
             let mut stream = stream.expect("the port works").expect("it is opened");
             stream.play(&mut null(), Overflow::Wait, || false).expect("it plays");
         })
     });
     let threads: Vec<_> = threads.collect();
-    let options = ReceiveOptions::new().window(32);
+    let options = ReceiveOptions::new().timeout(PATIENCE).window(32);
     let mut receivers =
         options.streams(0..STREAMS as u16).open_each(device.address).expect("they open");
     let (mut blocks, mut before) = (0, None);

@@ -1,13 +1,12 @@
 //! Gaps at the handle: however they crowd, each index is in one gap or in one block, in order.
 
-use std::time::Duration;
-
 use samplewire::format::Format;
 use samplewire::receiver::Block;
 use samplewire::source::StreamInfo;
 use samplewire::{DeviceOptions, ReceiveOptions};
 use samplewire_proto::Cause;
 use samplewire_proto::wire::Flags;
+use samplewire_testing::PATIENCE;
 
 /// A device that sends packets of metadata, each behind a loss of its source, and then samples: the
 /// gaps have no samples between them.
@@ -19,9 +18,9 @@ fn crowd_of_gaps_before_one_block_is_reported_in_full() {
         options.sends(info).listen("127.0.0.1:0").expect("a free port").listeners.remove(0);
     let address = listener.local_addr();
     let device = std::thread::spawn(move || {
-        let mut stream = listener.accept(WAIT_MAX).expect("it works").expect("one comes");
+        let mut stream = listener.accept(PATIENCE).expect("it works").expect("one comes");
         let mut send = |lost: u64, flags| {
-            let filling = stream.quantum(WAIT_MAX).expect("it works").expect("room");
+            let filling = stream.quantum(PATIENCE).expect("it works").expect("room");
             let index = stream.next_index() + lost;
             stream.submit(filling, SAMPLES as usize * 4, index, flags).expect("it follows");
         };
@@ -32,7 +31,7 @@ fn crowd_of_gaps_before_one_block_is_reported_in_full() {
         let end = stream.finish(0).expect("it works");
         (stream.session().first_index, end.final_index)
     });
-    let mut receiver = ReceiveOptions::new().open(address).expect("it answers");
+    let mut receiver = ReceiveOptions::new().timeout(PATIENCE).open(address).expect("it answers");
     let mut next = receiver.info().first_index;
     let (mut samples, mut gaps, mut crowd) = (0, 0, 0);
     let mut crowds = Vec::new();
@@ -60,4 +59,3 @@ fn crowd_of_gaps_before_one_block_is_reported_in_full() {
 const CROWDS: [u64; 7] = [1, 3, 4, 5, 8, 9, 13];
 
 const SAMPLES: u64 = 352;
-const WAIT_MAX: Duration = Duration::from_secs(20);

@@ -14,6 +14,7 @@ use samplewire::{DeviceOptions, End, OpenError, SampleIndex, SendOptions, SendSt
 use samplewire_io::{Udp, UdpOptions};
 use samplewire_proto::stream::Violation;
 use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
+use samplewire_testing::PATIENCE;
 
 /// Counts what is played.
 #[derive(Debug, Default)]
@@ -78,17 +79,17 @@ impl Stage {
     }
 
     fn open(&self, start: SampleIndex) -> Result<SendStream, OpenError> {
-        SendOptions::new().start_index(start).open(self.address)
+        SendOptions::new().timeout(PATIENCE).start_index(start).open(self.address)
     }
 
     fn played(&self) -> (Played, Tally) {
-        self.played.recv_timeout(Duration::from_secs(20)).expect("a session ends")
+        self.played.recv_timeout(PATIENCE).expect("a session ends")
     }
 
     fn finish(self) {
         drop(self.played);
         // It waits for a session, and then finds that there is no listener.
-        drop(SendOptions::new().open(self.address).map(|mut it| {
+        drop(SendOptions::new().timeout(PATIENCE).open(self.address).map(|mut it| {
             let first = opened(&it);
             submit(&mut it, first, Flags::START).ok();
             it.finish(0).ok();
@@ -99,7 +100,7 @@ impl Stage {
 
 /// The index of the first sample, once the device takes it.
 fn opened(stream: &SendStream) -> SampleIndex {
-    assert!(stream.wait_ready(Duration::from_secs(5)).expect("the port works"), "it is silent");
+    assert!(stream.wait_ready(PATIENCE).expect("the port works"), "it is silent");
     stream.session().first_index
 }
 
@@ -109,7 +110,7 @@ fn submit(
     index: SampleIndex,
     flags: Flags,
 ) -> Result<SampleIndex, SendError> {
-    let filling = transmitter.quantum(Duration::from_secs(5))?;
+    let filling = transmitter.quantum(PATIENCE)?;
     let mut filling = filling.expect("there is room");
     filling.bytes_mut()[..400].fill(1);
     transmitter.submit(filling, 400, index, flags | Flags::END_OF_BURST).expect("it follows");

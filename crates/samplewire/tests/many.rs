@@ -16,6 +16,7 @@ use samplewire_io::{
 };
 use samplewire_proto::wire::{CloseAck, CloseAckReason, Flags, Header, PacketType, RefuseReason};
 use samplewire_proto::{Departure, Seq, Tag};
+use samplewire_testing::{PATIENCE, wait_for, wait_until};
 
 /// A device of many streams, which one thread feeds.
 struct Many {
@@ -159,7 +160,7 @@ fn hundred_streams_come_whole_through_loss() {
     const SAMPLES: u64 = 60_000;
     let faults = FaultSpec::new().loss(0.01).corrupt(0.001).duplicate(0.001).reorder(0.01);
     let device = Many::over_loopback(vec![SAMPLES; 100], &faults.clone().seed(1), &faults.seed(2));
-    let options = ReceiveOptions::new().window(16);
+    let options = ReceiveOptions::new().timeout(PATIENCE).window(16);
     let receivers = options.streams(0..100).open_each(device.address);
     let mut streams = Taken::of(receivers.expect("they open"));
     take_all(&mut streams);
@@ -183,7 +184,7 @@ fn as_many_streams_as_a_port_takes_and_no_more() {
     let device = Many::over_loopback(vec![SAMPLES; Port::STREAMS_MAX], &none, &none);
     let other = Many::over_loopback(vec![SAMPLES], &none, &none);
     let port = Port::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).expect("it binds");
-    let options = ReceiveOptions::new().window(8);
+    let options = ReceiveOptions::new().timeout(PATIENCE).window(8);
     let receivers =
         port.open_each(device.address, &options.clone().streams(0..Port::STREAMS_MAX as u16));
     let mut streams = Taken::of(receivers.expect("they open"));
@@ -192,14 +193,11 @@ fn as_many_streams_as_a_port_takes_and_no_more() {
     take_all(&mut streams);
     assert!(streams.iter().all(|it| it.samples == SAMPLES));
     // A place is free again once a stream is over; they linger for some round trips.
-    let until = Instant::now() + PATIENCE;
-    let mut receiver = loop {
-        match port.open(other.address, &options) {
-            Ok(receiver) => break receiver,
-            Err(error) => assert!(Instant::now() < until, "{error}"),
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    };
+    let mut receiver = wait_for("a place is free", PATIENCE, || {
+        let opened = port.open(other.address, &options);
+        assert!(matches!(opened, Ok(_) | Err(OpenError::PortFull { .. })), "{opened:?}");
+        opened.ok()
+    });
     assert_eq!(
         receiver.by_ref().map(Result::unwrap).map(|block| block.len() as u64).sum::<u64>(),
         SAMPLES
@@ -213,22 +211,17 @@ fn program_that_takes_nothing_stalls_its_own_stream_alone() {
     const SAMPLES: u64 = 200_000;
     let none = FaultSpec::new();
     let device = Many::over_loopback(vec![SAMPLES; 10], &none, &none);
-    let options = ReceiveOptions::new().window(16);
+    let options = ReceiveOptions::new().timeout(PATIENCE).window(16);
     let receivers = options.streams(0..10).open_each(device.address);
     let mut streams = Taken::of(receivers.expect("they open"));
     let slow = streams.remove(4);
     take_all(&mut streams);
     assert!(streams.iter().all(|it| it.samples == SAMPLES));
     // The others may be through before the counters are first shown.
-    let until = Instant::now() + PATIENCE;
-    loop {
+    wait_until("the slow stream has no credit", PATIENCE, || {
         let held = slow.receiver.stats();
-        if held.starved > 0 && held.credit == 0 {
-            break;
-        }
-        assert!(Instant::now() < until, "{held:?}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+        held.starved > 0 && held.credit == 0
+    });
     let mut slow = [slow];
     take_all(&mut slow);
     assert_eq!(slow[0].samples, SAMPLES);
@@ -242,7 +235,7 @@ fn streams_that_end_leave_the_others_alone() {
     samples[3] = 300;
     let device = Many::over_loopback(samples.clone(), &none, &none);
     let port = Port::connect(device.address, &UdpOptions::new()).expect("it opens");
-    let options = ReceiveOptions::new().window(16).owner(7);
+    let options = ReceiveOptions::new().timeout(PATIENCE).window(16).owner(7);
     // One that the device does not have, among others.
     let error = port
         .open_each(device.address, &options.clone().streams([0, 1, 99, 2]))
@@ -280,12 +273,13 @@ fn device_that_vanishes_takes_only_its_own_streams_along() {
     let gone = Many::start(link, vec![u64::MAX; 5], &OPTIONS());
     let there = Many::over_loopback(vec![SAMPLES; 5], &none, &none);
     let port = Port::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).expect("it binds");
-    let options = ReceiveOptions::new().window(16);
+    let options = ReceiveOptions::new().timeout(PATIENCE).window(16);
     let open = |device: &Many| port.open_each(device.address, &options.clone().streams(0..5));
     let mut lost = Taken::of(open(&gone).expect("they open"));
-    while lost.iter().any(|it| it.samples == 0) {
+    wait_until("samples of each stream come", PATIENCE, || {
         lost.iter_mut().for_each(Taken::take);
-    }
+        lost.iter().all(|it| it.samples > 0)
+    });
     is_mute.store(true, Ordering::Relaxed);
     let mut streams = Taken::of(open(&there).expect("they open"));
     take_all(&mut streams);
@@ -303,7 +297,7 @@ fn packets_of_unknown_tags_reach_no_stream() {
     let device = Many::start(link, vec![SAMPLES; 20], &OPTIONS());
     let port = Port::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).expect("it binds");
     let stranger = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
-    let options = ReceiveOptions::new().window(16);
+    let options = ReceiveOptions::new().timeout(PATIENCE).window(16);
     let receivers = port.open_each(device.address, &options.clone().streams(0..20));
     let mut streams = Taken::of(receivers.expect("they open"));
     for length in 0..200 {
@@ -313,9 +307,8 @@ fn packets_of_unknown_tags_reach_no_stream() {
     assert!(streams.iter().all(
         |it| it.samples == SAMPLES && it.end() == Some(End::Finished { final_index: SAMPLES })
     ));
-    std::thread::sleep(Duration::from_millis(150));
-    let stats = port.stats();
-    assert!(stats.foreign > 1_000, "{stats:?}");
+    // The counters are published some time after the packets came.
+    wait_until("forged packets are counted", PATIENCE, || port.stats().foreign > 1_000);
     device.feeder.join().expect("it does not panic");
 }
 
@@ -389,5 +382,3 @@ impl Link for Mute {
         self.0.waker()
     }
 }
-
-const PATIENCE: Duration = Duration::from_secs(60);

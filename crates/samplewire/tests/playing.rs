@@ -23,6 +23,7 @@ use samplewire::{
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
+use samplewire_testing::{PATIENCE, wait_until};
 
 /// A device that plays one session into a raw file.
 struct Stage {
@@ -57,8 +58,7 @@ impl Stage {
         let mut receive_listener = device.receive_listener.expect("it plays");
         let mut output = RawFile::create(file, info.frame_bytes());
         let thread = std::thread::spawn(move || {
-            let incoming =
-                receive_listener.accept(Duration::from_secs(20)).expect("the port works");
+            let incoming = receive_listener.accept(PATIENCE).expect("the port works");
             let incoming = incoming.expect("a sender comes");
             let mut player = Player::new(incoming.receiver, clock, incoming.underflow, &mut output);
             let mut underruns = vec![];
@@ -110,7 +110,7 @@ fn send(
     lead: Duration,
     mut on_quantum: impl FnMut(SampleIndex),
 ) -> (SampleIndex, Result<End, PlayError>) {
-    assert!(transmitter.wait_ready(Duration::from_secs(5)).expect("the port works"));
+    assert!(transmitter.wait_ready(PATIENCE).expect("the port works"));
     let rate_hz = transmitter.info().rate_hz();
     let first = transmitter.session().first_index + (lead.as_secs_f64() * rate_hz) as u64;
     let on_progress = |index: SampleIndex| {
@@ -118,7 +118,7 @@ fn send(
         false
     };
     let end = transmitter.send_burst(source, first, on_progress).and_then(|end| {
-        let until = Instant::now() + Duration::from_secs(10);
+        let until = Instant::now() + PATIENCE;
         assert!(transmitter.wait_played(end, || Instant::now() > until)?);
         Ok(transmitter.finish(0)?.end)
     });
@@ -138,7 +138,7 @@ fn stream_that_is_played_is_found_behind_all_that_are_sent() {
         .plays(plays)
         .listen_over(link)
         .expect("it listens");
-    let sender = SendOptions::new().open(device.address).expect("it is found");
+    let sender = SendOptions::new().timeout(PATIENCE).open(device.address).expect("it is found");
     let stream = sender.device().map(|info| usize::from(info.stream));
     assert_eq!(stream, Some(STREAMS_MAX));
 }
@@ -163,7 +163,7 @@ fn recording_is_played_whole_through_faults() {
     let info = source.info().clone();
     let (data, feedback) = (fault().seed(5), fault().seed(6));
     let stage = Stage::with(&info, false, &file, &data, &feedback, 1_024);
-    let options = SendOptions::new().mtu(1_500);
+    let options = SendOptions::new().timeout(PATIENCE).mtu(1_500);
     let mut transmitter = options.open(stage.address).expect("it answers");
     let (_, end) = send(&mut transmitter, &mut source, Duration::ZERO, |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
@@ -193,15 +193,15 @@ fn sender_that_pauses_makes_an_underrun_that_is_named_to_the_sample() {
     // 142 ms of samples wait at either end at most.
     let faults = FaultSpec::new();
     let stage = Stage::with(&info, true, &file, &faults, &faults, 64);
-    let mut transmitter = SendOptions::new().window(64).open(stage.address).expect("it answers");
+    let mut transmitter =
+        SendOptions::new().timeout(PATIENCE).window(64).open(stage.address).expect("it answers");
     let mut pauses = vec![600_000, 1_800_000];
-    let (first, end) =
-        send(&mut transmitter, &mut *counter(3_000_000), Duration::from_millis(100), |sent| {
-            if pauses.first().is_some_and(|&at| sent >= at) {
-                pauses.remove(0);
-                std::thread::sleep(Duration::from_millis(500));
-            }
-        });
+    let (first, end) = send(&mut transmitter, &mut *counter(3_000_000), LEAD, |sent| {
+        if pauses.first().is_some_and(|&at| sent >= at) {
+            pauses.remove(0);
+            std::thread::sleep(Duration::from_millis(500));
+        }
+    });
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
     let underflow_samples = transmitter.stats().stream.underflow_at_peer;
     let (played, underruns) = stage.finish();
@@ -222,11 +222,11 @@ fn sender_that_pauses_makes_an_underrun_that_is_named_to_the_sample() {
 fn policy_stop_ends_the_stream_at_the_first_sample_that_is_missing() {
     let (info, file) = (sc16(1e6), file("stop"));
     let stage = Stage::start(&info, true, &file);
-    let options = SendOptions::new().underflow(Underflow::Stop);
+    let options = SendOptions::new().timeout(PATIENCE).underflow(Underflow::Stop);
     let mut transmitter = options.open(stage.address).expect("it answers");
     let mut has_paused = false;
     let mut source = counter(4_000_000);
-    let (first, end) = send(&mut transmitter, &mut *source, Duration::from_millis(100), |sent| {
+    let (first, end) = send(&mut transmitter, &mut *source, LEAD, |sent| {
         if sent >= 200_000 && !has_paused {
             has_paused = true;
             std::thread::sleep(Duration::from_secs(3));
@@ -246,7 +246,8 @@ fn policy_stop_ends_the_stream_at_the_first_sample_that_is_missing() {
 fn burst_without_a_lead_is_late_and_says_by_how_much() {
     let (info, file) = (sc16(1e6), file("late"));
     let stage = Stage::start(&info, true, &file);
-    let mut transmitter = SendOptions::new().open(stage.address).expect("it answers");
+    let mut transmitter =
+        SendOptions::new().timeout(PATIENCE).open(stage.address).expect("it answers");
     std::thread::sleep(Duration::from_millis(50));
     let (first, end) = send(&mut transmitter, &mut *counter(100_000), Duration::ZERO, |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
@@ -260,8 +261,9 @@ fn burst_without_a_lead_is_late_and_says_by_how_much() {
 #[test]
 fn index_beyond_the_largest_is_reported_and_not_waited_for() {
     let stage = Stage::start(&sc16(1e6), false, &file("beyond"));
-    let mut transmitter = SendOptions::new().open(stage.address).expect("it answers");
-    assert!(transmitter.wait_ready(Duration::from_secs(5)).expect("it works"));
+    let mut transmitter =
+        SendOptions::new().timeout(PATIENCE).open(stage.address).expect("it answers");
+    assert!(transmitter.wait_ready(PATIENCE).expect("it works"));
     let sent = transmitter.send_burst(&mut *counter(10), INDEX_MAX + 1, |_| false);
     let result = sent.and_then(|_| Ok(transmitter.finish(0)?));
     match result {
@@ -279,12 +281,13 @@ fn bursts_are_played_at_their_times_with_nothing_between_them() {
     let (info, file) = (sc16(1e6), file("bursts"));
     let stage = Stage::start(&info, true, &file);
     let clock = stage.clock.expect("it has one");
-    let mut transmitter = SendOptions::new().open(stage.address).expect("it answers");
-    assert!(transmitter.wait_ready(Duration::from_secs(5)).expect("it works"));
+    let mut transmitter =
+        SendOptions::new().timeout(PATIENCE).open(stage.address).expect("it answers");
+    assert!(transmitter.wait_ready(PATIENCE).expect("it works"));
     let mut firsts = vec![];
     // Lengths of packets, of parts of them, and of one sample.
     for samples in [1, 2_224, 2_223, 4_448, 10_000, 2_222] {
-        let first = clock.index_at(Instant::now()) + 150_000;
+        let first = clock.index_at(Instant::now()) + 1_000_000;
         firsts.push((first, samples));
         let source = &mut *counter(samples);
         let end = transmitter.send_burst(source, first, |_| false).expect("it is sent");
@@ -292,7 +295,7 @@ fn bursts_are_played_at_their_times_with_nothing_between_them() {
         std::thread::sleep(Duration::from_millis(20));
     }
     let end = firsts.last().map(|(first, samples)| first + samples).expect("some");
-    let until = Instant::now() + Duration::from_secs(5);
+    let until = Instant::now() + PATIENCE;
     let is_late = || Instant::now() > until;
     assert!(transmitter.wait_played(end, is_late).expect("it is open"));
     transmitter.finish(0).expect("the port works");
@@ -308,7 +311,7 @@ fn losses_past_their_deadline_are_played_as_zeros_with_their_cause() {
     let (info, file) = (sc16(1e6), file("deadline"));
     let data = FaultSpec::new().loss(0.05).seed(7);
     let stage = Stage::with(&info, true, &file, &data, &FaultSpec::new(), 1_024);
-    let options = SendOptions::new().delivery(Delivery::BestEffort).mtu(1_500);
+    let options = SendOptions::new().timeout(PATIENCE).delivery(Delivery::BestEffort).mtu(1_500);
     let mut transmitter = options.open(stage.address).expect("it answers");
     let (first, end) =
         send(&mut transmitter, &mut *counter(1_000_000), Duration::from_millis(200), |_| ());
@@ -325,35 +328,36 @@ fn start_in_the_past_is_refused_and_one_ahead_taken() {
     let (info, file) = (sc16(1e6), file("start"));
     let stage = Stage::start(&info, true, &file);
     std::thread::sleep(Duration::from_millis(20));
-    let options = |index| SendOptions::new().start_index(index);
+    let options = |index| SendOptions::new().timeout(PATIENCE).start_index(index);
     match options(5).open(stage.address) {
         Err(OpenError::Refused { reason: RefuseReason::StartIndex, .. }) => {}
         other => panic!("{other:?}"),
     }
-    let mut transmitter = options(500_000).open(stage.address).expect("half a second ahead");
+    let mut transmitter = options(5_000_000).open(stage.address).expect("five seconds ahead");
     let (first, end) = send(&mut transmitter, &mut *counter(1_000), Duration::ZERO, |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
-    assert_eq!(first, 500_000);
+    assert_eq!(first, 5_000_000);
     let (played, underruns) = stage.finish();
-    assert_eq!((underruns.len(), played.indexes.end), (0, 501_000));
+    assert_eq!((underruns.len(), played.indexes.end), (0, 5_001_000));
 }
 
 #[test]
 fn device_that_only_plays_refuses_a_receiver_and_one_that_only_sends_a_sender() {
     let (info, file) = (sc16(1e6), file("role"));
     let stage = Stage::start(&info, true, &file);
-    match ReceiveOptions::new().open(stage.address) {
+    match ReceiveOptions::new().timeout(PATIENCE).open(stage.address) {
         Err(OpenError::Refused { reason: RefuseReason::Role, .. }) => {}
         other => panic!("{other:?}"),
     }
     let mut sender =
         DeviceOptions::new().sends(info.clone()).listen("127.0.0.1:0").expect("listens");
-    match SendOptions::new().open(sender.address) {
+    match SendOptions::new().timeout(PATIENCE).open(sender.address) {
         Err(OpenError::Refused { reason: RefuseReason::Role, .. }) => {}
         other => panic!("{other:?}"),
     }
     assert_eq!(sender.accept_sender().unwrap_err(), PortError::NoStream);
-    let mut transmitter = SendOptions::new().open(stage.address).expect("it answers");
+    let mut transmitter =
+        SendOptions::new().timeout(PATIENCE).open(stage.address).expect("it answers");
     send(&mut transmitter, &mut *counter(10), Duration::from_millis(50), |_| ()).1.expect("sent");
     stage.finish();
 }
@@ -376,7 +380,7 @@ fn device_sends_and_plays_at_once_on_one_port() {
     let mut output = RawFile::create(&file, info.frame_bytes());
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let stream = sender.accept(Duration::from_secs(5)).expect("the port works");
+            let stream = sender.accept(PATIENCE).expect("the port works");
             let mut stream = stream.expect("a receiver comes");
             let mut source =
                 CounterSource::new(2e6, stream.session().first_index).expect("in range");
@@ -384,15 +388,17 @@ fn device_sends_and_plays_at_once_on_one_port() {
             stream.play(&mut source, pace, || false).expect("it plays");
         });
         scope.spawn(|| {
-            let incoming = receive_listener.accept(Duration::from_secs(5)).expect("the port works");
+            let incoming = receive_listener.accept(PATIENCE).expect("the port works");
             let incoming = incoming.expect("a sender comes");
             let mut player =
                 Player::new(incoming.receiver, Some(clock), incoming.underflow, &mut output);
             while player.run(Duration::from_millis(50), |_| ()).expect("the file takes it") {}
             assert_eq!(player.finish().counts.underruns, 0);
         });
-        let mut receiver = ReceiveOptions::new().open(device.address).expect("it answers");
-        let mut transmitter = SendOptions::new().open(device.address).expect("it answers");
+        let mut receiver =
+            ReceiveOptions::new().timeout(PATIENCE).open(device.address).expect("it answers");
+        let mut transmitter =
+            SendOptions::new().timeout(PATIENCE).open(device.address).expect("it answers");
         let seen = transmitter.device().expect("it opened").clone();
         assert_eq!((receiver.info().stream, seen.stream, seen.streams), (0, 1, 2));
         assert_eq!(receiver.info().boot_id, seen.boot_id, "their indexes are comparable");
@@ -407,8 +413,7 @@ fn device_sends_and_plays_at_once_on_one_port() {
             }
             receiver.close();
         });
-        let (_, end) =
-            send(&mut transmitter, &mut *counter(1_000_000), Duration::from_millis(200), |_| ());
+        let (_, end) = send(&mut transmitter, &mut *counter(1_000_000), LEAD, |_| ());
         assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
         taker.join().expect("what comes is what was sent");
     });
@@ -429,7 +434,7 @@ fn same_owner_takes_a_stream_to_the_device_over() {
     let player = std::thread::spawn(move || {
         let mut ends = vec![];
         for _ in 0..2 {
-            let incoming = receive_listener.accept(Duration::from_secs(5)).expect("the port works");
+            let incoming = receive_listener.accept(PATIENCE).expect("the port works");
             let incoming = incoming.expect("a sender comes");
             let mut player = Player::new(incoming.receiver, None, Underflow::Zeros, &mut output);
             while player.run(Duration::from_millis(20), |_| ()).expect("the file takes it") {}
@@ -437,15 +442,17 @@ fn same_owner_takes_a_stream_to_the_device_over() {
         }
         ends
     });
-    let options =
-        SendOptions::new().owner(7).delivery(Delivery::Deadline(Duration::from_millis(1)));
+    let options = SendOptions::new()
+        .timeout(PATIENCE)
+        .owner(7)
+        .delivery(Delivery::Deadline(Duration::from_millis(1)));
     let mut first = options.open(device.address).expect("it is free");
-    assert!(first.wait_ready(Duration::from_secs(5)).expect("it works"));
-    let mut filling = first.quantum(Duration::from_secs(1)).expect("open").expect("room");
+    assert!(first.wait_ready(PATIENCE).expect("it works"));
+    let mut filling = first.quantum(PATIENCE).expect("open").expect("room");
     filling.bytes_mut().fill(1);
     first.submit(filling, 4_000, first.session().first_index, Flags::START).expect("it follows");
     std::thread::sleep(Duration::from_millis(100));
-    match SendOptions::new().owner(8).open(device.address) {
+    match SendOptions::new().timeout(PATIENCE).owner(8).open(device.address) {
         Err(OpenError::Refused { reason: RefuseReason::Busy, .. }) => {}
         other => panic!("{other:?}"),
     }
@@ -466,13 +473,13 @@ fn accepted_stream_goes_on_when_the_listener_is_dropped() {
     let (address, mut receive_listener) =
         (device.address, device.receive_listener.expect("it plays"));
     let taker = std::thread::spawn(move || {
-        let incoming = receive_listener.accept(Duration::from_secs(5)).expect("the port works");
+        let incoming = receive_listener.accept(PATIENCE).expect("the port works");
         let mut receiver = incoming.expect("a sender comes").receiver;
         drop(receive_listener);
         let samples: usize = receiver.by_ref().map(Result::unwrap).map(|block| block.len()).sum();
         (samples, receiver)
     });
-    let options = SendOptions::new().owner(7);
+    let options = SendOptions::new().timeout(PATIENCE).owner(7);
     let mut transmitter = options.open(address).expect("it answers");
     let (_, end) = send(&mut transmitter, &mut *counter(1_000_000), Duration::ZERO, |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
@@ -491,16 +498,15 @@ fn accepted_stream_goes_on_when_the_listener_is_dropped() {
 fn opened_and_not_taken(times: usize) -> (Vec<SendStream>, ReceiveListener) {
     let info = sc16(1e6);
     let device = DeviceOptions::new().plays(info).listen("127.0.0.1:0").expect("it listens");
-    let options = SendOptions::new().owner(7);
+    let options = SendOptions::new().timeout(PATIENCE).owner(7);
     let open = |_| {
         let mut transmitter = options.open(device.address).expect("it answers");
-        transmitter.wait_ready(Duration::from_secs(5)).expect("the port works");
+        assert!(transmitter.wait_ready(PATIENCE).expect("the port works"));
         transmitter.send_bytes(&[0; 4]).expect("the stream is open");
         transmitter.flush();
-        let until = Instant::now() + Duration::from_secs(5);
-        while transmitter.stats().stream.received_by_peer == 0 && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("the device has the sample", PATIENCE, || {
+            transmitter.stats().stream.received_by_peer > 0
+        });
         transmitter
     };
     let transmitters = (0..times).map(open).collect();
@@ -520,8 +526,15 @@ fn accept_gives_the_last_of_the_streams_that_were_opened_before() {
 #[test]
 fn stream_that_is_opened_while_four_wait_is_accepted_after_them() {
     let (transmitters, mut receive_listener) = opened_and_not_taken(6);
-    let mut accept = || receive_listener.accept(Duration::from_secs(5)).expect("the port works");
-    assert_eq!(accept().map(|accepted| accepted.id), Some(4));
-    assert_eq!(accept().map(|accepted| accepted.id), Some(6), "the fifth ended meanwhile");
+    let mut ids = vec![];
+    while ids.last() != Some(&6) {
+        let accepted = receive_listener.accept(PATIENCE).expect("the port works");
+        ids.push(accepted.expect("the sixth is to come").id);
+    }
+    // The I/O thread may push the sixth as soon as `accept` has made room, so that it is the latest.
+    assert!(ids == [4, 6] || ids == [6], "{ids:?}: the fifth ended meanwhile");
     drop(transmitters);
 }
+
+/// From the opening to the first sample: a loaded machine takes this long to send it.
+const LEAD: Duration = Duration::from_secs(1);

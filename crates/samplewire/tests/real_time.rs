@@ -8,6 +8,7 @@ use samplewire::transmitter::Overflow;
 use samplewire::{DeviceOptions, End, OpenError, RealTime, ReceiveOptions, SendOptions, Waits};
 use samplewire_io::{Udp, UdpOptions};
 use samplewire_proto::wire::Flags;
+use samplewire_testing::PATIENCE;
 
 const SAMPLES: u64 = 300_000;
 
@@ -21,15 +22,16 @@ fn counted(sender: Waits, receiver: Waits) {
     let address = listener.local_addr();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            let mut stream = listener.accept(Duration::from_secs(20)).unwrap().unwrap();
+            let mut stream = listener.accept(PATIENCE).unwrap().unwrap();
             // Until the receiver closes.
             stream.play(&mut source, Overflow::Wait, || false)
         });
-        let options = ReceiveOptions::new().real_time(RealTime::new().waits(receiver));
+        let options =
+            ReceiveOptions::new().timeout(PATIENCE).real_time(RealTime::new().waits(receiver));
         let mut stream = options.open(address).unwrap();
         assert_eq!(stream.granted().waits, receiver);
         let mut next = 0;
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + PATIENCE;
         while next < SAMPLES {
             assert!(Instant::now() < until, "{next} samples came");
             let block = stream.next_within(Duration::from_millis(100)).expect("it is open");
@@ -80,18 +82,21 @@ fn aligned(waits: Waits) {
     std::thread::scope(|scope| {
         for mut listener in device.listeners {
             scope.spawn(move || {
-                let mut stream = listener.accept(Duration::from_secs(20)).unwrap().unwrap();
+                let mut stream = listener.accept(PATIENCE).unwrap().unwrap();
                 let mut source = CounterSource::new(1e6, stream.session().first_index).unwrap();
                 // Until the receiver closes.
                 stream.play(&mut source, Overflow::Wait, || false).unwrap();
             });
         }
-        let options = ReceiveOptions::new().streams([1, 0]).real_time(RealTime::new().waits(waits));
+        let options = ReceiveOptions::new()
+            .timeout(PATIENCE)
+            .streams([1, 0])
+            .real_time(RealTime::new().waits(waits));
         let mut streams = options.open_aligned(device.address).unwrap();
         assert_eq!(streams.granted().waits, waits);
         let first = streams.info().first_index;
         let mut next = first;
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + PATIENCE;
         while next < first + SAMPLES {
             assert!(Instant::now() < until, "{next} samples came");
             let item = streams.next_within(Duration::from_millis(100)).expect("both are open");
@@ -127,7 +132,7 @@ fn aligned_streams_without_a_thread_get_every_sample() {
 
 /// Looks until there is something.
 fn look<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + PATIENCE;
     loop {
         assert!(Instant::now() < until, "nothing came");
         if let Some(found) = look() {
@@ -147,14 +152,14 @@ fn lone_packets_are_handed_over_at_once_without_a_thread() {
     let mut receive_listener = device.receive_listener.take().unwrap();
     std::thread::scope(|scope| {
         let sender = scope.spawn(move || {
-            let options = SendOptions::new().real_time(inline);
+            let options = SendOptions::new().timeout(PATIENCE).real_time(inline);
             let mut transmitter = options.open(device.address).unwrap();
             // A look without a wait is a turn too.
             look(|| transmitter.wait_ready(Duration::ZERO).unwrap().then_some(()));
             let session = *transmitter.session();
             let len_bytes = session.payload_bytes;
             for packet in 0..50_u64 {
-                let mut filling = transmitter.quantum(Duration::from_secs(10)).unwrap().unwrap();
+                let mut filling = transmitter.quantum(PATIENCE).unwrap().unwrap();
                 filling.bytes_mut()[..len_bytes].fill(packet as u8);
                 let index = session.first_index + packet * u64::from(session.packet_samples);
                 transmitter.submit(filling, len_bytes, index, Flags::NONE).expect("it follows");
@@ -181,7 +186,7 @@ fn lone_packets_are_handed_over_at_once_without_a_thread() {
             assert!(bytes.iter().all(|byte| *byte == packet as u8), "packet {packet}");
         }
         // The sender's CLOSE may have to be answered again.
-        let until = Instant::now() + Duration::from_secs(10);
+        let until = Instant::now() + PATIENCE;
         while !sender.is_finished() && Instant::now() < until {
             assert!(receive_listener.accept(Duration::from_millis(1)).unwrap().is_none());
         }
@@ -194,9 +199,9 @@ fn options_that_cannot_be_fail_the_opening_before_anything_is_sent() {
     let nowhere = "127.0.0.1:9";
     let wrong = RealTime::new().priority(100);
     let started = Instant::now();
-    let options = ReceiveOptions::new().real_time(wrong.clone());
+    let options = ReceiveOptions::new().timeout(PATIENCE).real_time(wrong.clone());
     assert!(matches!(options.open(nowhere), Err(OpenError::RealTime(_))));
-    let options = SendOptions::new().real_time(wrong.clone());
+    let options = SendOptions::new().timeout(PATIENCE).real_time(wrong.clone());
     assert!(matches!(options.open(nowhere), Err(OpenError::RealTime(_))));
     let info = StreamInfo::new(samplewire::format::Format::Sc16, 1, 1e6).unwrap();
     let options = DeviceOptions::new().real_time(wrong);

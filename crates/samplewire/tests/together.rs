@@ -14,6 +14,7 @@ use samplewire_io::{
     Batch, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, Udp, UdpOptions, Waker,
 };
 use samplewire_proto::wire::Flags;
+use samplewire_testing::PATIENCE;
 
 /// A link that takes no DATA while its gate is shut.
 struct Gated {
@@ -98,7 +99,7 @@ fn open(gate: &Arc<Gate>) -> (Vec<SendStream>, Vec<ReceiveStream>) {
     let link = Gated { udp, gate: Arc::clone(gate), unsettled: 0 };
     let mut device =
         infos.into_iter().fold(options, DeviceOptions::sends).listen_over(Box::new(link)).unwrap();
-    let options = ReceiveOptions::new().window(16);
+    let options = ReceiveOptions::new().timeout(PATIENCE).window(16);
     let receivers = options.streams(0..STREAMS).open_each(device.address).unwrap();
     let streams = device
         .listeners
@@ -170,5 +171,3 @@ const STREAMS: u16 = 40;
 
 /// With DATA and control packets, after which a test has seen enough.
 const CALLS: usize = 20;
-
-const PATIENCE: Duration = Duration::from_secs(20);

@@ -56,7 +56,7 @@ impl Offer {
         let room = options.packet_bytes_max.min(mtu_bytes).min(IP_BYTES_MAX) - 28;
         let payload_max = room - HEADER_LEN - TRAILER_LEN;
         if unit_bytes.max(least_bytes) > payload_max {
-            return Err(range("channels", u64::from(info.channels), "as many as fit a packet"));
+            return Err(range("channels", u64::from(info.channels), "as few as fit a packet"));
         }
         if let Some(bytes) = options.payload_bytes {
             let bytes = usize::from(bytes);
@@ -71,7 +71,7 @@ impl Offer {
                 return Err(range(
                     "payload",
                     bytes as u64,
-                    "multiples of 8 bytes and of a sample of all channels",
+                    "a multiple of 8 bytes and of a sample of all channels",
                 ));
             }
             if bytes > payload_max && options.packet_bytes_max < mtu_bytes.min(IP_BYTES_MAX) {
@@ -82,7 +82,11 @@ impl Offer {
                 });
             }
             if bytes > payload_max {
-                return Err(range("payload", bytes as u64, "what the interface's MTU carries"));
+                return Err(range(
+                    "payload",
+                    bytes as u64,
+                    "at most what the interface's MTU carries",
+                ));
             }
         }
         let payload_bytes_max = options.payload_bytes.map_or(payload_max, usize::from);

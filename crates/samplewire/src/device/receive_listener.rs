@@ -21,7 +21,6 @@ use crate::wakeups::WakeHandle;
 /// Call [`ReceiveListener::accept`], then iterate over the returned [`ReceiveStream`], or let a
 /// [`Player`](super::Player) play it. An accepted stream continues after the listener is dropped,
 /// but no sender can open another.
-/// sender can open another.
 #[derive(Debug)]
 pub struct ReceiveListener {
     pub(super) info: StreamInfo,

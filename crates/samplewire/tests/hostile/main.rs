@@ -20,7 +20,8 @@ use std::time::Duration;
 
 use amplification::Answer;
 use field::{COST_MOST, KEPT_LEAST, Plan, Row, Window};
-use flood::Target;
+use flood::{ATTACKS, Target};
+use forge::can_forge;
 
 /// The two need the machine for themselves.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -40,6 +41,12 @@ fn honest_stream_beside_each_attack_loses_nothing_and_keeps_half_its_goodput() {
         pace_bps: 1_000_000_000,
     };
     let rows = field::run(plan, "", show).expect("the honest stream is whole");
+    let expected = ATTACKS.iter().filter(|attack| can_forge() || !attack.forges());
+    let (names, expected): (Vec<_>, Vec<_>) =
+        (rows.iter().map(|row| row.attack).collect(), expected.map(|attack| attack.name).collect());
+    assert_eq!(names, expected, "each attack is measured");
+    let at_device = rows.iter().filter(|row| row.target == Target::Device);
+    assert!(at_device.map(taken).sum::<u64>() > 0, "no attack reached the device");
     for row in &rows {
         let Row { attack, memory_growth_bytes, .. } = row;
         assert!(row.attacked.iter().any(|window| window.packets > 0), "{attack}: nothing was sent");
@@ -47,6 +54,16 @@ fn honest_stream_beside_each_attack_loses_nothing_and_keeps_half_its_goodput() {
             *memory_growth_bytes < MEMORY_NOISE_BYTES,
             "{attack}: memory grew by {memory_growth_bytes} bytes"
         );
+        // An attack that misses its target proves nothing. A filter in the kernel drops what is of no
+        // stream; an attacker with a stream of its own passes it.
+        if row.target == Target::OwnDevice {
+            assert!(taken(row) > 0, "{attack}: nothing came");
+        }
+        if row.target == Target::OwnReceiver {
+            assert_liar_is_refused(row);
+        }
+        let goodput_bps = row.median(|_, attacked| attacked.goodput_bps);
+        assert!(goodput_bps > 0.0, "{attack}: the honest stream stands still");
         // What a program of ours opens it pays for; a packet is not what that is counted by.
         if row.target != Target::OwnReceiver {
             assert!(row.cost() <= COST_MOST, "{attack}: a packet costs {:.2} of DATA", row.cost());
@@ -76,6 +93,21 @@ fn unproven_address_gets_no_more_bytes_than_came_from_it() {
         let of_kind = |answer: &&Answer| answer.kind == kind && answer.answered_bytes > 0;
         assert!(answers.iter().any(|answer| of_kind(&answer)), "{kind} was never answered");
     }
+}
+
+/// Hostile packets that our code was given.
+fn taken(row: &Row) -> u64 {
+    row.attacked.iter().map(|window| window.taken).sum()
+}
+
+/// Our receivers report what is wrong with a device, in several ways, and accept no end of a stream
+/// as whole that was not.
+fn assert_liar_is_refused(row: &Row) {
+    let ended = |text: &str| text.starts_with("ended: ") || text == "closed by us";
+    let refused = row.outcomes.iter().filter(|(text, _)| !ended(text));
+    assert!(refused.count() > 0, "no lie was refused: {:?}", row.outcomes);
+    let broken = row.outcomes.iter().any(|(text, _)| text.starts_with("failed: "));
+    assert!(!broken, "a lie broke the link: {:?}", row.outcomes);
 }
 
 fn show(row: &Row) {

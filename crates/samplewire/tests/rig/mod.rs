@@ -2,13 +2,13 @@
 
 use std::net::SocketAddr;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use samplewire::receiver::ReceiveStream;
 use samplewire::source::Source;
 use samplewire::transmitter::{Overflow, PlaySummary};
 use samplewire::{DeviceOptions, ReceiveOptions};
 use samplewire_io::{FaultLog, FaultSpec, Faults, Udp, UdpOptions};
+use samplewire_testing::PATIENCE;
 
 /// A device that plays one source to one receiver.
 pub(crate) struct Device {
@@ -33,17 +33,15 @@ impl Device {
         let mut listener = device.expect("it listens").listeners.remove(0);
         let address = listener.local_addr();
         let thread = std::thread::spawn(move || {
-            let mut stream = listener
-                .accept(Duration::from_secs(20))
-                .expect("the port works")
-                .expect("a receiver comes");
+            let mut stream =
+                listener.accept(PATIENCE).expect("the port works").expect("a receiver comes");
             stream.play(&mut *source, overflow, || false).expect("it plays")
         });
         Self { address, log, thread }
     }
 
     pub(crate) fn receive(&self, options: &ReceiveOptions) -> ReceiveStream {
-        options.open(self.address).expect("the device answers")
+        options.clone().timeout(PATIENCE).open(self.address).expect("the device answers")
     }
 
     pub(crate) fn finish(self) -> PlaySummary {
