@@ -21,7 +21,7 @@ register mac_lo), or memory: work `[NAME]`, `[NAME+1]`, `[P]`, `[P+]`; the frame
 `rx[12]`, `rx[P+]`; the newest REPORT `rep[0]`; ACCEPT's template `tpl[P+]`. P+ moves P on. With
 `rep` before put, puts, putc or sum it is done again until the count, which is less than 0, is over.
 Addresses are of 16 bits. Ports, outputs, flags and events are the enumerations of src/sw_pkg.sv,
-registers those of registers.toml.
+registers those of tx.toml.
 """
 
 import re
@@ -68,7 +68,7 @@ class Assembler:
         self.events = enumeration("ctl_event_e")
         bits = [enumeration(f"ctl_{n}_e") for n in ("flag", "bit", "pulse")]
         self.bits = {key: n for names in bits for key, n in names.items()}
-        registers = tomllib.loads((HERE.parent / "regs" / "registers.toml").read_text())
+        registers = tomllib.loads((HERE.parent / "regs" / "tx.toml").read_text())
         self.registers = {r["name"]: r["offset"] % 128 // 4 for r in registers["register"]
                           if r["offset"] >= 0x80}  # fmt: skip
         self.values: dict[str, int] = {}

@@ -550,7 +550,7 @@ def test_rfdc_adapter(parameters):
             "source_commands",
             "sample_gearbox",
             "rfdc_adapter",
-        ],  # fmt: skip
+        ],
         test_module="test_rfdc_adapter",
         parameters=parameters,
     )
