@@ -1,24 +1,23 @@
-// Registers over AXI4-Lite, as rtl/regs/registers.toml names them, with the counters behind them.
+// The registers of the sender, as rtl/regs/common.toml and tx.toml name them, with its counters
+// behind them: one block behind axil_decode, whose ports it answers.
 //
-// A write is taken a cycle after its address and its data are both there, in either order, and
-// answered one cycle later; a read is answered three cycles later. One of each is under way at a
-// time. A write of less than a whole word, an address that is none, and a read of what is not
-// readable answer SLVERR and do nothing. Reads wait while a snapshot is being made, at most
-// 2 * 48 + 2 cycles, so that a snapshot may be read right after it was requested; each 64-bit value
-// of it is of one cycle.
+// A write acts in its second cycle, a read is done in its second. A write of less than a whole word,
+// an address that is none, and a read of what is not readable are errors and do nothing. Reads wait
+// while a snapshot is being made, at most 2 * (NumEvents + 4) + 2 cycles, so that a snapshot may be
+// read right after it was requested; each 64-bit value of it is of one cycle.
 //
-// Refused writes answer SLVERR, change nothing and pulse ev_refused_o. They are those that would
+// Refused writes are errors, change nothing and pulse ev_refused_o. They are those that would
 // falsify packets: `payload` that is not whole beats and whole samples from two beats to SlotBytes,
 // and `payload` or another `source` while a stream is open.
 //
 // rst_i clears the register `control`; all others keep what was written, and counters what they
 // counted, from the configuration of the device on. What is written is read back from a memory
-// beside the registers, except `control`. Fields that registers.toml calls memory stand in it
+// beside the registers, except `control`. Fields that tx.toml calls memory stand in it
 // alone: key_data_o is the register at key_addr_i, a word of the control half, in the same cycle.
 //
 // Events are counted a cycle late, all of them.
 //
-// tpl_data_o is one cycle after tpl_addr_i. Clock crossings: none; the bus runs on the core clock.
+// tpl_data_o is one cycle after tpl_addr_i. No clock crossing.
 `default_nettype none
 
 module csr #(
@@ -32,25 +31,17 @@ module csr #(
     input wire clk_i,
     input wire rst_i,
 
-    input  wire  [10:0] s_axil_awaddr,
-    input  wire  [ 2:0] s_axil_awprot,
-    input  wire         s_axil_awvalid,
-    output logic        s_axil_awready,
-    input  wire  [31:0] s_axil_wdata,
-    input  wire  [ 3:0] s_axil_wstrb,
-    input  wire         s_axil_wvalid,
-    output logic        s_axil_wready,
-    output logic [ 1:0] s_axil_bresp,
-    output logic        s_axil_bvalid,
-    input  wire         s_axil_bready,
-    input  wire  [10:0] s_axil_araddr,
-    input  wire  [ 2:0] s_axil_arprot,
-    input  wire         s_axil_arvalid,
-    output logic        s_axil_arready,
-    output logic [31:0] s_axil_rdata,
-    output logic [ 1:0] s_axil_rresp,
-    output logic        s_axil_rvalid,
-    input  wire         s_axil_rready,
+    input  wire         wr_valid_i,
+    input  wire  [10:0] wr_addr_i,
+    input  wire  [31:0] wr_data_i,
+    input  wire         wr_whole_i,
+    output logic        wr_done_o,
+    output logic        wr_error_o,
+    input  wire         rd_valid_i,
+    input  wire  [10:0] rd_addr_i,
+    output logic        rd_done_o,
+    output logic        rd_error_o,
+    output logic [31:0] rd_data_o,
 
     input  wire  [ 4:0] key_addr_i,
     output logic [31:0] key_data_o,
@@ -69,9 +60,6 @@ module csr #(
     output logic [63:0] tpl_data_o
 );
 
-  localparam logic [1:0] RespOkay = 2'b00;
-  localparam logic [1:0] RespSlverr = 2'b10;
-
   if (W > 65535 || SlotBytes > 65535 || NackDepth > 65535 || Channels > 255) begin : g_bad_word
     $error("csr: a parameter does not fit its register");
   end
@@ -83,10 +71,10 @@ module csr #(
     $error("csr: a slot holds two beats and two samples at least");
   end
 
-  // The payload before any write: that of registers.toml where a slot holds it.
+  // The payload before any write: that of tx.toml where a slot holds it.
   localparam int unsigned ResetBytes =
-      32'(sw_regs_pkg::CfgReset.payload_bytes) < SlotBytes ?
-      32'(sw_regs_pkg::CfgReset.payload_bytes) : SlotBytes;
+      32'(sw_regs_pkg::ResetPayloadBytes) < SlotBytes ?
+      32'(sw_regs_pkg::ResetPayloadBytes) : SlotBytes;
   localparam logic [15:0] PayloadReset = 16'(ResetBytes / PayloadStep * PayloadStep);
 
   // Parts of the address space, and the word within one.
@@ -107,27 +95,26 @@ module csr #(
   endfunction
 
   // Writes.
-  logic       write;
   logic       write_control;
   logic       write_template;
   logic [4:0] write_word;
 
-  // What the bus shows stands still until it is taken: it is judged before.
+  // A write stands until it is done: it is judged a cycle before.
   logic write_q, to_control_q, to_template_q, refused_q;
 
-  assign write_word = s_axil_awaddr[6:2];
+  assign write_word = wr_addr_i[6:2];
 
   sw_regs_pkg::cfg_t cfg_q, written;
 
   // What the write in view makes of the configuration.
-  assign written = sw_regs_pkg::cfg_write(cfg_q, write_word, s_axil_wdata);
+  assign written = sw_regs_pkg::cfg_write(cfg_q, write_word, wr_data_i);
 
   // The packetizer uses payload and source in every cycle of a stream.
   logic stream_open, bad_payload, refused;
 
   assign stream_open = status_i.state != sw_pkg::StateIdle && status_i.state != sw_pkg::StateEnded;
-  assign bad_payload = s_axil_wdata > SlotBytes || s_axil_wdata < 2 * BeatBytes ||
-      s_axil_wdata % BeatBytes != 0 || s_axil_wdata % SampleBytes != 0;
+  assign bad_payload = wr_data_i > SlotBytes || wr_data_i < 2 * BeatBytes ||
+      wr_data_i % BeatBytes != 0 || wr_data_i % SampleBytes != 0;
 
   always_comb begin
     refused = stream_open && written.source != cfg_q.source;
@@ -135,29 +122,22 @@ module csr #(
   end
 
   always_ff @(posedge clk_i) begin
-    write_q <= s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid && !write_q && !rst_i;
-    to_control_q <= (&s_axil_wstrb) && is_control(s_axil_awaddr)
+    write_q <= wr_valid_i && !write_q && !rst_i;
+    to_control_q <= wr_whole_i && is_control(wr_addr_i)
                     && sw_regs_pkg::ControlWritable[write_word];
-    to_template_q <= (&s_axil_wstrb) && is_template(s_axil_awaddr);
+    to_template_q <= wr_whole_i && is_template(wr_addr_i);
     refused_q <= refused;
   end
 
-  assign write = write_q;
-  assign write_control = write_q && to_control_q && !refused_q;
-  assign write_template = write_q && to_template_q;
-  assign ev_refused_o = write_q && to_control_q && refused_q;
+  // In a reset the bus may let go of it.
+  logic write;
+  assign write = write_q && !rst_i;
+  assign write_control = write && to_control_q && !refused_q;
+  assign write_template = write && to_template_q;
+  assign ev_refused_o = write && to_control_q && refused_q;
 
-  assign s_axil_awready = write;
-  assign s_axil_wready  = write;
-
-  always_ff @(posedge clk_i) begin
-    if (s_axil_bready) s_axil_bvalid <= 1'b0;
-    if (write) begin
-      s_axil_bvalid <= 1'b1;
-      s_axil_bresp  <= (write_control || write_template) ? RespOkay : RespSlverr;
-    end
-    if (rst_i) s_axil_bvalid <= 1'b0;
-  end
+  assign wr_done_o  = write_q;
+  assign wr_error_o = !write_control && !write_template;
 
   sw_regs_pkg::cmd_t cmd_q;
 
@@ -180,7 +160,7 @@ module csr #(
   always @(posedge clk_i) begin
     cmd_q <= '0;
     if (write_control && write_word == sw_regs_pkg::OffCommand[6:2]) begin
-      cmd_q <= sw_regs_pkg::commands(s_axil_wdata);
+      cmd_q <= sw_regs_pkg::commands(wr_data_i);
     end
     if (rst_i) cmd_q <= '0;
   end
@@ -197,7 +177,7 @@ module csr #(
   end
 
   always @(posedge clk_i) begin
-    if (write_control) control_mem[write_word] <= s_axil_wdata;
+    if (write_control) control_mem[write_word] <= wr_data_i;
   end
 
   assign key_data_o = control_mem[key_addr_i];
@@ -207,32 +187,29 @@ module csr #(
   (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *) logic [31:0] template_hi_mem[64];
 
   always_ff @(posedge clk_i) begin
-    if (write_template && !s_axil_awaddr[2]) template_lo_mem[s_axil_awaddr[8:3]] <= s_axil_wdata;
+    if (write_template && !wr_addr_i[2]) template_lo_mem[wr_addr_i[8:3]] <= wr_data_i;
     tpl_data_o[31:0] <= template_lo_mem[tpl_addr_i];
   end
 
   always_ff @(posedge clk_i) begin
-    if (write_template && s_axil_awaddr[2]) template_hi_mem[s_axil_awaddr[8:3]] <= s_axil_wdata;
+    if (write_template && wr_addr_i[2]) template_hi_mem[wr_addr_i[8:3]] <= wr_data_i;
     tpl_data_o[63:32] <= template_hi_mem[tpl_addr_i];
   end
 
   // Reads: a register first, then what the snapshot has at the address instead.
   logic        read;
-  logic        reading_q;
   logic        answers_q;
-  logic [10:0] addr_q;
   logic        snapshot_busy;
   logic [63:0] snapshot;
   logic        readable;
 
-  assign s_axil_arready = !reading_q && !answers_q && !s_axil_rvalid && !snapshot_busy
-                          && !cmd_q.snapshot;
-  assign read = s_axil_arvalid && s_axil_arready;
+  assign read = rd_valid_i && !answers_q && !snapshot_busy && !cmd_q.snapshot;
+  assign rd_done_o = answers_q;
 
   always_comb begin
-    readable = is_counters(addr_q);
-    if (is_status(addr_q)) readable = sw_regs_pkg::StatusReadable[addr_q[5:2]];
-    else if (is_control(addr_q)) readable = sw_regs_pkg::ControlReadable[addr_q[6:2]];
+    readable = is_counters(rd_addr_i);
+    if (is_status(rd_addr_i)) readable = sw_regs_pkg::StatusReadable[rd_addr_i[5:2]];
+    else if (is_control(rd_addr_i)) readable = sw_regs_pkg::ControlReadable[rd_addr_i[6:2]];
   end
 
   // A function, for the simulator to leave out where nothing is read.
@@ -248,22 +225,13 @@ module csr #(
   endfunction
 
   always_ff @(posedge clk_i) begin
-    if (read) addr_q <= s_axil_araddr;
-    reading_q <= read;
-    answers_q <= reading_q;
-    if (s_axil_rready) s_axil_rvalid <= 1'b0;
-    if (reading_q) begin
-      s_axil_rdata <= readable ? data_at(addr_q) : 32'd0;
-      s_axil_rresp <= readable ? RespOkay : RespSlverr;
+    answers_q <= read && !rst_i;
+    if (read) begin
+      rd_data_o  <= readable ? data_at(rd_addr_i) : 32'd0;
+      rd_error_o <= !readable;
     end
-    if (answers_q) begin
-      s_axil_rvalid <= 1'b1;
-      if (is_counters(addr_q)) s_axil_rdata <= addr_q[2] ? snapshot[63:32] : snapshot[31:0];
-    end
-    if (rst_i) begin
-      reading_q     <= 1'b0;
-      answers_q     <= 1'b0;
-      s_axil_rvalid <= 1'b0;
+    if (answers_q && is_counters(rd_addr_i)) begin
+      rd_data_o <= rd_addr_i[2] ? snapshot[63:32] : snapshot[31:0];
     end
   end
 
@@ -292,9 +260,13 @@ module csr #(
       .sync_time_i (sync_time_i),
       .snapshot_i  (cmd_q.snapshot),
       .busy_o      (snapshot_busy),
-      .rd_addr_i   (addr_q[8:3]),
+      .rd_addr_i   (rd_addr_i[8:3]),
       .rd_data_o   (snapshot)
   );
+
+`ifdef FORMAL
+  `include "csr_props.svh"
+`endif
 
 endmodule
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from generate import Field, Map, Register
 
-ORIGIN = "Written by rtl/regs/generate.py from rtl/regs/registers.toml; not edited by hand."
+ORIGIN = "Written by rtl/regs/generate.py from common.toml and tx.toml; not edited by hand."
 
 
 def camel(name: str) -> str:
@@ -63,11 +63,12 @@ def package(m: Map) -> str:
         ),
         "",
         "  // The configuration before anything is written.",
-        "  localparam cfg_t CfgReset = {",
         *(
-            f"    {f.of}'h{f.reset:x}{',' if f is not config[-1] else ''}  // {f.name}"
+            f"  localparam {vector(f.of)} Reset{camel(f.name)} = {f.of}'h{f.reset:x};"
             for f in config
         ),
+        "  localparam cfg_t CfgReset = {",
+        *(f"    Reset{camel(f.name)}{',' if f is not config[-1] else ''}" for f in config),
         "  };",
         "",
         *read_back(m),
@@ -181,6 +182,7 @@ def value_of(m: Map, r: Register) -> str:
         "NackDepth": "nack_depth",
         "Channels": "channels",
         "Counters": f"8'd{len(m.values) + len(m.counters)}",
+        "Core": f"8'd{m.core}",
     }
     items = []
     for f in reversed(r.fields):
@@ -248,7 +250,7 @@ def entries(m: Map) -> list[str]:
 def names(m: Map) -> str:
     """The Python module."""
     lines = [
-        '"""Registers of a sender, written by generate.py from registers.toml."""',
+        '"""Registers of a sender, written by generate.py from common.toml and tx.toml."""',
         "",
         "# fmt: off",
         "from typing import NamedTuple",

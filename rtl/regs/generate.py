@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Write what follows from registers.toml, or check it with --check. Python 3.11 alone.
+"""Write what follows from common.toml and tx.toml, or check it with --check. Python 3.11 alone.
 
-It writes src/sw_regs_pkg.sv (types and decoding for csr.sv), samplewire_regs.h,
-samplewire_regs.py, and the table between the markers of docs/registers.md.
+It writes sw_regs_pkg.sv (types and decoding for csr.sv), samplewire_regs.h, samplewire_regs.py, and
+the table between the markers of docs/registers.md.
 """
 
 import sys
@@ -17,9 +17,7 @@ ROOT = HERE.parent.parent
 PAGE = ROOT / "docs" / "registers.md"
 BEGIN = "<!-- registers: written by rtl/regs/generate.py -->"
 END = "<!-- end of registers -->"
-CONTROL_OFFSETS = range(0x080, 0x100)
-STATUS_OFFSETS = range(0x000, 0x040)
-PARAMETERS = ("Width", "SlotBytes", "Slots", "NackDepth", "Channels", "Counters")
+PARAMETERS = ("Width", "SlotBytes", "Slots", "NackDepth", "Channels", "Counters", "Core")
 
 
 @dataclass
@@ -51,8 +49,9 @@ class Register:
 
 @dataclass
 class Map:
-    """All of registers.toml."""
+    """The registers of one core: what all cores have, and its own."""
 
+    core: int
     registers: list[Register]
     windows: list[dict]
     values: list[dict]
@@ -69,12 +68,13 @@ class Map:
         ]
 
 
-def load(path: Path) -> Map:
-    """Read the map and hold it against the rules at its head."""
-    raw = tomllib.loads(path.read_text())
+def load(common: Path, own: Path) -> Map:
+    """Read the map of a core and hold it against the rules at the head of common.toml."""
+    shared, raw = tomllib.loads(common.read_text()), tomllib.loads(own.read_text())
+    layout = shared["layout"]
     registers = []
     resets: dict[str, int] = {}
-    for entry in raw["register"]:
+    for entry in sorted(shared["register"] + raw["register"], key=lambda r: r["offset"]):
         register = Register(entry["name"], entry["offset"], entry["access"], entry["text"])
         shift = 0
         for item in entry["fields"]:
@@ -86,18 +86,31 @@ def load(path: Path) -> Map:
             f.reset = resets[f.name]
             register.fields.append(f)
         registers.append(register)
-        check_register(register, shift)
+        check_register(register, shift, layout)
     offsets = [r.offset for r in registers]
     names = [r.name for r in registers]
-    if sorted(set(offsets)) != offsets or len(set(names)) != len(names):
-        raise ValueError("offsets must rise, and names differ")
-    return Map(registers, raw["window"], raw["value"], raw["counters"])
+    if len(set(offsets)) != len(offsets) or len(set(names)) != len(names):
+        raise ValueError("offsets and names must differ")
+    windows = sorted(shared["window"] + raw["window"], key=lambda w: w["offset"])
+    check_windows(windows, layout)
+    return Map(raw["core"], registers, windows, shared["value"], raw["counters"])
 
 
-def check_register(register: Register, bits: int) -> None:
+def check_windows(windows: list[dict], layout: dict) -> None:
+    """Raise ValueError where windows overlap each other, the registers or the block's end."""
+    at = layout["control"][1]
+    for w in windows:
+        if w["offset"] < at:
+            raise ValueError(f"{w['name']}: overlaps what is below {at:#x}")
+        at = w["offset"] + 8 * w["words"]
+    if at > layout["block_bytes"]:
+        raise ValueError(f"windows end at {at:#x}, the block at {layout['block_bytes']:#x}")
+
+
+def check_register(register: Register, bits: int, layout: dict) -> None:
     """Raise ValueError where a register breaks a rule of the map."""
     name, offset = register.name, register.offset
-    legal = STATUS_OFFSETS if register.access == "ro" else CONTROL_OFFSETS
+    legal = range(*layout["status" if register.access == "ro" else "control"])
     if register.access not in ("ro", "rw", "wo", "pulse"):
         raise ValueError(f"{name}: no access is called {register.access}")
     if offset % 4 or offset not in legal:
@@ -122,7 +135,7 @@ def page(table: str) -> str:
 
 def main() -> int:
     """Write or check all outputs; 1 when one differs."""
-    registers = load(HERE / "registers.toml")
+    registers = load(HERE / "common.toml", HERE / "tx.toml")
     outputs = {
         HERE / "sw_regs_pkg.sv": emit.package(registers),
         HERE / "samplewire_regs.h": emit.header(registers),

@@ -1,4 +1,4 @@
-/* Written by rtl/regs/generate.py from rtl/regs/registers.toml; not edited by hand. */
+/* Written by rtl/regs/generate.py from common.toml and tx.toml; not edited by hand. */
 #ifndef SAMPLEWIRE_REGS_H
 #define SAMPLEWIRE_REGS_H
 
@@ -46,6 +46,7 @@
 #define SW_REG_LIMIT 0x030u
 #define SW_REG_RTT 0x034u
 #define SW_REG_REPORT_NUMBER 0x038u
+#define SW_REG_CORE 0x03cu
 #define SW_REG_COMMAND 0x080u
 #define SW_REG_COMMAND_SNAPSHOT_SHIFT 0
 #define SW_REG_COMMAND_SNAPSHOT_MASK 0x1u
@@ -167,6 +168,7 @@ enum sw_counter {
   X(SW_REG_LIMIT, "limit") \
   X(SW_REG_RTT, "rtt") \
   X(SW_REG_REPORT_NUMBER, "report_number") \
+  X(SW_REG_CORE, "core") \
   X(SW_REG_COMMAND, "command") \
   X(SW_REG_CONTROL, "control") \
   X(SW_REG_MAC_LO, "mac_lo") \

@@ -1,4 +1,4 @@
-"""Registers of a sender, written by generate.py from registers.toml."""
+"""Registers of a sender, written by generate.py from common.toml and tx.toml."""
 
 # fmt: off
 from typing import NamedTuple
@@ -76,6 +76,9 @@ REGISTERS = {
     )),
     "report_number": Register(0x038, "ro", (
         Field("report_number", 0, 32, 0, 0x0),
+    )),
+    "core": Register(0x03C, "ro", (
+        Field("core", 0, 8, 0, 0x0),
     )),
     "command": Register(0x080, "pulse", (
         Field("snapshot", 0, 1, 0, 0x0),

@@ -1,4 +1,4 @@
-// Written by rtl/regs/generate.py from rtl/regs/registers.toml; not edited by hand.
+// Written by rtl/regs/generate.py from common.toml and tx.toml; not edited by hand.
 `default_nettype none
 
 package sw_regs_pkg;
@@ -118,6 +118,7 @@ package sw_regs_pkg;
   localparam logic [10:0] OffLimit = 11'h030;
   localparam logic [10:0] OffRtt = 11'h034;
   localparam logic [10:0] OffReportNumber = 11'h038;
+  localparam logic [10:0] OffCore = 11'h03c;
   localparam logic [10:0] OffCommand = 11'h080;
   localparam logic [10:0] OffControl = 11'h084;
   localparam logic [10:0] OffMacLo = 11'h088;
@@ -143,26 +144,41 @@ package sw_regs_pkg;
   localparam logic [10:0] OffScratch = 11'h0d8;
 
   // The configuration before anything is written.
+  localparam logic ResetEnable = 1'h0;
+  localparam logic [1:0] ResetLoopback = 2'h0;
+  localparam logic [1:0] ResetSource = 2'h0;
+  localparam logic [47:0] ResetMac = 48'h25357495200;
+  localparam logic [31:0] ResetIp = 32'h0;
+  localparam logic [15:0] ResetPort = 16'h238c;
+  localparam logic [15:0] ResetPayloadBytes = 16'h580;
+  localparam logic [23:0] ResetPaceRate = 24'h0;
+  localparam logic [19:0] ResetPaceBurstNs = 20'h4e20;
+  localparam logic [15:0] ResetDeadMs = 16'h3a98;
+  localparam logic [15:0] ResetIdleMs = 16'h64;
+  localparam logic [6:0] ResetTemplateWords = 7'h0;
+  localparam logic [63:0] ResetSourceIndex = 64'h0;
+  localparam logic [63:0] ResetSourceCount = 64'h0;
+  localparam logic [23:0] ResetSourceRate = 24'h0;
   localparam cfg_t CfgReset = {
-    1'h0,  // enable
-    2'h0,  // loopback
-    2'h0,  // source
-    48'h25357495200,  // mac
-    32'h0,  // ip
-    16'h238c,  // port
-    16'h580,  // payload_bytes
-    24'h0,  // pace_rate
-    20'h4e20,  // pace_burst_ns
-    16'h3a98,  // dead_ms
-    16'h64,  // idle_ms
-    7'h0,  // template_words
-    64'h0,  // source_index
-    64'h0,  // source_count
-    24'h0  // source_rate
+    ResetEnable,
+    ResetLoopback,
+    ResetSource,
+    ResetMac,
+    ResetIp,
+    ResetPort,
+    ResetPayloadBytes,
+    ResetPaceRate,
+    ResetPaceBurstNs,
+    ResetDeadMs,
+    ResetIdleMs,
+    ResetTemplateWords,
+    ResetSourceIndex,
+    ResetSourceCount,
+    ResetSourceRate
   };
 
   // A bit for each word of the low half (status) and the high half (control).
-  localparam logic [15:0] StatusReadable = 16'h7fff;
+  localparam logic [15:0] StatusReadable = 16'hffff;
   localparam logic [31:0] ControlReadable = 32'h007e1ffe;
   localparam logic [31:0] ControlWritable = 32'h007fffff;
 
@@ -221,7 +237,7 @@ package sw_regs_pkg;
       input logic [15:0] nack_depth, input logic [7:0] channels);
     logic [511:0] words;
     words = {
-      32'd0,
+      {24'd0, 8'd1},
       status.report_number,
       status.rtt,
       status.limit,

@@ -1,4 +1,4 @@
-// What a program does to bring a board up: the registers of regs/registers.toml, in order.
+// What a program does to bring a board up: the registers of regs/tx.toml, in order.
 #pragma once
 
 #include <stdexcept>

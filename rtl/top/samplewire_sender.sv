@@ -395,9 +395,11 @@ module samplewire_sender #(
   assign status.rtt              = rtt;
   assign status.report_number    = number;
 
-  csr #(
-      .W(W), .Slots(Slots), .SlotBytes(SlotBytes), .NackDepth(NackDepth), .Channels(Channels)
-  ) u_csr (
+  logic        wr_valid, wr_whole, wr_done, wr_error, rd_ask, rd_done, rd_error;
+  logic [10:0] wr_addr, reg_addr;
+  logic [31:0] wr_data, reg_data;
+
+  axil_decode #(.Blocks(1), .BlockBits(11), .AddrBits(11)) u_axil_decode (
       .clk_i(clk_i), .rst_i(rst_i),
       .s_axil_awaddr(s_axil_awaddr), .s_axil_awprot(s_axil_awprot),
       .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
@@ -408,6 +410,18 @@ module samplewire_sender #(
       .s_axil_arvalid(s_axil_arvalid), .s_axil_arready(s_axil_arready),
       .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
       .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
+      .wr_valid_o(wr_valid), .wr_addr_o(wr_addr), .wr_data_o(wr_data), .wr_whole_o(wr_whole),
+      .wr_done_i(wr_done), .wr_error_i(wr_error), .rd_valid_o(rd_ask), .rd_addr_o(reg_addr),
+      .rd_done_i(rd_done), .rd_error_i(rd_error), .rd_data_i(reg_data)
+  );
+
+  csr #(
+      .W(W), .Slots(Slots), .SlotBytes(SlotBytes), .NackDepth(NackDepth), .Channels(Channels)
+  ) u_csr (
+      .clk_i(clk_i), .rst_i(rst_i),
+      .wr_valid_i(wr_valid), .wr_addr_i(wr_addr), .wr_data_i(wr_data), .wr_whole_i(wr_whole),
+      .wr_done_o(wr_done), .wr_error_o(wr_error), .rd_valid_i(rd_ask), .rd_addr_i(reg_addr),
+      .rd_done_o(rd_done), .rd_error_o(rd_error), .rd_data_o(reg_data),
       .key_addr_i(key_addr), .key_data_o(key_data), .cfg_o(cfg), .cmd_o(cmd),
       .ev_refused_o(write_refused), .status_i(status), .event_i(events),
       .samples_lost_i(lost_count), .time_ns_i(time_ns_i),

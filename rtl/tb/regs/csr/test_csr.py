@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import samplewire_regs as regs
 
+ROOT = Path(__file__).resolve().parents[4]
 EVENTS = len(regs.COUNTERS) - regs.VALUES
 CONFIG_WIDTHS: dict[str, int] = {}
 for _register in regs.REGISTERS.values():
@@ -53,7 +54,17 @@ def status_widths() -> dict[str, int]:
     for register in regs.REGISTERS.values():
         if register.access == "ro":
             widths.update({f.name: f.bits for f in register.fields})
-    constants = ("id", "minor", "major", "width", "slot_bytes", "slots", "nack_depth", "channels")
+    constants = (
+        "core",
+        "id",
+        "minor",
+        "major",
+        "width",
+        "slot_bytes",
+        "slots",
+        "nack_depth",
+        "channels",
+    )
     return {name: bits for name, bits in widths.items() if name not in (*constants, "counters")}
 
 
@@ -358,7 +369,7 @@ async def status_and_parameters_read_as_they_are(dut: HierarchyObject) -> None:
         "id": regs.ID_VALUE, "minor": 1, "major": 1, "width": int(dut.W.value),
         "slot_bytes": int(dut.SlotBytes.value), "slots": int(dut.Slots.value),
         "nack_depth": int(dut.NackDepth.value), "channels": int(dut.Channels.value),
-        "counters": len(regs.COUNTERS),
+        "counters": len(regs.COUNTERS), "core": 1,
     }  # fmt: skip
     for register in regs.REGISTERS.values():
         if register.access == "ro":
@@ -432,6 +443,7 @@ def test_csr(w: int) -> None:
     from runner import run
 
     # Samples of two beats at 64 bits, and a slot that is smaller than the payload after reset.
-    run("csr", sources=["csr", "counters"], test_module="test_csr",
+    run("csr_tb", sources=[Path(__file__).parent.relative_to(ROOT) / "csr_tb.sv", "axil_decode",
+                           "csr", "counters"], test_module="test_csr",
         parameters={"W": w, "SlotBytes": 1024, "Channels": 4},
         testcase=os.environ.get("SAMPLEWIRE_TESTCASE"))  # fmt: skip
