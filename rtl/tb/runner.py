@@ -68,7 +68,7 @@ def runtime():
     }
 
 
-def run(top, *, sources, test_module, parameters=None, testcase=None, trace=False):
+def run(top, *, sources, test_module, parameters=None, testcase=None, trace=False, plusargs=()):
     """Builds `top` from `sources` (module names, in any order) and runs `test_module`.
 
     Parameters
@@ -85,6 +85,13 @@ def run(top, *, sources, test_module, parameters=None, testcase=None, trace=Fals
         The tests to run; all by default.
     trace : bool
         Writes `dump.fst` into the build's folder.
+    plusargs : list of str
+        Given to the simulation.
+
+    Returns
+    -------
+    Path
+        The build's folder, where the simulation ran.
     """
     use_verilator()
     parameters = parameters or {}
@@ -116,6 +123,8 @@ def run(top, *, sources, test_module, parameters=None, testcase=None, trace=Fals
         build_dir=folder,
         test_dir=folder,
         seed=seed,
+        plusargs=list(plusargs),
         results_xml=str(folder / "results.xml"),
         extra_env={"PYTHONPATH": os.pathsep.join([str(RTL / "tb"), *sys.path])},
     )
+    return folder

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import cocotb
+import ctl_lockstep
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
@@ -1119,7 +1120,8 @@ CASES = [pytest.param(False, id="short"), pytest.param(True, id="long", marks=py
 @pytest.mark.parametrize("is_long", CASES)
 def test_session(is_long, monkeypatch):
     monkeypatch.setenv("SAMPLEWIRE_FULL", "1" if is_long else "")
-    run(
+    testcase = os.environ.get("SAMPLEWIRE_TESTCASE")
+    folder = run(
         "session_tb",
         sources=[
             "session",
@@ -1130,7 +1132,11 @@ def test_session(is_long, monkeypatch):
             "cookie",
             "mark_timer",
             Path(__file__).parent / "session_tb.sv",
+            ctl_lockstep.RECORDER,
         ],
-        test_module="test_session",
-        testcase=os.environ.get("SAMPLEWIRE_TESTCASE"),
+        test_module=["test_session", "session_rare"],
+        testcase=testcase,
+        plusargs=["+ctl_record=ctl.bin"],
     )
+    # A part of the tests does not run all of the program.
+    ctl_lockstep.check("sender", folder / "ctl.bin", with_coverage=testcase is None)
