@@ -233,6 +233,10 @@ module mac_fifo #(
       .ev_o      (ev_tx_cut_o)
   );
 
+`ifdef FORMAL
+  `include "mac_fifo_props.svh"
+`endif
+
 endmodule
 
 `default_nettype wire

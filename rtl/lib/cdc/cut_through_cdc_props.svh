@@ -3,14 +3,6 @@
 // whether it is the last of its frame, its frame's number modulo 2, its own number (0 is the first only).
 // The stream goes on through its own resets; one that begins again is left to the testbench.
 
-initial begin
-  held_q = 1'b0;
-  begun_q = 1'b0;
-  cut_q = 1'b0;
-  skip_q = 1'b0;
-  beats_q = '0;
-end
-
 logic f_id;
 logic [1:0] f_num;
 initial begin
