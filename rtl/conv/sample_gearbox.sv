@@ -129,7 +129,8 @@ module sample_gearbox #(
     end
   end
 
-  assign word_ready_o = !last_q && !(shown_q && flush_q) && (word_breaks ? fill_q == '0 : fill_left < Fw'(BeatUnits));
+  assign word_ready_o = !last_q && !(shown_q && flush_q) &&
+      (word_breaks ? fill_q == '0 : fill_left < Fw'(BeatUnits));
   assign word_go = word_valid_i && word_ready_o;
 
   always_comb begin
