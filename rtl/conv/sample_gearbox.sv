@@ -98,14 +98,15 @@ module sample_gearbox #(
     end
   end
 
-  logic is_short, is_full, beat_go, flush, word_go, word_breaks;
+  logic is_short, is_full, beat_go, flush, flush_q, shown_q, word_go, word_breaks;
 
   assign is_short = held_q < Tw'(full_count);
   assign is_full = fill_q >= Fw'(BeatUnits);
 
   // A word that breaks waits until the buffer has left.
   assign word_breaks = word_valid_i && (word_start_i || word_overflow_i);
-  assign flush = last_q || (word_breaks && fill_q != '0);
+  // A beat stays as it was shown, also where a stop of the FIFO takes the word back that broke it.
+  assign flush = last_q || (shown_q ? flush_q : word_breaks && fill_q != '0);
 
   assign s_valid = fill_q != '0 && (is_full || flush);
   assign s_data = data_q[W-1:0];
@@ -128,7 +129,8 @@ module sample_gearbox #(
     end
   end
 
-  assign word_ready_o = !last_q && (word_breaks ? fill_q == '0 : fill_left < Fw'(BeatUnits));
+  assign word_ready_o = !last_q && !(shown_q && flush_q) &&
+      (word_breaks ? fill_q == '0 : fill_left < Fw'(BeatUnits));
   assign word_go = word_valid_i && word_ready_o;
 
   always_comb begin
@@ -149,6 +151,11 @@ module sample_gearbox #(
     if (rst_i) fill_q <= '0;
     else fill_q <= fill_d;
     if (beat_go || word_go) data_q <= data_d;
+  end
+
+  always_ff @(posedge clk_i) begin
+    shown_q <= s_valid && !s_ready && !rst_i;
+    flush_q <= flush;
   end
 
   always_ff @(posedge clk_i) begin

@@ -3,7 +3,7 @@
 // Sending: the MAC sees no gap of tvalid inside a frame. With TxStoreForward a frame is offered
 // once it is whole, which costs its length in latency. Without, it is offered when two beats of it
 // are here; one whose next beat is late is ended early. Set TxStoreForward where the core's clock
-// is slower than the MAC's by more than a beat in a frame (9,216 bytes: 0.8 % at 64 bits, 0.6 % at
+// is slower than the MAC's by more than a beat in a frame (0.08 % at 64 bits and 9,216 bytes, 0.6 % at
 // 512), or where the core leaves gaps inside frames (frame_tx, session and tx_mux leave none).
 // Latency without: 1 edge of clk_i and 5 to 6 of mac_tx_clk_i, and a cycle more for the second beat.
 //
@@ -25,7 +25,8 @@
 //   dropped; the core then waits until both sides have left the stop.
 // - mac_rx_rst_i: the frame that is being shown is shown whole. Others that come before the stop
 //   ends are dropped, and ev_rx_no_room_o counts them.
-// A frame that goes on, or begins again, at its own side's reset: frame_gate.
+// A frame that goes on, or begins again, at its own side's reset: frame_gate. In a loop-back what the
+// core sends must begin again at rst_i.
 //
 // Clock crossings: cut_through_cdc or frame_cdc, and event_cdc.
 `default_nettype none
@@ -231,6 +232,10 @@ module mac_fifo #(
       .to_clk_i  (clk_i),
       .ev_o      (ev_tx_cut_o)
   );
+
+`ifdef FORMAL
+  `include "mac_fifo_props.svh"
+`endif
 
 endmodule
 

@@ -17,8 +17,8 @@ namespace {
 using sw::Options;
 
 int usage() {
-  std::fputs("bench soak|throughput|latency|restarts|resets|flushes|hostile [--seed N] "
-             "[--packets N] [--payload BYTES] [--line-gbps N]\n", stderr);
+  std::fputs("bench soak|throughput|latency|restarts|resets|domains|flushes|hostile "
+             "[--seed N] [--packets N] [--payload BYTES] [--line-gbps N] [--core-cycles N]\n", stderr);
   return 2;
 }
 
@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
       {"soak", sw::soak},         {"throughput", sw::throughput}, {"latency", sw::latency},
       {"restarts", sw::restarts}, {"hostile", sw::hostile},
       {"resets", sw::resets},     {"flushes", sw::flushes},
+      {"domains", sw::domains},
   };
   if (argc < 2 || !scenarios.count(argv[1])) return usage();
   Options options;
@@ -39,6 +40,7 @@ int main(int argc, char** argv) {
     else if (name == "--packets") options.packets = value;
     else if (name == "--payload") options.payload_bytes = uint32_t(value);
     else if (name == "--line-gbps") options.line_gbps = value;
+    else if (name == "--core-cycles") options.core_cycles = value;
     else return usage();
   }
   // Of the processor's time, which others on the machine take less of than of the wall's.

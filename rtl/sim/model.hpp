@@ -12,6 +12,7 @@
 
 #include "Vboard.h"
 #include "frame.hpp"
+#include "random.hpp"
 #include "verilated.h"
 #if VM_TRACE_FST
 #include "verilated_fst_c.h"
@@ -43,7 +44,9 @@ struct MacCounts {
   uint64_t frames = 0;
   uint64_t bytes = 0;        // of frames, without preamble, gap and FCS
   uint64_t gaps = 0;         // cycles without a beat inside a frame: an underrun of a real MAC
-  uint64_t cut = 0;          // frames without an end, in a reset of the core: a MAC marks them bad
+  uint64_t cut = 0;          // frames that ended with tuser
+  uint64_t cut_short = 0;    // of these, below 60 bytes
+  uint64_t tx_resets = 0, rx_resets = 0;
   uint64_t idle_cycles = 0;  // between frames while the wire was free
   uint64_t idle_max = 0;     // the most between two frames
   uint64_t idle_long = 0;    // how often more than kIdleShort
@@ -98,12 +101,18 @@ class Model {
 
   // The core and the source alone: the MAC goes on, and sees what they leave behind.
   void reset_core(unsigned cycles) {
-    is_cutting_ = true;
     set_core_reset(1);
     for (unsigned i = 0; i < cycles; ++i) tick();
     set_core_reset(0);
-    for (unsigned i = 0; i < kResetCyclesMax; ++i) tick();
-    is_cutting_ = false;
+    for (unsigned i = 0; i < kRestCycles; ++i) tick();
+  }
+
+  // Resets each side of the MAC alone from here on, for 1 to 20 cycles, about so often.
+  void reset_mac_every(uint64_t cycles, uint64_t seed) {
+    resets_random_ = Random(seed);
+    tx_reset_.every = rx_reset_.every = cycles;
+    tx_reset_.next = resets_random_.below(2 * cycles);
+    rx_reset_.next = resets_random_.below(2 * cycles);
   }
 
   // One cycle, `cycle_ps` long.
@@ -118,8 +127,10 @@ class Model {
     if (time_ns * 1000 > time_ps_) time_ps_ = time_ns * 1000;
     now_ns_ = time_ps_ / 1000;
     top_->time_ns_i = (time_ps_ + cycle_ps_) / 1000;
+    drive_resets();
     drive_rx();
-    const bool is_ready = line_bps_ == 0 || !frame_.empty() || now_ps() >= wire_free_ps_;
+    const bool is_ready = !is_tx_reset_ && (line_bps_ == 0 || !frame_.empty() ||
+                                            now_ps() >= wire_free_ps_);
     top_->m_axis_tx_tready = is_ready;
     // Only the registers' ports answer within a cycle, and traces show it.
     if (axil_ != Axil::Idle || is_traced()) top_->eval();
@@ -181,7 +192,9 @@ class Model {
  private:
   enum class Axil { Idle, Write, Read };
   static constexpr unsigned kAxilCyclesMax = 100'000;
-  static constexpr unsigned kResetCyclesMax = 16;  // until a reset has come to the MAC's side
+  // Of a MAC behind its reset, before a frame: more than a gap inside a frame (frame_gate.sv).
+  static constexpr unsigned kRestCycles = 16;
+  static constexpr uint64_t kCutBytesMin = 60;
 
   struct Rx {
     Bytes frame;
@@ -201,6 +214,31 @@ class Model {
     top_->mac_rx_rst_i = value;
   }
 
+  // A side of the MAC that is reset now and then.
+  struct SideReset {
+    uint64_t every = 0, next = 0, left = 0;
+  };
+
+  // The new level of a side's reset.
+  bool drive_reset(SideReset& side, uint64_t& count) {
+    if (side.left) --side.left;
+    if (side.left == 0 && side.next-- == 0) {
+      side.left = 1 + resets_random_.below(20);
+      side.next = resets_random_.below(2 * side.every);
+      ++count;
+    }
+    return side.left != 0;
+  }
+
+  // The board takes resets a cycle late (one_clock.sv).
+  void drive_resets() {
+    is_tx_reset_ = top_->mac_tx_rst_i;
+    is_rx_reset_ = top_->mac_rx_rst_i;
+    if (!tx_reset_.every) return;
+    top_->mac_tx_rst_i = drive_reset(tx_reset_, mac_.tx_resets);
+    top_->mac_rx_rst_i = drive_reset(rx_reset_, mac_.rx_resets);
+  }
+
   void edge() {
     if (on_edge) on_edge(*top_);
     top_->tick_i = !top_->tick_i;
@@ -208,7 +246,14 @@ class Model {
   }
 
   void drive_rx() {
-    if (rx_.empty()) {
+    // A frame that comes in a reset of the MAC's receive side is lost.
+    if (is_rx_reset_) {
+      if (rx_at_) rx_.pop_front();
+      rx_at_ = 0;
+      rx_rest_ = kRestCycles;
+    }
+    if (rx_.empty() || rx_rest_) {
+      if (rx_rest_) --rx_rest_;
       top_->s_axis_rx_tvalid = 0;
       return;
     }
@@ -230,11 +275,13 @@ class Model {
   }
 
   void take_tx(bool is_ready) {
+    // The MAC forgets the frame that it was given when it is reset.
+    if (is_tx_reset_) {
+      frame_.clear();
+      return;
+    }
     if (!top_->m_axis_tx_tvalid) {
-      if (is_cutting_ && !frame_.empty()) {
-        ++mac_.cut;
-        frame_.clear();
-      } else if (!frame_.empty()) {
+      if (!frame_.empty()) {
         ++mac_.gaps;
       } else if (is_ready) {
         ++idle_;
@@ -273,7 +320,12 @@ class Model {
     }
     has_last_ = true;
     end_cycle_ = cycles_;
-    if (on_frame) on_frame(frame_);
+    if (top_->m_axis_tx_tuser) {
+      ++mac_.cut;
+      mac_.cut_short += frame_.size() < kCutBytesMin;
+    } else if (on_frame) {
+      on_frame(frame_);
+    }
     frame_.clear();
   }
 
@@ -351,7 +403,10 @@ class Model {
   uint64_t start_ps_ = 0, wire_free_ps_ = 0, idle_ = 0;
   uint64_t frame_cycle_ = 0, frame_end_cycle_ = 0, end_cycle_ = 0, samples_cycle_ = 0,
            received_cycle_ = 0;
-  bool has_last_ = false, is_cutting_ = false;
+  bool has_last_ = false, is_tx_reset_ = false, is_rx_reset_ = false;
+  SideReset tx_reset_, rx_reset_;
+  unsigned rx_rest_ = 0;
+  Random resets_random_{0};
   MacCounts mac_;
   Axil axil_ = Axil::Idle;
   uint32_t axil_data_ = 0, axil_resp_ = 0;

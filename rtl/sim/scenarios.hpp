@@ -10,6 +10,7 @@ struct Options {
   uint64_t seed = 1;
   uint64_t packets = 0;  // 0 = as many as the scenario chooses
   uint32_t payload_bytes = 0;
+  uint64_t core_cycles = 1'000'000;  // between resets of the core, on average; `domains`
   uint64_t line_gbps = 0;  // 0 = that of the width: 10 at 64 bits, 100 at 512
 };
 
@@ -25,8 +26,11 @@ std::string throughput(const Options&, uint64_t& cycles);
 std::string latency(const Options&, uint64_t& cycles);
 // A thousand takeovers and resets at awkward moments; no tag comes back within eight.
 std::string restarts(const Options&, uint64_t& cycles);
-// The core is reset in mid-frame: the MAC sees whole frames or cut ones, and then a stream as any.
+// The core is reset in mid-frame: the MAC sees whole frames or marked ones, and then a stream as any.
 std::string resets(const Options&, uint64_t& cycles);
+// Each side of the MAC and the core are reset for 1 to 20 cycles, one at a time or together: no frame
+// is joined to another or cut without a mark, and every index is delivered or counted.
+std::string domains(const Options&, uint64_t& cycles);
 // Takeovers and closes in full traffic with repeats requested: nothing of the old stream leaves
 // behind the first packet of the next, and all credit and every slot come back.
 std::string flushes(const Options&, uint64_t& cycles);

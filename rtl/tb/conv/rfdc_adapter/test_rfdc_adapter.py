@@ -125,7 +125,9 @@ class TB:
             dut.s_axis_tvalid.value = some if idle else (1 << streams) - 1
             dut.s_axis_tdata.value = self.word(self.n)
             await RisingEdge(dut.adc_clk_i)
-            if not idle:
+            if dut.adc_rst_i.value == 1:
+                self.n = 0
+            elif not idle:
                 self.n += self.per
 
     async def take(self):
@@ -134,6 +136,11 @@ class TB:
         while True:
             dut.s_ready.value = int(self.rng.random() < self.ready)
             await FallingEdge(dut.clk_i)
+            if dut.rst_i.value == 1:
+                held = None
+                self.runs.clear()
+                await RisingEdge(dut.clk_i)
+                continue
             if int(dut.latch_valid_o.value):
                 self.latched.append(int(dut.latch_index_o.value))
             if int(dut.s_valid.value):
@@ -517,6 +524,50 @@ async def reset_in_the_midst_leaves_nothing(dut):
     await tb.until(tb.has_ended)
     assert [(r.index, r.samples) for r in tb.runs] == [(-(-at // tb.per) * tb.per, tb.rounded(5))]
     tb.check_runs()
+    await tb.stop()
+
+
+@cocotb.test()
+async def a_reset_of_one_side_leaves_no_old_samples(dut):
+    tb = TB(dut, 7, 5)
+    await tb.start()
+    sides = ((dut.adc_rst_i, dut.adc_clk_i), (dut.rst_i, dut.clk_i))
+
+    def passed(count):
+        return lambda: sum(here.samples for here in tb.runs) > count * tb.per
+
+    for cycles in (1, 2, 3, 4, 6, 20):
+        for reset, clock in sides:
+            tb.runs.clear()
+            tb.ready = tb.rng.choice([0.3, 0.9])
+            await tb.command(OP_GATE, 0, 0)
+            await tb.until(passed(40))
+            for _ in range(tb.rng.randrange(60)):
+                await RisingEdge(clock)
+            reset.value = 1
+            for _ in range(cycles):
+                await RisingEdge(clock)
+            reset.value = 0
+            before = sum(here.samples for here in tb.runs)
+            tb.ready = 1
+            if clock is dut.clk_i:
+                # The gate of a converter that was not reset stays open.
+                await tb.until(passed(40))
+                await tb.command(OP_CLOSE)
+                await tb.until(tb.has_ended)
+            else:
+                for _ in range(80):
+                    await RisingEdge(dut.clk_i)
+                # What had left the FIFO at the reset: a word, and what makes less than a beat.
+                assert sum(here.samples for here in tb.runs) - before <= 6 * tb.per
+            indexes = [here.index for here in tb.runs]
+            assert indexes == sorted(indexes)
+            at = tb.n + 100 * tb.per
+            await tb.command(OP_GATE, at, 5)
+            await tb.until(lambda: tb.has_ended() and tb.runs[-1].start)
+            assert tb.runs[-1].index == -(-at // tb.per) * tb.per
+            assert tb.runs[-1].samples == tb.rounded(5)
+            tb.check_runs()
     await tb.stop()
 
 
