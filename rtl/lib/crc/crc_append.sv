@@ -84,10 +84,10 @@ module crc_append #(
   assign go = !out_valid_q || m_axis_tready;
   assign s_axis_tready = go && !more_q;
 
-  // First stage: the bytes that the CRC takes, those of the frame, and how many of them.
+  // First stage: the bytes that the CRC takes, and those of the frame.
   logic [3:0] beat_q;  // stays at 15
   logic valid_q, last_q, is_first_q, is_inside_q;
-  logic [Lb:0] count, count_q;
+  logic [Nb-1:0] keep_q;
   logic [W-1:0] kept, fed, kept_q, fed_q;
 
   always_comb begin
@@ -97,8 +97,6 @@ module crc_append #(
     for (int f = 0; f < 128; f++)
     if (Ones[f] && beat_q == 4'(f / int'(Nb))) fed[8*(f%int'(Nb))+:8] = 8'hFF;
     for (int i = 0; i < int'(StartLane); i++) if (beat_q == 4'(StartBeat)) fed[8*i+:8] = 8'h00;
-    count = (Lb + 1)'(Nb);
-    for (int i = int'(Nb) - 1; i > 0; i--) if (!s_axis_tkeep[i]) count = (Lb + 1)'(i);
   end
 
   always_ff @(posedge clk_i) begin
@@ -118,7 +116,7 @@ module crc_append #(
     if (go && !more_q) begin
       kept_q     <= kept;
       fed_q      <= fed;
-      count_q    <= count;
+      keep_q     <= s_axis_tkeep;
       last_q     <= s_axis_tlast;
       is_first_q <= beat_q == 4'(StartBeat);
     end
@@ -128,6 +126,19 @@ module crc_append #(
     assign is_inside_q = 1'b1;
   end else begin : g_inside
     always_ff @(posedge clk_i) if (go && !more_q) is_inside_q <= beat_q > 4'(StartBeat - 1);
+  end
+
+  // How many bytes the beat holds, 0 for all of them: each bit of the number follows from the byte
+  // with which it rises and the one with which it falls.
+  logic [Lb-1:0] count;
+  logic [Nb/2-1:0] falls;
+  always_comb begin
+    for (int b = 0; b < int'(Lb); b++) begin
+      falls = '0;
+      for (int n = 0; n < int'(Nb / 2) >> b; n++)
+      falls[n] = keep_q[((2*n+1)<<b)-1] && !keep_q[((2*n+2)<<b)-1];
+      count[b] = |falls;
+    end
   end
 
   // Second and third stage: the beat's part, and the register.
@@ -140,7 +151,7 @@ module crc_append #(
 
   // What goes along: index k is behind stage k + 2.
   logic along_valid_q[Stages], along_last_q[Stages];
-  logic [Lb:0] along_count_q[Stages];
+  logic [Lb-1:0] along_count_q[Stages];
   logic [W-1:0] along_data_q[Stages];
 
   always_ff @(posedge clk_i) begin
@@ -151,7 +162,7 @@ module crc_append #(
       if (along_valid_q[0] && part_inside_q) crc_q <= part_q ^ moved;
       along_valid_q[0] <= valid_q;
       along_last_q[0]  <= last_q;
-      along_count_q[0] <= count_q;
+      along_count_q[0] <= count;
       along_data_q[0]  <= kept_q;
       for (int k = 1; k < int'(Stages); k++) begin
         along_valid_q[k] <= along_valid_q[k-1];
@@ -173,34 +184,44 @@ module crc_append #(
     for (genvar i = 0; i < 32; i++) begin : g_bit
       assign undone[i] = ^(back_q[32*s+:32] & Back[32*i+:32]);
     end
-    assign zeros = Lb'(0) - along_count_q[s+1][Lb-1:0];
+    assign zeros = Lb'(0) - along_count_q[s+1];
     always_ff @(posedge clk_i) begin
       if (go && !more_q) back_q[32*(s+1)+:32] <= zeros[s] ? undone : back_q[32*s+:32];
+    end
+  end
+
+  // Beside the register that is moved: the lane behind the last byte, and the lanes up to the CRC's
+  // end.
+  logic [Nb-1:0] is_at_q, keep_out_q;
+  always_ff @(posedge clk_i) begin
+    if (go && !more_q) begin
+      for (int i = 0; i < int'(Nb); i++) begin
+        is_at_q[i] <= along_count_q[Stages-2] == Lb'(i);
+        keep_out_q[i] <= (Lb + 2)'(i) < (Lb + 2)'(along_count_q[Stages-2]) + (Lb + 2)'(4);
+      end
     end
   end
 
   // Last stage: the CRC behind the last byte; what does not fit goes into a beat more.
   logic [31:0] sealed;
   logic [W-1:0] data;
-  logic [Lb:0] count_out;
-  logic [Lb+1:0] past;  // of byte i in the CRC: 0 to 3 are its bytes
   logic is_out_last, overflows;
-  assign count_out = along_count_q[Stages-1];
   assign is_out_last = along_valid_q[Stages-1] && along_last_q[Stages-1];
-  assign overflows = is_out_last && count_out > (Lb + 1)'(Nb - 4);
+  assign overflows = is_out_last && (is_at_q[0] || |is_at_q[Nb-1:Nb-3]);
   assign sealed = BigEndian ? sw_pkg::be32(~back_q[32*Lb+:32]) : ~back_q[32*Lb+:32];
 
   always_comb begin
     data = along_data_q[Stages-1];
-    past = '0;
     for (int i = 0; i < int'(Nb); i++) begin
-      past = (Lb + 2)'(i) - (Lb + 2)'(count_out);
-      if (is_out_last && past[Lb+1:2] == '0) data[8*i+:8] = sealed[8*past[1:0]+:8];
+      for (int k = 0; k < 4; k++) begin
+        if (i > k && is_out_last && is_at_q[i>k?i-k : 0])
+          data[8*i+:8] = data[8*i+:8] | sealed[8*k+:8];
+      end
     end
   end
 
   // The beat more is of 1 to 4 bytes: those of the CRC from `rest` on.
-  logic [2:0] rest_q;
+  logic [1:0] rest_q;
   logic [31:0] sealed_q;
 
   always_ff @(posedge clk_i) begin
@@ -216,7 +237,7 @@ module crc_append #(
   always_ff @(posedge clk_i) begin
     if (go) begin
       sealed_q <= sealed;
-      rest_q   <= 3'(Nb) - count_out[2:0];
+      rest_q   <= 2'd0 - along_count_q[Stages-1][1:0];
       if (more_q) begin
         m_axis_tdata <= W'(sealed_q >> {rest_q, 3'd0});
         m_axis_tkeep <= Nb'(4'hF >> rest_q);
@@ -224,9 +245,7 @@ module crc_append #(
       end else begin
         m_axis_tdata <= data;
         m_axis_tlast <= is_out_last && !overflows;
-        m_axis_tkeep <= '1;
-        if (is_out_last && !overflows)
-          m_axis_tkeep <= Nb'(((Nb + 1)'(1) << (count_out + (Lb + 1)'(4))) - 1'b1);
+        m_axis_tkeep <= is_out_last && !overflows ? keep_out_q : '1;
       end
     end
   end
