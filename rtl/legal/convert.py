@@ -196,7 +196,8 @@ def finish(source: str) -> str:
 
 
 def calls(body: str, names: set[str]) -> bool:
-    return any(re.search(rf"\b{name}\(", body) for name in names)
+    """Whether a function's text calls one of these functions, or one of a package."""
+    return any(re.search(rf"{name}\(", body) for name in [r"::\w+", *(rf"\b{n}" for n in names)])
 
 
 def collisions(source: str) -> str:

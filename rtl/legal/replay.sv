@@ -92,6 +92,7 @@ module replay;
     if (!$value$plusargs("tape=%s", path)) $finish;
     $readmemh(path, tape);
     clk = 1'b0;
+    {rst_q, adc_rst_q, tx_rst_q, rx_rst_q} = 4'b1111;
     is_reset = 1'b0;
     frames = 0;
     reads = 0;

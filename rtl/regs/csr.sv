@@ -235,7 +235,8 @@ module csr #(
     end
   end
 
-  // The counters lie far from where events come from: events arrive a cycle late.
+  // The counters lie far from where events come from: events arrive a cycle late. In reset there
+  // are none: registers that are not reset yet would be counted.
   sw_regs_pkg::event_t events_q;
   logic [31:0] samples_lost_q;
 
@@ -245,8 +246,8 @@ module csr #(
   end
 
   always @(posedge clk_i) begin
-    events_q       <= event_i;
-    samples_lost_q <= samples_lost_i;
+    events_q       <= rst_i ? '0 : event_i;
+    samples_lost_q <= rst_i ? '0 : samples_lost_i;
   end
 
   counters #(
