@@ -2,13 +2,18 @@
 # Written by rtl/vendor/xilinx/wrappers/generate.py.
 set samplewire_files(samplewire_ns_clock) {
     rtl/lib/sw_pkg.sv
+    rtl/lib/crc/crc_pkg.sv
     rtl/regs/sw_regs_pkg.sv
+    rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/conv/ns_clock.sv
     rtl/vendor/xilinx/wrappers/samplewire_ns_clock.v
 }
 set samplewire_files(samplewire_sender_64) {
     rtl/lib/sw_pkg.sv
+    rtl/lib/crc/crc_pkg.sv
     rtl/regs/sw_regs_pkg.sv
+    rtl/ctl/programs/ctl_sender_pkg.sv
+    rtl/regs/axil_decode.sv
     rtl/ctl/cookie.sv
     rtl/regs/counters.sv
     rtl/lib/crc/crc_beats.sv
@@ -18,6 +23,7 @@ set samplewire_files(samplewire_sender_64) {
     rtl/regs/csr.sv
     rtl/ctl/ctl_cpu.sv
     rtl/ctl/ctl_rom.sv
+    rtl/ctl/programs/ctl_rom_sender.sv
     rtl/ctl/ctl_rx.sv
     rtl/net/frame_rx.sv
     rtl/net/frame_store.sv
@@ -43,8 +49,11 @@ set samplewire_files(samplewire_sender_64) {
 }
 set samplewire_files(samplewire_board_64) {
     rtl/lib/sw_pkg.sv
+    rtl/lib/crc/crc_pkg.sv
     rtl/regs/sw_regs_pkg.sv
+    rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/lib/cdc/async_fifo.sv
+    rtl/regs/axil_decode.sv
     rtl/ctl/cookie.sv
     rtl/regs/counters.sv
     rtl/lib/crc/crc_beats.sv
@@ -54,9 +63,12 @@ set samplewire_files(samplewire_board_64) {
     rtl/regs/csr.sv
     rtl/ctl/ctl_cpu.sv
     rtl/ctl/ctl_rom.sv
+    rtl/ctl/programs/ctl_rom_sender.sv
     rtl/ctl/ctl_rx.sv
+    rtl/lib/cdc/cut_through_cdc.sv
     rtl/lib/cdc/event_cdc.sv
     rtl/lib/cdc/frame_cdc.sv
+    rtl/lib/cdc/frame_gate.sv
     rtl/net/frame_rx.sv
     rtl/net/frame_store.sv
     rtl/stream/tx/frame_tx.sv
@@ -69,6 +81,8 @@ set samplewire_files(samplewire_board_64) {
     rtl/send/pacer.sv
     rtl/stream/tx/packetizer.sv
     rtl/stream/tx/report_rx.sv
+    rtl/lib/cdc/reset_ctrl.sv
+    rtl/lib/cdc/reset_side.sv
     rtl/conv/rfdc_adapter.sv
     rtl/lib/mem/ring.sv
     rtl/net/rx_filter.sv
@@ -78,16 +92,21 @@ set samplewire_files(samplewire_board_64) {
     rtl/top/samplewire_sender.sv
     rtl/stream/tx/session.sv
     rtl/send/slot_table.sv
+    rtl/conv/source_commands.sv
     rtl/lib/cdc/sync_bits.sv
     rtl/stream/tx/test_source.sv
     rtl/net/tx_mux.sv
     rtl/send/tx_sched.sv
     rtl/send/window.sv
+    rtl/lib/cdc/word_cdc.sv
     rtl/vendor/xilinx/wrappers/samplewire_board_64.v
 }
 set samplewire_files(samplewire_sender_512) {
     rtl/lib/sw_pkg.sv
+    rtl/lib/crc/crc_pkg.sv
     rtl/regs/sw_regs_pkg.sv
+    rtl/ctl/programs/ctl_sender_pkg.sv
+    rtl/regs/axil_decode.sv
     rtl/ctl/cookie.sv
     rtl/regs/counters.sv
     rtl/lib/crc/crc_beats.sv
@@ -97,6 +116,7 @@ set samplewire_files(samplewire_sender_512) {
     rtl/regs/csr.sv
     rtl/ctl/ctl_cpu.sv
     rtl/ctl/ctl_rom.sv
+    rtl/ctl/programs/ctl_rom_sender.sv
     rtl/ctl/ctl_rx.sv
     rtl/net/frame_rx.sv
     rtl/net/frame_store.sv
@@ -122,8 +142,11 @@ set samplewire_files(samplewire_sender_512) {
 }
 set samplewire_files(samplewire_board_512) {
     rtl/lib/sw_pkg.sv
+    rtl/lib/crc/crc_pkg.sv
     rtl/regs/sw_regs_pkg.sv
+    rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/lib/cdc/async_fifo.sv
+    rtl/regs/axil_decode.sv
     rtl/ctl/cookie.sv
     rtl/regs/counters.sv
     rtl/lib/crc/crc_beats.sv
@@ -133,9 +156,12 @@ set samplewire_files(samplewire_board_512) {
     rtl/regs/csr.sv
     rtl/ctl/ctl_cpu.sv
     rtl/ctl/ctl_rom.sv
+    rtl/ctl/programs/ctl_rom_sender.sv
     rtl/ctl/ctl_rx.sv
+    rtl/lib/cdc/cut_through_cdc.sv
     rtl/lib/cdc/event_cdc.sv
     rtl/lib/cdc/frame_cdc.sv
+    rtl/lib/cdc/frame_gate.sv
     rtl/net/frame_rx.sv
     rtl/net/frame_store.sv
     rtl/stream/tx/frame_tx.sv
@@ -148,6 +174,8 @@ set samplewire_files(samplewire_board_512) {
     rtl/send/pacer.sv
     rtl/stream/tx/packetizer.sv
     rtl/stream/tx/report_rx.sv
+    rtl/lib/cdc/reset_ctrl.sv
+    rtl/lib/cdc/reset_side.sv
     rtl/conv/rfdc_adapter.sv
     rtl/lib/mem/ring.sv
     rtl/net/rx_filter.sv
@@ -157,10 +185,12 @@ set samplewire_files(samplewire_board_512) {
     rtl/top/samplewire_sender.sv
     rtl/stream/tx/session.sv
     rtl/send/slot_table.sv
+    rtl/conv/source_commands.sv
     rtl/lib/cdc/sync_bits.sv
     rtl/stream/tx/test_source.sv
     rtl/net/tx_mux.sv
     rtl/send/tx_sched.sv
     rtl/send/window.sv
+    rtl/lib/cdc/word_cdc.sv
     rtl/vendor/xilinx/wrappers/samplewire_board_512.v
 }

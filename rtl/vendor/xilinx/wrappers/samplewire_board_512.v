@@ -52,6 +52,8 @@ module samplewire_board_512 #(
     input  wire m_axis_tx_tready,
     (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 m_axis_tx TLAST" *)
     output wire m_axis_tx_tlast,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 m_axis_tx TUSER" *)
+    output wire m_axis_tx_tuser,
     (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 mac_rx_clk_i CLK" *)
     (* X_INTERFACE_PARAMETER = "XIL_INTERFACENAME mac_rx_clk_i, ASSOCIATED_BUSIF s_axis_rx, ASSOCIATED_RESET mac_rx_rst_i" *)
     input  wire mac_rx_clk_i,
@@ -137,6 +139,7 @@ module samplewire_board_512 #(
       .m_axis_tx_tvalid(m_axis_tx_tvalid),
       .m_axis_tx_tready(m_axis_tx_tready),
       .m_axis_tx_tlast(m_axis_tx_tlast),
+      .m_axis_tx_tuser(m_axis_tx_tuser),
       .mac_rx_clk_i(mac_rx_clk_i),
       .mac_rx_rst_i(mac_rx_rst_i),
       .s_axis_rx_tdata(s_axis_rx_tdata),
