@@ -17,6 +17,7 @@ pub mod gap;
 pub mod number;
 pub mod play;
 pub mod random;
+pub mod rate;
 pub mod receiver;
 pub mod sender;
 pub mod session;
