@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Write dcqcn.json, or check it with --check: histories of the reaction point of congestion control.
+"""Write dcqcn.json, histories of the reaction point of congestion control, or check it (--check).
 
-The machine stands here a second time, in fractions and from the paper (Zhu et al., SIGCOMM 2015,
-section 3) and the rounding of docs/protocol.md#8, not from the Rust code. Python 3 alone, no packages.
+The machine stands here a second time, in fractions, from docs/congestion.md and the paper (Zhu et
+al., SIGCOMM 2015, section 3), not from the Rust code. Python 3 alone, no packages.
 """
 
 import json
@@ -163,8 +163,10 @@ def histories() -> list[dict]:
             [(0, "notification", 2**32), (2**32 - 2, "notification", 0),
              (2**32 - 1, "notification", 0)]),
         run("silence_longer_than_the_steps", p, 0, [(3_600_000_000_000, "time", 0)] * 3),
-        run("few_notifications", replace(p, start=40_000), start, drawn(3, start, 300, 30_000, 0.01)),
-        run("many_notifications", replace(p, start=81_920), start, drawn(4, start, 200, 20_000, 0.2)),
+        run("few_notifications", replace(p, start=40_000), start,
+            drawn(3, start, 300, 30_000, 0.01)),
+        run("many_notifications", replace(p, start=81_920), start,
+            drawn(4, start, 200, 20_000, 0.2)),
         run("hyper_increase", replace(p, rise_bytes=65_536, recovery_stages=1), 0,
             drawn(5, 0, 150, 30_000, 0.02)),
     ]  # fmt: skip

@@ -1,7 +1,7 @@
 //! The reaction point of DCQCN, in integers.
 
-use super::params::{DcqcnParams, ParamsError, STAGES_MAX};
 use super::WireRate;
+use super::params::{DcqcnParams, ParamsError, STAGES_MAX};
 use crate::number::Nanos;
 
 /// The rate of one flow, by its notifications, its departures and the time.
@@ -147,7 +147,7 @@ impl Dcqcn {
         let params = &self.params;
         self.target = self.rate;
         // Half of alpha, rounded down: the cut never exceeds what alpha says.
-        let cut = (u64::from(self.rate.raw()) * u64::from(self.alpha) >> (ALPHA_BITS + 1)) as u32;
+        let cut = ((u64::from(self.rate.raw()) * u64::from(self.alpha)) >> (ALPHA_BITS + 1)) as u32;
         let mut rate = WireRate::from_raw(self.rate.raw() - cut);
         if !self.has_cut {
             rate = rate.min(params.first_cut);

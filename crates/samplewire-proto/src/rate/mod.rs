@@ -1,4 +1,4 @@
-//! The reaction point of congestion control: which rate a sender keeps (`docs/protocol.md#8`).
+//! The reaction point of congestion control: which rate a sender keeps (`docs/congestion.md`).
 //!
 //! [`Dcqcn`] takes notifications, departures and time, and states a rate. It is a machine of
 //! integers, so that the RTL, the host and the simulator keep the same state bit by bit;

@@ -72,6 +72,31 @@ pub enum ParamsError {
 }
 
 impl DcqcnParams {
+    /// The preset for streams on a line of so many bits a second; *simulated* (`docs/congestion.md`).
+    pub const fn samplewire(line_bps: u64) -> Self {
+        let line = WireRate::from_bps(line_bps);
+        let is_fast = line_bps > 20_000_000_000;
+        let (additive, hyper, start, rise_bytes) = if is_fast {
+            (10_000_000, 200_000_000, 400_000_000, 2_000_000)
+        } else {
+            (5_000_000, 100_000_000, 100_000_000, 1_000_000)
+        };
+        Self {
+            gain_shift: 8,
+            alpha_period: Nanos::from_micros(55),
+            rise_period: Nanos::from_micros(55),
+            rise_bytes,
+            recovery_stages: 5,
+            additive: WireRate::from_bps(additive),
+            hyper: WireRate::from_bps(hyper),
+            minimum: WireRate::from_bps(10_000_000),
+            start: WireRate::from_bps(start),
+            first_cut: line,
+            cut_interval: Nanos::from_micros(50),
+            line,
+        }
+    }
+
     /// Checks every range and relation.
     ///
     /// # Errors

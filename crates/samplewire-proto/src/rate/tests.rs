@@ -5,6 +5,9 @@ use crate::number::Nanos;
 use crate::random::Rng;
 use serde_json::Value;
 
+/// What a test does to valid parameters.
+type Change = fn(&mut DcqcnParams);
+
 fn params() -> DcqcnParams {
     DcqcnParams {
         gain_shift: 8,
@@ -136,8 +139,8 @@ fn times_of_calls_do_not_change_the_history() {
             }
             now = end;
             if rng.below(10) == 0 {
-                let outcomes = [&mut seldom, &mut often]
-                    .map(|flow| flow.handle_notification(now, Nanos(0)));
+                let outcomes =
+                    [&mut seldom, &mut often].map(|flow| flow.handle_notification(now, Nanos(0)));
                 assert_eq!(outcomes[0], outcomes[1], "seed {seed}");
             } else {
                 seldom.handle_departure(now, 9_000);
@@ -164,23 +167,29 @@ fn link_that_is_never_marked_is_used_whole() {
 
 #[test]
 fn each_parameter_is_held_to_its_range() {
-    let with = |change: fn(&mut DcqcnParams)| {
+    let with = |change: Change| {
         let mut params = params();
         change(&mut params);
         Dcqcn::new(params, Nanos(0)).map(|_| ()).map_err(|error| error.to_string())
     };
-    let cases: [(fn(&mut DcqcnParams), &str); 14] = [
+    let cases: [(Change, &str); 14] = [
         (|p| p.gain_shift = 0, "gain shift 0: must be 1 to 16"),
         (|p| p.gain_shift = 17, "gain shift 17: must be 1 to 16"),
         (|p| p.alpha_period = Nanos(0), "alpha period of 0 ns: must be 1 to 1048575 ns"),
-        (|p| p.alpha_period = Nanos(1 << 20), "alpha period of 1048576 ns: must be 1 to 1048575 ns"),
+        (
+            |p| p.alpha_period = Nanos(1 << 20),
+            "alpha period of 1048576 ns: must be 1 to 1048575 ns",
+        ),
         (|p| p.rise_period = Nanos(0), "rise period of 0 ns: must be 1 to 1048575 ns"),
         (|p| p.rise_period = Nanos(1 << 20), "rise period of 1048576 ns: must be 1 to 1048575 ns"),
         (|p| p.rise_bytes = 65_535, "byte counter of 65535 bytes: must be 65536 to 67108863"),
         (|p| p.rise_bytes = 1 << 26, "byte counter of 67108864 bytes: must be 65536 to 67108863"),
         (|p| p.recovery_stages = 0, "recovery stages 0: must be 1 to 31"),
         (|p| p.recovery_stages = 32, "recovery stages 32: must be 1 to 31"),
-        (|p| p.cut_interval = Nanos(1 << 20), "cut interval of 1048576 ns: must be at most 1048575 ns"),
+        (
+            |p| p.cut_interval = Nanos(1 << 20),
+            "cut interval of 1048576 ns: must be at most 1048575 ns",
+        ),
         (|p| p.minimum = WireRate::from_raw(0), "minimum rate 0: must be above 0"),
         (
             |p| p.minimum = WireRate::from_bps(20_000_000_000),
@@ -194,7 +203,7 @@ fn each_parameter_is_held_to_its_range() {
     for (change, message) in cases {
         assert_eq!(with(change), Err(message.to_owned()));
     }
-    let least: [fn(&mut DcqcnParams); 6] = [
+    let least: [Change; 6] = [
         |p| p.gain_shift = 16,
         |p| p.alpha_period = Nanos(1),
         |p| p.rise_bytes = (1 << 26) - 1,
