@@ -30,6 +30,8 @@ fi
 step "figures of the measurements" python3 -m unittest discover --start-directory bench
 step "reading of the pages' examples" python3 -m unittest discover --start-directory tools/examples
 step "vectors are what their generator writes" python3 vectors/generate.py --check
+step "histories of congestion control are what their generator writes" \
+    python3 vectors/dcqcn.py --check
 step "counters are what their generator writes" python3 tools/statistics.py --check
 step "generator of the counters" python3 -m unittest discover --start-directory tools
 . tools/rtl_source_steps.sh

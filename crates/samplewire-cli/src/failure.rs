@@ -16,6 +16,7 @@ use samplewire_record::chain::ChainError;
 use samplewire_record::sink::SinkError;
 use samplewire_record::source::SourceError;
 use samplewire_record::verify::VerifyError;
+use samplewire_sim::CongestionError;
 
 use crate::console::{Console, Lines};
 use crate::decode::CaptureError;
@@ -55,6 +56,9 @@ pub(crate) enum Failure {
     /// A chain does not suit the stream.
     #[error("--chain: {0}")]
     Chain(#[from] ChainError),
+    /// A congestion scenario contradicts itself.
+    #[error(transparent)]
+    Congestion(#[from] CongestionError),
     /// The device cannot listen.
     #[error("cannot listen: {0}")]
     Listen(OpenError),

@@ -9,12 +9,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use samplewire_sim::{
-    Figure, RepairOptions, RepairRow, SearchOptions, SoakEnd, SwarmOptions, SwarmResult, Tap,
-    figures, repair, search, soak, swarm, write_csv, write_svg,
+    Figure, Incast, RepairOptions, RepairRow, SearchOptions, SoakEnd, SwarmOptions, SwarmResult,
+    Tap, figures, repair, search, soak, swarm, sweep, write_csv, write_svg,
 };
 use serde::Serialize;
 
-use crate::arguments::{SimArguments, SimRun};
+use crate::arguments::{Control, SimArguments, SimRun};
 use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::figures::grouped;
@@ -47,6 +47,19 @@ pub(crate) fn run(arguments: &SimArguments) -> Result<Outcome, Failure> {
         }
         SimRun::Repair { csv, svg, json } => {
             run_repair([(csv.as_deref(), write_csv as Writer), (svg.as_deref(), write_svg)], *json)
+        }
+        SimRun::Congestion { senders, line, shared, mtu, control, seeds, json } => {
+            let (line_bps, shared_bps) = (*line as u64, shared.unwrap_or(*line) as u64);
+            let mut scenario = Incast::new(line_bps, shared_bps, mtu + ETHERNET_BYTES);
+            if *control == Control::None {
+                scenario.control = None;
+            }
+            let senders: Vec<usize> = senders.iter().map(|&count| count.into()).collect();
+            let rows = sweep(&scenario, &senders, *seeds, &mut *words(*json))?;
+            if *json {
+                print(&json::Congestion::new(&rows))?;
+            }
+            Ok(Outcome::Whole)
         }
         SimRun::Figures { packets, json } => {
             let all = figures(*packets, &mut *words(*json))?;
@@ -151,6 +164,9 @@ fn run_repair(forms: [(Option<&Path>, Writer); 2], is_json: bool) -> Result<Outc
 
 /// Writes a table in one of its forms.
 type Writer = fn(&[RepairRow], &mut dyn Write) -> io::Result<()>;
+
+/// What an IP packet takes of the wire besides itself: preamble, Ethernet, FCS and gap.
+const ETHERNET_BYTES: u32 = 8 + 14 + 4 + 12;
 
 /// Where words go: nowhere if the output is JSON.
 fn words(is_json: bool) -> Box<dyn Write + Send> {

@@ -18,6 +18,7 @@ pub mod number;
 mod out_of_range;
 pub mod play;
 pub mod random;
+pub mod rate;
 pub mod receiver;
 pub mod sender;
 pub mod session;

@@ -10,6 +10,7 @@
 mod agenda;
 mod check;
 mod clock;
+mod congestion;
 mod dac;
 mod dialect;
 mod draw;
@@ -26,12 +27,14 @@ mod search;
 mod soak;
 mod source;
 mod swarm;
+mod switch;
 mod tap;
 mod tape;
 mod trace;
 mod world;
 
 pub use check::{Machine, Tally, Transition, Transitions};
+pub use congestion::{CongestionError, CongestionRow, Incast, IncastResult, incast, sweep};
 pub use repair::{
     Bound, Figure, RepairOptions, RepairRow, figures, repair, write_csv, write_svg, write_table,
 };
@@ -40,4 +43,8 @@ pub use search::{
 };
 pub use soak::{SoakEnd, soak};
 pub use swarm::{RunResult, SwarmOptions, SwarmResult, replay_command, run_seed, swarm};
+pub use switch::{
+    CLASSES, FRAME_BYTES_MIN, FrameIn, FrameOut, Marking, MarkingPoint, PauseFrame, Pfc, Switch,
+    SwitchConfig, SwitchConfigError, SwitchCounts,
+};
 pub use tap::Tap;

@@ -37,7 +37,7 @@ pub(crate) use rate::{RateArguments, Way};
 pub(crate) use real_time::RealTimeOptions;
 pub(crate) use record::RecordArguments;
 pub(crate) use replay::ReplayArguments;
-pub(crate) use sim::{SimArguments, SimRun};
+pub(crate) use sim::{Control, SimArguments, SimRun};
 pub(crate) use study::{Study, StudyArguments, WindowArguments};
 pub(crate) use top::TopArguments;
 pub(crate) use verify::VerifyArguments;

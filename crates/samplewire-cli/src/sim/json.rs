@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use samplewire_sim::{Bound, Figure, RepairRow, SearchResult, SwarmResult, replay_command};
+use samplewire_sim::{
+    Bound, CongestionRow, Figure, RepairRow, SearchResult, SwarmResult, replay_command,
+};
 use serde::Serialize;
 
 use crate::outcome::Outcome;
@@ -68,6 +70,24 @@ struct RepairCell {
     max_rtt: f64,
     goodput: f64,
     unneeded: f64,
+}
+
+/// The object of `sim congestion`: a row for each number of senders.
+#[derive(Debug, Serialize)]
+pub(super) struct Congestion {
+    rows: Vec<CongestionLine>,
+}
+
+/// One row: the worst of its seeds. Shares are fractions.
+#[derive(Debug, Serialize)]
+struct CongestionLine {
+    senders: usize,
+    utilisation: f64,
+    jain: f64,
+    queue_p99_bytes: u64,
+    queue_max_bytes: u64,
+    dropped: u64,
+    marked: f64,
 }
 
 /// The object of `sim figures`.
@@ -195,6 +215,21 @@ impl<'a> Swarm<'a> {
 impl Repair {
     pub(super) fn new(rows: &[RepairRow]) -> Self {
         Self { rows: rows.iter().map(RepairCell::new).collect() }
+    }
+}
+
+impl Congestion {
+    pub(super) fn new(rows: &[CongestionRow]) -> Self {
+        let line = |row: &CongestionRow| CongestionLine {
+            senders: row.senders,
+            utilisation: row.utilisation,
+            jain: row.jain,
+            queue_p99_bytes: row.queue_p99_bytes,
+            queue_max_bytes: row.queue_max_bytes,
+            dropped: row.dropped,
+            marked: row.marked,
+        };
+        Self { rows: rows.iter().map(line).collect() }
     }
 }
 
