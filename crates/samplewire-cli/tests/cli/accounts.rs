@@ -104,6 +104,7 @@ fn account_adds_up_wherever_the_recording_is_stopped() {
     let ran = run(&[&record[..], &["--nsamps", "100001"]].concat()).expect(0);
     assert_eq!(account(&checked(&ran))[0], 100_001);
     let recorder = Running::start(&record);
+    recorder.until("window_packets_requested");
     sleep(Duration::from_millis(500));
     recorder.signal(libc::SIGINT);
     let ran = recorder.finish().expect(130);
@@ -116,8 +117,9 @@ fn account_adds_up_over_gaps_and_two_runs_of_a_device() {
     let mut device = Device::start(&lossy);
     let file = folder("account-reconnect").join("out");
     let record = ["record", &device.address, text(&file), "--reconnect", "--json"];
-    let more = ["--duration", "2s", "--delivery", "best-effort"];
+    let more = ["--duration", "5s", "--delivery", "best-effort"];
     let recorder = Running::start(&[&record[..], &more].concat());
+    recorder.until("window_packets_requested");
     sleep(Duration::from_millis(600));
     device.kill();
     let device = Device::start(&[&["--listen", &device.address], &lossy[..]].concat());
@@ -136,6 +138,7 @@ fn recording_of_a_device_that_died_before_its_end_is_incomplete() {
     let record =
         ["record", &device.address, "null", "--json", "--progress", "--duration", "3500ms"];
     let recorder = Running::start(&record);
+    recorder.until("window_packets_requested");
     sleep(Duration::from_millis(700));
     device.kill();
     let ran = recorder.finish().expect(3);
@@ -156,6 +159,7 @@ fn recording_that_ends_without_a_stream_is_incomplete() {
     let mut device = Device::start(&["--source", "counter", "--rate", "2M"]);
     let record = ["record", &device.address, "null", "--reconnect", "--timeout", "300ms"];
     let recorder = Running::start(&[&record[..], &["--duration", "2s"]].concat());
+    recorder.until("recording from");
     sleep(Duration::from_millis(600));
     device.kill();
     let ran = recorder.finish().expect(3);
