@@ -116,7 +116,7 @@ fn account_adds_up_over_gaps_and_two_runs_of_a_device() {
     let mut device = Device::start(&lossy);
     let file = folder("account-reconnect").join("out");
     let record = ["record", &device.address, text(&file), "--reconnect", "--json"];
-    let more = ["--duration", "2s", "--delivery", "best-effort"];
+    let more = ["--duration", "5s", "--delivery", "best-effort"];
     let recorder = Running::start(&[&record[..], &more].concat());
     sleep(Duration::from_millis(600));
     device.kill();
@@ -156,6 +156,7 @@ fn recording_that_ends_without_a_stream_is_incomplete() {
     let mut device = Device::start(&["--source", "counter", "--rate", "2M"]);
     let record = ["record", &device.address, "null", "--reconnect", "--timeout", "300ms"];
     let recorder = Running::start(&[&record[..], &["--duration", "2s"]].concat());
+    recorder.until("recording from");
     sleep(Duration::from_millis(600));
     device.kill();
     let ran = recorder.finish().expect(3);

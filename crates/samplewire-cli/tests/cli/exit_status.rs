@@ -54,6 +54,7 @@ fn device_that_dies_is_2_and_the_file_is_whole_up_to_there() {
     let file = folder("dies").join("out.sc16");
     let arguments = ["record", &device.address, text(&file), "--timeout", "700ms"];
     let recorder = Running::start(&arguments);
+    recorder.until("recording from");
     std::thread::sleep(Duration::from_millis(500));
     device.kill();
     let ran = recorder.finish();
@@ -68,20 +69,22 @@ fn device_that_dies_is_2_and_the_file_is_whole_up_to_there() {
 fn device_that_restarts_is_found_at_once() {
     let mut device = Device::start(&["--source", "counter", "--rate", "2M"]);
     let recorder = Running::start(&["record", &device.address, "null"]);
+    recorder.until("recording from");
     std::thread::sleep(Duration::from_millis(400));
     device.kill();
     let again = Device::start(&["--listen", &device.address, "--source", "counter"]);
     assert_eq!(again.address, device.address);
     let started = Instant::now();
     recorder.finish().expect_error(2, &["it restarted"]);
-    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    // Before a silence of the device would show it.
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 }
 
 #[test]
 fn stream_that_another_has_is_refused_but_not_its_owner() {
     let device = Device::start(&["--source", "null", "--rate", "1M"]);
     let first = Running::start(&["record", &device.address, "null", "--owner", "7"]);
-    std::thread::sleep(Duration::from_millis(800));
+    first.until("recording from");
     let other = run(&["record", &device.address, "null", "--duration", "100ms"]);
     other.expect_error(2, &["refused: Busy", "--owner"]);
     run(&["probe", &device.address]).expect(0);

@@ -6,11 +6,13 @@ use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
+use samplewire_testing::{PATIENCE, wait_until};
 
 /// What a command printed, and its exit status.
 #[derive(Debug)]
@@ -59,16 +61,25 @@ pub(crate) fn run<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Ran {
 /// A command under way, whose output is gathered.
 pub(crate) struct Running {
     child: Child,
-    stdout: JoinHandle<Vec<u8>>,
-    stderr: JoinHandle<Vec<u8>>,
+    stdout: Output,
+    stderr: Output,
 }
 
 impl Running {
     pub(crate) fn start<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Self {
         let mut child = spawn(arguments);
-        let stdout = gather(child.stdout.take().expect("it is piped"));
-        let stderr = gather(child.stderr.take().expect("it is piped"));
+        let stdout = Output::of(child.stdout.take().expect("it is piped"));
+        let stderr = Output::of(child.stderr.take().expect("it is piped"));
         Self { child, stdout, stderr }
+    }
+
+    /// Waits until it has printed `words`, e.g. that a stream is open.
+    ///
+    /// # Panics
+    /// When they do not come within [`PATIENCE`].
+    #[track_caller]
+    pub(crate) fn until(&self, words: &str) {
+        wait_until(words, PATIENCE, || self.stdout.has(words) || self.stderr.has(words));
     }
 
     /// Sends a signal.
@@ -84,10 +95,43 @@ impl Running {
         let status = wait(&mut self.child);
         Ran {
             status,
-            stdout: self.stdout.join().expect("reading does not panic"),
-            stderr: String::from_utf8(self.stderr.join().expect("reading does not panic"))
-                .expect("words are UTF-8"),
+            stdout: self.stdout.finish(),
+            stderr: String::from_utf8(self.stderr.finish()).expect("words are UTF-8"),
         }
+    }
+}
+
+/// What a command prints, while it runs.
+struct Output {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
+}
+
+impl Output {
+    fn of(mut pipe: impl Read + Send + 'static) -> Self {
+        let bytes = Arc::<Mutex<Vec<u8>>>::default();
+        let shared = Arc::clone(&bytes);
+        let reader = std::thread::spawn(move || {
+            let mut part = vec![0; 64 << 10];
+            loop {
+                let len = pipe.read(&mut part).expect("the pipe can be read");
+                if len == 0 {
+                    return;
+                }
+                shared.lock().expect("no panic").extend_from_slice(&part[..len]);
+            }
+        });
+        Self { bytes, reader }
+    }
+
+    fn has(&self, words: &str) -> bool {
+        let bytes = self.bytes.lock().expect("no panic");
+        bytes.windows(words.len()).any(|window| window == words.as_bytes())
+    }
+
+    fn finish(self) -> Vec<u8> {
+        self.reader.join().expect("reading does not panic");
+        std::mem::take(&mut self.bytes.lock().expect("no panic"))
     }
 }
 

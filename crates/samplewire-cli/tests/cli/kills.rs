@@ -11,13 +11,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use samplewire_proto::Rng;
 use samplewire_record::sigmf::Metadata;
+use samplewire_testing::PATIENCE;
 use serde_json::Value;
 
 use crate::harness::{Device, folder, run, signal, spawn, text, wait};
 
 #[test]
 fn recording_survives_kills_of_either_side() {
-    let kills = number("SAMPLEWIRE_KILLS").unwrap_or(6);
+    let kills = kills();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let seed = number("SAMPLEWIRE_SEED").unwrap_or(now.as_nanos() as u64 | 1);
     println!("SAMPLEWIRE_SEED={seed}");
@@ -26,10 +27,11 @@ fn recording_survives_kills_of_either_side() {
     let mut device = start_device("127.0.0.1:0");
     let mut recorder = start_recorder(&device, &file);
     let mut returns = Vec::new();
-    let mut killed = [0; 2];
+    let (mut killed, mut before) = ([0; 2], 0);
     for kill in 0..kills {
         sleep(Duration::from_millis(20 + rng.below(700)));
-        let sides = 1 + rng.below(3);
+        // Each side alone, and both, are killed at least once.
+        let sides = if kill < 3 { kill + 1 } else { 1 + rng.below(3) };
         let (kills_device, kills_recorder) = (sides & 1 > 0, sides & 2 > 0);
         if kills_device {
             device.kill();
@@ -38,7 +40,7 @@ fn recording_survives_kills_of_either_side() {
             signal(&recorder, libc::SIGKILL);
             wait(&mut recorder);
         }
-        let before = verified(&file, kill);
+        before = verified(&file, before);
         sleep(Duration::from_millis(rng.below(200)));
         let started = Instant::now();
         if kills_recorder {
@@ -53,12 +55,14 @@ fn recording_survives_kills_of_either_side() {
         killed[0] += u64::from(kills_device);
         killed[1] += u64::from(kills_recorder);
     }
-    sleep(Duration::from_millis(500));
+    until_it_grows(&file, before, Instant::now());
     signal(&recorder, libc::SIGTERM);
     assert_eq!(wait(&mut recorder).code(), Some(128 + libc::SIGTERM));
     let document = verification(&file);
     assert_eq!((&document["finished"], &document["sha512"]), (&true.into(), &"matches".into()));
-    check_samples(&file);
+    assert_eq!(check_samples(&file), document["samples"], "each sample is checked");
+    assert!(killed.iter().all(|&times| times >= 2), "{killed:?} kills of devices and recorders");
+    assert!(document["gaps"].as_u64() > Some(0), "a device that restarts leaves a gap: {document}");
     returns.sort();
     println!(
         "{} kills of devices, {} of recorders: {} gaps, {} of them estimated: {}",
@@ -83,7 +87,7 @@ fn compressed_series_survives_kills_of_its_recorder_between_parts() {
 /// Kills recorders when they begin a part, or soon after. A part of 50 KB takes 6 ms, so many kills
 /// come before its first sample, or while the previous part is finished.
 fn kill_recorders_of_a_series(name: &str, options: &[&str]) {
-    let kills = number("SAMPLEWIRE_KILLS").unwrap_or(6);
+    let kills = kills();
     let seed = number("SAMPLEWIRE_SEED").unwrap_or_else(|| u64::from(std::process::id()) | 1);
     println!("SAMPLEWIRE_SEED={seed}");
     let mut rng = Rng::new(seed);
@@ -110,7 +114,15 @@ fn kill_recorders_of_a_series(name: &str, options: &[&str]) {
     assert_eq!(wait(&mut recorder).code(), Some(128 + libc::SIGTERM));
     let document = verification(&file);
     assert_eq!((&document["finished"], &document["sha512"]), (&true.into(), &"matches".into()));
+    assert!(document["samples"].as_u64() > Some(0), "{document}");
     println!("{kills} kills, {without_samples} of them before the first sample of a part");
+}
+
+/// How often to kill; three kinds of kills come first.
+fn kills() -> u64 {
+    let kills = number("SAMPLEWIRE_KILLS").unwrap_or(6);
+    assert!(kills >= 3, "SAMPLEWIRE_KILLS={kills}: must be 3 or more");
+    kills
 }
 
 fn number(variable: &str) -> Option<u64> {
@@ -131,11 +143,11 @@ fn verification(file: &Path) -> Value {
     serde_json::from_slice(&ran.stdout).unwrap()
 }
 
-/// The number of samples in the file, which must be proven, if the recorder lived long enough to
-/// create it.
-fn verified(file: &Path, kill: u64) -> u64 {
+/// The number of samples in the file, which must be proven, if a recorder lived long enough to
+/// create it; `before` is the number after the last kill.
+fn verified(file: &Path, before: u64) -> u64 {
     if !file.with_extension("sigmf-meta").exists() {
-        assert_eq!(kill, 0, "the recording is gone");
+        assert_eq!(before, 0, "the recording is gone");
         return 0;
     }
     verification(file)["samples"].as_u64().unwrap()
@@ -170,17 +182,21 @@ fn data_of(part: &Path) -> PathBuf {
 }
 
 /// Checks that the samples of each capture match its index: the gaps have their stated length.
-pub(crate) fn check_samples(file: &Path) {
+/// Returns the number of checked samples.
+pub(crate) fn check_samples(file: &Path) -> u64 {
     let metadata = fs::read_to_string(file.with_extension("sigmf-meta")).unwrap();
     let captures = Metadata::parse(&metadata).unwrap().captures;
     let bytes = fs::read(file.with_extension("sigmf-data")).unwrap();
+    assert!(!captures.is_empty() && !bytes.is_empty(), "nothing was recorded");
+    assert_eq!(captures[0].sample_start, 0, "all samples belong to a capture");
     let ends = captures.iter().skip(1).map(|next| next.sample_start as usize * 4);
     for (capture, end) in captures.iter().zip(ends.chain([bytes.len()])) {
         let samples = &bytes[capture.sample_start as usize * 4..end];
         let index = capture.global_index.unwrap();
         assert_eq!(samplewire::source::counter_mismatch(index, samples), None, "{capture:?}");
     }
+    bytes.len() as u64 / 4
 }
 
 /// Beside all other tests.
-const RETURN_MAX: Duration = Duration::from_secs(10);
+const RETURN_MAX: Duration = PATIENCE;

@@ -95,6 +95,7 @@ fn sender_that_is_stopped_makes_underruns_that_are_named_to_the_sample() {
     let arguments =
         ["replay", text(&source), &device.address, "--format", "sc16", "--window", "64"];
     let replay = Running::start(&arguments);
+    replay.until("start      index ");
     for _ in 0..2 {
         std::thread::sleep(Duration::from_millis(800));
         replay.signal(libc::SIGSTOP);
@@ -134,6 +135,7 @@ fn policy_stop_ends_both_sides_with_3_at_the_first_missing_sample() {
     let arguments = ["replay", text(&source), &device.address, "--format", "sc16"];
     let arguments = [&arguments[..], &["--window", "64", "--underflow", "stop"]].concat();
     let replay = Running::start(&arguments);
+    replay.until("start      index ");
     std::thread::sleep(Duration::from_millis(700));
     replay.signal(libc::SIGSTOP);
     std::thread::sleep(Duration::from_millis(500));

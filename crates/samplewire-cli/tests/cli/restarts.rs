@@ -5,6 +5,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use samplewire_testing::{PATIENCE, wait_until};
 use serde_json::Value;
 
 use crate::harness::{Device, Running, folder, run, text};
@@ -15,18 +16,28 @@ fn verified(file: &Path) -> Value {
     serde_json::from_slice(&ran.stdout).unwrap()
 }
 
+/// Waits until a recorder has written more samples than there are.
+fn until_it_records(file: &Path) {
+    let len = || fs::metadata(file.with_extension("sigmf-data")).map_or(0, |data| data.len());
+    let before = len();
+    wait_until("a recorder writes samples", PATIENCE, || len() > before);
+}
+
 #[test]
 fn stream_is_opened_again_when_the_device_restarts() {
     let mut device = Device::start(&["--source", "counter", "--rate", "2M"]);
     let file = folder("reconnect").join("out");
-    let arguments = ["record", &device.address, text(&file), "--reconnect", "--duration", "2500ms"];
-    let recorder = Running::start(&arguments);
-    sleep(Duration::from_millis(700));
+    let recorder = Running::start(&["record", &device.address, text(&file), "--reconnect"]);
+    until_it_records(&file);
+    let killed = Instant::now();
     device.kill();
     sleep(Duration::from_millis(200));
     let device =
         Device::start(&["--listen", &device.address, "--source", "counter", "--rate", "2M"]);
-    let ran = recorder.finish().expect(3);
+    until_it_records(&file);
+    let away = killed.elapsed();
+    recorder.signal(libc::SIGTERM);
+    let ran = recorder.finish().expect(128 + libc::SIGTERM);
     let words = ran.text();
     for part in [
         "lost: the device no longer knows the stream",
@@ -34,7 +45,6 @@ fn stream_is_opened_again_when_the_device_restarts() {
         "cause: device restarted, estimated",
         "of the last of 2 runs of the device",
         "openings   2",
-        "ended      --duration is over",
     ] {
         assert!(words.contains(part), "no `{part}` in {words}");
     }
@@ -42,7 +52,9 @@ fn stream_is_opened_again_when_the_device_restarts() {
     assert_eq!((&document["gaps"], &document["gaps_estimated"]), (&1.into(), &1.into()));
     assert_eq!(document["boots"].as_array().unwrap().len(), 2);
     let missing = document["gap_samples"]["device_restarted"].as_u64().unwrap();
-    assert!((300_000..3_000_000).contains(&missing), "200 ms at 2 MS/s and more: {missing}");
+    // 200 ms at 2 MS/s and more; a recorder on a loaded machine may be behind by some samples.
+    let missing_max = (away.as_secs_f64() * 2e6) as u64 + 2_000_000;
+    assert!((300_000..missing_max).contains(&missing), "{missing} in {away:?}");
     device.interrupt().expect(0);
 }
 
@@ -51,22 +63,21 @@ fn gap_is_exact_when_the_device_was_away_and_kept_running() {
     let device = Device::start(&["--source", "counter", "--rate", "2M"]);
     let file = folder("away").join("out");
     let arguments = ["record", &device.address, text(&file), "--reconnect", "--timeout", "300ms"];
-    let recorder = Running::start(&[&arguments[..], &["--duration", "3s"]].concat());
-    sleep(Duration::from_millis(700));
+    let recorder = Running::start(&arguments);
+    until_it_records(&file);
     device.signal(libc::SIGSTOP);
-    sleep(Duration::from_millis(800));
+    sleep(Duration::from_secs(2));
     device.signal(libc::SIGCONT);
-    let ran = recorder.finish();
+    until_it_records(&file);
+    recorder.signal(libc::SIGTERM);
+    let ran = recorder.finish().expect(128 + libc::SIGTERM);
     assert!(ran.text().contains("lost: no samples came for 300ms (--timeout)"), "{ran:?}");
     let document = verified(&file);
     assert_eq!(document["boots"].as_array().unwrap().len(), 1, "{document}");
     check_samples(&file);
     // The gap covers samples that the device had sent and the recorder had not received.
     let missing = document["gap_samples"]["reconnected"].as_u64().unwrap();
-    assert_eq!(
-        (missing > 0, ran.code()),
-        (ran.text().contains("cause: reconnected"), 3 * i32::from(missing > 0))
-    );
+    assert_eq!(missing > 0, ran.text().contains("cause: reconnected"));
 }
 
 #[test]
@@ -110,13 +121,13 @@ fn recording_is_gone_on_with_and_the_gap_between_is_exact() {
 fn file_has_one_recorder_at_a_time() {
     let device = Device::start(&["--source", "counter", "--rate", "1M"]);
     let file = folder("busy").join("out");
-    let arguments = ["record", &device.address, text(&file), "--append"];
-    let first = Running::start(&[&arguments[..], &["--duration", "1500ms"]].concat());
-    sleep(Duration::from_millis(700));
+    let first = Running::start(&["record", &device.address, text(&file), "--append"]);
+    until_it_records(&file);
     let other = Device::start(&["--source", "counter", "--rate", "1M"]);
     run(&["record", &other.address, text(&file), "--append"])
         .expect_error(1, &["another recorder writes it"]);
-    first.finish().expect(0);
+    first.signal(libc::SIGTERM);
+    first.finish().expect(128 + libc::SIGTERM);
 }
 
 #[test]
@@ -138,7 +149,7 @@ fn device_that_comes_back_with_other_samples_ends_the_recording() {
     let mut device = Device::start(&["--source", "counter", "--rate", "2M"]);
     let file = folder("changed").join("out");
     let recorder = Running::start(&["record", &device.address, text(&file), "--reconnect"]);
-    sleep(Duration::from_millis(700));
+    until_it_records(&file);
     device.kill();
     let _other =
         Device::start(&["--listen", &device.address, "--source", "noise", "--format", "sc8"]);
