@@ -67,13 +67,10 @@ def proofs(change: mutate.Change) -> str:
         if subprocess.run(run, cwd=ROOT, capture_output=True, check=False).returncode:
             continue  # the simulator says whether it builds
         try:
-            if not prove.smtbmc(job, "drawn", "-t", str(job.mutant_depth)):
-                return f"proof {path.stem}"
-            if job.mode == "induction" and not prove.smtbmc(
-                job, "drawn", "-i", "-t", str(job.depth)
+            if not prove.smtbmc(job, "drawn", "-t", str(job.mutant_depth)) or not prove.smtbmc(
+                job, "drawn", "-c", "-t", str(job.cover_depth)
             ):
-                # What was inductive is not: no counterexample from reset, so no catch.
-                continue
+                return f"proof {path.stem}"
         except prove.JobError:
             continue  # a timeout
     return ""
