@@ -110,8 +110,21 @@ def simulation(change: mutate.Change) -> tuple[str, str]:
     return MISSED, ""
 
 
+# Values that the tree gives to parameters of this name.
+WIDTHS = {"W": (64, 512), "N": (64, 128)}
+
+
 def is_equivalent(change: mutate.Change) -> bool:
-    """Whether yosys proves that the module and its mutant are the same machine."""
+    """Whether yosys proves that module and mutant are the same machine, at every width in use."""
+    text = (ROOT / change.file).read_text()
+    for name, values in WIDTHS.items():
+        if re.search(rf"parameter int unsigned {name}\b", text):
+            return all(is_equivalent_with(change, f"-chparam {name} {v}") for v in values)
+    return is_equivalent_with(change, "")
+
+
+def is_equivalent_with(change: mutate.Change, parameters: str) -> bool:
+    """The same with these parameters."""
     folder = ROOT / "out" / "rtl-mutants"
     module = change.file.stem
     mutant = folder / "mutant.sv"
@@ -123,9 +136,9 @@ def is_equivalent(change: mutate.Change) -> bool:
         files = " ".join(str(p) for p in [*sources.packages(), *names, path])
         return [
             f"read_verilog -sv -defer {includes} {files}",
-            f"hierarchy -top {module}",
+            f"hierarchy -top {module} {parameters}",
             "proc", "flatten", "memory_map", "opt_clean",
-            f"rename {module} {name}", f"design -stash {name}",
+            f"rename -top {name}", f"design -stash {name}",
         ]  # fmt: skip
 
     commands = [
