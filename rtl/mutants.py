@@ -67,13 +67,10 @@ def proofs(change: mutate.Change) -> str:
         if subprocess.run(run, cwd=ROOT, capture_output=True, check=False).returncode:
             continue  # the simulator says whether it builds
         try:
-            if not prove.smtbmc(job, "drawn", "-t", str(job.mutant_depth)):
-                return f"proof {path.stem}"
-            if job.mode == "induction" and not prove.smtbmc(
-                job, "drawn", "-i", "-t", str(job.depth)
+            if not prove.smtbmc(job, "drawn", "-t", str(job.mutant_depth)) or not prove.smtbmc(
+                job, "drawn", "-c", "-t", str(job.cover_depth)
             ):
-                # What was inductive is not: no counterexample from reset, so no catch.
-                continue
+                return f"proof {path.stem}"
         except prove.JobError:
             continue  # a timeout
     return ""
@@ -113,8 +110,21 @@ def simulation(change: mutate.Change) -> tuple[str, str]:
     return MISSED, ""
 
 
+# Values that the tree gives to parameters of this name.
+WIDTHS = {"W": (64, 512), "N": (64, 128)}
+
+
 def is_equivalent(change: mutate.Change) -> bool:
-    """Whether yosys proves that the module and its mutant are the same machine."""
+    """Whether yosys proves that module and mutant are the same machine, at every width in use."""
+    text = (ROOT / change.file).read_text()
+    for name, values in WIDTHS.items():
+        if re.search(rf"parameter int unsigned {name}\b", text):
+            return all(is_equivalent_with(change, f"-chparam {name} {v}") for v in values)
+    return is_equivalent_with(change, "")
+
+
+def is_equivalent_with(change: mutate.Change, parameters: str) -> bool:
+    """The same with these parameters."""
     folder = ROOT / "out" / "rtl-mutants"
     module = change.file.stem
     mutant = folder / "mutant.sv"
@@ -126,9 +136,9 @@ def is_equivalent(change: mutate.Change) -> bool:
         files = " ".join(str(p) for p in [*sources.packages(), *names, path])
         return [
             f"read_verilog -sv -defer {includes} {files}",
-            f"hierarchy -top {module}",
+            f"hierarchy -top {module} {parameters}",
             "proc", "flatten", "memory_map", "opt_clean",
-            f"rename {module} {name}", f"design -stash {name}",
+            f"rename -top {name}", f"design -stash {name}",
         ]  # fmt: skip
 
     commands = [

@@ -236,7 +236,10 @@ def prove(job: Job) -> str:
             raise JobError(f"mutant {mutant.name} passes {job.mutant_depth} cycles")
     changes = drawn(job)
     for variant, change in changes.items():
-        if smtbmc(job, variant, "-t", str(job.mutant_depth)):
+        # The job would fail for either.
+        if smtbmc(job, variant, "-t", str(job.mutant_depth)) and smtbmc(
+            job, variant, "-c", "-t", str(job.cover_depth)
+        ):
             raise JobError(f"drawn mutant passes {job.mutant_depth} cycles: {change.name}")
     how = f"induction over {job.depth}" if job.mode == "induction" else f"to depth {job.depth}"
     return (

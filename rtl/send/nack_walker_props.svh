@@ -126,6 +126,9 @@
   logic [Lw-1:0] f_offset;
   assign f_offset   = f_seq - seq_q;
   assign f_in_range = f_offset < left_q;
+  logic [Lw-1:0] f_before, f_ahead;  // of `oldest`; of `sent` as it was in the cycle before
+  assign f_before = seq_q - oldest_i[Lw-1:0];
+  assign f_ahead  = seq_q - f_sent_q[Lw-1:0];
   logic f_walks;
   assign f_walks = state_q != StateTake;
   logic f_was_in_q, f_next_q, f_skipped_q, f_taken_q, f_here_q, f_behind_q;
@@ -135,7 +138,7 @@
     f_taken_q   <= cand_valid_o && cand_ready_i;
     f_skipped_q <= is_skip && ev_skipped_o;
     f_here_q    <= seq_q == f_seq;
-    f_behind_q  <= is_end;
+    f_behind_q  <= left_q == '0 || (!f_before[Lw-1] && !f_ahead[Lw-1]);
   end
 
   logic f_written_q = 0;  // the slot departed since the reset

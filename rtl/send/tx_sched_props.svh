@@ -61,6 +61,7 @@
     if (!f_reset_q) begin
       // Departs only with credit, and in a state that sends.
       if (depart_new_o) assert (has_new_i && !depart_repeat_o);
+      if (ctl_grant_o) assert (ctl_want_i && !ctl_busy_i && !ctl_q);
       if (choose) assert (is_flowing && pacer_ok_i && !flush_i);
       if (depart_repeat_o) assert (cand_valid_i && cand_ready_o && |level_q);
       // Logic that counts departures has 3 cycles between them.

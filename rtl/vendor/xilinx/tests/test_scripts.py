@@ -6,6 +6,7 @@ from pathlib import Path
 
 import generate
 import pytest
+import sources
 from crossings import netlist
 from design import ROOT, elaborate
 from tcl import TclError
