@@ -2,8 +2,8 @@
 // as 64-bit frames with what is known of each in c_meta_o.
 //
 // Accepts a beat every clock for ever: s_axis has no ready. At W = 512 rx_filter keeps what bears
-// our addresses and narrows it to 128 bits, at W = 64 nothing is in between; rx_parse judges, and
-// frame_store keeps the first 384 bytes of what passed until it is read. A frame that finds no room
+// our addresses and narrows it to 128 bits, at W = 64 nothing is in between; eth_ip_check and
+// form_stream judge, and frame_store keeps the first 384 bytes of what passed until it is read. A frame that finds no room
 // is dropped whole and counted; the stream's REPORTs find twice the room of all else.
 //
 // Every frame raises exactly one event. Last beat of a REPORT in to its byte 56 out: 10 cycles at
@@ -64,10 +64,10 @@ module frame_rx #(
   logic v, last, bad;
   logic [Lb:0] count;
   logic [N-1:0] data;
-  logic pv, plast, pok, pother, pstray;
+  logic pv, plast, pstray, ppassed, parp, picmp;
+  logic fpassed, fother, freport, fform, flength, fcrc, p_length;
   logic [Lb:0] pcount;
   logic [N-1:0] pdata;
-  sw_pkg::class_e pcls;
   logic room;
   logic p_bad, p_oversize, p_runt, p_not_ours, s_no_room;
 
@@ -126,39 +126,97 @@ module frame_rx #(
     assign ev_no_room_o = f_no_room;
   end
 
-  rx_parse #(
+  logic fv, fnext, fdone, fudp, cv;
+  logic [3:0] fbeat, cbeat;
+  logic [N-1:0] fdata, cdata;
+  logic [15:0] fbytes;
+  logic [23:0] cnext;
+  logic [Lb+1:0] cleft;
+
+  eth_ip_check #(
       .N        (N),
       .Addressed(W == 64)
-  ) i_parse (
+  ) i_check (
+      .clk_i        (clk_i),
+      .rst_i        (rst_i),
+      .self_i       (self_i),
+      .ports_i      (self_i.port),
+      .valid_i      (v),
+      .last_i       (last),
+      .bad_i        (bad),
+      .count_i      (count),
+      .data_i       (data),
+      .valid_o      (pv),
+      .last_o       (plast),
+      .count_o      (pcount),
+      .data_o       (pdata),
+      .passed_o     (ppassed),
+      .stray_o      (pstray),
+      .is_arp_o     (parp),
+      .is_icmp_o    (picmp),
+      .port_o       (),
+      .f_valid_o    (fv),
+      .f_beat_o     (fbeat),
+      .f_data_o     (fdata),
+      .f_length_o   (fbytes),
+      .f_next_o     (fnext),
+      .f_done_o     (fdone),
+      .f_is_udp_o   (fudp),
+      .p_valid_o    (cv),
+      .p_beat_o     (cbeat),
+      .p_data_o     (cdata),
+      .p_next_o     (cnext),
+      .p_left_o     (cleft),
+      .ev_bad_o     (p_bad),
+      .ev_oversize_o(p_oversize),
+      .ev_runt_o    (p_runt),
+      .ev_not_ours_o(p_not_ours),
+      .ev_fragment_o(ev_fragment_o),
+      .ev_ip_sum_o  (ev_ip_sum_o),
+      .ev_length_o  (p_length),
+      .ev_udp_sum_o (ev_udp_sum_o)
+  );
+
+  form_stream #(
+      .N(N)
+  ) i_form (
       .clk_i             (clk_i),
-      .rst_i             (rst_i),
-      .self_i            (self_i),
       .stream_tag_i      (stream_tag_i),
       .stream_tag_valid_i(stream_tag_valid_i),
-      .valid_i           (v),
-      .last_i            (last),
-      .bad_i             (bad),
-      .count_i           (count),
-      .data_i            (data),
-      .valid_o           (pv),
-      .last_o            (plast),
-      .count_o           (pcount),
-      .data_o            (pdata),
-      .ok_o              (pok),
-      .other_version_o   (pother),
-      .cls_o             (pcls),
-      .stray_o           (pstray),
-      .ev_bad_o          (p_bad),
-      .ev_oversize_o     (p_oversize),
-      .ev_runt_o         (p_runt),
-      .ev_not_ours_o     (p_not_ours),
-      .ev_fragment_o     (ev_fragment_o),
-      .ev_ip_sum_o       (ev_ip_sum_o),
-      .ev_length_o       (ev_length_o),
-      .ev_udp_sum_o      (ev_udp_sum_o),
-      .ev_form_o         (ev_form_o),
-      .ev_crc_o          (ev_crc_o)
+      .f_valid_i         (fv),
+      .f_beat_i          (fbeat),
+      .f_data_i          (fdata),
+      .f_length_i        (fbytes),
+      .f_next_i          (fnext),
+      .f_done_i          (fdone),
+      .f_is_udp_i        (fudp),
+      .p_valid_i         (cv),
+      .p_beat_i          (cbeat),
+      .p_data_i          (cdata),
+      .p_next_i          (cnext),
+      .p_left_i          (cleft),
+      .passed_o          (fpassed),
+      .other_version_o   (fother),
+      .is_report_o       (freport),
+      .bad_form_o        (fform),
+      .bad_length_o      (flength),
+      .bad_crc_o         (fcrc)
   );
+
+  // The form's verdict counts where the frame passed the check before it.
+  logic reaches_form;
+  sw_pkg::class_e pcls;
+  assign reaches_form = pv && plast && ppassed;
+  assign ev_form_o    = reaches_form && fform;
+  assign ev_length_o  = p_length || (reaches_form && flength);
+  assign ev_crc_o     = reaches_form && fcrc;
+
+  always_comb begin
+    pcls = sw_pkg::ClassSession;
+    if (freport) pcls = sw_pkg::ClassReport;
+    if (picmp) pcls = sw_pkg::ClassIcmp;
+    if (parp) pcls = sw_pkg::ClassArp;
+  end
 
   frame_store #(
       .N         (N),
@@ -172,8 +230,8 @@ module frame_rx #(
       .last_i         (plast),
       .count_i        (pcount),
       .data_i         (pdata),
-      .ok_i           (pok),
-      .other_version_i(pother),
+      .ok_i           (ppassed && fpassed),
+      .other_version_i(fother),
       .cls_i          (pcls),
       .room_o         (room),
       .ev_kept_o      (ev_frames_o),

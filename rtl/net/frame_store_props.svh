@@ -5,7 +5,7 @@ logic f_past_q = 1'b0;
 always_ff @(posedge clk_i) f_past_q <= 1'b1;
 always_comb if (!f_past_q) assume (rst_i);
 
-// rx_parse passes no frame of fewer than 60 bytes: what a reader skips is there.
+// eth_ip_check passes no frame of fewer than 60 bytes: what a reader skips is there.
 always_comb if (valid_i && last_i && ok_i) assume (idx_q >= Iw'(Skip));
 
 // A bit of each beat is free; the fields that the frames name are none of this proof's business.

@@ -491,7 +491,7 @@ async def a_report_is_shown_soon(dut):
         assert waited <= (10 if tb.bytes == 8 else 14 + -(-len(frame) // 16))
 
 
-SOURCES = ["frame_rx", "rx_filter", "rx_parse", "frame_store", "crc_check",
+SOURCES = ["frame_rx", "rx_filter", "eth_ip_check", "form_stream", "frame_store", "crc_check",
            "crc_step64"]  # fmt: skip
 
 

@@ -1,0 +1,470 @@
+// Judges received frames, N bits a cycle, up to UDP: Ethernet, ARP, IPv4, UDP, ICMP echo requests
+// (docs/protocol.md#2.1). What the datagram says is for a form of its protocol to judge beside it
+// (form_stream, form_bth): f_ and p_ show it the beats, and both verdicts come at once.
+//
+// A beat every clock for ever. Each beat comes out 5 cycles after it came in, at 128 bits 6, and with
+// a frame's last beat its verdict: passed_o, or one event, that of the first check in the order of the
+// list below that it fails. With Addressed low the frame's addresses have been looked at before; MAC
+// errors, runts and oversize too. Bytes behind the IP packet are padding and not looked at. Does not
+// store. One clock.
+`default_nettype none
+
+module eth_ip_check #(
+    parameter int unsigned        N         = 64,
+    parameter bit                 Addressed = 1'b1,
+    parameter int unsigned        Ports     = 1,
+    parameter logic [Ports-1:0]   NoSum     = '0  // datagrams to a port may have no checksum
+) (
+    input  wire logic                       clk_i,
+    input  wire logic                       rst_i,
+    input  wire sw_pkg::peer_t              self_i,
+    input  wire logic        [16*Ports-1:0] ports_i,  // UDP's, the first in the lowest bits
+
+    input  wire logic                       valid_i,
+    input  wire logic                       last_i,
+    input  wire logic                       bad_i,    // with last_i
+    input  wire logic      [$clog2(N/8):0]  count_i,  // bytes in the beat, from 1
+    input  wire logic               [N-1:0] data_i,
+
+    output logic                    valid_o,
+    output logic                    last_o,
+    output logic [  $clog2(N/8):0]  count_o,
+    output logic [           N-1:0] data_o,
+
+    // With last_o.
+    output logic                    passed_o,
+    output logic                    stray_o,    // whole, for none of ours
+    output logic                    is_arp_o,
+    output logic                    is_icmp_o,  // if not ARP
+    output logic        [Ports-1:0] port_o,     // which, if neither
+
+    // For the form of the datagram: each beat of the frame with its number, which stays at 15; the
+    // length of the IP packet, from the beat on that follows the one with it; a cycle behind the
+    // last beat done_o.
+    output logic                    f_valid_o,
+    output logic             [ 3:0] f_beat_o,
+    output logic            [N-1:0] f_data_o,
+    output logic             [15:0] f_length_o,
+    output logic                    f_next_o,   // a cycle behind f_valid_o, or later
+    output logic                    f_done_o,
+    output logic                    f_is_udp_o, // with f_done_o
+    // A cycle later or more the bytes of the IP packet alone, zeros around them, as crc_check wants
+    // them.
+    output logic                    p_valid_o,
+    output logic             [ 3:0] p_beat_o,
+    output logic            [N-1:0] p_data_o,
+    output logic             [23:0] p_next_o,
+    output logic   [$clog2(N/8)+1:0] p_left_o,
+
+    output logic ev_bad_o,
+    output logic ev_oversize_o,
+    output logic ev_runt_o,
+    output logic ev_not_ours_o,
+    output logic ev_fragment_o,
+    output logic ev_ip_sum_o,
+    output logic ev_length_o,
+    output logic ev_udp_sum_o
+);
+
+  localparam int unsigned Nb = N / 8;
+  localparam int unsigned Lb = $clog2(Nb);
+  localparam int unsigned Words = Nb / 2;
+  localparam int unsigned BytesMax = 9216;
+  localparam int unsigned BytesMin = 60;
+  localparam int unsigned IdxW = $clog2(BytesMax / Nb + 1);
+  localparam int unsigned IcmpMax = 128;
+  // Cycles that sums and CRC take longer at 128 bits.
+  localparam int unsigned Late = N == 128 ? 1 : 0;
+
+  // Beats in which the fields lie, and the 16-bit lane of a byte offset.
+  localparam int unsigned BTotal = 16 / Nb;
+  localparam int unsigned BSource = 26 / Nb;
+  localparam int unsigned BDest = 32 / Nb;
+  localparam int unsigned BHeader = sw_pkg::OffHeader / Nb;
+
+  if (N != 64 && N != 128) begin : g_bad_1
+    $error("N must be 64 or 128");
+  end
+
+  // Checks, in their order.
+  typedef enum logic [3:0] {
+    WhyBad      = 4'd0,
+    WhyOversize = 4'd1,
+    WhyRunt     = 4'd2,
+    WhyNotOurs  = 4'd3,
+    WhyFragment = 4'd4,
+    WhyIpSum    = 4'd5,
+    WhyNoPort   = 4'd6,   // counted as not ours
+    WhyLength   = 4'd7,
+    WhyUdpSum   = 4'd8,
+    WhyNone     = 4'd9
+  } why_e;
+
+  // A verdict waits for the sums: done_q[0] is the cycle after a last beat was in stage 0.
+  localparam int unsigned Wait = 3 + Late;
+  logic [Wait:0] done_q;
+
+  // Stage 0: the beat, its number in the frame.
+  logic v0_q, last0_q, bad0_q;
+  logic [Lb:0] n0_q;
+  logic [N-1:0] d0_q;
+  logic [IdxW-1:0] idx0_q;
+  logic [3:0] beat0_q;  // the same, but stays at 15: the fields lie before
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      v0_q    <= 1'b0;
+      idx0_q  <= '0;
+      beat0_q <= '0;
+    end else begin
+      v0_q <= valid_i;
+      if (v0_q) begin
+        if (last0_q) idx0_q <= '0;
+        else if (idx0_q != IdxW'(BytesMax / Nb)) idx0_q <= idx0_q + 1'b1;
+        if (last0_q) beat0_q <= '0;
+        else if (beat0_q != 4'd15) beat0_q <= beat0_q + 1'b1;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (valid_i) begin
+      d0_q    <= data_i;
+      n0_q    <= count_i;
+      bad0_q  <= bad_i;
+      last0_q <= last_i;
+    end
+  end
+
+  // The beat's byte at a byte of the frame, and the word there as a number.
+  `define SW_BYTE(Offset) d0_q[8*((Offset)%Nb)+:8]
+  `define SW_WORD(Offset) {sw_pkg::be16(d0_q[8*((Offset)%Nb)+:16])}
+
+  // What the fields say. Each is set at its beat, well before the frame's last in every frame that
+  // is no runt.
+  logic us_q, broadcast_q, arp_q, ip_q, v45_q, arp_form_q, fragment_q, udp_q, icmp_q;
+  logic dst_hi_q, dst_lo_q, echo_q, udp_len_q, arp_dst_hi_q, arp_dst_lo_q;
+  logic sum_given_q, fits_q;
+  logic runt_q, oversize_q, bad_q;
+  logic [Ports-1:0] port_q;
+  logic [15:0] total_q;
+  logic has_beat_q;     // left_q is a beat or more
+  logic [15:0] left_q;  // bytes from the beginning of stage 0's beat to the end of the IP packet
+
+  logic [16:0] left_d;  // negative: none
+  assign left_d = (beat0_q == 4'(BTotal) ? 17'(`SW_WORD(16)) : 17'(left_q))
+      - (beat0_q == 4'(BTotal) ? 17'(Nb * (BTotal + 1) - 14) : 17'(Nb));
+
+  always_ff @(posedge clk_i) begin
+    if (v0_q) begin
+      if (beat0_q == 4'(0)) begin
+        us_q <= {d0_q[7:0], d0_q[15:8], d0_q[23:16], d0_q[31:24], d0_q[39:32], d0_q[47:40]}
+            == self_i.mac || !Addressed;
+        broadcast_q <= &d0_q[47:0] || !Addressed;
+      end
+      if (beat0_q == 4'(12 / Nb)) begin
+        arp_q <= `SW_WORD(12) == 16'h0806;
+        ip_q <= `SW_WORD(12) == 16'h0800;
+        v45_q <= `SW_BYTE(14) == 8'h45;
+        arp_form_q <= `SW_WORD(14) == 16'h0001;
+      end
+      if (beat0_q == 4'(BTotal)) begin
+        total_q <= `SW_WORD(16);
+        // What is an address length and an operation in ARP.
+        arp_form_q <= arp_form_q && `SW_WORD(16) == 16'h0800 && `SW_WORD(18) == 16'h0604
+            && `SW_WORD(20) == 16'h0001;
+        fragment_q <= |(`SW_WORD(20) & 16'h3FFF);
+        udp_q <= `SW_BYTE(23) == 8'd17;
+        icmp_q <= `SW_BYTE(23) == 8'd1;
+      end
+      if (beat0_q == 4'(30 / Nb)) dst_hi_q <= `SW_WORD(30) == self_i.ip[31:16] || !Addressed;
+      if (beat0_q == 4'(BDest)) begin
+        dst_lo_q <= `SW_WORD(32) == self_i.ip[15:0] || !Addressed;
+        echo_q <= `SW_WORD(34) == 16'h0800;
+        for (int i = 0; i < int'(Ports); i++)
+        port_q[i] <= `SW_WORD(36) == ports_i[16*i+:16] || (!Addressed && Ports == 1);
+        udp_len_q <= `SW_WORD(38) + 16'd20 == total_q;
+        arp_dst_hi_q <= `SW_WORD(38) == self_i.ip[31:16] || !Addressed;
+      end
+      if (beat0_q == 4'(BHeader)) begin
+        arp_dst_lo_q <= `SW_WORD(40) == self_i.ip[15:0] || !Addressed;
+        sum_given_q <= |`SW_WORD(40);
+      end
+      left_q     <= left_d[16] ? '0 : left_d[15:0];
+      has_beat_q <= !left_d[16] && |left_d[15:Lb];
+
+      bad_q <= bad0_q;
+      fits_q <= beat0_q > 4'(BTotal) && left_q <= 16'(n0_q);
+      runt_q <= beat0_q < 4'(BytesMin / Nb)
+          || (beat0_q == 4'(BytesMin / Nb) && n0_q < (Lb + 1)'(BytesMin % Nb));
+      oversize_q <= Addressed && idx0_q == IdxW'(BytesMax / Nb);
+    end
+  end
+
+  // Stage 1: the bytes of the IP packet alone. A beat stays until the next is there, whose first
+  // bytes the CRC may need.
+  logic v1_q, last1_q, go1;
+  logic [3:0] idx1_q;
+  logic [Lb+1:0] left1_q;
+  logic [N-1:0] d1_q;
+  logic [23:0] clean;  // the first bytes of stage 0's beat, as they will be in d1_q
+
+  logic whole_beat;  // all of the beat, as far as it is known
+  assign whole_beat = beat0_q <= 4'(BTotal) || has_beat_q;
+
+  // What is computed in functions here is so where a register takes it, and costs the simulator
+  // nothing between frames.
+  function automatic logic [7:0] clean_byte(
+      input int unsigned i, input logic [7:0] data, input logic [3:0] beat, input logic whole,
+      input logic [Lb-1:0] left);
+    logic counts;
+    counts = whole || left > Lb'(i);
+    if (beat == 4'(12 / Nb) && i < 14 % Nb) counts = 1'b0;
+    if (Nb < 14 && beat == 4'(0)) counts = 1'b0;
+    clean_byte = counts ? data : 8'h00;
+  endfunction
+
+  // A continuous assignment follows a function's arguments only, not the signals that it reads.
+  assign clean = {
+    clean_byte(2, d0_q[23:16], beat0_q, whole_beat, left_q[Lb-1:0]),
+    clean_byte(1, d0_q[15:8], beat0_q, whole_beat, left_q[Lb-1:0]),
+    clean_byte(0, d0_q[7:0], beat0_q, whole_beat, left_q[Lb-1:0])
+  };
+
+  assign go1 = v1_q && (v0_q || last1_q);
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) v1_q <= 1'b0;
+    else v1_q <= v0_q || (v1_q && !go1);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (v0_q) begin
+      for (int unsigned i = 0; i < Nb; i++)
+        d1_q[8*i+:8] <= clean_byte(i, d0_q[8*i+:8], beat0_q, whole_beat, left_q[Lb-1:0]);
+      last1_q <= last0_q;
+      idx1_q <= beat0_q;
+      left1_q <= beat0_q <= 4'(BTotal) || |left_q[15:Lb+2] ? '1 : left_q[Lb+1:0];
+    end
+  end
+
+  assign f_valid_o  = v0_q;
+  assign f_beat_o   = beat0_q;
+  assign f_data_o   = d0_q;
+  assign f_length_o = total_q;
+  assign f_next_o   = v1_q;
+  assign f_done_o   = done_q[0];
+  assign f_is_udp_o = udp_q && !arp_q;
+  assign p_valid_o  = go1;
+  assign p_beat_o   = idx1_q;
+  assign p_data_o   = d1_q;
+  assign p_next_o   = clean;
+  assign p_left_o   = left1_q;
+
+  // Stage 2: the sum of the beat's words, each beat from its second word to the first of the next
+  // one: so the IP header ends with a beat. Apart that of the addresses, which the pseudo header
+  // counts again.
+  localparam int unsigned Sw = 16 + $clog2(Words);
+  localparam int unsigned BAddress = (26 - 2) / Nb;
+  localparam int unsigned AddressLane = 26 % Nb / 2;  // the first of four
+  logic v2_q;
+  logic [3:0] idx2_q;
+  logic [N+15:0] summed;
+  logic [Sw-1:0] addresses_q;
+  logic [19:0] sum_q;
+  logic [15:0] extra;  // not yet in sum_q
+
+  assign summed = {last1_q ? 16'd0 : clean[15:0], d1_q};
+  function automatic logic [Sw-1:0] sum_of(input logic of_addresses);
+    sum_of = '0;
+    for (int i = 1; i <= int'(Words); i++) begin
+      if (of_addresses == (i >= int'(AddressLane) && i < int'(AddressLane) + 4))
+        sum_of = sum_of + Sw'({summed[16*i+:8], summed[16*i+8+:8]});
+    end
+  endfunction
+
+  // For UDP the sum begins again with the pseudo header: the addresses, 17, and the length of UDP,
+  // that of IP less 20: -3 with the first beat behind the header, the rest with the next.
+  function automatic logic [15:0] extra_of(input logic [3:0] beat, input logic is_udp,
+                                           input logic [15:0] total);
+    extra_of = '0;
+    if (is_udp && beat == 4'(BAddress + 1)) extra_of = 16'hFFFC;
+    if (is_udp && beat == 4'(BAddress + 2)) extra_of = total;
+  endfunction
+
+  if (Late == 0) begin : g_sum
+    assign extra = extra_of(idx2_q, udp_q, total_q);
+    always_ff @(posedge clk_i) begin
+      v2_q <= go1;
+      if (go1) begin
+        idx2_q <= idx1_q;
+        sum_q  <= 20'(sum_of(1'b1) + sum_of(1'b0));
+        if (idx1_q == 4'(BAddress)) addresses_q <= sum_of(1'b1);
+      end
+    end
+  end else begin : g_late_sum
+    assign extra = '0;
+    logic vs_q;
+    logic [3:0] idxs_q;
+    logic [Sw-1:0] some_q, others_q;
+    always_ff @(posedge clk_i) begin
+      vs_q     <= go1;
+      idxs_q   <= idx1_q;
+      some_q   <= sum_of(1'b1);
+      others_q <= sum_of(1'b0);
+      v2_q     <= vs_q;
+      if (vs_q) begin
+        idx2_q <= idxs_q;
+        sum_q  <= 20'(some_q + others_q) + 20'(extra_of(idxs_q, udp_q, total_q));
+        if (idxs_q == 4'(BAddress)) addresses_q <= some_q;
+      end
+    end
+  end
+
+  // Stage 3: the sum from the IP header on. A right header adds nothing to it, so an ICMP message
+  // needs no more.
+  logic [19:0] acc_q, base;
+  logic [16:0] folded;
+  logic is_whole_q, head1_q, head2_q;  // the sum of the header is in acc_q, in is_whole_q
+  assign folded = 17'(acc_q[15:0]) + 17'(acc_q[19:16]);
+  always_comb begin
+    base = 20'(folded);
+    if (idx2_q == 4'd0) base = '0;
+    if (udp_q && idx2_q == 4'(BAddress + 1)) base = 20'(addresses_q);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (v2_q) acc_q <= base + sum_q + 20'(extra);
+    is_whole_q <= folded == 17'h0FFFF;
+    head1_q <= v2_q && idx2_q == 4'(BAddress);
+    head2_q <= head1_q;
+  end
+
+  // The verdict. In the cycle after a last beat was in stage 0 the fields say all they can; the
+  // sums come in `Wait` cycles more.
+  localparam logic [7:0] Heads = 8'd28;  // of IP and UDP; the packet is the rest of total_q
+
+  // Constants below 256 need no carry chain over 16 bits each.
+  logic is_long;
+  assign is_long = |total_q[15:8];
+  function automatic logic reaches(input logic [7:0] length, input logic [7:0] least);
+    reaches = 1'b1;
+    for (int i = 0; i < 8; i++)
+    reaches = least[i] ? length[i] && reaches : length[i] || reaches;
+  endfunction
+
+  // The results of the lengths are known before the last beat; a cycle later each is one bit.
+  logic has_ip_q, has_heads_q, has_echo_q;
+  always_ff @(posedge clk_i) begin
+    if (v1_q) begin
+      has_ip_q <= is_long || reaches(total_q[7:0], 8'd20);
+      has_heads_q <= is_long || reaches(total_q[7:0], Heads);
+      has_echo_q <= !(is_long || reaches(total_q[7:0], 8'(21 + IcmpMax)));
+    end
+  end
+  typedef struct packed {
+    why_e why;
+    logic is_arp;
+    logic is_icmp;
+    logic is_ip;
+    logic has_sum;
+    logic [Ports-1:0] port;
+  } verdict_t;
+
+  function automatic verdict_t judged();
+    why_e why;
+    logic is_ip, may_lack_sum;
+    why = WhyNone;
+    may_lack_sum = |(port_q & NoSum);
+    // A header that ends before itself has no sum.
+    is_ip = !arp_q && has_ip_q;
+    if (bad_q) why = WhyBad;
+    else if (oversize_q) why = WhyOversize;
+    else if (runt_q) why = WhyRunt;
+    else if (arp_q) begin
+      if (!((us_q || broadcast_q) && arp_form_q && arp_dst_hi_q && arp_dst_lo_q))
+        why = WhyNotOurs;
+    end else if (!(us_q && ip_q && v45_q && dst_hi_q && dst_lo_q)) why = WhyNotOurs;
+    else if (fragment_q) why = WhyFragment;
+    else if (!(udp_q && |port_q || icmp_q && echo_q)) why = WhyNoPort;
+    else if (!fits_q || !has_heads_q) why = WhyLength;
+    else if (icmp_q) begin
+      if (!has_echo_q) why = WhyLength;
+    end else if (!udp_len_q) why = WhyLength;
+    else if (!sum_given_q && !may_lack_sum) why = WhyUdpSum;
+    judged = {
+      why, arp_q, icmp_q, is_ip, is_ip && !(udp_q && !sum_given_q && may_lack_sum), port_q
+    };
+  endfunction
+
+  localparam int unsigned VerdictBits = 8 + Ports;
+  // Of bits: yosys has no arrays of structs.
+  logic [VerdictBits-1:0] verdict_q[Wait];
+  logic ip_sum_ok_q;
+
+  always_ff @(posedge clk_i) begin
+    done_q <= rst_i ? '0 : {done_q[Wait-1:0], v0_q && last0_q};
+    if (done_q[0]) verdict_q[0] <= judged();
+    for (int i = 1; i < int'(Wait); i++) verdict_q[i] <= verdict_q[i-1];
+    if (head2_q) ip_sum_ok_q <= is_whole_q;
+  end
+
+  verdict_t verdict;  // without the sums
+  assign verdict = verdict_q[Wait-1];
+
+  why_e why, why_q;
+  always_comb begin
+    why = verdict.why;
+    if (verdict.is_ip && why > WhyIpSum && !ip_sum_ok_q) why = WhyIpSum;
+    else if (verdict.has_sum && why > WhyUdpSum && !is_whole_q) why = WhyUdpSum;
+  end
+
+  logic judged_q;
+  always_ff @(posedge clk_i) begin
+    why_q <= why;
+    is_arp_o <= verdict.is_arp;
+    is_icmp_o <= verdict.is_icmp;
+    port_o <= verdict.port;
+    judged_q <= done_q[Wait] && !rst_i;
+  end
+
+  assign passed_o      = why_q == WhyNone;
+  assign stray_o       = why_q == WhyNotOurs || why_q == WhyNoPort;
+  assign ev_bad_o      = judged_q && why_q == WhyBad;
+  assign ev_oversize_o = judged_q && why_q == WhyOversize;
+  assign ev_runt_o     = judged_q && why_q == WhyRunt;
+  assign ev_not_ours_o = judged_q && stray_o;
+  assign ev_fragment_o = judged_q && why_q == WhyFragment;
+  assign ev_ip_sum_o   = judged_q && why_q == WhyIpSum;
+  assign ev_length_o   = judged_q && why_q == WhyLength;
+  assign ev_udp_sum_o  = judged_q && why_q == WhyUdpSum;
+
+  // The beats wait for their verdict.
+  localparam int unsigned Delay = 5 + Late;
+  logic [N-1:0] data_q[Delay];
+  logic [Lb:0] count_q[Delay];
+  logic valid_q[Delay], final_q[Delay];
+  always_ff @(posedge clk_i) begin
+    data_q[0]  <= d0_q;
+    count_q[0] <= n0_q;
+    final_q[0] <= last0_q;
+    valid_q[0] <= v0_q && !rst_i;
+    for (int i = 1; i < int'(Delay); i++) begin
+      data_q[i]  <= data_q[i-1];
+      count_q[i] <= count_q[i-1];
+      final_q[i] <= final_q[i-1];
+      valid_q[i] <= valid_q[i-1] && !rst_i;
+    end
+  end
+
+  assign valid_o = valid_q[Delay-1];
+  assign last_o  = final_q[Delay-1];
+  assign count_o = count_q[Delay-1];
+  assign data_o  = data_q[Delay-1];
+
+  `undef SW_BYTE
+  `undef SW_WORD
+
+endmodule
+
+`default_nettype wire
