@@ -99,12 +99,14 @@ def simulation(change: mutate.Change) -> tuple[str, str]:
                 )  # fmt: skip
             except subprocess.TimeoutExpired:
                 continue
-            if done.returncode == 1:
-                if "%Error" in done.stdout and "Exiting due to" in done.stdout:
-                    return UNBUILDABLE, ""
-                return CAUGHT, f"cocotb {folder.relative_to(TREE / 'rtl' / 'tb')}"
-            if done.returncode:
+            if not done.returncode:
+                continue
+            if "%Error" in done.stdout and "Exiting due to" in done.stdout:
+                return UNBUILDABLE, ""
+            # With -x a worker's first failure interrupts the run, which is another status.
+            if "FAILED" not in done.stdout:
                 raise RuntimeError(f"pytest in {folder}: {done.stdout[-500:]}")
+            return CAUGHT, f"cocotb {folder.relative_to(TREE / 'rtl' / 'tb')}"
     finally:
         (TREE / change.file).write_text(original)
     return MISSED, ""
