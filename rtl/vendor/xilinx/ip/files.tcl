@@ -25,6 +25,8 @@ set samplewire_files(samplewire_sender_64) {
     rtl/ctl/ctl_rom.sv
     rtl/ctl/programs/ctl_rom_sender.sv
     rtl/ctl/ctl_rx.sv
+    rtl/net/eth_ip_check.sv
+    rtl/net/form_stream.sv
     rtl/net/frame_rx.sv
     rtl/net/frame_store.sv
     rtl/stream/tx/frame_tx.sv
@@ -38,7 +40,6 @@ set samplewire_files(samplewire_sender_64) {
     rtl/stream/tx/report_rx.sv
     rtl/lib/mem/ring.sv
     rtl/net/rx_filter.sv
-    rtl/net/rx_parse.sv
     rtl/top/samplewire_sender.sv
     rtl/stream/tx/session.sv
     rtl/send/slot_table.sv
@@ -66,7 +67,9 @@ set samplewire_files(samplewire_board_64) {
     rtl/ctl/programs/ctl_rom_sender.sv
     rtl/ctl/ctl_rx.sv
     rtl/lib/cdc/cut_through_cdc.sv
+    rtl/net/eth_ip_check.sv
     rtl/lib/cdc/event_cdc.sv
+    rtl/net/form_stream.sv
     rtl/lib/cdc/frame_cdc.sv
     rtl/lib/cdc/frame_gate.sv
     rtl/net/frame_rx.sv
@@ -86,7 +89,6 @@ set samplewire_files(samplewire_board_64) {
     rtl/conv/rfdc_adapter.sv
     rtl/lib/mem/ring.sv
     rtl/net/rx_filter.sv
-    rtl/net/rx_parse.sv
     rtl/conv/sample_gearbox.sv
     rtl/top/samplewire_board.sv
     rtl/top/samplewire_sender.sv
@@ -118,6 +120,8 @@ set samplewire_files(samplewire_sender_512) {
     rtl/ctl/ctl_rom.sv
     rtl/ctl/programs/ctl_rom_sender.sv
     rtl/ctl/ctl_rx.sv
+    rtl/net/eth_ip_check.sv
+    rtl/net/form_stream.sv
     rtl/net/frame_rx.sv
     rtl/net/frame_store.sv
     rtl/stream/tx/frame_tx.sv
@@ -131,7 +135,6 @@ set samplewire_files(samplewire_sender_512) {
     rtl/stream/tx/report_rx.sv
     rtl/lib/mem/ring.sv
     rtl/net/rx_filter.sv
-    rtl/net/rx_parse.sv
     rtl/top/samplewire_sender.sv
     rtl/stream/tx/session.sv
     rtl/send/slot_table.sv
@@ -159,7 +162,9 @@ set samplewire_files(samplewire_board_512) {
     rtl/ctl/programs/ctl_rom_sender.sv
     rtl/ctl/ctl_rx.sv
     rtl/lib/cdc/cut_through_cdc.sv
+    rtl/net/eth_ip_check.sv
     rtl/lib/cdc/event_cdc.sv
+    rtl/net/form_stream.sv
     rtl/lib/cdc/frame_cdc.sv
     rtl/lib/cdc/frame_gate.sv
     rtl/net/frame_rx.sv
@@ -179,7 +184,6 @@ set samplewire_files(samplewire_board_512) {
     rtl/conv/rfdc_adapter.sv
     rtl/lib/mem/ring.sv
     rtl/net/rx_filter.sv
-    rtl/net/rx_parse.sv
     rtl/conv/sample_gearbox.sv
     rtl/top/samplewire_board.sv
     rtl/top/samplewire_sender.sv
