@@ -27,13 +27,13 @@ module word_cdc #(
 );
 
   logic [Width-1:0] data_q;
-  logic sent_q, sent_seen, taken_q, answer_q, answer_seen;
-
-  initial begin
-    sent_q   = 1'b0;
-    taken_q  = 1'b0;
-    answer_q = 1'b0;
-  end
+  logic sent_seen, answer_seen;
+  // Values from power-up on: no reset may change them.
+  // verilator lint_off PROCASSINIT
+  logic sent_q = 1'b0;
+  logic taken_q = 1'b0;
+  logic answer_q = 1'b0;
+  // verilator lint_on PROCASSINIT
 
   sync_bits i_sync_to (
       .clk_i(to_clk_i),
