@@ -119,7 +119,7 @@ class TB:
             self.dut.time_ns_i.value = self.time_ns
             await RisingEdge(self.dut.clk_i)
             self.counted[self.time_ns] = (self.totals, self.sum)
-            if bits or add:
+            if not int(self.dut.rst_i.value):  # no event counts in reset
                 self.totals = [t + (bits >> n & 1) for n, t in enumerate(self.totals)]
                 self.sum += add
 
