@@ -208,7 +208,7 @@ def test_wrong_choices_of_streams_are_named(counter: sw.Device) -> None:
         sw.receive(counter.address, stream=0, streams=[1])  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="name at least one"):
         sw.receive(counter.address, streams=[])
-    with pytest.raises(ValueError, match="streams of 65536"):
+    with pytest.raises(ValueError, match="streams 65536"):
         sw.receive(counter.address, streams=[1 << 16])
     with pytest.raises(sw.RefusedError) as refused:
         sw.receive(counter.address, streams=[0, 5])

@@ -144,5 +144,5 @@ def test_wait_for_a_receiver_ends_in_time_and_wrong_options_are_named() -> None:
         sw.listen(format="sc17", rate_hz=1e6)
     with pytest.raises(sw.SourceError):
         sw.listen(rate_hz=0.0)
-    with pytest.raises(sw.OptionError, match="window of 0"):
+    with pytest.raises(sw.OptionError, match="window 0"):
         sw.listen(rate_hz=1e6, window=0)

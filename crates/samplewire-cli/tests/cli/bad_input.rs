@@ -16,7 +16,7 @@ fn refused(arguments: &[&str], words: &[&str]) {
 fn values_out_of_range_are_named() {
     refused(&["--window", "0"], &["`0`", "--window", "1 to 2^24"]);
     refused(&["--window", "16777217"], &["`16777217`", "1 to 2^24"]);
-    refused(&["--payload", "1404"], &["--payload 1404", "multiples of 8"]);
+    refused(&["--payload", "1404"], &["--payload 1404", "must be a multiple of 8 bytes"]);
     refused(&["--payload", "0"], &["--payload 0"]);
     refused(&["--payload", "9000"], &["--payload 9000", "MTU"]);
     refused(&["--mtu", "100"], &["`100`", "--mtu", "576 to 9000"]);

@@ -336,7 +336,7 @@ pub(crate) fn gather(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>
     })
 }
 
-const TIME_MAX: Duration = Duration::from_secs(120);
+const TIME_MAX: Duration = Duration::from_secs(400);
 
 /// Both ends of a pseudo-terminal of this size: the test's, and the command's.
 pub(crate) fn terminal(rows: u16, columns: u16) -> (fs::File, fs::File) {
