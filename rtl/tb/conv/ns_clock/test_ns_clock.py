@@ -34,8 +34,10 @@ async def reset_begins_again_with_no_remainder(dut):
 
 
 # 156.25 MHz, 322.265625 MHz, 1 GHz, and more than 1 GHz.
-@pytest.mark.parametrize(("num", "den"), [
-    (512, 165), *(pytest.param(*p, marks=pytest.mark.full) for p in ((32, 5), (1, 1), (2, 3)))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("num", "den"),
+    [(512, 165), *(pytest.param(*p, marks=pytest.mark.full) for p in ((32, 5), (1, 1), (2, 3)))],
+)
 def test_ns_clock(num, den):
     parameters = {"Num": num, "Den": den}
     run("ns_clock", sources=["ns_clock"], test_module="test_ns_clock", parameters=parameters)
