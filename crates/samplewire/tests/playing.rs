@@ -531,7 +531,7 @@ fn stream_that_is_opened_while_four_wait_is_accepted_after_them() {
         let accepted = receive_listener.accept(PATIENCE).expect("the port works");
         ids.push(accepted.expect("the sixth is to come").id);
     }
-    // The I/O thread may push the sixth as soon as `accept` has made room, so that it is the latest.
+    // The I/O thread may push the sixth once `accept` has made room: it is then the latest.
     assert!(ids == [4, 6] || ids == [6], "{ids:?}: the fifth ended meanwhile");
     drop(transmitters);
 }

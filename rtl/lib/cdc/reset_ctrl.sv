@@ -3,9 +3,9 @@
 //
 // A reset of any length counts, down to one cycle of its own clock. x_stop_o is high from the first
 // cycle of it: the side's pointer must stand. While x_clear_o is high the pointer is set to 0. The
-// other side follows 3 to 4 of its edges later. Where the other side is reset, x_busy_i holds this
-// side's stop back, so that it can end what it has begun; x_asked_o is high meanwhile. Its own reset
-// does not wait. Both run again 5 crossings after the last of them has left reset: at most 20 edges
+// other side follows 3 to 4 of its edges later. Where the other side is reset, x_busy_i delays this
+// side's stop until it has ended what it has begun; x_asked_o is high meanwhile. Its own reset does
+// not wait. Both run again 5 crossings after the last of them has left reset: at most 20 edges
 // of the slower clock.
 //
 // No reset and no pointer is seen by the other side in part: pointers change many bits at once only

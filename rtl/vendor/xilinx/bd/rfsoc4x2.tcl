@@ -8,7 +8,7 @@
 # of 256 slots takes 64 of the 80 blocks of UltraRAM, in rows of 8: a reply takes 4 cycles.
 # The sites are those of the board's schematics; compare them before the first build.
 set out [file normalize [lindex $argv 0]]
-source [file join [file dirname [file normalize [info script]]] common.tcl]
+source [file join [file dirname [file normalize [info script]]] cells.tcl]
 
 samplewire_project rfsoc4x2 xczu48dr-ffvg1517-2-e realdigital.org:rfsoc4x2:part0:1.0 $out
 add_ps

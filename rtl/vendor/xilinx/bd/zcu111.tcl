@@ -11,7 +11,7 @@
 # bank 128; compare the sites with the board's schematics before the first build.
 set out [file normalize [lindex $argv 0]]
 set line_gbps [lindex [concat $argv 25] 1]
-source [file join [file dirname [file normalize [info script]]] common.tcl]
+source [file join [file dirname [file normalize [info script]]] cells.tcl]
 if {$line_gbps == 10} {
     set num 32
     set den 5

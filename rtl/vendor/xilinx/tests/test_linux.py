@@ -119,6 +119,6 @@ def test_mapped_file_holds_the_words(tmp_path: Path) -> None:
 
 
 def test_address_is_that_of_the_block_designs() -> None:
-    script = (ROOT / "rtl/vendor/xilinx/bd/common.tcl").read_text()
+    script = (ROOT / "rtl/vendor/xilinx/bd/cells.tcl").read_text()
     (address,) = re.findall(r"sender/s_axil/reg0 (0x\w+)", script)
     assert address in (sender.__doc__ or "")

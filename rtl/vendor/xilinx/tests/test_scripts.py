@@ -108,28 +108,28 @@ def test_rate_of_a_converter_is_that_of_its_clock(
 @pytest.mark.parametrize(
     ("script", "was", "becomes", "finding"),
     [
-        ("bd/common.tcl", "sender/time_ns_i", "sender/time_i", "no pin time_i"),
+        ("bd/cells.tcl", "sender/time_ns_i", "sender/time_i", "no pin time_i"),
         (
-            "bd/common.tcl",
+            "bd/cells.tcl",
             "sender/s_axis_adc_1",
             "sender/s_axis_adc_q",
             "no interface s_axis_adc_q",
         ),
-        ("bd/common.tcl", "_axis sender/s_axis_adc_1", "_axis sender/s_axis_adc_0", "already"),
-        ("bd/common.tcl", "join_pins zero/dout sender/sync_i", "", "sender/sync_i is open"),
-        ("bd/common.tcl", "time_base/rst_i", "", "time_base/rst_i is open"),
-        ("bd/common.tcl", "samplewire_ns_clock", "samplewire_clock", "0 cores are called"),
-        ("bd/common.tcl", "update_ip_catalog", "update_ip_catalogue", "update_ip_catalogue"),
-        ("bd/common.tcl", "connect_bd_net {*}", "connect_bd_nets {*}", "connect_bd_nets"),
-        ("bd/common.tcl", "0xA0010000", "0xA0000000", "overlaps"),
+        ("bd/cells.tcl", "_axis sender/s_axis_adc_1", "_axis sender/s_axis_adc_0", "already"),
+        ("bd/cells.tcl", "join_pins zero/dout sender/sync_i", "", "sender/sync_i is open"),
+        ("bd/cells.tcl", "time_base/rst_i", "", "time_base/rst_i is open"),
+        ("bd/cells.tcl", "samplewire_ns_clock", "samplewire_clock", "0 cores are called"),
+        ("bd/cells.tcl", "update_ip_catalog", "update_ip_catalogue", "update_ip_catalogue"),
+        ("bd/cells.tcl", "connect_bd_net {*}", "connect_bd_nets {*}", "connect_bd_nets"),
+        ("bd/cells.tcl", "0xA0010000", "0xA0000000", "overlaps"),
         (
-            "bd/common.tcl",
+            "bd/cells.tcl",
             "rst_adc/peripheral_reset s",
             "rst_core/peripheral_reset s",
             "not of the",
         ),
         (
-            "bd/common.tcl",
+            "bd/cells.tcl",
             "peripheral_reset sender/rst_i",
             "peripheral_aresetn sender/rst_i",
             "fit",
@@ -154,7 +154,7 @@ def test_wrong_name_in_a_board_is_an_error(
     tmp_path: Path, script: str, was: str, becomes: str, finding: str
 ) -> None:
     tree = changed(tmp_path, script, was, becomes)
-    board = script if "common" not in script else "bd/rfsoc4x2.tcl"
+    board = script if "cells" not in script else "bd/rfsoc4x2.tcl"
     with pytest.raises(TclError, match=finding):
         run(board, tree=tree)
 
