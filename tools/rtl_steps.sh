@@ -14,9 +14,10 @@ bench() {
     step "bench of $width bits: $*" "out/rtl/sim/bench_$width" "$@"
 }
 
-# benches WIDTH SOAK THROUGHPUT RESTARTS INTERRUPTIONS DOMAINS: packets, packets of each flow, openings,
-# streams that end in mid-traffic, packets among resets of single clocks, and cycles between resets
-# of the core there: so few that frames are cut. Long runs are worth a model that is compiled twice.
+# benches WIDTH SOAK THROUGHPUT RESTARTS INTERRUPTIONS DOMAINS CYCLES: packets, packets of each flow,
+# openings, streams that end in mid-traffic, packets among resets of single clocks, and cycles
+# between resets of the core there: so few that frames are cut. Long runs are worth a model that is
+# compiled twice.
 benches() {
     local width=$1
     step "bench of $width bits is built" \
