@@ -40,7 +40,7 @@ static void options(const char *address) {
         {&options.huge_pages, 2, 0, SW_RESULT_ARGUMENT, "huge_pages 2"},
         {&options.window, 0, 1024, SW_RESULT_OPTION_RANGE, "0"},
         {&options.mtu_bytes, 100, 9000, SW_RESULT_OPTION_RANGE, "100"},
-        {&options.blocks_max, 0, 1024, SW_RESULT_OPTION_RANGE, "blocks_max of 0"},
+        {&options.blocks_max, 0, 1024, SW_RESULT_OPTION_RANGE, "blocks_max 0"},
         {&options.priority, 100, 0, SW_RESULT_REAL_TIME, "priority 100"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
