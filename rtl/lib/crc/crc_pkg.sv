@@ -1,10 +1,14 @@
-// Constant arithmetic on CRC registers, for the modules of this folder and those that use them.
+// Polynomials of CRCs, and constant arithmetic on their registers, for the modules of this folder and
+// those that use them.
 //
 // Registers are reflected: bit 31 is the coefficient of x^0, and the first bit on the wire enters at
 // bit 0.
 `default_nettype none
 
 package crc_pkg;
+
+  // CRC-32C (Castagnoli), docs/protocol.md#2.5.
+  localparam logic [31:0] Crc32cPoly = 32'h82F6_3B78;
 
   // CRC-32 of Ethernet, which RoCE's ICRC uses.
   localparam logic [31:0] EthernetPoly = 32'hEDB8_8320;

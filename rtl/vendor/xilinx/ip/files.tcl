@@ -1,16 +1,22 @@
 # The sources of each wrapper, from the repository's root, packages first.
 # Written by rtl/vendor/xilinx/wrappers/generate.py.
 set samplewire_files(samplewire_ns_clock) {
-    rtl/lib/sw_pkg.sv
+    rtl/lib/bits_pkg.sv
     rtl/lib/crc/crc_pkg.sv
+    rtl/lib/wire_pkg.sv
+    rtl/net/net_pkg.sv
+    rtl/send/send_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/conv/ns_clock.sv
     rtl/vendor/xilinx/wrappers/samplewire_ns_clock.v
 }
 set samplewire_files(samplewire_sender_64) {
-    rtl/lib/sw_pkg.sv
+    rtl/lib/bits_pkg.sv
     rtl/lib/crc/crc_pkg.sv
+    rtl/lib/wire_pkg.sv
+    rtl/net/net_pkg.sv
+    rtl/send/send_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/regs/axil_decode.sv
@@ -49,8 +55,11 @@ set samplewire_files(samplewire_sender_64) {
     rtl/vendor/xilinx/wrappers/samplewire_sender_64.v
 }
 set samplewire_files(samplewire_board_64) {
-    rtl/lib/sw_pkg.sv
+    rtl/lib/bits_pkg.sv
     rtl/lib/crc/crc_pkg.sv
+    rtl/lib/wire_pkg.sv
+    rtl/net/net_pkg.sv
+    rtl/send/send_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/lib/cdc/async_fifo.sv
@@ -104,8 +113,11 @@ set samplewire_files(samplewire_board_64) {
     rtl/vendor/xilinx/wrappers/samplewire_board_64.v
 }
 set samplewire_files(samplewire_sender_512) {
-    rtl/lib/sw_pkg.sv
+    rtl/lib/bits_pkg.sv
     rtl/lib/crc/crc_pkg.sv
+    rtl/lib/wire_pkg.sv
+    rtl/net/net_pkg.sv
+    rtl/send/send_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/regs/axil_decode.sv
@@ -144,8 +156,11 @@ set samplewire_files(samplewire_sender_512) {
     rtl/vendor/xilinx/wrappers/samplewire_sender_512.v
 }
 set samplewire_files(samplewire_board_512) {
-    rtl/lib/sw_pkg.sv
+    rtl/lib/bits_pkg.sv
     rtl/lib/crc/crc_pkg.sv
+    rtl/lib/wire_pkg.sv
+    rtl/net/net_pkg.sv
+    rtl/send/send_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/lib/cdc/async_fifo.sv

@@ -1,0 +1,50 @@
+// What a sender keeps of its packets from their completion to their release, and how it checks a
+// REPORT: shared by the modules of send/ and those that feed them.
+//
+// Departures are in units of 16 ns (docs/protocol.md#1.4).
+`default_nettype none
+
+package send_pkg;
+
+  // One packet in memory: for the ring here, for NIC queues and RDMA work later.
+  typedef struct packed {
+    logic [31:0] addr;       // of its first beat, in beats
+    logic [15:0] len_bytes;  // of the payload
+    logic [7:0]  flags;      // of the header
+    logic [31:0] tag;        // of the header
+  } desc_t;
+
+  // What is kept of a packet beside its payload, from its completion to its release.
+  typedef struct packed {
+    logic [63:0] index;      // of its first sample
+    logic [15:0] len_bytes;  // of the payload
+    logic [7:0]  flags;
+    logic [31:0] crc;        // CRC-32C register after the payload, begun at 0, not inverted
+    logic [31:0] shift;      // x^(8 len_bytes) mod P, in the register's bit order
+    logic [15:0] sum;        // ones' complement sum of the payload's big-endian 16-bit words
+  } slot_t;
+
+  // One DATA packet to depart.
+  typedef struct packed {
+    desc_t       desc;
+    logic [63:0] index;
+    logic [31:0] seq;
+    logic [31:0] departure;
+    logic [31:0] crc;
+    logic [31:0] shift;
+    logic [15:0] sum;
+  } job_t;
+
+  // What `window` compares of a REPORT, in this order; a range's first seq compares as `released`.
+  // Bit 2: the first number of the beat, not the second. Bits 1 and 0: what it is compared with.
+  typedef enum logic [2:0] {
+    CheckReleased = 3'b100,  // with `oldest`
+    CheckLimit    = 3'b001,  // with `released`
+    CheckGrowth   = 3'b010,  // of the limit
+    CheckSettled  = 3'b111,  // with the last departure
+    CheckHighest  = 3'b000   // with `oldest`
+  } check_e;
+
+endpackage
+
+`default_nettype wire
