@@ -33,6 +33,8 @@ set samplewire_files(samplewire_sender_64) {
     rtl/net/head_builder/head_serial.sv
     rtl/net/head_builder/head_wide.sv
     rtl/lib/crc/header_crc.sv
+    rtl/net/ip_sums.sv
+    rtl/net/ip_sums_wide.sv
     rtl/stream/tx/mark_timer.sv
     rtl/send/nack_walker.sv
     rtl/send/pacer.sv
@@ -78,6 +80,8 @@ set samplewire_files(samplewire_board_64) {
     rtl/net/head_builder/head_serial.sv
     rtl/net/head_builder/head_wide.sv
     rtl/lib/crc/header_crc.sv
+    rtl/net/ip_sums.sv
+    rtl/net/ip_sums_wide.sv
     rtl/net/mac_fifo.sv
     rtl/stream/tx/mark_timer.sv
     rtl/send/nack_walker.sv
@@ -128,6 +132,8 @@ set samplewire_files(samplewire_sender_512) {
     rtl/net/head_builder/head_serial.sv
     rtl/net/head_builder/head_wide.sv
     rtl/lib/crc/header_crc.sv
+    rtl/net/ip_sums.sv
+    rtl/net/ip_sums_wide.sv
     rtl/stream/tx/mark_timer.sv
     rtl/send/nack_walker.sv
     rtl/send/pacer.sv
@@ -173,6 +179,8 @@ set samplewire_files(samplewire_board_512) {
     rtl/net/head_builder/head_serial.sv
     rtl/net/head_builder/head_wide.sv
     rtl/lib/crc/header_crc.sv
+    rtl/net/ip_sums.sv
+    rtl/net/ip_sums_wide.sv
     rtl/net/mac_fifo.sv
     rtl/stream/tx/mark_timer.sv
     rtl/send/nack_walker.sv
