@@ -151,7 +151,7 @@ module eth_ip_check #(
   logic runt_q, oversize_q, bad_q;
   logic [Ports-1:0] port_q;
   logic [15:0] total_q;
-  logic has_beat_q;     // left_q is a beat or more
+  logic whole_q;        // stage 0's beat is all of the packet, as far as it is known
   logic [16:0] left_q;  // bytes from the beginning of stage 0's beat to the end of the IP packet
 
   if (Wide) begin : g_left_of_first
@@ -164,8 +164,8 @@ module eth_ip_check #(
     assign left_d   = (is_first ? 18'(total) : 18'(left_q)) + (is_first ? 18'd14 : -18'(Nb));
     always_ff @(posedge clk_i) begin
       if (valid_i) begin
-        left_q     <= left_d[17] ? '0 : left_d[16:0];
-        has_beat_q <= is_first ? total >= 16'(Nb - 14) : |left_q[16:Lb+1];
+        left_q  <= left_d[17] ? '0 : left_d[16:0];
+        whole_q <= is_first ? total >= 16'(Nb - 14) : |left_q[16:Lb+1];
       end
     end
   end else begin : g_left
@@ -173,10 +173,10 @@ module eth_ip_check #(
     assign left_d = (beat0_q == 4'(BTotal) ? 17'(`SW_WORD(16)) : left_q)
         - (beat0_q == 4'(BTotal) ? 17'(Nb * (BTotal + 1) - 14) : 17'(Nb));
     always_ff @(posedge clk_i) begin
-      if (v0_q) begin
-        left_q     <= left_d[16] ? '0 : {1'b0, left_d[15:0]};
-        has_beat_q <= !left_d[16] && |left_d[15:Lb];
-      end
+      if (v0_q) left_q <= left_d[16] ? '0 : {1'b0, left_d[15:0]};
+      if (rst_i) whole_q <= 1'b1;
+      else if (v0_q)
+        whole_q <= last0_q || beat0_q < 4'(BTotal) || (!left_d[16] && |left_d[15:Lb]);
     end
   end
 
@@ -234,9 +234,6 @@ module eth_ip_check #(
   logic [N-1:0] d1_q;
   logic [23:0] clean;  // the first bytes of stage 0's beat, as they will be in d1_q
 
-  logic whole_beat;  // all of the beat, as far as it is known
-  assign whole_beat = (!Wide && beat0_q <= 4'(BTotal)) || has_beat_q;
-
   // What is computed in functions here is so where a register takes it, and costs the simulator
   // nothing between frames.
   function automatic logic [7:0] clean_byte(
@@ -251,9 +248,9 @@ module eth_ip_check #(
 
   // A continuous assignment follows a function's arguments only, not the signals that it reads.
   assign clean = {
-    clean_byte(2, d0_q[23:16], beat0_q, whole_beat, left_q[Lb-1:0]),
-    clean_byte(1, d0_q[15:8], beat0_q, whole_beat, left_q[Lb-1:0]),
-    clean_byte(0, d0_q[7:0], beat0_q, whole_beat, left_q[Lb-1:0])
+    clean_byte(2, d0_q[23:16], beat0_q, whole_q, left_q[Lb-1:0]),
+    clean_byte(1, d0_q[15:8], beat0_q, whole_q, left_q[Lb-1:0]),
+    clean_byte(0, d0_q[7:0], beat0_q, whole_q, left_q[Lb-1:0])
   };
 
   assign go1 = v1_q && (v0_q || last1_q);
@@ -266,7 +263,7 @@ module eth_ip_check #(
   always_ff @(posedge clk_i) begin
     if (v0_q) begin
       for (int unsigned i = 0; i < Nb; i++)
-        d1_q[8*i+:8] <= clean_byte(i, d0_q[8*i+:8], beat0_q, whole_beat, left_q[Lb-1:0]);
+        d1_q[8*i+:8] <= clean_byte(i, d0_q[8*i+:8], beat0_q, whole_q, left_q[Lb-1:0]);
       last1_q <= last0_q;
       idx1_q <= beat0_q;
       left1_q <= (!Wide && beat0_q <= 4'(BTotal)) || |left_q[16:Lb+2] ? '1 : left_q[Lb+1:0];
