@@ -20,7 +20,7 @@ module eth_ip_check #(
 ) (
     input  wire logic                       clk_i,
     input  wire logic                       rst_i,
-    input  wire sw_pkg::peer_t              self_i,
+    input  wire net_pkg::peer_t             self_i,
     input  wire logic        [16*Ports-1:0] ports_i,  // UDP's, the first in the lowest bits
 
     input  wire logic                       valid_i,
@@ -81,7 +81,7 @@ module eth_ip_check #(
   // Beats in which the fields lie, and the 16-bit lane of a byte offset.
   localparam int unsigned BTotal = 16 / Nb;
   localparam int unsigned BDest = 32 / Nb;
-  localparam int unsigned BHeader = sw_pkg::OffHeader / Nb;
+  localparam int unsigned BHeader = wire_pkg::OffHeader / Nb;
   localparam int unsigned BRunt = BytesMin / Nb;
   localparam bit Wide = BHeader == 0;
 
@@ -141,7 +141,7 @@ module eth_ip_check #(
 
   // The beat's byte at a byte of the frame, and the word there as a number.
   `define SW_BYTE(Offset) d0_q[8*((Offset)%Nb)+:8]
-  `define SW_WORD(Offset) {sw_pkg::be16(d0_q[8*((Offset)%Nb)+:16])}
+  `define SW_WORD(Offset) {bits_pkg::be16(d0_q[8*((Offset)%Nb)+:16])}
 
   // What the fields say. Each is set at its beat, well before the frame's last in every frame that
   // is no runt.
@@ -160,7 +160,7 @@ module eth_ip_check #(
     logic [15:0] total;
     logic [17:0] left_d;  // negative: none
     assign is_first = v0_q ? last0_q : beat0_q == '0;
-    assign total    = sw_pkg::be16(data_i[8*16+:16]);
+    assign total    = bits_pkg::be16(data_i[8*16+:16]);
     assign left_d   = (is_first ? 18'(total) : 18'(left_q)) + (is_first ? 18'd14 : -18'(Nb));
     always_ff @(posedge clk_i) begin
       if (valid_i) begin

@@ -20,7 +20,7 @@ logic [Iw-1:0] f_at;  // of the beat at the output
 logic [7:0] f_byte_q;
 logic [2:0] f_class_q;
 logic f_is_kept_q = 0;
-assign f_at = f_index_q + (c_meta_o.cls == sw_pkg::ClassReport ? Iw'(Skip) : '0);
+assign f_at = f_index_q + (c_meta_o.cls == net_pkg::ClassReport ? Iw'(Skip) : '0);
 always_ff @(posedge clk_i) begin
   if (write && f_in_q == f_frame && idx_q == f_beat) f_byte_q <= data_i[7:0];
   if (keep) begin
@@ -78,6 +78,6 @@ always_ff @(posedge clk_i) begin
     c_full : cover (f_used == (Aw + 1)'(Words));
     c_second : cover (frames_read_q == 2 && c_valid_o && c_last_o);
     c_report : cover (c_valid_o && c_last_o && f_out_q == f_frame && f_is_kept_q &&
-                      c_meta_o.cls == sw_pkg::ClassReport);
+                      c_meta_o.cls == net_pkg::ClassReport);
   end
 end

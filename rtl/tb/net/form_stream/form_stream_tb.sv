@@ -6,7 +6,7 @@ module form_stream_tb #(
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_i,
-    input  wire sw_pkg::peer_t       self_i,
+    input  wire net_pkg::peer_t      self_i,
     input  wire logic         [15:0] other_port_i,
     input  wire logic         [31:0] stream_tag_i,
     input  wire logic                valid_i,
