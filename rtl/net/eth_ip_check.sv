@@ -2,11 +2,14 @@
 // (docs/protocol.md#2.1). What the datagram says is for a form of its protocol to judge beside it
 // (form_stream, form_bth): f_ and p_ show it the beats, and both verdicts come at once.
 //
-// A beat every clock for ever. Each beat comes out 5 cycles after it came in, at 128 bits 6, and with
-// a frame's last beat its verdict: passed_o, or one event, that of the first check in the order of the
-// list below that it fails. With Addressed low the frame's addresses have been looked at before; MAC
-// errors, runts and oversize too. Bytes behind the IP packet are padding and not looked at. Does not
-// store. One clock.
+// A beat every clock for ever. Each beat comes out 5 cycles after it came in, above 64 bits 6, and
+// with a frame's last beat its verdict: passed_o, or one event, that of the first check in the
+// order of the list below that it fails. With Addressed low the frame's addresses have been looked
+// at before; MAC errors, runts and oversize too. Bytes behind the IP packet are padding and not
+// looked at. Does not store. One clock.
+//
+// At 512 bits all fields lie in the first beat, and a frame may have no other. So each register of
+// a frame is read in the cycle after it was set: the next frame may set it in that cycle.
 `default_nettype none
 
 module eth_ip_check #(
@@ -39,8 +42,8 @@ module eth_ip_check #(
     output logic        [Ports-1:0] port_o,     // which, if neither
 
     // For the form of the datagram: each beat of the frame with its number, which stays at 15; the
-    // length of the IP packet, from the beat on that follows the one with it; a cycle behind the
-    // last beat done_o.
+    // length of the IP packet, from the cycle behind the beat that has it to f_done_o; f_done_o a
+    // cycle behind the last beat.
     output logic                    f_valid_o,
     output logic             [ 3:0] f_beat_o,
     output logic            [N-1:0] f_data_o,
@@ -68,22 +71,22 @@ module eth_ip_check #(
 
   localparam int unsigned Nb = N / 8;
   localparam int unsigned Lb = $clog2(Nb);
-  localparam int unsigned Words = Nb / 2;
   localparam int unsigned BytesMax = 9216;
   localparam int unsigned BytesMin = 60;
   localparam int unsigned IdxW = $clog2(BytesMax / Nb + 1);
   localparam int unsigned IcmpMax = 128;
-  // Cycles that sums and CRC take longer at 128 bits.
-  localparam int unsigned Late = N == 128 ? 1 : 0;
+  // Cycles that sums and CRC take longer above 64 bits.
+  localparam int unsigned Late = N == 64 ? 0 : 1;
 
   // Beats in which the fields lie, and the 16-bit lane of a byte offset.
   localparam int unsigned BTotal = 16 / Nb;
-  localparam int unsigned BSource = 26 / Nb;
   localparam int unsigned BDest = 32 / Nb;
   localparam int unsigned BHeader = wire_pkg::OffHeader / Nb;
+  localparam int unsigned BRunt = BytesMin / Nb;
+  localparam bit Wide = BHeader == 0;
 
-  if (N != 64 && N != 128) begin : g_bad_1
-    $error("N must be 64 or 128");
+  if (N != 64 && N != 128 && N != 512) begin : g_bad_1
+    $error("N must be 64, 128 or 512");
   end
 
   // Checks, in their order.
@@ -148,12 +151,37 @@ module eth_ip_check #(
   logic runt_q, oversize_q, bad_q;
   logic [Ports-1:0] port_q;
   logic [15:0] total_q;
-  logic has_beat_q;     // left_q is a beat or more
-  logic [15:0] left_q;  // bytes from the beginning of stage 0's beat to the end of the IP packet
+  logic whole_q;        // stage 0's beat is all of the packet, as far as it is known
+  logic [16:0] left_q;  // bytes from the beginning of stage 0's beat to the end of the IP packet
 
-  logic [16:0] left_d;  // negative: none
-  assign left_d = (beat0_q == 4'(BTotal) ? 17'(`SW_WORD(16)) : 17'(left_q))
-      - (beat0_q == 4'(BTotal) ? 17'(Nb * (BTotal + 1) - 14) : 17'(Nb));
+  if (Wide) begin : g_left_of_first
+    // The first beat needs it too: the length is read as the beat comes.
+    logic is_first;
+    logic [15:0] total;
+    logic [17:0] left_d;  // negative: none
+    assign is_first = v0_q ? last0_q : beat0_q == '0;
+    assign total    = bits_pkg::be16(data_i[8*16+:16]);
+    assign left_d   = (is_first ? 18'(total) : 18'(left_q)) + (is_first ? 18'd14 : -18'(Nb));
+    always_ff @(posedge clk_i) begin
+      if (valid_i) begin
+        left_q  <= left_d[17] ? '0 : left_d[16:0];
+        whole_q <= is_first ? total >= 16'(Nb - 14) : |left_q[16:Lb+1];
+      end
+    end
+  end else begin : g_left
+    logic [16:0] left_d;  // negative: none
+    assign left_d = (beat0_q == 4'(BTotal) ? 17'(`SW_WORD(16)) : left_q)
+        - (beat0_q == 4'(BTotal) ? 17'(Nb * (BTotal + 1) - 14) : 17'(Nb));
+    always_ff @(posedge clk_i) begin
+      if (v0_q) left_q <= left_d[16] ? '0 : {1'b0, left_d[15:0]};
+      if (rst_i) whole_q <= 1'b1;
+      else if (v0_q)
+        whole_q <= last0_q || beat0_q < 4'(BTotal) || (!left_d[16] && |left_d[15:Lb]);
+    end
+  end
+
+  logic [15:0] total_d;  // where total_q comes too late
+  assign total_d = Wide ? `SW_WORD(16) : total_q;
 
   always_ff @(posedge clk_i) begin
     if (v0_q) begin
@@ -171,8 +199,8 @@ module eth_ip_check #(
       if (beat0_q == 4'(BTotal)) begin
         total_q <= `SW_WORD(16);
         // What is an address length and an operation in ARP.
-        arp_form_q <= arp_form_q && `SW_WORD(16) == 16'h0800 && `SW_WORD(18) == 16'h0604
-            && `SW_WORD(20) == 16'h0001;
+        arp_form_q <= (Wide ? `SW_WORD(14) == 16'h0001 : arp_form_q)
+            && `SW_WORD(16) == 16'h0800 && `SW_WORD(18) == 16'h0604 && `SW_WORD(20) == 16'h0001;
         fragment_q <= |(`SW_WORD(20) & 16'h3FFF);
         udp_q <= `SW_BYTE(23) == 8'd17;
         icmp_q <= `SW_BYTE(23) == 8'd1;
@@ -183,20 +211,17 @@ module eth_ip_check #(
         echo_q <= `SW_WORD(34) == 16'h0800;
         for (int i = 0; i < int'(Ports); i++)
         port_q[i] <= `SW_WORD(36) == ports_i[16*i+:16] || (!Addressed && Ports == 1);
-        udp_len_q <= `SW_WORD(38) + 16'd20 == total_q;
+        udp_len_q <= `SW_WORD(38) + 16'd20 == total_d;
         arp_dst_hi_q <= `SW_WORD(38) == self_i.ip[31:16] || !Addressed;
       end
       if (beat0_q == 4'(BHeader)) begin
         arp_dst_lo_q <= `SW_WORD(40) == self_i.ip[15:0] || !Addressed;
         sum_given_q <= |`SW_WORD(40);
       end
-      left_q     <= left_d[16] ? '0 : left_d[15:0];
-      has_beat_q <= !left_d[16] && |left_d[15:Lb];
-
       bad_q <= bad0_q;
-      fits_q <= beat0_q > 4'(BTotal) && left_q <= 16'(n0_q);
-      runt_q <= beat0_q < 4'(BytesMin / Nb)
-          || (beat0_q == 4'(BytesMin / Nb) && n0_q < (Lb + 1)'(BytesMin % Nb));
+      fits_q <= (Wide || beat0_q > 4'(BTotal)) && left_q <= 17'(n0_q);
+      runt_q <= beat0_q <= 4'(BRunt)
+          && !(beat0_q == 4'(BRunt) && n0_q >= (Lb + 1)'(BytesMin % Nb));
       oversize_q <= Addressed && idx0_q == IdxW'(BytesMax / Nb);
     end
   end
@@ -208,9 +233,6 @@ module eth_ip_check #(
   logic [Lb+1:0] left1_q;
   logic [N-1:0] d1_q;
   logic [23:0] clean;  // the first bytes of stage 0's beat, as they will be in d1_q
-
-  logic whole_beat;  // all of the beat, as far as it is known
-  assign whole_beat = beat0_q <= 4'(BTotal) || has_beat_q;
 
   // What is computed in functions here is so where a register takes it, and costs the simulator
   // nothing between frames.
@@ -226,9 +248,9 @@ module eth_ip_check #(
 
   // A continuous assignment follows a function's arguments only, not the signals that it reads.
   assign clean = {
-    clean_byte(2, d0_q[23:16], beat0_q, whole_beat, left_q[Lb-1:0]),
-    clean_byte(1, d0_q[15:8], beat0_q, whole_beat, left_q[Lb-1:0]),
-    clean_byte(0, d0_q[7:0], beat0_q, whole_beat, left_q[Lb-1:0])
+    clean_byte(2, d0_q[23:16], beat0_q, whole_q, left_q[Lb-1:0]),
+    clean_byte(1, d0_q[15:8], beat0_q, whole_q, left_q[Lb-1:0]),
+    clean_byte(0, d0_q[7:0], beat0_q, whole_q, left_q[Lb-1:0])
   };
 
   assign go1 = v1_q && (v0_q || last1_q);
@@ -241,10 +263,10 @@ module eth_ip_check #(
   always_ff @(posedge clk_i) begin
     if (v0_q) begin
       for (int unsigned i = 0; i < Nb; i++)
-        d1_q[8*i+:8] <= clean_byte(i, d0_q[8*i+:8], beat0_q, whole_beat, left_q[Lb-1:0]);
+        d1_q[8*i+:8] <= clean_byte(i, d0_q[8*i+:8], beat0_q, whole_q, left_q[Lb-1:0]);
       last1_q <= last0_q;
       idx1_q <= beat0_q;
-      left1_q <= beat0_q <= 4'(BTotal) || |left_q[15:Lb+2] ? '1 : left_q[Lb+1:0];
+      left1_q <= (!Wide && beat0_q <= 4'(BTotal)) || |left_q[16:Lb+2] ? '1 : left_q[Lb+1:0];
     end
   end
 
@@ -261,83 +283,33 @@ module eth_ip_check #(
   assign p_next_o   = clean;
   assign p_left_o   = left1_q;
 
-  // Stage 2: the sum of the beat's words, each beat from its second word to the first of the next
-  // one: so the IP header ends with a beat. Apart that of the addresses, which the pseudo header
-  // counts again.
-  localparam int unsigned Sw = 16 + $clog2(Words);
-  localparam int unsigned BAddress = (26 - 2) / Nb;
-  localparam int unsigned AddressLane = 26 % Nb / 2;  // the first of four
-  logic v2_q;
-  logic [3:0] idx2_q;
-  logic [N+15:0] summed;
-  logic [Sw-1:0] addresses_q;
-  logic [19:0] sum_q;
-  logic [15:0] extra;  // not yet in sum_q
-
-  assign summed = {last1_q ? 16'd0 : clean[15:0], d1_q};
-  function automatic logic [Sw-1:0] sum_of(input logic of_addresses);
-    sum_of = '0;
-    for (int i = 1; i <= int'(Words); i++) begin
-      if (of_addresses == (i >= int'(AddressLane) && i < int'(AddressLane) + 4))
-        sum_of = sum_of + Sw'({summed[16*i+:8], summed[16*i+8+:8]});
-    end
-  endfunction
-
-  // For UDP the sum begins again with the pseudo header: the addresses, 17, and the length of UDP,
-  // that of IP less 20: -3 with the first beat behind the header, the rest with the next.
-  function automatic logic [15:0] extra_of(input logic [3:0] beat, input logic is_udp,
-                                           input logic [15:0] total);
-    extra_of = '0;
-    if (is_udp && beat == 4'(BAddress + 1)) extra_of = 16'hFFFC;
-    if (is_udp && beat == 4'(BAddress + 2)) extra_of = total;
-  endfunction
-
-  if (Late == 0) begin : g_sum
-    assign extra = extra_of(idx2_q, udp_q, total_q);
-    always_ff @(posedge clk_i) begin
-      v2_q <= go1;
-      if (go1) begin
-        idx2_q <= idx1_q;
-        sum_q  <= 20'(sum_of(1'b1) + sum_of(1'b0));
-        if (idx1_q == 4'(BAddress)) addresses_q <= sum_of(1'b1);
-      end
-    end
-  end else begin : g_late_sum
-    assign extra = '0;
-    logic vs_q;
-    logic [3:0] idxs_q;
-    logic [Sw-1:0] some_q, others_q;
-    always_ff @(posedge clk_i) begin
-      vs_q     <= go1;
-      idxs_q   <= idx1_q;
-      some_q   <= sum_of(1'b1);
-      others_q <= sum_of(1'b0);
-      v2_q     <= vs_q;
-      if (vs_q) begin
-        idx2_q <= idxs_q;
-        sum_q  <= 20'(some_q + others_q) + 20'(extra_of(idxs_q, udp_q, total_q));
-        if (idxs_q == 4'(BAddress)) addresses_q <= some_q;
-      end
-    end
-  end
-
-  // Stage 3: the sum from the IP header on. A right header adds nothing to it, so an ICMP message
-  // needs no more.
-  logic [19:0] acc_q, base;
-  logic [16:0] folded;
-  logic is_whole_q, head1_q, head2_q;  // the sum of the header is in acc_q, in is_whole_q
-  assign folded = 17'(acc_q[15:0]) + 17'(acc_q[19:16]);
-  always_comb begin
-    base = 20'(folded);
-    if (idx2_q == 4'd0) base = '0;
-    if (udp_q && idx2_q == 4'(BAddress + 1)) base = 20'(addresses_q);
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (v2_q) acc_q <= base + sum_q + 20'(extra);
-    is_whole_q <= folded == 17'h0FFFF;
-    head1_q <= v2_q && idx2_q == 4'(BAddress);
-    head2_q <= head1_q;
+  // Stages 2 and 3: whether the sums of the IP header and of the datagram are right.
+  logic header_ok, datagram_ok;
+  if (Wide) begin : g_sums_wide
+    ip_sums_wide i_sums (
+        .clk_i        (clk_i),
+        .valid_i      (go1),
+        .first_i      (idx1_q == '0),
+        .data_i       (d1_q),
+        .is_udp_i     (udp_q),
+        .length_i     (total_q),
+        .header_ok_o  (header_ok),
+        .datagram_ok_o(datagram_ok)
+    );
+  end else begin : g_sums
+    ip_sums #(
+        .N(N)
+    ) i_sums (
+        .clk_i        (clk_i),
+        .valid_i      (go1),
+        .beat_i       (idx1_q),
+        .data_i       (d1_q),
+        .next_i       (last1_q ? 16'd0 : clean[15:0]),
+        .is_udp_i     (udp_q),
+        .length_i     (total_q),
+        .header_ok_o  (header_ok),
+        .datagram_ok_o(datagram_ok)
+    );
   end
 
   // The verdict. In the cycle after a last beat was in stage 0 the fields say all they can; the
@@ -346,20 +318,20 @@ module eth_ip_check #(
 
   // Constants below 256 need no carry chain over 16 bits each.
   logic is_long;
-  assign is_long = |total_q[15:8];
+  assign is_long = |total_d[15:8];
   function automatic logic reaches(input logic [7:0] length, input logic [7:0] least);
     reaches = 1'b1;
     for (int i = 0; i < 8; i++)
     reaches = least[i] ? length[i] && reaches : length[i] || reaches;
   endfunction
 
-  // The results of the lengths are known before the last beat; a cycle later each is one bit.
+  // Below 512 bits the results of the lengths are known before the last beat.
   logic has_ip_q, has_heads_q, has_echo_q;
   always_ff @(posedge clk_i) begin
-    if (v1_q) begin
-      has_ip_q <= is_long || reaches(total_q[7:0], 8'd20);
-      has_heads_q <= is_long || reaches(total_q[7:0], Heads);
-      has_echo_q <= !(is_long || reaches(total_q[7:0], 8'(21 + IcmpMax)));
+    if (Wide ? v0_q && beat0_q == '0 : v1_q) begin
+      has_ip_q <= is_long || reaches(total_d[7:0], 8'd20);
+      has_heads_q <= is_long || reaches(total_d[7:0], Heads);
+      has_echo_q <= !(is_long || reaches(total_d[7:0], 8'(21 + IcmpMax)));
     end
   end
   typedef struct packed {
@@ -400,13 +372,11 @@ module eth_ip_check #(
   localparam int unsigned VerdictBits = 8 + Ports;
   // Of bits: yosys has no arrays of structs.
   logic [VerdictBits-1:0] verdict_q[Wait];
-  logic ip_sum_ok_q;
 
   always_ff @(posedge clk_i) begin
     done_q <= rst_i ? '0 : {done_q[Wait-1:0], v0_q && last0_q};
     if (done_q[0]) verdict_q[0] <= judged();
     for (int i = 1; i < int'(Wait); i++) verdict_q[i] <= verdict_q[i-1];
-    if (head2_q) ip_sum_ok_q <= is_whole_q;
   end
 
   verdict_t verdict;  // without the sums
@@ -415,8 +385,8 @@ module eth_ip_check #(
   why_e why, why_q;
   always_comb begin
     why = verdict.why;
-    if (verdict.is_ip && why > WhyIpSum && !ip_sum_ok_q) why = WhyIpSum;
-    else if (verdict.has_sum && why > WhyUdpSum && !is_whole_q) why = WhyUdpSum;
+    if (verdict.is_ip && why > WhyIpSum && !header_ok) why = WhyIpSum;
+    else if (verdict.has_sum && why > WhyUdpSum && !datagram_ok) why = WhyUdpSum;
   end
 
   logic judged_q;

@@ -1,14 +1,14 @@
-// Judges what a UDP datagram says as a RoCEv2 packet, beside eth_ip_check, which shows the beats: the
-// base transport header (BTH) and the ICRC behind the payload.
+// Judges what a UDP datagram says as a RoCEv2 packet, beside eth_ip_check, which shows the beats:
+// the base transport header (BTH) and the ICRC behind the payload.
 //
-// A packet passes if it has room for BTH, padding and ICRC, its transport version is 0 and its ICRC is
-// right. The first check that fails sets its bit: length, version, ICRC. The fields of the BTH stand
-// with the verdict. eth_ip_check's NoSum lets datagrams pass whose UDP checksum is 0, as RoCE sends
-// them.
+// A packet passes if it has room for BTH, padding and ICRC, its transport version is 0 and its ICRC
+// is right. The first check that fails sets its bit: length, version, ICRC. The fields of the BTH
+// stand with the verdict. eth_ip_check's NoSum lets datagrams pass whose UDP checksum is 0, as RoCE
+// sends them.
 //
-// A beat every clock for ever. The verdict stands with eth_ip_check's, 5 cycles after a frame's last
-// beat came in, at 128 bits 6. Does not look at queue pairs or sequence numbers, nor at extended
-// headers. Without UDP its verdict is of no use. One clock.
+// A beat every clock for ever. The verdict stands with eth_ip_check's, 5 cycles after a frame's
+// last beat came in, above 64 bits 6. Does not look at queue pairs or sequence numbers, nor at
+// extended headers. Without UDP its verdict is of no use. One clock.
 `default_nettype none
 
 module form_bth #(
@@ -46,15 +46,15 @@ module form_bth #(
 
   localparam int unsigned Nb = N / 8;
   // Cycles from f_done_i to the verdict, as in eth_ip_check.
-  localparam int unsigned Wait = N == 128 ? 4 : 3;
+  localparam int unsigned Wait = N == 64 ? 3 : 4;
   localparam logic [15:0] Heads = 16'd28;  // of IP and UDP
   localparam logic [15:0] Least = Heads + 16'd12 + 16'd4;
   // Type of service, time to live, both checksums and BTH's byte with FECN and BECN.
   localparam logic [127:0] Masked = (128'd1 << 15) | (128'd1 << 22) | (128'd3 << 24)
       | (128'd3 << 40) | (128'd1 << 46);
 
-  if (N != 64 && N != 128) begin : g_bad_1
-    $error("N must be 64 or 128");
+  if (N != 64 && N != 128 && N != 512) begin : g_bad_1
+    $error("N must be 64, 128 or 512");
   end
 
   logic icrc_ok, icrc_ok_q;

@@ -1,9 +1,9 @@
-// Judges what a UDP datagram says as a Samplewire packet, beside eth_ip_check, which shows the beats:
-// version, type, flags, length and CRC (docs/protocol.md#2.3 to 2.8).
+// Judges what a UDP datagram says as a Samplewire packet, beside eth_ip_check, which shows the
+// beats: version, type, flags, length and CRC (docs/protocol.md#2.3 to 2.8).
 //
-// A beat every clock for ever. The verdict stands with eth_ip_check's, 5 cycles after a frame's last
-// beat came in, at 128 bits 6: one of its bits at most. Without UDP it passes. Does not look at the
-// fields of a body but a REPORT's n. One clock.
+// A beat every clock for ever. The verdict stands with eth_ip_check's, 5 cycles after a frame's
+// last beat came in, above 64 bits 6: one of its bits at most. Without UDP it passes. Does not look
+// at the fields of a body but a REPORT's n. One clock.
 `default_nettype none
 
 module form_stream #(
@@ -39,10 +39,11 @@ module form_stream #(
   localparam int unsigned BHeader = wire_pkg::OffHeader / Nb;
   localparam int unsigned BCount = 102 / Nb;
   // Cycles from f_done_i to the verdict, as in eth_ip_check.
-  localparam int unsigned Wait = N == 128 ? 4 : 3;
+  localparam int unsigned Wait = N == 64 ? 3 : 4;
+  localparam bit Wide = BHeader == 0;  // header and length lie in the first beat
 
-  if (N != 64 && N != 128) begin : g_bad_1
-    $error("N must be 64 or 128");
+  if (N != 64 && N != 128 && N != 512) begin : g_bad_1
+    $error("N must be 64, 128 or 512");
   end
 
   `define SW_WORD(Offset) {bits_pkg::be16(f_data_i[8*((Offset)%Nb)+:16])}
@@ -63,6 +64,15 @@ module form_stream #(
     end
   end
 
+  // What the lengths are judged by. At 512 bits the frame may end with the beat that has it; below,
+  // it was known beats before.
+  logic length_valid;
+  logic [3:0] ptype;
+  logic [15:0] length;
+  assign length_valid = Wide ? f_valid_i && f_beat_i == '0 : f_next_i;
+  assign ptype        = Wide ? f_data_i[8*(42%Nb)+:4] : ptype_q;
+  assign length       = Wide ? `SW_WORD(16) : f_length_i;
+
   `undef SW_WORD
 
   logic crc_ok, crc_ok_q;
@@ -78,18 +88,18 @@ module form_stream #(
       .ok_o   (crc_ok)
   );
 
-  localparam logic [7:0] Heads = 8'd28;  // of IP and UDP; the packet is the rest of f_length_i
+  localparam logic [7:0] Heads = 8'd28;  // of IP and UDP; the packet is the rest of the length
 
   // Constants below 256 need no carry chain over 16 bits.
   logic is_long;
-  assign is_long = |f_length_i[15:8];
+  assign is_long = |length[15:8];
 
   // Lengths of types, docs/protocol.md#2.4: at least, or exactly.
   function automatic logic is_body_right();
     logic [7:0] least, over;
     logic exact, short;
     exact = 1'b1;
-    case (ptype_q)
+    case (ptype)
       wire_pkg::TypeData:      {exact, least} = {1'b0, Heads + 8'd34};
       wire_pkg::TypeMark:      least = Heads + 8'd58;
       wire_pkg::TypeReport:    {exact, least} = {1'b0, Heads + 8'd66};
@@ -98,17 +108,16 @@ module form_stream #(
       wire_pkg::TypeAccept:    {exact, least} = {1'b0, Heads + 8'd98};
       default:               least = Heads + 8'd42;
     endcase
-    {short, over} = {1'b0, f_length_i[7:0]} - {1'b0, least};
+    {short, over} = {1'b0, length[7:0]} - {1'b0, least};
     is_body_right = exact ? !is_long && over == '0 : is_long || !short;
   endfunction
 
-  // The results of the lengths are known before the last beat; a cycle later each is one bit.
   logic has_packet_q, body_right_q, body_fits;
   always_ff @(posedge clk_i) begin
-    if (f_next_i) begin
-      has_packet_q <= is_long || f_length_i[7:0] >= Heads + 8'd26;
+    if (length_valid) begin
+      has_packet_q <= is_long || length[7:0] >= Heads + 8'd26;
       body_right_q <= is_body_right();
-      ranges_q <= 17'(f_length_i) - 17'(Heads + 8'd66);
+      ranges_q <= 17'(length) - 17'(Heads + 8'd66);
     end
   end
   assign body_fits = body_right_q && (ptype_q != wire_pkg::TypeReport || n_right_q);

@@ -3,9 +3,10 @@
 // Sending: the MAC sees no gap of tvalid inside a frame. With TxStoreForward a frame is offered
 // once it is whole, which costs its length in latency. Without, it is offered when two beats of it
 // are here; one whose next beat is late is ended early. Set TxStoreForward where the core's clock
-// is slower than the MAC's by more than a beat in a frame (0.08 % at 64 bits and 9,216 bytes, 0.6 % at
-// 512), or where the core leaves gaps inside frames (frame_tx, session and tx_mux leave none).
-// Latency without: 1 edge of clk_i and 5 to 6 of mac_tx_clk_i, and a cycle more for the second beat.
+// is slower than the MAC's by more than a beat in a frame (0.08 % at 64 bits and 9,216 bytes, 0.6 %
+// at 512), or where the core leaves gaps inside frames (frame_tx, session and tx_mux leave none).
+// Latency without: 1 edge of clk_i and 5 to 6 of mac_tx_clk_i, and a cycle more for the second
+// beat.
 //
 // A frame that is ended early ends with tlast and tuser, is 60 bytes long at least, and is counted
 // with ev_tx_cut_o. mac_tx_tuser is high in no other beat.
@@ -20,13 +21,10 @@
 //
 // Resets, each of one cycle of its clock or more, in any order; a stop then lasts until the other
 // clock has followed, and what is in the FIFO is lost:
-// - rst_i: the frame that is leaving is ended early, or leaves whole with TxStoreForward.
-// - mac_tx_rst_i: mac_tx_tvalid falls. The rest of the frame that the core is sending is taken and
 //   dropped; the core then waits until both sides have left the stop.
-// - mac_rx_rst_i: the frame that is being shown is shown whole. Others that come before the stop
 //   ends are dropped, and ev_rx_no_room_o counts them.
-// A frame that goes on, or begins again, at its own side's reset: frame_gate. In a loop-back what the
-// core sends must begin again at rst_i.
+// A frame that goes on, or begins again, at its own side's reset: frame_gate. In a loop-back what
+// the core sends must begin again at rst_i.
 //
 // Clock crossings: cut_through_cdc or frame_cdc, and event_cdc.
 `default_nettype none
@@ -87,11 +85,18 @@ module mac_fifo #(
     $error("a frame of 9,216 bytes must fit");
   end
 
-  // tkeep is contiguous: as the number of the last byte it fits beside the data in block RAM.
+  // tkeep is contiguous: as the number of the last byte it fits beside the data in block RAM. Its
+  // bit k is set where the last byte lies in the upper half of 2^(k + 1) bytes.
   function automatic logic [Kw-1:0] top(input logic [W/8-1:0] keep);
-    top = '0;
-    for (int i = 1; i < int'(W / 8); i++)
-    if (keep[i] && (i == int'(W / 8) - 1 || !keep[(i+1)%int'(W/8)])) top = top | Kw'(i);
+    logic [W/16-1:0] upper;
+    for (int k = 0; k < int'(Kw); k++) begin
+      upper = '0;
+      for (int i = 0; i < int'(W / 8) >> (k + 1); i++) begin
+        upper[i] = keep[((2*i+1)<<k)%int'(W/8)]
+            && !(((2 * i + 2) << k) < int'(W / 8) && keep[((2*i+2)<<k)%int'(W/8)]);
+      end
+      top[k] = |upper;
+    end
   endfunction
 
   function automatic logic [W/8-1:0] keep_to(input logic [Kw-1:0] last);

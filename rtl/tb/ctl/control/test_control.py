@@ -369,6 +369,8 @@ SOURCES = [
     "frame_rx",
     "rx_filter",
     "eth_ip_check",
+    "ip_sums",
+    "ip_sums_wide",
     "form_stream",
     "frame_store",
     "crc_check",

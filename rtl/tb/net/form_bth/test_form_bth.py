@@ -117,11 +117,13 @@ async def wrong_icrc_version_or_length_fails(dut):
     assert (await tb.judge(roce_frame(b"", padcount=0)))["passed"]
 
 
-@pytest.mark.parametrize("width", [64, pytest.param(128, marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "width", [64, *(pytest.param(w, marks=pytest.mark.full) for w in (128, 512))]
+)
 def test_form_bth(width):
     run(
         "form_bth_tb",
-        sources=["eth_ip_check", "form_bth", "crc_check", "crc_step64",
+        sources=["eth_ip_check", "ip_sums", "ip_sums_wide", "form_bth", "crc_check", "crc_step64",
                  "rtl/tb/net/form_bth/form_bth_tb.sv"],
         test_module="test_form_bth",
         parameters={"N": width},

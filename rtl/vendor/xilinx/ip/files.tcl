@@ -39,6 +39,8 @@ set samplewire_files(samplewire_sender_64) {
     rtl/net/head_builder/head_serial.sv
     rtl/net/head_builder/head_wide.sv
     rtl/lib/crc/header_crc.sv
+    rtl/net/ip_sums.sv
+    rtl/net/ip_sums_wide.sv
     rtl/stream/tx/mark_timer.sv
     rtl/send/nack_walker.sv
     rtl/send/pacer.sv
@@ -87,6 +89,8 @@ set samplewire_files(samplewire_board_64) {
     rtl/net/head_builder/head_serial.sv
     rtl/net/head_builder/head_wide.sv
     rtl/lib/crc/header_crc.sv
+    rtl/net/ip_sums.sv
+    rtl/net/ip_sums_wide.sv
     rtl/net/mac_fifo.sv
     rtl/stream/tx/mark_timer.sv
     rtl/send/nack_walker.sv
@@ -140,6 +144,8 @@ set samplewire_files(samplewire_sender_512) {
     rtl/net/head_builder/head_serial.sv
     rtl/net/head_builder/head_wide.sv
     rtl/lib/crc/header_crc.sv
+    rtl/net/ip_sums.sv
+    rtl/net/ip_sums_wide.sv
     rtl/stream/tx/mark_timer.sv
     rtl/send/nack_walker.sv
     rtl/send/pacer.sv
@@ -188,6 +194,8 @@ set samplewire_files(samplewire_board_512) {
     rtl/net/head_builder/head_serial.sv
     rtl/net/head_builder/head_wide.sv
     rtl/lib/crc/header_crc.sv
+    rtl/net/ip_sums.sv
+    rtl/net/ip_sums_wide.sv
     rtl/net/mac_fifo.sv
     rtl/stream/tx/mark_timer.sv
     rtl/send/nack_walker.sv
