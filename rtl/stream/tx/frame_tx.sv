@@ -11,8 +11,9 @@
 // has room for their replies. tvalid has no gap inside a frame unless the ring keeps requests
 // waiting.
 //
-// A job stands from `job_valid_i` until it is taken, and leaves whole. `self_i` and `peer_i` stand
-// still from 32 cycles before a job on. Does not pad: a frame has at least 68 bytes. One clock.
+// A job's packet lies in the ring, at whole beats; its buffer id is not looked at. A job stands
+// from `job_valid_i` until it is taken, and leaves whole. `self_i` and `peer_i` stand still from 32
+// cycles before a job on. Does not pad: a frame has at least 68 bytes. One clock.
 `default_nettype none
 
 module frame_tx #(
@@ -56,8 +57,8 @@ module frame_tx #(
   if (RdLatency < 1 || RdLatency > 12) begin : g_latency
     $error("RdLatency must be 1 to 12: the FIFO covers no more");
   end
-  if (Aw > 32) begin : g_address
-    $error("addresses have at most 32 bits");
+  if (Aw + BeatShift > 40) begin : g_address
+    $error("an address in bytes has at most 40 bits");
   end
 
   // The header.
@@ -138,7 +139,7 @@ module frame_tx #(
       if (fetch_left_q == CountWidth'(1)) fetch_busy_q <= 1'b0;
     end
     if (start) begin
-      fetch_addr_q <= job_i.desc.addr[Aw-1:0];
+      fetch_addr_q <= job_i.desc.addr[BeatShift+:Aw];
       fetch_left_q <= job_i.desc.len_bytes[15:BeatShift];
       fetch_busy_q <= 1'b1;
     end

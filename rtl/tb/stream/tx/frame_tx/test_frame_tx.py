@@ -56,7 +56,7 @@ class TB:
             self.allowed.add(addr + k)
         packed = slot.packed()
         crc, shift, total = packed >> 48 & 0xFFFFFFFF, packed >> 16 & 0xFFFFFFFF, packed & 0xFFFF
-        job = addr
+        job = addr * self.width // 8  # buffer 0
         for field, bits in (
             (len(slot.payload), 16),
             (slot.flags | flags, 8),
