@@ -274,7 +274,9 @@ async def reset_in_mid_frame_leaves_a_clean_start(dut):
 def test_frame_tx(width):
     run(
         "frame_tx",
-        sources=["frame_tx", "head_serial", "head_wide", "header_crc", "crc_combine"],
+        sources=[
+            "frame_tx", "head_builder", "head_serial", "head_wide", "header_crc", "crc_combine",
+        ],
         test_module="test_frame_tx",
         parameters={"W": width, "RdLatency": LATENCY},
-    )
+    )  # fmt: skip
