@@ -1,5 +1,5 @@
 // Ethernet, IPv4 and UDP, for any protocol above: the ends of a stream, what is known of a received
-// frame, the sum of the checksums.
+// frame and of the payload of one that leaves, the sum of the checksums.
 `default_nettype none
 
 package net_pkg;
@@ -28,6 +28,14 @@ package net_pkg;
     logic [31:0] tag;
     logic        other_version;  // an OPEN that docs/protocol.md#2.8 lets pass; its CRC is unseen
   } rx_meta_t;
+
+  // What the header and the trailer of a frame hold of its payload.
+  typedef struct packed {
+    logic [15:0] len_bytes;
+    logic [31:0] crc;        // register after the payload, begun at 0, not inverted
+    logic [31:0] shift;      // x^(8 len_bytes) mod P, in the register's bit order
+    logic [15:0] sum;        // ones' complement sum of its big-endian 16-bit words
+  } payload_t;
 
   // Ones' complement addition of 16-bit words.
   function automatic logic [15:0] add1c(input logic [15:0] a, input logic [15:0] b);

@@ -1,9 +1,10 @@
 // Counts events in 64 bits each, in block RAM, with a snapshot in another that is of one cycle.
 //
-// Every event has a position of 6 bits that steps with it; one slot after the other is visited, a
-// slot a cycle, where the count follows its position: the difference of their low 6 bits is what
-// came, since a round of visits is shorter than 64 cycles. A position is not a binary number but a
-// place in a de Bruijn sequence: its step costs one LUT, and one decoder serves all.
+// Every event has a position of Bits bits that steps with it; one slot after the other is visited, a
+// slot a cycle, where the count follows its position: the difference of their low bits is what came,
+// since a round of visits is shorter than 2^Bits cycles. Up to 59 events need 6 bits, 123 need 7. A
+// position is not a binary number but a place in a de Bruijn sequence: its step costs one LUT, and
+// one decoder serves all.
 //
 // Event n is delayed by n cycles on its way to its position, and its slot is visited n cycles after
 // that of event 0: so the visits of one round see all events up to the same cycle. A snapshot is
@@ -20,7 +21,8 @@
 `default_nettype none
 
 module counters #(
-    parameter int unsigned Events = 40
+    parameter  int unsigned Events = 40,
+    localparam int unsigned Bits   = Events + 4 < 64 ? 6 : 7
 ) (
     input wire clk_i,
 
@@ -31,49 +33,52 @@ module counters #(
     input wire [63:0] sync_index_i,
     input wire [63:0] sync_time_i,
 
-    input  wire         snapshot_i,
-    output logic        busy_o,
-    input  wire  [ 5:0] rd_addr_i,
-    output logic [63:0] rd_data_o
+    input  wire             snapshot_i,
+    output logic            busy_o,
+    input  wire  [Bits-1:0] rd_addr_i,
+    output logic [    63:0] rd_data_o
 );
 
   localparam int unsigned Values = 4;
   localparam int unsigned Total = Events + Values;
-  localparam logic [5:0] SlotTime = 6'd2;
-  localparam logic [5:0] SlotSum = 6'd3;
-  localparam logic [5:0] SlotLast = 6'(Total - 1);
+  localparam int unsigned Slots = 1 << Bits;
+  typedef logic [Bits-1:0] slot_t;
+  localparam slot_t SlotTime = Bits'(2);
+  localparam slot_t SlotSum = Bits'(3);
+  localparam slot_t SlotLast = Bits'(Total - 1);
 
-  if (Total > 44 || Events < 1) begin : g_bad_events
-    $error("counters: 1 to 40 events: an event is delayed by at most 39 cycles");
+  if (Total >= Slots || Events < 1) begin : g_bad_events
+    $error("counters: 1 to 123 events: the sequence of positions is one for 6 or 7 bits");
   end
 
-  // The next bit of the sequence: that of x^6 + x^5 + 1, with the state of zeros put in.
-  function automatic logic next_bit(input logic [5:0] p);
-    next_bit = p[5] ^ p[4] ^ ~|p[4:0];
+  // The next bit of the sequence: that of x^6 + x^5 + 1, or x^7 + x^6 + 1, with the state of zeros
+  // put in.
+  function automatic logic next_bit(input slot_t p);
+    next_bit = p[Bits-1] ^ p[Bits-2] ^ ~|p[Bits-2:0];
   endfunction
 
-  // Bit v * 6 + b: bit b of the number of steps from state 0 to state v.
-  function automatic logic [383:0] steps_of_states();
-    logic [5:0] state;
+  // Bit v * Bits + b: bit b of the number of steps from state 0 to state v.
+  function automatic logic [Slots*Bits-1:0] steps_of_states();
+    slot_t state;
     steps_of_states = '0;
     state = '0;
-    for (int unsigned n = 0; n < 64; n++) begin
-      steps_of_states[state*6+:6] = 6'(n);
-      state = {state[4:0], next_bit(state)};
+    for (int unsigned n = 0; n < Slots; n++) begin
+      steps_of_states[state*Bits+:Bits] = Bits'(n);
+      state = {state[Bits-2:0], next_bit(state)};
     end
   endfunction
 
-  localparam logic [383:0] Steps = steps_of_states();
+  localparam logic [Slots*Bits-1:0] Steps = steps_of_states();
 
   // Visits, of four cycles each: position chosen (scan_q), turned into a number (turn_q), compared
   // with the count's (compare_q), count changed (slot_q). A position is chosen three cycles before its
   // count changes, but time and sum are of the cycle of the change. So a round begins with these two
   // and has the slots of sync between them and the events: all show the same cycle.
-  logic [5:0] scan_q;
-  logic [5:0] turn_q;
-  logic [5:0] compare_q;
-  logic [5:0] slot_q;
-  logic       last;
+  slot_t scan_q;
+  slot_t turn_q;
+  slot_t compare_q;
+  slot_t slot_q;
+  logic last;
 
   assign last = slot_q == SlotLast;
 
@@ -87,10 +92,10 @@ module counters #(
 
   always @(posedge clk_i) begin
     unique case (scan_q)
-      6'd1:     scan_q <= 6'd4;
-      SlotSum:  scan_q <= 6'd0;
-      SlotLast: scan_q <= SlotTime;
-      default:  scan_q <= scan_q + 6'd1;
+      Bits'(1): scan_q <= Bits'(4);
+      SlotSum:    scan_q <= '0;
+      SlotLast:   scan_q <= SlotTime;
+      default:    scan_q <= scan_q + 1'b1;
     endcase
     turn_q    <= scan_q;
     compare_q <= turn_q;
@@ -99,14 +104,16 @@ module counters #(
 
   // Event n, n cycles late: n / 8 times eight cycles in memory, then the rest in registers.
   localparam int unsigned Groups = (Events + 7) / 8;
+  // The memory's rows: those of the longest delay, 32 at least, as a LUT has.
+  localparam int unsigned RowBits = Groups <= 5 ? 5 : Groups <= 9 ? 6 : 7;
 
-  logic [           4:0] row_q;
+  logic [ RowBits-1:0] row_q;
   logic [Groups*8-1:0] coarse;
   logic [Groups*8-1:0] step;
 
   initial row_q = '0;
 
-  always @(posedge clk_i) row_q <= row_q + 5'd1;
+  always @(posedge clk_i) row_q <= row_q + 1'b1;
 
   for (genvar g = 0; g < Groups; g++) begin : g_late
     localparam int unsigned Lanes = (Events - 8 * g < 8) ? Events - 8 * g : 8;
@@ -118,17 +125,17 @@ module counters #(
     if (g == 0) begin : g_none
       assign coarse[7:0] = 8'(lanes);
     end else begin : g_rows
-      (* ram_style = "distributed" *) logic [Lanes-1:0] late_mem[32];
+      (* ram_style = "distributed" *) logic [Lanes-1:0] late_mem[1<<RowBits];
 
-      logic [1:0] upper_row;
-      logic [4:0] late_row;
+      logic [RowBits-4:0] upper_row;
+      logic [RowBits-1:0] late_row;
 
       initial begin
-        for (int unsigned n = 0; n < 32; n++) late_mem[n] = '0;
+        for (int unsigned n = 0; n < 1 << RowBits; n++) late_mem[n] = '0;
       end
 
-      // Of 8 g cycles ago; 32 cycles ago is the row that is written in this one.
-      assign upper_row = row_q[4:3] - 2'(g);
+      // Of 8 g cycles ago; as many as there are rows ago is the row that is written in this one.
+      assign upper_row = row_q[RowBits-1:3] - (RowBits - 3)'(g);
       assign late_row = {upper_row, row_q[2:0]};
       assign coarse[8*g+:8] = 8'(late_mem[late_row]);
 
@@ -164,7 +171,7 @@ module counters #(
                 | (late6_q & {Groups{8'h40}}) | (late7_q & {Groups{8'h80}});
 
   // The positions, by slot.
-  logic [383:0] place_q;
+  logic [Slots*Bits-1:0] place_q;
 
   initial place_q = '0;
 
@@ -172,16 +179,16 @@ module counters #(
   always @(posedge clk_i) begin
     if (step != '0) for (int unsigned n = 0; n < Events; n++) begin
       if (step[n]) begin
-        place_q[(n+Values)*6+:6] <= {
-          place_q[(n+Values)*6+:5], next_bit(place_q[(n+Values)*6+:6])
+        place_q[(n+Values)*Bits+:Bits] <= {
+          place_q[(n+Values)*Bits+:Bits-1], next_bit(place_q[(n+Values)*Bits+:Bits])
         };
       end
     end
   end
 
-  // What was added since the slot of the sum was visited: 48 additions of 32 bits at most.
-  logic [37:0] sum_q;
-  logic        is_sum_q;  // slot_q is the sum's
+  // What was added since the slot of the sum was visited: less than 2^Bits additions of 32 bits.
+  logic [31+Bits:0] sum_q;
+  logic             is_sum_q;  // slot_q is the sum's
 
   initial begin
     sum_q = '0;
@@ -189,44 +196,45 @@ module counters #(
   end
 
   always @(posedge clk_i) is_sum_q <= compare_q == SlotSum;
-  always @(posedge clk_i) sum_q <= (is_sum_q ? 38'd0 : sum_q) + {6'd0, add_i};
+  always @(posedge clk_i) sum_q <= (is_sum_q ? '0 : sum_q) + (32 + Bits)'(add_i);
 
   // A slot is written three cycles after it was read, and read again a round later.
-  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *) logic [63:0] count_mem[64];
+  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *) logic [63:0] count_mem[Slots];
 
-  logic [ 5:0] place_of_slot_q;
+  slot_t       place_of_slot_q;
   logic [63:0] fetched_q;  // of compare_q
   logic [63:0] old_q;
   logic [63:0] entry;
-  logic [ 5:0] low;        // of compare_q
-  logic [ 5:0] low_q;
+  slot_t       low;        // of compare_q
+  slot_t       low_q;
   logic        is_round_q;  // the low bits went round since the visit before
   logic [63:0] total;
   logic [63:0] count;
 
   initial begin
-    for (int unsigned n = 0; n < 64; n++) count_mem[n] = '0;
+    for (int unsigned n = 0; n < Slots; n++) count_mem[n] = '0;
   end
 
-  // The choice in threes of four, a LUT for four.
-  logic [95:0] quarter;
-  logic [23:0] row, choice_q;
+  // The choice in threes of four, a LUT for four; of as many rows as there are, the last one.
+  localparam int unsigned Rows = (Total + 15) / 16;
+  logic [Slots/4*Bits-1:0] quarter;
+  logic [Slots/16*Bits-1:0] row, choice_q;
 
   always_comb begin
-    for (int unsigned n = 0; n < 16; n++) begin
+    for (int unsigned n = 0; n < Slots / 4; n++) begin
       unique case (scan_q[1:0])
-        2'd0: quarter[6*n+:6] = place_q[24*n+:6];
-        2'd1: quarter[6*n+:6] = place_q[24*n+6+:6];
-        2'd2: quarter[6*n+:6] = place_q[24*n+12+:6];
-        2'd3: quarter[6*n+:6] = place_q[24*n+18+:6];
+        2'd0: quarter[Bits*n+:Bits] = place_q[4*Bits*n+:Bits];
+        2'd1: quarter[Bits*n+:Bits] = place_q[4*Bits*n+Bits+:Bits];
+        2'd2: quarter[Bits*n+:Bits] = place_q[4*Bits*n+2*Bits+:Bits];
+        2'd3: quarter[Bits*n+:Bits] = place_q[4*Bits*n+3*Bits+:Bits];
       endcase
     end
-    for (int unsigned n = 0; n < 4; n++) begin
+    for (int unsigned n = 0; n < Slots / 16; n++) begin
       unique case (scan_q[3:2])
-        2'd0: row[6*n+:6] = quarter[24*n+:6];
-        2'd1: row[6*n+:6] = quarter[24*n+6+:6];
-        2'd2: row[6*n+:6] = quarter[24*n+12+:6];
-        2'd3: row[6*n+:6] = quarter[24*n+18+:6];
+        2'd0: row[Bits*n+:Bits] = quarter[4*Bits*n+:Bits];
+        2'd1: row[Bits*n+:Bits] = quarter[4*Bits*n+Bits+:Bits];
+        2'd2: row[Bits*n+:Bits] = quarter[4*Bits*n+2*Bits+:Bits];
+        2'd3: row[Bits*n+:Bits] = quarter[4*Bits*n+3*Bits+:Bits];
       endcase
     end
   end
@@ -243,18 +251,17 @@ module counters #(
 
   always_ff @(posedge clk_i) begin
     choice_q <= row;
-    unique case (turn_q[5:4])
-      2'd0:    place_of_slot_q <= choice_q[5:0];
-      2'd1:    place_of_slot_q <= choice_q[11:6];
-      default: place_of_slot_q <= choice_q[17:12];
-    endcase
-    entry_q           <= |compare_q[5:2] || &compare_q[1:0] ? Count : entry_e'(compare_q[1:0]);
+    place_of_slot_q <= choice_q[Bits*(Rows-1)+:Bits];
+    for (int unsigned n = 0; n < Rows - 1; n++) begin
+      if (turn_q[Bits-1:4] == (Bits - 4)'(n)) place_of_slot_q <= choice_q[Bits*n+:Bits];
+    end
+    entry_q           <= |compare_q[Bits-1:2] || &compare_q[1:0] ? Count : entry_e'(compare_q[1:0]);
     fetched_q         <= count_mem[turn_q];
     old_q             <= fetched_q;
   end
 
   // Written a cycle later: both memories lie far from the adder.
-  logic [ 5:0] written_slot_q;
+  slot_t       written_slot_q;
   logic [63:0] written_q;
 
   initial begin
@@ -268,15 +275,15 @@ module counters #(
     count_mem[written_slot_q] <= written_q;
   end
 
-  assign low = Steps[place_of_slot_q*6+:6];
+  assign low = Steps[place_of_slot_q*Bits+:Bits];
   // The low bits of a count are its position's; the rest goes up where these went round.
   always_ff @(posedge clk_i) begin
     low_q      <= low;
-    is_round_q <= fetched_q[5:0] > low;
+    is_round_q <= fetched_q[Bits-1:0] > low;
   end
 
-  assign total = old_q + {26'd0, is_sum_q ? sum_q : {31'd0, is_round_q, 6'd0}};
-  assign count = {total[63:6], is_sum_q ? total[5:0] : low_q};
+  assign total = old_q + 64'(is_sum_q ? sum_q : {31'd0, is_round_q, Bits'(0)});
+  assign count = {total[63:Bits], is_sum_q ? total[Bits-1:0] : low_q};
 
   always_comb begin
     unique case (entry_q)
@@ -288,7 +295,7 @@ module counters #(
   end
 
   // The snapshot: one round, to its last slot. Nothing is read while busy_o is high.
-  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *) logic [63:0] snapshot_mem[64];
+  (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *) logic [63:0] snapshot_mem[Slots];
 
   logic        wanted_q;
   logic        copy_q;

@@ -6,9 +6,16 @@
 
 package send_pkg;
 
-  // One packet in memory: for the ring here, for NIC queues and RDMA work later.
+  // A memory that packets lie in. The ring of a stream is buffer 0, others are a NIC's queues and
+  // the regions of RDMA work. Each has addresses of its own, from 0 up. 256 of them are more than
+  // one core serves at a time, and a table of their bases, 40 bits each, fits half a block RAM.
+  typedef logic [7:0] buffer_t;
+  localparam buffer_t BufferRing = 8'd0;
+
+  // One packet in memory.
   typedef struct packed {
-    logic [31:0] addr;       // of its first beat, in beats
+    buffer_t     buffer;
+    logic [39:0] addr;       // of its first byte: 1 TiB a buffer
     logic [15:0] len_bytes;  // of the payload
     logic [7:0]  flags;      // of the header
     logic [31:0] tag;        // of the header

@@ -24,7 +24,7 @@
 
 module tx_sched #(
     parameter  int unsigned Slots     = 1024,
-    parameter  int unsigned SlotBeats = 1024,
+    parameter  int unsigned SlotBytes = 8192,
     localparam int unsigned Sw        = $clog2(Slots)
 ) (
     input  wire logic                  clk_i,
@@ -93,8 +93,8 @@ module tx_sched #(
   if (Slots != (1 << Sw) || Slots < 2) begin : g_slots
     $error("Slots must be a power of two");
   end
-  if (SlotBeats < 2) begin : g_beats
-    $error("a slot holds at least 2 beats");
+  if (SlotBytes < 16 || SlotBytes > 65528 || SlotBytes % 8 != 0) begin : g_bytes
+    $error("a slot holds at least 2 beats, and whole ones");
   end
 
   logic job_valid_q, is_repeat_q, is_first_q;
@@ -231,7 +231,8 @@ module tx_sched #(
 
   // Nothing else is stamped while a job waits, so its departure is the last one.
   always_comb begin
-    job_o.desc.addr      = 32'(seq_q[Sw-1:0]) * SlotBeats;
+    job_o.desc.buffer    = send_pkg::BufferRing;
+    job_o.desc.addr      = 40'(seq_q[Sw-1:0]) * 40'(SlotBytes);
     job_o.desc.len_bytes = slot_data_i.len_bytes;
     job_o.desc.flags     = slot_data_i.flags | (is_repeat_q ? wire_pkg::FlagRetransmission : 8'h00);
     job_o.desc.tag       = stream_tag_i;

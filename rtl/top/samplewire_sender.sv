@@ -215,7 +215,7 @@ module samplewire_sender #(
       .ok_o(pacer_ok)
   );
 
-  tx_sched #(.Slots(Slots), .SlotBeats(SlotBeats)) u_sched (
+  tx_sched #(.Slots(Slots), .SlotBytes(SlotBytes)) u_sched (
       .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush), .time_ns_i(time_ns_i),
       .state_i(is_held ? wire_pkg::StateIdle : state),
       .stream_tag_i(peer_tag), .window_i(peer_window), .rtt_i(rtt),

@@ -2,7 +2,8 @@
 `default_nettype none
 
 module counters #(
-    parameter int unsigned Events = 40
+    parameter  int unsigned Events = 40,
+    localparam int unsigned Bits   = Events + 4 < 64 ? 6 : 7
 ) (
     input wire clk_i,
 
@@ -13,10 +14,10 @@ module counters #(
     input wire [63:0] sync_index_i,
     input wire [63:0] sync_time_i,
 
-    input  wire         snapshot_i,
-    output logic        busy_o,
-    input  wire  [ 5:0] rd_addr_i,
-    output logic [63:0] rd_data_o
+    input  wire             snapshot_i,
+    output logic            busy_o,
+    input  wire  [Bits-1:0] rd_addr_i,
+    output logic [    63:0] rd_data_o
 );
 
   (* anyseq *) logic f_busy;

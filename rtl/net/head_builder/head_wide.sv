@@ -1,33 +1,42 @@
-// Makes the header and the trailer of a DATA frame, at 512 bits: the header is one beat
-// (docs/protocol.md#2).
+// Makes header and trailer of a frame with the interface of head_builder, at 512 bits: a header is
+// a beat or two (docs/protocol.md#2).
 //
 // Three stages: the header's words pass CRC and sum while the job waits at the input; the header's
 // CRC is moved over the payload and the UDP checksum, which covers the trailer, is closed; what is
 // ready waits for its turn. A stage works on the next job while the one behind it is busy, and no
 // stage looks at `done_i` but the last.
 //
-// Throughput: a header in 7 clocks. Latency: job to `ready_o` 14 cycles. Back-pressure: `done_i`,
-// which takes header and trailer.
+// Throughput: a header in 7 clocks. Latency: job to `ready_o` 14 cycles. These are of 22 header
+// bytes; every 4 more take a cycle more. Back-pressure: `done_i`, which takes header and trailer.
 //
 // A job is taken when its second stage begins (`start_o`); until then it may be withdrawn. `self_i`
 // and `peer_i` stand still from 32 cycles before a job on. One clock.
 `default_nettype none
 
-module head_wide (
-    input  wire logic                  clk_i,
-    input  wire logic                  rst_i,
-    input  wire net_pkg::peer_t        self_i,
-    input  wire net_pkg::peer_t        peer_i,
-    input  wire logic                  job_valid_i,
-    input  wire send_pkg::job_t        job_i,
-    input  wire logic                  fetch_busy_i,  // no job is taken meanwhile
-    output      logic                  start_o,       // the job is taken: its payload is wanted
-    output      logic                  busy_o,
-    output      logic                  ready_o,
-    output      logic          [511:0] data_o,        // first byte in the lowest bits
-    output      logic          [ 15:0] len_bytes_o,   // of its payload
-    input  wire logic                  done_i,
-    output      logic          [ 31:0] trailer_o
+module head_wide #(
+    parameter  int unsigned HeaderBytes = 22,
+    parameter  bit          WholeWords  = 1'b1,
+    parameter  bit          UdpSum      = 1'b1,
+    parameter  logic [31:0] Poly        = crc_pkg::Crc32cPoly,
+    localparam int unsigned HeadBytes   = 42 + HeaderBytes,
+    localparam int unsigned Beats       = (HeadBytes + 63) / 64
+) (
+    input  wire logic                          clk_i,
+    input  wire logic                          rst_i,
+    input  wire net_pkg::peer_t                self_i,
+    input  wire net_pkg::peer_t                peer_i,
+    input  wire logic                          job_valid_i,
+    input  wire logic      [8*HeaderBytes-1:0] header_i,
+    input  wire net_pkg::payload_t             payload_i,
+    input  wire logic                          hold_i,
+    output      logic                          start_o,
+    output      logic                          busy_o,
+    output      logic                          ready_o,
+    input  wire logic                          beat_i,
+    output      logic                  [511:0] data_o,
+    output      logic                   [15:0] len_bytes_o,
+    input  wire logic                          done_i,
+    output      logic                   [31:0] trailer_o
 );
 
   // The product takes Steps cycles, the checksum 2 more.
@@ -36,7 +45,7 @@ module head_wide (
   localparam int unsigned SumReady = Steps + 2;
 
   // Lengths from that of the payload, docs/protocol.md#2.4.
-  localparam logic [15:0] UdpMore = 16'(8 + wire_pkg::HeaderBytes + wire_pkg::CrcBytes);
+  localparam logic [15:0] UdpMore = 16'(8 + HeaderBytes + 4);
   localparam logic [15:0] IpMore = UdpMore + 16'd20;
   // Version and length of header, ECT(0); DF; TTL 64, UDP.
   localparam logic [15:0] IpWord0 = 16'h4502;
@@ -81,51 +90,68 @@ module head_wide (
     if (rst_i) fixed_step_q <= 4'd0;
   end
 
-  // First stage: the words of the header. The first holds 2 bytes of it; two zero bytes before them
-  // are undone by the register's start. Sum and CRC take a word each cycle.
-  localparam int unsigned Words = 6;
+  // First stage: the words of the packet's header, the UDP length before it and zeros behind it.
+  // In the CRC two zero bytes stand for the length; they are undone by the register's start, those
+  // behind the header at the end. Sum and CRC take a word each cycle.
+  localparam int unsigned Words = (HeaderBytes + 2 + 3) / 4;
+  localparam int unsigned StepWidth = $clog2(Words + 1);
+  localparam int unsigned PadBytes = 4 * Words - 2 - HeaderBytes;
+  typedef logic [StepWidth-1:0] step_t;
 
-  localparam logic [31:0] CrcStart = crc_pkg::before_zeros('1, crc_pkg::Crc32cPoly, 2);
+  localparam logic [31:0] CrcStart = crc_pkg::before_zeros('1, Poly, 2);
 
-  logic [2:0] word_step_q;
+  // Where a packet's bytes are the odd ones of the sum's words, its words enter with bytes swapped.
+  localparam bit IsOdd = HeaderBytes % 2 != 0;
+
+  if (HeaderBytes < 4 || HeaderBytes > 86) begin : g_header
+    $error("a header has at most two beats");
+  end
+
+  step_t word_step_q;
   logic is_prepared_q;  // word_step_q is Words
-  logic [31:0] word, word_q, crc_q, crc_next;
+  logic [31:0] word, word_q, crc_q, crc_next, crc_done;
   logic [32:0] sum_q, sum_next;
   logic load, move;
 
-  always_comb begin
-    unique case (word_step_q)
-      3'd0: word = {job_i.desc.len_bytes, wire_pkg::Version, wire_pkg::TypeData, job_i.desc.flags};
-      3'd1: word = job_i.desc.tag;
-      3'd2: word = job_i.index[63:32];
-      3'd3: word = job_i.index[31:0];
-      3'd4: word = job_i.seq;
-      default: word = job_i.departure;
-    endcase
-  end
+  // Word n is number n from the right; the last one is there again for the steps behind it.
+  logic [32*Words-1:0] words;
+  logic [32*(1<<StepWidth)-1:0] words_by_step;
 
-  header_crc u_header_crc (
+  assign words = {payload_i.len_bytes, header_i, {(8 * PadBytes) {1'b0}}};
+  for (genvar n = 0; n < (1 << StepWidth); n++) begin : g_word
+    localparam int unsigned Right = n < Words ? Words - 1 - n : 0;
+    assign words_by_step[32*n+:32] = words[32*Right+:32];
+  end
+  assign word = words_by_step[32*word_step_q+:32];
+
+  header_crc #(
+      .Poly(Poly)
+  ) u_header_crc (
       .crc_i (crc_q),
-      .word_i({(word_step_q == 3'd1) ? 16'd0 : word_q[31:16], word_q[15:0]}),
+      .word_i({(word_step_q == step_t'(1)) ? 16'd0 : word_q[31:16], word_q[15:0]}),
       .crc_o (crc_next)
   );
+
+  assign crc_done = crc_pkg::before_zeros(crc_next, Poly, PadBytes);
 
   assign sum_next = {1'b0, sum_q[31:0]} + {1'b0, word_q} + 33'(sum_q[32]);
 
   always_ff @(posedge clk_i) begin
     if (!is_prepared_q) word_q <= word;
-    if (word_step_q == 3'd0) begin
+    if (word_step_q == '0) begin
       crc_q <= CrcStart;
       // The UDP length stands twice in the sum.
-      sum_q <= {1'b0, job_i.desc.len_bytes, job_i.sum};
+      sum_q <= {
+        1'b0, payload_i.len_bytes, IsOdd ? bits_pkg::be16(payload_i.sum) : payload_i.sum
+      };
     end else if (!is_prepared_q) begin
       crc_q <= crc_next;
       sum_q <= sum_next;
     end
     if (!is_prepared_q) word_step_q <= word_step_q + 1'b1;
-    if (word_step_q == 3'(Words - 1)) is_prepared_q <= 1'b1;
+    if (word_step_q == step_t'(Words - 1)) is_prepared_q <= 1'b1;
     if (rst_i || !job_valid_i || load) begin
-      word_step_q   <= 3'd0;
+      word_step_q   <= '0;
       is_prepared_q <= 1'b0;
     end
   end
@@ -133,11 +159,7 @@ module head_wide (
   // Second stage: CRC of the packet, UDP and IPv4 checksums.
   typedef struct packed {
     logic [15:0] len_bytes;
-    logic [7:0]  flags;
-    logic [31:0] tag;
-    logic [63:0] index;
-    logic [31:0] seq;
-    logic [31:0] departure;
+    logic [8*HeaderBytes-1:0] header;
     logic [31:0] crc;
     logic [31:0] shift;
   } head_t;
@@ -145,7 +167,7 @@ module head_wide (
   logic head_valid_q, is_closed_q, out_valid_q;
   head_t head_q;
   logic [3:0] close_step_q;
-  logic [31:0] crc_left_q, product, trailer;
+  logic [31:0] crc_left_q, product, trailer, covered;
   logic [32:0] udp_q;
   logic [16:0] ip_q;
   logic [17:0] covered_q;  // with the trailer, in the step behind Steps; at each, to spare a choice
@@ -153,11 +175,12 @@ module head_wide (
 
   // Depends on registers only: the source of the job waits for it.
   assign move    = head_valid_q && is_closed_q && !out_valid_q;
-  assign load    = job_valid_i && is_prepared_q && (!head_valid_q || move) && !fetch_busy_i;
+  assign load    = job_valid_i && is_prepared_q && (!head_valid_q || move) && !hold_i;
   assign start_o = load;
 
   crc_combine #(
-      .Bits(Bits)
+      .Bits(Bits),
+      .Poly(Poly)
   ) u_crc_combine (
       .clk_i    (clk_i),
       .start_i  (load),
@@ -168,12 +191,14 @@ module head_wide (
   );
 
   assign trailer = ~(product ^ head_q.crc);
+  assign covered = IsOdd != (!WholeWords && head_q.len_bytes[0]) ?
+      {bits_pkg::be16(trailer[31:16]), bits_pkg::be16(trailer[15:0])} : trailer;
 
   always_ff @(posedge clk_i) begin
     if (!is_closed_q) close_step_q <= close_step_q + 1'b1;
     if (close_step_q == 4'(SumReady - 1)) is_closed_q <= 1'b1;
-    crc_left_q <= load ? crc_next : crc_left_q >> Bits;
-    covered_q  <= 18'(udp_sum) + 18'(trailer[31:16]) + 18'(trailer[15:0]);
+    crc_left_q <= load ? crc_done : crc_left_q >> Bits;
+    covered_q  <= 18'(udp_sum) + 18'(covered[31:16]) + 18'(covered[15:0]);
     unique case (close_step_q)
       4'd0: begin
         udp_q <= 33'(udp_q[31:16]) + 33'(udp_q[15:0]) + 33'(udp_q[32]);
@@ -191,14 +216,10 @@ module head_wide (
       close_step_q     <= 4'd0;
       is_closed_q      <= 1'b0;
       udp_q            <= sum_next;
-      head_q.len_bytes <= job_i.desc.len_bytes;
-      head_q.flags     <= job_i.desc.flags;
-      head_q.tag       <= job_i.desc.tag;
-      head_q.index     <= job_i.index;
-      head_q.seq       <= job_i.seq;
-      head_q.departure <= job_i.departure;
-      head_q.crc       <= job_i.crc;
-      head_q.shift     <= job_i.shift;
+      head_q.len_bytes <= payload_i.len_bytes;
+      head_q.header    <= header_i;
+      head_q.crc       <= payload_i.crc;
+      head_q.shift     <= payload_i.shift;
     end
     head_valid_q <= load || (head_valid_q && !move);
     if (rst_i) head_valid_q <= 1'b0;
@@ -207,7 +228,8 @@ module head_wide (
   // Never zero (docs/protocol.md#2.1): a sum of all ones, whose complement would be zero, stays.
   logic [15:0] udp_field;
   assign udp_sum   = {udp_q[15:1], udp_q[0] | udp_q[16]};
-  assign udp_field = (&udp_sum) ? 16'hFFFF : ~udp_sum;
+  // Zero stands for a datagram without a checksum.
+  assign udp_field = !UdpSum ? 16'd0 : (&udp_sum) ? 16'hFFFF : ~udp_sum;
 
   // Third stage.
   typedef struct packed {
@@ -215,11 +237,7 @@ module head_wide (
     logic [15:0] ip_sum;
     logic [15:0] udp_bytes;
     logic [15:0] udp_sum;
-    logic [7:0]  flags;
-    logic [31:0] tag;
-    logic [63:0] index;
-    logic [31:0] seq;
-    logic [31:0] departure;
+    logic [8*HeaderBytes-1:0] header;
     logic [31:0] trailer;
     logic [15:0] len_bytes;
   } out_t;
@@ -232,11 +250,7 @@ module head_wide (
       out_q.ip_sum    <= ~ip_q[15:0];
       out_q.udp_bytes <= head_q.len_bytes + UdpMore;
       out_q.udp_sum   <= udp_field;
-      out_q.flags     <= head_q.flags;
-      out_q.tag       <= head_q.tag;
-      out_q.index     <= head_q.index;
-      out_q.seq       <= head_q.seq;
-      out_q.departure <= head_q.departure;
+      out_q.header    <= head_q.header;
       out_q.trailer   <= trailer;
       out_q.len_bytes <= head_q.len_bytes;
     end
@@ -244,18 +258,28 @@ module head_wide (
     if (rst_i) out_valid_q <= 1'b0;
   end
 
-  logic [511:0] frame_head;
+  logic [8*HeadBytes-1:0] frame_head;
+  logic [512*Beats-1:0] beats;
+  logic beat_q;  // the second one
+
   assign frame_head = {
     peer_i.mac, self_i.mac, 16'h0800,
     IpWord0, out_q.ip_bytes, 16'h0000, IpWord3, IpWord4, out_q.ip_sum,
     self_i.ip, peer_i.ip,
     self_i.port, peer_i.port, out_q.udp_bytes, out_q.udp_sum,
-    wire_pkg::Version, wire_pkg::TypeData, out_q.flags, out_q.tag, out_q.index,
-    out_q.seq, out_q.departure
+    out_q.header
   };
-  for (genvar i = 0; i < 64; i++) begin : g_swap
-    assign data_o[8*i+:8] = frame_head[511-8*i-:8];
+  for (genvar i = 0; i < 64 * Beats; i++) begin : g_swap
+    if (i < HeadBytes) begin : g_byte
+      assign beats[8*i+:8] = frame_head[8*(HeadBytes-1-i)+:8];
+    end else begin : g_behind
+      assign beats[8*i+:8] = 8'd0;
+    end
   end
+
+  always_ff @(posedge clk_i) beat_q <= beat_i;
+
+  assign data_o = Beats == 2 && beat_q ? beats[512*Beats-1-:512] : beats[511:0];
 
   assign ready_o     = out_valid_q;
   assign busy_o      = head_valid_q || out_valid_q;

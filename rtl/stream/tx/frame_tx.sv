@@ -2,8 +2,8 @@
 // CRC-32C as the trailer (docs/protocol.md#2). The payload begins at frame byte 64, the last beat
 // holds the 4 bytes of the CRC.
 //
-// The header is made by head_serial or head_wide, while the frame before leaves; the payload comes
-// through a FIFO, which is filled as soon as a job is begun.
+// The header is made by head_builder, while the frame before leaves; the payload comes through a
+// FIFO, which is filled as soon as a job is begun.
 //
 // Throughput: a beat a clock; frames back to back where a frame has at least 26 beats at 64 bits, 7
 // at 512, else a frame in so many clocks. Latency: job to first beat 15 cycles, the ring answering
@@ -11,8 +11,9 @@
 // has room for their replies. tvalid has no gap inside a frame unless the ring keeps requests
 // waiting.
 //
-// A job stands from `job_valid_i` until it is taken, and leaves whole. `self_i` and `peer_i` stand
-// still from 32 cycles before a job on. Does not pad: a frame has at least 68 bytes. One clock.
+// A job's packet lies in the ring, at whole beats; its buffer id is not looked at. A job stands
+// from `job_valid_i` until it is taken, and leaves whole. `self_i` and `peer_i` stand still from 32
+// cycles before a job on. Does not pad: a frame has at least 68 bytes. One clock.
 `default_nettype none
 
 module frame_tx #(
@@ -56,62 +57,51 @@ module frame_tx #(
   if (RdLatency < 1 || RdLatency > 12) begin : g_latency
     $error("RdLatency must be 1 to 12: the FIFO covers no more");
   end
-  if (Aw > 32) begin : g_address
-    $error("addresses have at most 32 bits");
+  if (Aw + BeatShift > 40) begin : g_address
+    $error("an address in bytes has at most 40 bits");
   end
 
   // The header.
-  logic start, head_done, head_busy, head_ready;
+  logic start, head_done, head_held, head_busy, head_ready;
   logic [W-1:0] head_data;
   logic [15:0] head_len_bytes;
   logic [31:0] trailer;
   logic [HeadWidth-1:0] beat_q, beat_d;
   logic fetch_busy_q;
+  logic [8*wire_pkg::HeaderBytes-1:0] header;
 
-  if (W == 512) begin : g_wide
-    head_wide u_head (
-        .clk_i       (clk_i),
-        .rst_i       (rst_i),
-        .self_i      (self_i),
-        .peer_i      (peer_i),
-        .job_valid_i (job_valid_i),
-        .job_i       (job_i),
-        .fetch_busy_i(fetch_busy_q),
-        .start_o     (start),
-        .busy_o      (head_busy),
-        .ready_o     (head_ready),
-        .data_o      (head_data),
-        .len_bytes_o (head_len_bytes),
-        .done_i      (head_done),
-        .trailer_o   (trailer)
-    );
-    assign job_ready_o  = start;
-    assign fetch_busy_o = fetch_busy_q;
-  end else begin : g_serial
-    // A cycle late: what is chosen next hangs on it, and it on m_axis_tready.
-    logic head_done_q;
-    head_serial u_head (
-        .clk_i       (clk_i),
-        .rst_i       (rst_i),
-        .self_i      (self_i),
-        .peer_i      (peer_i),
-        .job_valid_i (job_valid_i),
-        .job_i       (job_i),
-        .fetch_busy_i(fetch_busy_q),
-        .start_o     (start),
-        .busy_o      (head_busy),
-        .ready_o     (head_ready),
-        .beat_i      (beat_d),
-        .data_o      (head_data),
-        .done_i      (head_done_q),
-        .trailer_o   (trailer)
-    );
-    assign head_len_bytes = job_i.desc.len_bytes;
-    always_ff @(posedge clk_i) head_done_q <= head_done && !rst_i;
-    assign job_ready_o    = head_done_q;
-    // Until then the job that is read stands at the input.
-    assign fetch_busy_o   = fetch_busy_q && !head_busy;
-  end
+  // docs/protocol.md#2.2
+  assign header = {
+    wire_pkg::Version, wire_pkg::TypeData, job_i.desc.flags, job_i.desc.tag, job_i.index,
+    job_i.seq, job_i.departure
+  };
+
+  head_builder #(
+      .W          (W),
+      .HeaderBytes(wire_pkg::HeaderBytes)
+  ) u_head (
+      .clk_i      (clk_i),
+      .rst_i      (rst_i),
+      .self_i     (self_i),
+      .peer_i     (peer_i),
+      .job_valid_i(job_valid_i),
+      .job_ready_o(job_ready_o),
+      .header_i   (header),
+      .payload_i  ({job_i.desc.len_bytes, job_i.crc, job_i.shift, job_i.sum}),
+      .hold_i     (fetch_busy_q),
+      .start_o    (start),
+      .held_o     (head_held),
+      .busy_o     (head_busy),
+      .ready_o    (head_ready),
+      .beat_i     (beat_d),
+      .data_o     (head_data),
+      .len_bytes_o(head_len_bytes),
+      .trailer_o  (trailer),
+      .done_i     (head_done)
+  );
+
+  // While the job that is read stands at the input, it is no job of before.
+  assign fetch_busy_o = fetch_busy_q && !head_held;
 
   // The payload's way from the ring.
   logic [W-1:0] fifo[FifoDepth];
@@ -138,7 +128,7 @@ module frame_tx #(
       if (fetch_left_q == CountWidth'(1)) fetch_busy_q <= 1'b0;
     end
     if (start) begin
-      fetch_addr_q <= job_i.desc.addr[Aw-1:0];
+      fetch_addr_q <= job_i.desc.addr[BeatShift+:Aw];
       fetch_left_q <= job_i.desc.len_bytes[15:BeatShift];
       fetch_busy_q <= 1'b1;
     end

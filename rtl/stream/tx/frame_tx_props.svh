@@ -11,7 +11,7 @@
     if (rst_i) f_flight_q <= '0;
     if (start && !rst_i) begin
       f_loaded_q <= 1'b1;
-      f_first_q  <= job_i.desc.addr[Aw-1:0];
+      f_first_q  <= job_i.desc.addr[BeatShift+:Aw];
       f_beats_q  <= job_i.desc.len_bytes[15:BeatShift];
     end
   end

@@ -2,7 +2,8 @@
 `default_nettype none
 
 module crc_combine #(
-    parameter int unsigned Bits = 4
+    parameter int unsigned Bits = 4,
+    parameter logic [31:0] Poly = crc_pkg::Crc32cPoly
 ) (
     input  wire logic            clk_i,
     input  wire logic            start_i,

@@ -1,7 +1,9 @@
 // Stands for header_crc where nothing that is proved depends on a CRC.
 `default_nettype none
 
-module header_crc (
+module header_crc #(
+    parameter logic [31:0] Poly = crc_pkg::Crc32cPoly
+) (
     input  wire logic [31:0] crc_i,
     input  wire logic [31:0] word_i,
     output      logic [31:0] crc_o

@@ -82,7 +82,7 @@ module hold_path #(
       .commit_o(commit), .busy_o(), .index_o(), .lost_o(), .ev_overflow_o(), .ev_lost_count_o()
   );
 
-  tx_sched #(.Slots(Slots), .SlotBeats(SlotBeats)) u_sched (
+  tx_sched #(.Slots(Slots), .SlotBytes(SlotBytes)) u_sched (
       .clk_i(clk_i), .rst_i(rst), .flush_i(flush), .time_ns_i(64'd0),
       .state_i(wire_pkg::StateFlowing), .stream_tag_i(32'd0), .window_i(32'd0), .rtt_i(32'd0),
       .has_new_i(is_due_q), .sent_i(32'(sent_q)), .next_i(32'(claimed)),

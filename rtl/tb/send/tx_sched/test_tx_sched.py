@@ -513,7 +513,7 @@ def test_tx_sched(width):
         sources=[
             Path(__file__).parent / "tx_path.sv",
             *("window", "nack_walker", "pacer", "tx_sched", "slot_table", "ring"),
-            *("frame_tx", "head_serial", "head_wide", "header_crc", "crc_combine"),
+            *("frame_tx", "head_builder", "head_serial", "head_wide", "header_crc", "crc_combine"),
         ],
         test_module="test_tx_sched",
         parameters={"W": width, "Slots": SLOTS, "SlotBeats": SLOT_BEATS, "FirstSeq": FIRST_SEQ},

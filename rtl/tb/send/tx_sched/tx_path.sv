@@ -140,7 +140,7 @@ module tx_path #(
 
   tx_sched #(
       .Slots(Slots),
-      .SlotBeats(SlotBeats)
+      .SlotBytes(SlotBeats * W / 8)
   ) u_tx_sched (
       .clk_i, .rst_i, .flush_i, .time_ns_i, .state_i, .stream_tag_i, .window_i, .rtt_i,
       .has_new_i(has_new),

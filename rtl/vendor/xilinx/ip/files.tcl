@@ -36,6 +36,7 @@ set samplewire_files(samplewire_sender_64) {
     rtl/net/frame_rx.sv
     rtl/net/frame_store.sv
     rtl/stream/tx/frame_tx.sv
+    rtl/net/head_builder/head_builder.sv
     rtl/net/head_builder/head_serial.sv
     rtl/net/head_builder/head_wide.sv
     rtl/lib/crc/header_crc.sv
@@ -86,6 +87,7 @@ set samplewire_files(samplewire_board_64) {
     rtl/net/frame_rx.sv
     rtl/net/frame_store.sv
     rtl/stream/tx/frame_tx.sv
+    rtl/net/head_builder/head_builder.sv
     rtl/net/head_builder/head_serial.sv
     rtl/net/head_builder/head_wide.sv
     rtl/lib/crc/header_crc.sv
@@ -141,6 +143,7 @@ set samplewire_files(samplewire_sender_512) {
     rtl/net/frame_rx.sv
     rtl/net/frame_store.sv
     rtl/stream/tx/frame_tx.sv
+    rtl/net/head_builder/head_builder.sv
     rtl/net/head_builder/head_serial.sv
     rtl/net/head_builder/head_wide.sv
     rtl/lib/crc/header_crc.sv
@@ -191,6 +194,7 @@ set samplewire_files(samplewire_board_512) {
     rtl/net/frame_rx.sv
     rtl/net/frame_store.sv
     rtl/stream/tx/frame_tx.sv
+    rtl/net/head_builder/head_builder.sv
     rtl/net/head_builder/head_serial.sv
     rtl/net/head_builder/head_wide.sv
     rtl/lib/crc/header_crc.sv

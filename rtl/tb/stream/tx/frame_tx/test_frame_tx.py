@@ -56,7 +56,7 @@ class TB:
             self.allowed.add(addr + k)
         packed = slot.packed()
         crc, shift, total = packed >> 48 & 0xFFFFFFFF, packed >> 16 & 0xFFFFFFFF, packed & 0xFFFF
-        job = addr
+        job = addr * self.width // 8  # buffer 0
         for field, bits in (
             (len(slot.payload), 16),
             (slot.flags | flags, 8),
@@ -274,7 +274,9 @@ async def reset_in_mid_frame_leaves_a_clean_start(dut):
 def test_frame_tx(width):
     run(
         "frame_tx",
-        sources=["frame_tx", "head_serial", "head_wide", "header_crc", "crc_combine"],
+        sources=[
+            "frame_tx", "head_builder", "head_serial", "head_wide", "header_crc", "crc_combine",
+        ],
         test_module="test_frame_tx",
         parameters={"W": width, "RdLatency": LATENCY},
-    )
+    )  # fmt: skip
