@@ -11,7 +11,9 @@ ROOT = Path(__file__).resolve().parent.parent
 RTL = Path("rtl")
 FOLDERS = ("lib", "net", "ctl", "regs", "send", "stream", "conv", "top")
 # In the order in which they use each other.
-PACKAGES = ("sw_pkg", "crc_pkg", "sw_regs_pkg", "ctl_sender_pkg")
+PACKAGES = (
+    "bits_pkg", "crc_pkg", "wire_pkg", "net_pkg", "send_pkg", "sw_regs_pkg", "ctl_sender_pkg",
+)  # fmt: skip
 
 
 def _found() -> dict[str, Path]:

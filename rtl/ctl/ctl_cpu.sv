@@ -293,7 +293,7 @@ module ctl_cpu #(
   function automatic logic [31:0] crc_step(input logic [7:0] x);
     logic [31:0] c;
     c = {24'd0, x};
-    for (int i = 0; i < 8; i++) c = {1'b0, c[31:1]} ^ (c[0] ? sw_pkg::Crc32cPoly : 32'd0);
+    for (int i = 0; i < 8; i++) c = {1'b0, c[31:1]} ^ (c[0] ? crc_pkg::Crc32cPoly : 32'd0);
     crc_step = c;
   endfunction
 
@@ -394,7 +394,7 @@ module ctl_cpu #(
   end
 
   assign m_axis_tvalid = valid_q;
-  assign m_axis_tdata  = sw_pkg::be64(work);
+  assign m_axis_tdata  = bits_pkg::be64(work);
   assign m_axis_tkeep  = last_q ? 8'hFF >> (3'd0 - bytes_q) : 8'hFF;
   assign m_axis_tlast  = last_q;
 

@@ -43,7 +43,7 @@
       if (m_axis_tvalid) begin
         a_last : assert (m_axis_tlast == (f_left_q == '0));
         a_keep : assert (m_axis_tkeep == (m_axis_tlast ? f_keep : 8'hFF));
-        a_data : assert (m_axis_tdata == sw_pkg::be64(f_word_q));
+        a_data : assert (m_axis_tdata == bits_pkg::be64(f_word_q));
         a_count : assert (f_left_q == -count_q);
       end
       if (f_read_q) a_step : assert (p_q[AddrBits-1:2] == f_word_at_q);

@@ -76,7 +76,7 @@ module ctl_rx #(
   assign raddr = is_report_part_i ? {1'b1, Fw'(0), 3'd0, !place_q, addr_i[1:0]}
                                   : {1'b0, read_q[Fw-1:0], addr_i};
   always_ff @(posedge clk_i) begin
-    if (write) mem[waddr] <= sw_pkg::be64(data_i);
+    if (write) mem[waddr] <= bits_pkg::be64(data_i);
   end
   always_ff @(posedge clk_i) data_o <= mem[raddr];
 

@@ -17,7 +17,7 @@ module eth_ip_check #(
 ) (
     input  wire logic                       clk_i,
     input  wire logic                       rst_i,
-    input  wire sw_pkg::peer_t              self_i,
+    input  wire net_pkg::peer_t             self_i,
     input  wire logic        [16*Ports-1:0] ports_i,  // UDP's, the first in the lowest bits
 
     input  wire logic                       valid_i,
@@ -80,7 +80,7 @@ module eth_ip_check #(
   localparam int unsigned BTotal = 16 / Nb;
   localparam int unsigned BSource = 26 / Nb;
   localparam int unsigned BDest = 32 / Nb;
-  localparam int unsigned BHeader = sw_pkg::OffHeader / Nb;
+  localparam int unsigned BHeader = wire_pkg::OffHeader / Nb;
 
   if (N != 64 && N != 128) begin : g_bad_1
     $error("N must be 64 or 128");
@@ -138,7 +138,7 @@ module eth_ip_check #(
 
   // The beat's byte at a byte of the frame, and the word there as a number.
   `define SW_BYTE(Offset) d0_q[8*((Offset)%Nb)+:8]
-  `define SW_WORD(Offset) {sw_pkg::be16(d0_q[8*((Offset)%Nb)+:16])}
+  `define SW_WORD(Offset) {bits_pkg::be16(d0_q[8*((Offset)%Nb)+:16])}
 
   // What the fields say. Each is set at its beat, well before the frame's last in every frame that
   // is no runt.

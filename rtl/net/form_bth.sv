@@ -80,8 +80,8 @@ module form_bth #(
   always_ff @(posedge clk_i) begin
     if (f_valid_i) begin
       for (int i = 0; i < 12; i++) begin
-        if (f_beat_i == 4'((sw_pkg::OffHeader + i) / Nb))
-          bth_q[95-8*i-:8] <= f_data_i[8*((sw_pkg::OffHeader+i)%Nb)+:8];
+        if (f_beat_i == 4'((wire_pkg::OffHeader + i) / Nb))
+          bth_q[95-8*i-:8] <= f_data_i[8*((wire_pkg::OffHeader+i)%Nb)+:8];
       end
     end
   end

@@ -36,7 +36,7 @@ module form_stream #(
 );
 
   localparam int unsigned Nb = N / 8;
-  localparam int unsigned BHeader = sw_pkg::OffHeader / Nb;
+  localparam int unsigned BHeader = wire_pkg::OffHeader / Nb;
   localparam int unsigned BCount = 102 / Nb;
   // Cycles from f_done_i to the verdict, as in eth_ip_check.
   localparam int unsigned Wait = N == 128 ? 4 : 3;
@@ -45,7 +45,7 @@ module form_stream #(
     $error("N must be 64 or 128");
   end
 
-  `define SW_WORD(Offset) {sw_pkg::be16(f_data_i[8*((Offset)%Nb)+:16])}
+  `define SW_WORD(Offset) {bits_pkg::be16(f_data_i[8*((Offset)%Nb)+:16])}
 
   logic version_q, reserved_q, tag_q, n_right_q;
   logic [3:0] ptype_q;
@@ -54,7 +54,7 @@ module form_stream #(
   always_ff @(posedge clk_i) begin
     if (f_valid_i) begin
       if (f_beat_i == 4'(BHeader)) begin
-        version_q <= f_data_i[8*(42%Nb)+4+:4] == sw_pkg::Version;
+        version_q <= f_data_i[8*(42%Nb)+4+:4] == wire_pkg::Version;
         ptype_q <= f_data_i[8*(42%Nb)+:4];
         reserved_q <= f_data_i[8*(43%Nb)+6];
         tag_q <= stream_tag_valid_i && {`SW_WORD(44), `SW_WORD(46)} == stream_tag_i;
@@ -90,12 +90,12 @@ module form_stream #(
     logic exact, short;
     exact = 1'b1;
     case (ptype_q)
-      sw_pkg::TypeData:      {exact, least} = {1'b0, Heads + 8'd34};
-      sw_pkg::TypeMark:      least = Heads + 8'd58;
-      sw_pkg::TypeReport:    {exact, least} = {1'b0, Heads + 8'd66};
-      sw_pkg::TypeOpen:      {exact, least} = {1'b0, Heads + 8'd128};
-      sw_pkg::TypeChallenge: least = Heads + 8'd50;
-      sw_pkg::TypeAccept:    {exact, least} = {1'b0, Heads + 8'd98};
+      wire_pkg::TypeData:      {exact, least} = {1'b0, Heads + 8'd34};
+      wire_pkg::TypeMark:      least = Heads + 8'd58;
+      wire_pkg::TypeReport:    {exact, least} = {1'b0, Heads + 8'd66};
+      wire_pkg::TypeOpen:      {exact, least} = {1'b0, Heads + 8'd128};
+      wire_pkg::TypeChallenge: least = Heads + 8'd50;
+      wire_pkg::TypeAccept:    {exact, least} = {1'b0, Heads + 8'd98};
       default:               least = Heads + 8'd42;
     endcase
     {short, over} = {1'b0, f_length_i[7:0]} - {1'b0, least};
@@ -111,7 +111,7 @@ module form_stream #(
       ranges_q <= 17'(f_length_i) - 17'(Heads + 8'd66);
     end
   end
-  assign body_fits = body_right_q && (ptype_q != sw_pkg::TypeReport || n_right_q);
+  assign body_fits = body_right_q && (ptype_q != wire_pkg::TypeReport || n_right_q);
 
   typedef struct packed {
     logic bad_form;
@@ -131,14 +131,14 @@ module form_stream #(
       else if (!version_q) begin
         // An OPEN of another version is answered in that version: docs/protocol.md#2.8.
         is_other = 1'b1;
-        bad_form = ptype_q != sw_pkg::TypeOpen || !body_fits;
+        bad_form = ptype_q != wire_pkg::TypeOpen || !body_fits;
       end else begin
         needs_crc = 1'b1;
-        bad_form = ptype_q > sw_pkg::TypeCloseAck || reserved_q;
+        bad_form = ptype_q > wire_pkg::TypeCloseAck || reserved_q;
         bad_length = !bad_form && !body_fits;
       end
     end
-    judged = {bad_form, bad_length, needs_crc, is_other, ptype_q == sw_pkg::TypeReport && tag_q};
+    judged = {bad_form, bad_length, needs_crc, is_other, ptype_q == wire_pkg::TypeReport && tag_q};
   endfunction
 
   logic [4:0] verdict_q[Wait];

@@ -18,7 +18,7 @@ module frame_rx #(
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_i,
-    input  wire sw_pkg::peer_t       self_i,
+    input  wire net_pkg::peer_t      self_i,
     input  wire logic         [31:0] stream_tag_i,
     input  wire logic                stream_tag_valid_i,
 
@@ -32,7 +32,7 @@ module frame_rx #(
     input  wire logic                    c_ready_i,
     output      logic             [63:0] c_data_o,
     output      logic                    c_last_o,
-    output      sw_pkg::rx_meta_t        c_meta_o,
+    output      net_pkg::rx_meta_t       c_meta_o,
 
     output logic [  W-1:0] u_axis_tdata,
     output logic [W/8-1:0] u_axis_tkeep,
@@ -205,17 +205,17 @@ module frame_rx #(
 
   // The form's verdict counts where the frame passed the check before it.
   logic reaches_form;
-  sw_pkg::class_e pcls;
+  net_pkg::class_e pcls;
   assign reaches_form = pv && plast && ppassed;
   assign ev_form_o    = reaches_form && fform;
   assign ev_length_o  = p_length || (reaches_form && flength);
   assign ev_crc_o     = reaches_form && fcrc;
 
   always_comb begin
-    pcls = sw_pkg::ClassSession;
-    if (freport) pcls = sw_pkg::ClassReport;
-    if (picmp) pcls = sw_pkg::ClassIcmp;
-    if (parp) pcls = sw_pkg::ClassArp;
+    pcls = net_pkg::ClassSession;
+    if (freport) pcls = net_pkg::ClassReport;
+    if (picmp) pcls = net_pkg::ClassIcmp;
+    if (parp) pcls = net_pkg::ClassArp;
   end
 
   frame_store #(

@@ -30,7 +30,7 @@ module frame_store #(
     input wire logic    [          N-1:0] data_i,
     input wire logic                      ok_i,             // with last_i
     input wire logic                      other_version_i,  // with last_i
-    input wire sw_pkg::class_e            cls_i,            // with last_i
+    input wire net_pkg::class_e           cls_i,            // with last_i
 
     output logic                     room_o,  // for three frames more, whatever their class
     output logic                     ev_kept_o,
@@ -40,7 +40,7 @@ module frame_store #(
     input  wire logic                    c_ready_i,
     output      logic             [63:0] c_data_o,
     output      logic                    c_last_o,
-    output      sw_pkg::rx_meta_t        c_meta_o
+    output      net_pkg::rx_meta_t       c_meta_o
 );
 
   localparam int unsigned Nb = N / 8;
@@ -82,7 +82,7 @@ module frame_store #(
   // The last beat that is kept closes the frame in storage.
   assign shut = last_i || idx_q == Iw'(Keep - 1);
   assign keep = valid_i && last_i && ok_i && !torn_q && !(fits && full)
-      && (!Reserve || cls_i == sw_pkg::ClassReport || !crowded_q);
+      && (!Reserve || cls_i == net_pkg::ClassReport || !crowded_q);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -134,7 +134,7 @@ module frame_store #(
   assign place = frames_kept_q[Fw-1:0];
 
   function automatic logic [15:0] word(input logic [N-1:0] data, input int unsigned offset);
-    word = sw_pkg::be16(data[8*(offset%Nb)+:16]);
+    word = bits_pkg::be16(data[8*(offset%Nb)+:16]);
   endfunction
 
   (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *)logic [15:0] mac_hi_mem[Frames];
@@ -174,7 +174,7 @@ module frame_store #(
   end
 
   always_comb begin
-    c_meta_o.cls = sw_pkg::class_e'(class_q[1:0]);
+    c_meta_o.cls = net_pkg::class_e'(class_q[1:0]);
     c_meta_o.other_version = class_q[2];
     c_meta_o.peer.mac = mac_q;
     c_meta_o.peer.ip = ip_q;
@@ -191,7 +191,7 @@ module frame_store #(
   logic [Aw:0] rd_addr;
   logic ends_here;
 
-  assign is_report = class_q[1:0] == sw_pkg::ClassReport;
+  assign is_report = class_q[1:0] == net_pkg::ClassReport;
   assign ends_here = out_q[N] && (N == 64 || upper_q || !out_q[N+1]);
   assign rd_addr = rd_q + (head_q && is_report ? (Aw + 1)'(Skip) : (Aw + 1)'(0));
 

@@ -22,7 +22,7 @@ logic [7:0] f_byte_q;
 logic [2:0] f_class_q;
 logic f_is_kept_q = 0;
 logic f_mac_hi_q, f_mac_lo_q;  // the free bits of its source address
-assign f_at = f_index_q + (c_meta_o.cls == sw_pkg::ClassReport ? Iw'(Skip) : '0);
+assign f_at = f_index_q + (c_meta_o.cls == net_pkg::ClassReport ? Iw'(Skip) : '0);
 always_ff @(posedge clk_i) begin
   if (write && f_in_q == f_frame && idx_q == f_beat) f_byte_q <= data_i[7:0];
   if (write && f_in_q == f_frame && idx_q == Iw'(6 / Nb)) f_mac_hi_q <= data_i[48];
@@ -71,7 +71,7 @@ logic f_loses, f_half_q, f_room_q, f_keeps;
 assign f_loses = valid_i && idx_q < Iw'(Keep) &&
     (f_used == (Aw + 1)'(Words) || frames_used == (Fw + 1)'(Frames));
 assign f_keeps = valid_i && last_i && ok_i && !f_lost_q && !f_loses &&
-    (cls_i == sw_pkg::ClassReport || !f_half_q);
+    (cls_i == net_pkg::ClassReport || !f_half_q);
 always_ff @(posedge clk_i) begin
   f_lost_q <= !rst_i && (valid_i && last_i ? 1'b0 : f_lost_q || f_loses);
   f_half_q <= !rst_i && (f_used >= (Aw + 1)'(Words / 2) || frames_used >= (Fw + 1)'(Frames / 2));
@@ -81,7 +81,7 @@ end
 // What is shown stands until it is taken.
 logic f_stood_q = 1'b0;
 logic [64:0] f_beat_was_q;
-sw_pkg::rx_meta_t f_meta_was_q;
+net_pkg::rx_meta_t f_meta_was_q;
 always_ff @(posedge clk_i) begin
   f_stood_q    <= c_valid_o && !c_ready_i && !rst_i;
   f_beat_was_q <= {c_last_o, c_data_o};
@@ -115,6 +115,6 @@ always_ff @(posedge clk_i) begin
     c_full : cover (f_used == (Aw + 1)'(Words));
     c_second : cover (frames_read_q == 2 && c_valid_o && c_last_o);
     c_report : cover (c_valid_o && c_last_o && f_out_q == f_frame && f_is_kept_q &&
-                      c_meta_o.cls == sw_pkg::ClassReport);
+                      c_meta_o.cls == net_pkg::ClassReport);
   end
 end

@@ -12,7 +12,7 @@ module rx_filter #(
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_i,
-    input  wire sw_pkg::peer_t       self_i,
+    input  wire net_pkg::peer_t      self_i,
     input  wire logic         [31:0] stream_tag_i,
     input  wire logic                stream_tag_valid_i,
 
@@ -109,19 +109,19 @@ module rx_filter #(
 
   always_ff @(posedge clk_i) begin
     if (v0_q && first0_q) begin
-      us_q <= sw_pkg::same64({16'd0, w[0], w[1], w[2]}, {16'd0, self_i.mac});
+      us_q <= bits_pkg::same64({16'd0, w[0], w[1], w[2]}, {16'd0, self_i.mac});
       broadcast_q <= &{w[0], w[1], w[2]};
       arp_q <= w[6] == 16'h0806;
       arp_form_q <= {w[7], w[8], w[9], w[10]} == 64'h0001_0800_0604_0001;
-      arp_dst_q <= sw_pkg::same32({w[19], w[20]}, self_i.ip);
+      arp_dst_q <= bits_pkg::same32({w[19], w[20]}, self_i.ip);
       ip_q <= w[6] == 16'h0800 && w[7][15:8] == 8'h45;
-      dst_q <= sw_pkg::same32({w[15], w[16]}, self_i.ip);
+      dst_q <= bits_pkg::same32({w[15], w[16]}, self_i.ip);
       udp_q <= w[11][7:0] == 8'd17;
       // A later fragment has no ports; it is counted as a fragment, behind.
       port_q <= w[18] == self_i.port || |w[10][13:0];
       echo_q <= w[11][7:0] == 8'd1 && (w[17] == 16'h0800 || |w[10][13:0]);
-      tag_q <= sw_pkg::same32({w[22], w[23]}, stream_tag_i) && stream_tag_valid_i;
-      is_tag_q <= w[21][15:8] == {sw_pkg::Version, sw_pkg::TypeReport};
+      tag_q <= bits_pkg::same32({w[22], w[23]}, stream_tag_i) && stream_tag_valid_i;
+      is_tag_q <= w[21][15:8] == {wire_pkg::Version, wire_pkg::TypeReport};
     end
     if (v0_q) begin
       bad1_q  <= bad0_q;

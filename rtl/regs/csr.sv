@@ -112,7 +112,8 @@ module csr #(
   // The packetizer uses payload and source in every cycle of a stream.
   logic stream_open, bad_payload, refused;
 
-  assign stream_open = status_i.state != sw_pkg::StateIdle && status_i.state != sw_pkg::StateEnded;
+  assign stream_open = status_i.state != wire_pkg::StateIdle &&
+      status_i.state != wire_pkg::StateEnded;
   assign bad_payload = wr_data_i > SlotBytes || wr_data_i < 2 * BeatBytes ||
       wr_data_i % BeatBytes != 0 || wr_data_i % SampleBytes != 0;
 

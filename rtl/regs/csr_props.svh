@@ -88,7 +88,7 @@ end
 // What an accepted write does, and nothing else: the word of its window, the configuration, one pulse
 // of its commands. The tables of sw_regs_pkg are generated; what they say is the tests' business.
 logic f_open, f_good, f_in_control, f_in_template, f_refuses, f_refuses_q, f_accepts;
-assign f_open = !(status_i.state == sw_pkg::StateIdle || status_i.state == sw_pkg::StateEnded);
+assign f_open = !(status_i.state == wire_pkg::StateIdle || status_i.state == wire_pkg::StateEnded);
 assign f_good = wr_data_i <= SlotBytes && wr_data_i >= 2 * BeatBytes &&
     wr_data_i % BeatBytes == 0 && wr_data_i % SampleBytes == 0;
 assign f_in_control = wr_whole_i && wr_addr_i >= 11'h080 && wr_addr_i < 11'h100 &&

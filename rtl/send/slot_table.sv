@@ -15,10 +15,10 @@ module slot_table #(
 
     input wire logic                   we_i,
     input wire logic          [Sw-1:0] waddr_i,
-    input wire sw_pkg::slot_t          wdata_i,
+    input wire send_pkg::slot_t        wdata_i,
 
     input  wire logic          [Sw-1:0] rd_addr_i,
-    output sw_pkg::slot_t               rd_data_o,
+    output send_pkg::slot_t             rd_data_o,
 
     input wire logic          dep_we_i,
     input wire logic [Sw-1:0] dep_waddr_i,
@@ -34,7 +34,7 @@ module slot_table #(
     end
   endgenerate
 
-  sw_pkg::slot_t slot_q;
+  send_pkg::slot_t slot_q;
   // A slot is written at the commit of its packet and read after that.
   (* no_rw_check, rw_addr_collision = "no" *) logic [$bits(slot_q)-1:0] slot_mem[Slots];
 

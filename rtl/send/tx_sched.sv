@@ -31,7 +31,7 @@ module tx_sched #(
     input  wire logic                  rst_i,
     input  wire logic                  flush_i,
     input  wire logic           [63:0] time_ns_i,
-    input  wire sw_pkg::state_e        state_i,
+    input  wire wire_pkg::state_e      state_i,
     input  wire logic           [31:0] stream_tag_i,
     input  wire logic           [31:0] window_i,
     input  wire logic           [31:0] rtt_i,
@@ -48,7 +48,7 @@ module tx_sched #(
     output      logic                  cand_ready_o,
     // slot_table
     output      logic         [Sw-1:0] slot_addr_o,
-    input  wire sw_pkg::slot_t         slot_data_i,
+    input  wire send_pkg::slot_t       slot_data_i,
     output      logic                  dep_we_o,
     output      logic         [Sw-1:0] dep_waddr_o,
     output      logic           [31:0] dep_wdata_o,
@@ -68,7 +68,7 @@ module tx_sched #(
     // frame_tx
     output      logic                  job_valid_o,
     input  wire logic                  job_ready_i,
-    output      sw_pkg::job_t          job_o,
+    output      send_pkg::job_t        job_o,
     input  wire logic                  fetch_busy_i,  // the job taken last is still read
     output      logic           [31:0] last_departure_o,
     output      logic                  ev_budget_o
@@ -88,7 +88,7 @@ module tx_sched #(
   localparam int unsigned SpanWidth = 27;
   // Header, pad to the frame's beat, trailer: docs/protocol.md#2.2.
   localparam logic [15:0] FrameBytes =
-      16'(sw_pkg::OffBody + sw_pkg::CrcBytes + sw_pkg::FrameOverhead);
+      16'(wire_pkg::OffBody + wire_pkg::CrcBytes + wire_pkg::FrameOverhead);
 
   if (Slots != (1 << Sw) || Slots < 2) begin : g_slots
     $error("Slots must be a power of two");
@@ -136,7 +136,7 @@ module tx_sched #(
 
   logic is_flowing, is_free, may_data, is_repeat, take_repeat, take_new, choose, grant;
   logic [31:0] seq;
-  assign is_flowing = state_i == sw_pkg::StateFlowing || state_i == sw_pkg::StateClosing;
+  assign is_flowing = state_i == wire_pkg::StateFlowing || state_i == wire_pkg::StateClosing;
   assign is_free = may_stamp_q && (!job_valid_q || job_ready_i);
   assign leave = is_reached_q && is_built && is_free;
   assign may_data = is_flowing && pacer_ok_i && is_free && !flush_i &&
@@ -233,7 +233,7 @@ module tx_sched #(
   always_comb begin
     job_o.desc.addr      = 32'(seq_q[Sw-1:0]) * SlotBeats;
     job_o.desc.len_bytes = slot_data_i.len_bytes;
-    job_o.desc.flags     = slot_data_i.flags | (is_repeat_q ? sw_pkg::FlagRetransmission : 8'h00);
+    job_o.desc.flags     = slot_data_i.flags | (is_repeat_q ? wire_pkg::FlagRetransmission : 8'h00);
     job_o.desc.tag       = stream_tag_i;
     job_o.index          = slot_data_i.index;
     job_o.seq            = seq_q;

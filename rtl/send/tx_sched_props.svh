@@ -110,7 +110,7 @@
         a_job : assert (job_o.seq == f_chosen_seq_q && job_o.departure == f_last_q[31:0] &&
                         job_o.desc.addr == 32'(f_chosen_slot) * SlotBeats &&
                         job_o.desc.flags == (slot_data_i.flags |
-                                             (f_repeat_q ? sw_pkg::FlagRetransmission : '0)));
+                                             (f_repeat_q ? wire_pkg::FlagRetransmission : '0)));
       if (job_valid_o && !job_ready_i) a_slot : assert (slot_addr_o == f_chosen_slot);
       if (choose)
         a_next_slot : assert (slot_addr_o == (depart_repeat_o ? Sw'(cand_seq_i) : Sw'(sent_i)));

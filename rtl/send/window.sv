@@ -30,7 +30,7 @@ module window #(
     input  wire logic                commit_i,
     input  wire logic                depart_new_i,
     input  wire logic                rep_step_i,
-    input  wire sw_pkg::check_e      rep_check_i,
+    input  wire send_pkg::check_e    rep_check_i,
     input  wire logic [        31:0] rep_hi_i,          // released, settled; a range's first
     input  wire logic [        31:0] rep_lo_i,          // limit, highest
     input  wire logic                rep_is_newer_i,    // stable from the first step on
@@ -99,7 +99,7 @@ module window #(
   logic [Sw:0] low_q;
   assign middle = (4 * Middles)'(distance[PromiseBits-1:Sw+1]);
   assign high = (4 * Fours)'($signed(distance[SeqWidth-1:Sw+1]));
-  sw_pkg::check_e check_q;
+  send_pkg::check_e check_q;
   always_ff @(posedge clk_i) begin
     step_q        <= rep_step_i && !rst_i;
     check_q       <= rep_check_i;
@@ -111,8 +111,8 @@ module window #(
     for (int i = 0; i < int'(Middles); i++) middle_q[i] <= |middle[4*i+:4];
     for (int i = 0; i < int'(Fours); i++) ones_q[i] <= &high[4*i+:4];
     low_q         <= distance[Sw:0];
-    if (rep_step_i && rep_check_i == sw_pkg::CheckReleased) released_q <= rep_hi_i[SeqWidth-1:0];
-    if (rep_step_i && rep_check_i == sw_pkg::CheckLimit) promised_q <= rep_lo_i[SeqWidth-1:0];
+    if (rep_step_i && rep_check_i == send_pkg::CheckReleased) released_q <= rep_hi_i[SeqWidth-1:0];
+    if (rep_step_i && rep_check_i == send_pkg::CheckLimit) promised_q <= rep_lo_i[SeqWidth-1:0];
   end
 
   // The second half.
@@ -123,12 +123,12 @@ module window #(
   assign is_beyond = !is_negative_q && (has_more || low_q > departed_q);
   always_comb begin
     unique case (check_q)
-      sw_pkg::CheckReleased: fails = is_beyond || (rep_is_newer_i && is_negative_q);
-      sw_pkg::CheckLimit:
+      send_pkg::CheckReleased: fails = is_beyond || (rep_is_newer_i && is_negative_q);
+      send_pkg::CheckLimit:
       fails = bad_q || has_top_q || (has_promise_q && (has_middle || |low_q));
-      sw_pkg::CheckSettled:
+      send_pkg::CheckSettled:
       fails = bad_q || (rep_has_ranges_i && !is_late_q && (has_more || |low_q));
-      sw_pkg::CheckHighest: fails = bad_q || is_beyond;
+      send_pkg::CheckHighest: fails = bad_q || is_beyond;
       default: fails = bad_q;
     endcase
   end
@@ -136,12 +136,12 @@ module window #(
   always_ff @(posedge clk_i) begin
     if (step_q) begin
       bad_q <= fails;
-      if (check_q == sw_pkg::CheckReleased) begin
+      if (check_q == send_pkg::CheckReleased) begin
         is_past_q    <= is_negative_q;
         // From so far back that its limit would compare as a later one.
         is_ancient_q <= is_negative_q && !is_quarter_q;
       end
-      if (check_q == sw_pkg::CheckGrowth)
+      if (check_q == send_pkg::CheckGrowth)
         grows_q <= !is_negative_q && (has_more || |low_q) && !is_ancient_q;
     end
   end
@@ -152,7 +152,7 @@ module window #(
   logic take, grow, no_credit;
   assign take = rep_valid_i && rep_ok_o;
   assign grow = take && grows_q;
-  assign no_credit = sw_pkg::same32(32'(sent_q), 32'(limit_q));
+  assign no_credit = bits_pkg::same32(32'(sent_q), 32'(limit_q));
 
   seq_t next_d;
   logic is_sent;

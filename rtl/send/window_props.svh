@@ -26,11 +26,11 @@
   always_comb begin
     if (rep_step_i) begin
       assume (!rep_valid_i && f_steps_q < 3'd5);
-      assume ((f_steps_q == 3'd0) == (rep_check_i == sw_pkg::CheckReleased));
-      assume ((f_steps_q == 3'd1) == (rep_check_i == sw_pkg::CheckLimit));
-      assume ((f_steps_q == 3'd2) == (rep_check_i == sw_pkg::CheckGrowth));
-      assume ((f_steps_q == 3'd3) == (rep_check_i == sw_pkg::CheckSettled));
-      assume ((f_steps_q == 3'd4) == (rep_check_i == sw_pkg::CheckHighest));
+      assume ((f_steps_q == 3'd0) == (rep_check_i == send_pkg::CheckReleased));
+      assume ((f_steps_q == 3'd1) == (rep_check_i == send_pkg::CheckLimit));
+      assume ((f_steps_q == 3'd2) == (rep_check_i == send_pkg::CheckGrowth));
+      assume ((f_steps_q == 3'd3) == (rep_check_i == send_pkg::CheckSettled));
+      assume ((f_steps_q == 3'd4) == (rep_check_i == send_pkg::CheckHighest));
       if (f_steps_q == 3'd2) assume (rep_lo_i[SeqWidth-1:0] == promised_q);
     end
     if (rep_valid_i) assume (f_steps_q == 3'd5 && !step_q && !flush_i);
@@ -47,15 +47,15 @@
   always_ff @(posedge clk_i) begin
     if (!f_reset_q) begin
       if (step_q && f_steps_q >= 3'd1 && f_steps_q <= 3'd3) begin
-        assert (check_q == (f_steps_q == 3'd1 ? sw_pkg::CheckReleased :
-                            f_steps_q == 3'd2 ? sw_pkg::CheckLimit : sw_pkg::CheckGrowth));
+        assert (check_q == (f_steps_q == 3'd1 ? send_pkg::CheckReleased :
+                            f_steps_q == 3'd2 ? send_pkg::CheckLimit : send_pkg::CheckGrowth));
         assert (is_negative_q == f_step[SeqWidth-1] && is_quarter_q == f_step[SeqWidth-2] &&
                 low_q == f_step[Sw:0] && has_promise_q == f_step[PromiseBits] &&
                 has_top_q == |f_step[SeqWidth-1:PromiseBits+1] &&
                 has_middle == |f_step[PromiseBits-1:Sw+1]);
       end
       if (step_q && f_steps_q > 3'd3)
-        assert (check_q != sw_pkg::CheckReleased && check_q != sw_pkg::CheckGrowth);
+        assert (check_q != send_pkg::CheckReleased && check_q != send_pkg::CheckGrowth);
       if (f_done >= 3'd1) begin
         assert (is_past_q == f_released[SeqWidth-1]);
         assert (is_ancient_q == (f_released[SeqWidth-1] && !f_released[SeqWidth-2]));
@@ -74,20 +74,20 @@
   logic [31:0] f_after_last_q;
   logic f_is_first_q = 0, f_fails;
   always_ff @(posedge clk_i) begin
-    f_is_first_q      <= rep_check_i == sw_pkg::CheckReleased;
+    f_is_first_q      <= rep_check_i == send_pkg::CheckReleased;
     f_from_oldest_q   <= SeqWidth'(rep_check_i[2] ? rep_hi_i : rep_lo_i) - oldest_q;
     f_from_released_q <= rep_lo_i[SeqWidth-1:0] - released_q;
     f_after_last_q    <= rep_hi_i - last_departure_i;
   end
   always_comb begin
     unique case (check_q)
-      sw_pkg::CheckReleased:
+      send_pkg::CheckReleased:
       f_fails = f_from_oldest_q[SeqWidth-1] ? rep_is_newer_i : f_from_oldest_q > seq_t'(departed_q);
-      sw_pkg::CheckLimit: f_fails = bad_q || f_from_released_q > (seq_t'(1) << PromiseBits);
-      sw_pkg::CheckSettled:
+      send_pkg::CheckLimit: f_fails = bad_q || f_from_released_q > (seq_t'(1) << PromiseBits);
+      send_pkg::CheckSettled:
       f_fails = bad_q || (rep_has_ranges_i && !f_after_last_q[31] &&
                           f_after_last_q[SeqWidth-1:0] != '0);
-      sw_pkg::CheckHighest:
+      send_pkg::CheckHighest:
       f_fails = bad_q || (!f_from_oldest_q[SeqWidth-1] && f_from_oldest_q > seq_t'(departed_q));
       default: f_fails = bad_q;
     endcase

@@ -13,7 +13,7 @@ module crc_step64 (
   function automatic logic [31:0] stepped(input logic [31:0] register, input int bits);
     stepped = register;
     for (int i = 0; i < bits; i++)
-      stepped = {1'b0, stepped[31:1]} ^ (stepped[0] ? sw_pkg::Crc32cPoly : 32'd0);
+      stepped = {1'b0, stepped[31:1]} ^ (stepped[0] ? crc_pkg::Crc32cPoly : 32'd0);
   endfunction
 
   initial begin

@@ -33,7 +33,7 @@ class Slot:
     flags: int = 0
 
     def packed(self) -> int:
-        """As sw_pkg::slot_t."""
+        """As send_pkg::slot_t."""
         value = self.index
         for field, bits in (
             (len(self.payload), 16),

@@ -49,7 +49,7 @@ class Peer:
     port: int
 
     def packed(self) -> int:
-        """As sw_pkg::peer_t."""
+        """As net_pkg::peer_t."""
         return self.mac << 48 | self.ip << 16 | self.port
 
 
@@ -146,7 +146,7 @@ def vectors(name: str) -> list[dict]:
     return [{**entry, "data": bytes.fromhex(entry["hex"])} for entry in entries]
 
 
-# What a REPORT's numbers are compared by in `window`: sw_pkg::check_e, and where each stands.
+# What a REPORT's numbers are compared by in `window`: send_pkg::check_e, and where each stands.
 CHECK_RELEASED, CHECK_LIMIT, CHECK_GROWTH, CHECK_SETTLED, CHECK_HIGHEST = 4, 1, 2, 7, 0
 
 

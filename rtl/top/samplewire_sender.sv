@@ -99,7 +99,7 @@ module samplewire_sender #(
   sw_regs_pkg::cmd_t    cmd;
   sw_regs_pkg::status_t status;
   sw_regs_pkg::event_t  events;
-  sw_pkg::peer_t        self, peer;
+  net_pkg::peer_t       self, peer;
 
   assign cfg_o     = cfg;
   assign cmd_o     = cmd;
@@ -108,7 +108,7 @@ module samplewire_sender #(
   assign self.port = cfg.port;
 
   // ------------------------------------------------------------------ the stream's state
-  sw_pkg::state_e state;
+  wire_pkg::state_e state;
   logic           flush, run, stop, busy;
   logic [31:0]    stream_tag, peer_tag, peer_window;
   logic           stream_tag_valid;
@@ -122,7 +122,7 @@ module samplewire_sender #(
   logic [Aw-1:0]  ring_waddr;
   logic [W-1:0]   ring_wdata;
   logic [Sw-1:0]  slot_waddr;
-  sw_pkg::slot_t  slot_wdata;
+  send_pkg::slot_t slot_wdata;
   logic [31:0]    lost_count;
   logic [Sw-1:0]  claimed;  // the slot that the next packet will fill
 
@@ -152,7 +152,7 @@ module samplewire_sender #(
   );
 
   logic [Sw-1:0] slot_addr, dep_waddr, dep_raddr;
-  sw_pkg::slot_t slot_data;
+  send_pkg::slot_t slot_data;
   logic          dep_we;
   logic [31:0]   dep_wdata, dep_rdata;
 
@@ -166,7 +166,7 @@ module samplewire_sender #(
 
   // ------------------------------------------------------------------ window and repairs
   logic           rep_step, rep_is_newer, rep_has_ranges, rep_valid, rep_ok, rng_is_near;
-  sw_pkg::check_e rep_check;
+  send_pkg::check_e rep_check;
   logic [31:0]    rep_hi, rep_lo, last_departure;
 
   window #(.Slots(Slots), .SeqWidth(32)) u_window (
@@ -207,7 +207,7 @@ module samplewire_sender #(
   logic         job_valid, job_ready, tx_busy, fetch_busy, is_held;
   logic [15:0]  charge_bytes;
   logic [31:0]  ctl_departure;
-  sw_pkg::job_t job;
+  send_pkg::job_t job;
 
   pacer u_pacer (
       .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .rate_i(cfg.pace_rate),
@@ -217,7 +217,7 @@ module samplewire_sender #(
 
   tx_sched #(.Slots(Slots), .SlotBeats(SlotBeats)) u_sched (
       .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush), .time_ns_i(time_ns_i),
-      .state_i(is_held ? sw_pkg::StateIdle : state),
+      .state_i(is_held ? wire_pkg::StateIdle : state),
       .stream_tag_i(peer_tag), .window_i(peer_window), .rtt_i(rtt),
       .has_new_i(has_new), .sent_i(sent), .next_i(32'(claimed)),
       .depart_new_o(depart_new), .depart_repeat_o(depart_repeat), .hold_o(hold),
@@ -250,7 +250,7 @@ module samplewire_sender #(
   // ------------------------------------------------------------------ what is received
   logic             c_valid, c_ready, c_last, report_ready;
   logic [63:0]      c_data;
-  sw_pkg::rx_meta_t c_meta;
+  net_pkg::rx_meta_t c_meta;
   logic             bad_rx, form_rx, no_room_rx, form_session, no_room_session;
 
   frame_rx #(.W(W)) u_frame_rx (
@@ -270,7 +270,7 @@ module samplewire_sender #(
   );
 
   logic is_report;
-  assign is_report = c_meta.cls == sw_pkg::ClassReport;
+  assign is_report = c_meta.cls == net_pkg::ClassReport;
   assign c_ready   = report_ready || !is_report;
 
   logic        taken, alive;

@@ -208,7 +208,7 @@ module crc_append #(
   logic is_out_last, overflows;
   assign is_out_last = along_valid_q[Stages-1] && along_last_q[Stages-1];
   assign overflows = is_out_last && (is_at_q[0] || |is_at_q[Nb-1:Nb-3]);
-  assign sealed = BigEndian ? sw_pkg::be32(~back_q[32*Lb+:32]) : ~back_q[32*Lb+:32];
+  assign sealed = BigEndian ? bits_pkg::be32(~back_q[32*Lb+:32]) : ~back_q[32*Lb+:32];
 
   always_comb begin
     data = along_data_q[Stages-1];

@@ -15,7 +15,7 @@
 module crc_beats #(
     parameter int unsigned W        = 64,
     parameter int unsigned BytesMax = 16384,  // of a payload
-    parameter logic [31:0] Poly     = sw_pkg::Crc32cPoly
+    parameter logic [31:0] Poly     = crc_pkg::Crc32cPoly
 ) (
     input wire logic clk_i,
 
@@ -93,7 +93,7 @@ module crc_beats #(
       logic [63:0] mixed;
       assign mixed = data_i ^ {32'd0, first_i ? 32'd0 : step_q};
       logic [31:0] step_d;
-      if (Poly == sw_pkg::Crc32cPoly) begin : g_step64
+      if (Poly == crc_pkg::Crc32cPoly) begin : g_step64
         crc_step64 i_step (
             .data_i(mixed),
             .crc_o (step_d)

@@ -18,8 +18,8 @@
 
 module crc_check #(
     parameter int unsigned  N         = 64,
-    parameter logic [31:0]  Poly      = sw_pkg::Crc32cPoly,
-    parameter int unsigned  StartByte = sw_pkg::OffHeader,
+    parameter logic [31:0]  Poly      = crc_pkg::Crc32cPoly,
+    parameter int unsigned  StartByte = wire_pkg::OffHeader,
     parameter logic [31:0]  Init      = '1,  // of the register, at the packet's first byte
     parameter bit           BigEndian = 1'b1,
     parameter logic [127:0] Ones      = '0
@@ -136,7 +136,7 @@ module crc_check #(
     logic [N-1:0] fed;
     assign fed = {x_q[N-1:32], x_q[31:0] ^ (x_first_q ? First : crc_q)};
 
-    if (Poly == sw_pkg::Crc32cPoly) begin : g_step64
+    if (Poly == crc_pkg::Crc32cPoly) begin : g_step64
       crc_step64 i_step (
           .data_i(fed),
           .crc_o (crc_d)
@@ -178,7 +178,7 @@ module crc_check #(
     end
   end
 
-  assign ok_o = sw_pkg::same32(crc_q, Residues[32*zeros_q+:32]);
+  assign ok_o = bits_pkg::same32(crc_q, Residues[32*zeros_q+:32]);
 
 endmodule
 

@@ -8,7 +8,7 @@
 
 module crc_combine #(
     parameter int unsigned Bits = 4,  // of the first factor a clock
-    parameter logic [31:0] Poly = sw_pkg::Crc32cPoly
+    parameter logic [31:0] Poly = crc_pkg::Crc32cPoly
 ) (
     input  wire logic            clk_i,
     input  wire logic            start_i,

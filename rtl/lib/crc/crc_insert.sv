@@ -12,8 +12,8 @@
 `default_nettype none
 
 module crc_insert #(
-    parameter logic [31:0]  Poly      = sw_pkg::Crc32cPoly,
-    parameter int unsigned  StartByte = sw_pkg::OffHeader,
+    parameter logic [31:0]  Poly      = crc_pkg::Crc32cPoly,
+    parameter int unsigned  StartByte = wire_pkg::OffHeader,
     parameter logic [31:0]  Init      = '1,  // of the register, at the packet's first byte
     parameter bit           BigEndian = 1'b1,
     parameter logic [127:0] Ones      = '0
@@ -70,7 +70,7 @@ module crc_insert #(
     for (int i = 0; i < 32; i++) crc_d[i] = ^(fed & Rows[64*i+:64]);
   end
 
-  assign sealed = BigEndian ? sw_pkg::be32(~crc_q) : ~crc_q;
+  assign sealed = BigEndian ? bits_pkg::be32(~crc_q) : ~crc_q;
   assign s_axis_tready = !valid_q || m_axis_tready;
   assign take = s_axis_tvalid && s_axis_tready;
 

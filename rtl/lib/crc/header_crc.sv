@@ -5,7 +5,7 @@
 `default_nettype none
 
 module header_crc #(
-    parameter logic [31:0] Poly = sw_pkg::Crc32cPoly
+    parameter logic [31:0] Poly = crc_pkg::Crc32cPoly
 ) (
     input  wire logic [31:0] crc_i,
     input  wire logic [31:0] word_i,
@@ -25,7 +25,7 @@ module header_crc #(
   localparam logic [1023:0] Rows = rows();
 
   logic [31:0] x;
-  assign x = crc_i ^ sw_pkg::be32(word_i);
+  assign x = crc_i ^ bits_pkg::be32(word_i);
 
   for (genvar i = 0; i < 32; i++) begin : g_bit
     assign crc_o[i] = ^(x & Rows[32*i+:32]);

@@ -17,10 +17,10 @@
 module head_serial (
     input  wire logic                 clk_i,
     input  wire logic                 rst_i,
-    input  wire sw_pkg::peer_t        self_i,
-    input  wire sw_pkg::peer_t        peer_i,
+    input  wire net_pkg::peer_t       self_i,
+    input  wire net_pkg::peer_t       peer_i,
     input  wire logic                 job_valid_i,
-    input  wire sw_pkg::job_t         job_i,
+    input  wire send_pkg::job_t       job_i,
     input  wire logic                 fetch_busy_i,  // no job is begun meanwhile
     output      logic                 start_o,       // the job is begun: its payload is wanted
     output      logic                 busy_o,
@@ -125,7 +125,7 @@ module head_serial (
   localparam logic [15:0] IpWord0 = 16'h4502;
   localparam logic [15:0] IpWord3 = 16'h4000;
   localparam logic [15:0] IpWord4 = 16'h4011;
-  localparam logic [15:0] UdpMore = 16'(8 + sw_pkg::HeaderBytes + sw_pkg::CrcBytes);
+  localparam logic [15:0] UdpMore = 16'(8 + wire_pkg::HeaderBytes + wire_pkg::CrcBytes);
   localparam logic [15:0] IpMore  = UdpMore + 16'd20;
 
   logic [15:0] ip_q, udp_field;
@@ -142,17 +142,19 @@ module head_serial (
       3'd2: word = {length, 16'h0000, IpWord3, IpWord4};
       3'd3: word = {~ip_q, self_i.ip, peer_i.ip[31:16]};
       3'd4: word = {peer_i.ip[15:0], self_i.port, peer_i.port, length};
-      3'd5: word = {udp_field, sw_pkg::Version, sw_pkg::TypeData, job_i.desc.flags, job_i.desc.tag};
+      3'd5: word = {
+        udp_field, wire_pkg::Version, wire_pkg::TypeData, job_i.desc.flags, job_i.desc.tag
+      };
       3'd6: word = job_i.index;
       default: word = {job_i.seq, job_i.departure};
     endcase
   end
 
-  assign data_o = sw_pkg::be64(word);
+  assign data_o = bits_pkg::be64(word);
 
   // CRC, from the flags on. The first word begins with 2 bytes that are not of the packet; zeros
   // in their place are undone by the register's start.
-  localparam logic [31:0] CrcStart = crc_pkg::before_zeros('1, sw_pkg::Crc32cPoly, 2);
+  localparam logic [31:0] CrcStart = crc_pkg::before_zeros('1, crc_pkg::Crc32cPoly, 2);
   localparam int unsigned Bits = 4;
 
   logic [31:0] half_q, crc_q, crc_next, product;
@@ -195,10 +197,10 @@ module head_serial (
 
   // Sums. The carry of an addition enters the next one. UDP's covers IPv4's addresses too, but not
   // the rest of its header.
-  localparam logic [15:0] IpConst = sw_pkg::add1c(
-      sw_pkg::add1c(IpWord0, IpWord3), sw_pkg::add1c(IpWord4, IpMore)
+  localparam logic [15:0] IpConst = net_pkg::add1c(
+      net_pkg::add1c(IpWord0, IpWord3), net_pkg::add1c(IpWord4, IpMore)
   );
-  localparam logic [15:0] UdpConst = sw_pkg::add1c(16'h0011, ~IpConst);
+  localparam logic [15:0] UdpConst = net_pkg::add1c(16'h0011, ~IpConst);
 
   logic [15:0] slice, slice_q, number, sum, ip_fixed_q, udp_fixed_q;
   logic [16:0] sum_q;
@@ -234,7 +236,7 @@ module head_serial (
         17'(sum_q[16] && !is_first);
     if (step_q == IpFixedStep) ip_fixed_q <= sum;
     if (step_q == UdpFixedStep) udp_fixed_q <= sum;
-    ip_q <= sw_pkg::add1c(ip_fixed_q, job_i.desc.len_bytes);
+    ip_q <= net_pkg::add1c(ip_fixed_q, job_i.desc.len_bytes);
   end
 
   // Never zero (docs/protocol.md#2.1): a sum of all ones, whose complement would be zero, stays.

@@ -16,10 +16,10 @@
 module head_wide (
     input  wire logic                  clk_i,
     input  wire logic                  rst_i,
-    input  wire sw_pkg::peer_t         self_i,
-    input  wire sw_pkg::peer_t         peer_i,
+    input  wire net_pkg::peer_t        self_i,
+    input  wire net_pkg::peer_t        peer_i,
     input  wire logic                  job_valid_i,
-    input  wire sw_pkg::job_t          job_i,
+    input  wire send_pkg::job_t        job_i,
     input  wire logic                  fetch_busy_i,  // no job is taken meanwhile
     output      logic                  start_o,       // the job is taken: its payload is wanted
     output      logic                  busy_o,
@@ -36,7 +36,7 @@ module head_wide (
   localparam int unsigned SumReady = Steps + 2;
 
   // Lengths from that of the payload, docs/protocol.md#2.4.
-  localparam logic [15:0] UdpMore = 16'(8 + sw_pkg::HeaderBytes + sw_pkg::CrcBytes);
+  localparam logic [15:0] UdpMore = 16'(8 + wire_pkg::HeaderBytes + wire_pkg::CrcBytes);
   localparam logic [15:0] IpMore = UdpMore + 16'd20;
   // Version and length of header, ECT(0); DF; TTL 64, UDP.
   localparam logic [15:0] IpWord0 = 16'h4502;
@@ -45,10 +45,10 @@ module head_wide (
 
   // What does not change within a stream: sums of IPv4's constant words and addresses, and of the
   // UDP pseudo header and ports. Worked out again and again, a word a cycle.
-  localparam logic [15:0] IpConst = sw_pkg::add1c(
-      sw_pkg::add1c(IpWord0, IpWord3), sw_pkg::add1c(IpWord4, IpMore)
+  localparam logic [15:0] IpConst = net_pkg::add1c(
+      net_pkg::add1c(IpWord0, IpWord3), net_pkg::add1c(IpWord4, IpMore)
   );
-  localparam logic [15:0] UdpConst = sw_pkg::add1c(16'h0011 + 16'(2 * UdpMore), ~IpConst);
+  localparam logic [15:0] UdpConst = net_pkg::add1c(16'h0011 + 16'(2 * UdpMore), ~IpConst);
 
   logic [3:0] fixed_step_q;
   logic [16:0] fixed_q;
@@ -85,7 +85,7 @@ module head_wide (
   // are undone by the register's start. Sum and CRC take a word each cycle.
   localparam int unsigned Words = 6;
 
-  localparam logic [31:0] CrcStart = crc_pkg::before_zeros('1, sw_pkg::Crc32cPoly, 2);
+  localparam logic [31:0] CrcStart = crc_pkg::before_zeros('1, crc_pkg::Crc32cPoly, 2);
 
   logic [2:0] word_step_q;
   logic is_prepared_q;  // word_step_q is Words
@@ -95,7 +95,7 @@ module head_wide (
 
   always_comb begin
     unique case (word_step_q)
-      3'd0: word = {job_i.desc.len_bytes, sw_pkg::Version, sw_pkg::TypeData, job_i.desc.flags};
+      3'd0: word = {job_i.desc.len_bytes, wire_pkg::Version, wire_pkg::TypeData, job_i.desc.flags};
       3'd1: word = job_i.desc.tag;
       3'd2: word = job_i.index[63:32];
       3'd3: word = job_i.index[31:0];
@@ -250,7 +250,7 @@ module head_wide (
     IpWord0, out_q.ip_bytes, 16'h0000, IpWord3, IpWord4, out_q.ip_sum,
     self_i.ip, peer_i.ip,
     self_i.port, peer_i.port, out_q.udp_bytes, out_q.udp_sum,
-    sw_pkg::Version, sw_pkg::TypeData, out_q.flags, out_q.tag, out_q.index,
+    wire_pkg::Version, wire_pkg::TypeData, out_q.flags, out_q.tag, out_q.index,
     out_q.seq, out_q.departure
   };
   for (genvar i = 0; i < 64; i++) begin : g_swap

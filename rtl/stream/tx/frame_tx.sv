@@ -22,11 +22,11 @@ module frame_tx #(
 ) (
     input  wire logic                  clk_i,
     input  wire logic                  rst_i,
-    input  wire sw_pkg::peer_t         self_i,
-    input  wire sw_pkg::peer_t         peer_i,
+    input  wire net_pkg::peer_t        self_i,
+    input  wire net_pkg::peer_t        peer_i,
     input  wire logic                  job_valid_i,
     output      logic                  job_ready_o,
-    input  wire sw_pkg::job_t          job_i,
+    input  wire send_pkg::job_t        job_i,
     output      logic                  rd_valid_o,
     input  wire logic                  rd_ready_i,
     output      logic         [Aw-1:0] rd_addr_o,
@@ -182,7 +182,7 @@ module frame_tx #(
     if (is_free) begin
       unique case (part_q)
         PartPayload: data_q <= fifo[fifo_rd_q];
-        PartTrailer: data_q <= W'({sw_pkg::be32(trailer_q)});
+        PartTrailer: data_q <= W'({bits_pkg::be32(trailer_q)});
         default: data_q <= head_data;
       endcase
       valid_q <= send_head || pop || part_q == PartTrailer;

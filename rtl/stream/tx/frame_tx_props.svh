@@ -18,7 +18,7 @@
 
   // A job stands until it is taken; at 512 bits it may be withdrawn before.
   logic f_stands_q = 0, f_begun_q = 0;
-  sw_pkg::job_t f_job_q;
+  send_pkg::job_t f_job_q;
   always_ff @(posedge clk_i) begin
     f_stands_q <= job_valid_i && !job_ready_o && !rst_i;
     f_begun_q  <= (f_begun_q || start) && !job_ready_o && !rst_i;

@@ -62,7 +62,7 @@ module packetizer #(
 
     output logic                   slot_we_o,
     output logic          [Sw-1:0] slot_waddr_o,
-    output sw_pkg::slot_t          slot_wdata_o,
+    output send_pkg::slot_t        slot_wdata_o,
     output logic                   commit_o,
 
     output logic        busy_o,

@@ -28,10 +28,10 @@ module report_rx (
     output      logic                    c_ready_o,
     input  wire logic             [63:0] c_data_i,
     input  wire logic                    c_last_i,
-    input  wire sw_pkg::rx_meta_t        c_meta_i,
+    input  wire net_pkg::rx_meta_t       c_meta_i,
 
     output      logic                    rep_step_o,
-    output      sw_pkg::check_e          rep_check_o,
+    output      send_pkg::check_e        rep_check_o,
     output      logic             [31:0] rep_hi_o,
     output      logic             [31:0] rep_lo_o,
     output      logic                    rep_is_newer_o,
@@ -77,10 +77,10 @@ module report_rx (
   logic is_ours_q, has_ranges_q;  // of the meta data, which stands 2 cycles before the first beat
   logic [31:0] hi, lo, number_q, settled_q, marked_q;
   logic step, is_range, is_done, n_large;
-  sw_pkg::check_e check_q;
+  send_pkg::check_e check_q;
 
-  assign hi       = sw_pkg::be32(c_data_i[31:0]);  // first on the wire
-  assign lo       = sw_pkg::be32(c_data_i[63:32]);
+  assign hi       = bits_pkg::be32(c_data_i[31:0]);  // first on the wire
+  assign lo       = bits_pkg::be32(c_data_i[63:32]);
   assign is_range = beat_q == BeatRange && more_q;
 
   always_comb begin
@@ -96,11 +96,11 @@ module report_rx (
   assign n_large   = |lo[15:6];
 
   // What `window` is to compare in a cycle is known in the one before.
-  function automatic sw_pkg::check_e check_of(input logic [2:0] beat, input logic [1:0] cycle);
-    check_of = sw_pkg::CheckReleased;  // also of a range
-    if (beat == BeatReleased && cycle == 2'd1) check_of = sw_pkg::CheckLimit;
-    if (beat == BeatReleased && cycle[1]) check_of = sw_pkg::CheckGrowth;
-    if (beat == BeatSettled) check_of = cycle[0] ? sw_pkg::CheckHighest : sw_pkg::CheckSettled;
+  function automatic send_pkg::check_e check_of(input logic [2:0] beat, input logic [1:0] cycle);
+    check_of = send_pkg::CheckReleased;  // also of a range
+    if (beat == BeatReleased && cycle == 2'd1) check_of = send_pkg::CheckLimit;
+    if (beat == BeatReleased && cycle[1]) check_of = send_pkg::CheckGrowth;
+    if (beat == BeatSettled) check_of = cycle[0] ? send_pkg::CheckHighest : send_pkg::CheckSettled;
   endfunction
 
   // Sums of these few bits are written out: a carry chain would take a level of its own.
@@ -146,7 +146,7 @@ module report_rx (
   assign alive_o      = rep_valid_o && rep_ok_i;
   assign taken_o      = alive_o && is_newer_q;
   assign ev_refused_o = rep_valid_o && !rep_ok_i;
-  assign ev_marked_o  = taken_o && !sw_pkg::same32(lo, marked_q);
+  assign ev_marked_o  = taken_o && !bits_pkg::same32(lo, marked_q);
 
   assign rng_valid_o   = c_valid_i && is_range && step_q[0] && !flush_i;
   assign rng_first_o   = hi;
@@ -182,7 +182,7 @@ module report_rx (
   always_ff @(posedge clk_i) begin
     if (step && beat_q == BeatNumber) begin
       number_q   <= hi;
-      is_newer_q <= !reported_o || sw_pkg::before32(number_o, hi);
+      is_newer_q <= !reported_o || wire_pkg::before32(number_o, hi);
     end
     if (step && beat_q == BeatSettled) settled_q <= hi;
     if (step && beat_q == BeatSkipped) left_q <= n_large ? '1 : lo[5:0];
@@ -194,7 +194,7 @@ module report_rx (
   end
 
   always_ff @(posedge clk_i) begin
-    is_ours_q    <= stream_tag_valid_i && sw_pkg::same32(c_meta_i.tag, stream_tag_i);
+    is_ours_q    <= stream_tag_valid_i && bits_pkg::same32(c_meta_i.tag, stream_tag_i);
     has_ranges_q <= c_meta_i.udp_bytes != BytesMin;
   end
 

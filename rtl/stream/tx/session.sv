@@ -40,11 +40,11 @@ module session #(
   input  logic             c_is_report_i,
 
   // The stream.
-  output sw_pkg::state_e   state_o,
+  output wire_pkg::state_e state_o,
   output logic [31:0]      stream_tag_o,        // what comes carries it
   output logic             stream_tag_valid_o,
   output logic [31:0]      peer_tag_o,          // what leaves carries it
-  output sw_pkg::peer_t    peer_o,
+  output net_pkg::peer_t   peer_o,
   output logic [31:0]      window_o,            // of the opener
   output logic [31:0]      rtt_o,               // 16 ns
   output logic             flush_o,
@@ -114,15 +114,15 @@ module session #(
   assign event_o    = is_event ? 22'd1 << event_which : 22'd0;
 
   // ------------------------------------------------------------------ what it writes
-  sw_pkg::state_e state_q;
+  wire_pkg::state_e state_q;
   logic [31:0] stream_tag_q, peer_tag_q, window_q, rtt_q;
-  sw_pkg::peer_t peer_q;
+  net_pkg::peer_t peer_q;
   logic        flush_q, hold_q, is_idle_q;
 
   always_ff @(posedge clk_i) begin
     if (out_we) begin
       unique case (out)
-        ctl_sender_pkg::OutState:     state_q <= sw_pkg::state_e'(out_data[2:0]);
+        ctl_sender_pkg::OutState:     state_q <= wire_pkg::state_e'(out_data[2:0]);
         ctl_sender_pkg::OutControl: begin
           flush_q   <= out_data[ctl_sender_pkg::ControlFlush];
           hold_q    <= out_data[ctl_sender_pkg::ControlHold];
@@ -146,7 +146,7 @@ module session #(
       endcase
     end
     if (rst_i) begin
-      state_q   <= sw_pkg::StateIdle;
+      state_q   <= wire_pkg::StateIdle;
       flush_q   <= 1'b0;
       hold_q    <= 1'b0;
       is_idle_q <= 1'b0;
@@ -159,9 +159,9 @@ module session #(
   assign pulse = out_we && out == ctl_sender_pkg::OutPulse ? out_data[6:0] : 7'd0;
 
   logic is_live, is_closing;
-  assign is_live    = state_q == sw_pkg::StateOpening || state_q == sw_pkg::StateFlowing
-                      || state_q == sw_pkg::StateClosing;
-  assign is_closing = state_q == sw_pkg::StateClosing;
+  assign is_live    = state_q == wire_pkg::StateOpening || state_q == wire_pkg::StateFlowing
+                      || state_q == wire_pkg::StateClosing;
+  assign is_closing = state_q == wire_pkg::StateClosing;
 
   assign state_o            = state_q;
   assign stream_tag_o       = stream_tag_q;
@@ -172,7 +172,7 @@ module session #(
   assign rtt_o              = rtt_q;
   assign flush_o            = flush_q;
   assign hold_o             = hold_q;
-  assign run_o              = state_q == sw_pkg::StateFlowing || is_closing;
+  assign run_o              = state_q == wire_pkg::StateFlowing || is_closing;
   // The call to close stops the samples at once.
   assign stop_o             = is_closing || (is_live && close_q);
 
@@ -204,7 +204,7 @@ module session #(
     if (rst_i) repeats_q <= '0;
     else if (depart_repeat_i) repeats_q <= repeats_q + 16'd1;
     if (port_read && port == ctl_sender_pkg::PortTimeLo) time_hi_q <= time_ns_i[35:20];
-    is_waiting_q <= !is_released_i || state_q != sw_pkg::StateFlowing;
+    is_waiting_q <= !is_released_i || state_q != wire_pkg::StateFlowing;
   end
 
   always_comb begin

@@ -64,8 +64,8 @@ module hold_path #(
   logic ring_we, job_valid, job_ready, fetch_busy, rd_valid;
   logic [Aw-1:0] ring_waddr, rd_addr;
   logic [Sw-1:0] claimed;
-  sw_pkg::job_t job;
-  sw_pkg::slot_t slot;
+  send_pkg::job_t job;
+  send_pkg::slot_t slot;
   always_comb begin
     slot = '0;
     slot.len_bytes = 16'(SlotBytes);
@@ -84,7 +84,7 @@ module hold_path #(
 
   tx_sched #(.Slots(Slots), .SlotBeats(SlotBeats)) u_sched (
       .clk_i(clk_i), .rst_i(rst), .flush_i(flush), .time_ns_i(64'd0),
-      .state_i(sw_pkg::StateFlowing), .stream_tag_i(32'd0), .window_i(32'd0), .rtt_i(32'd0),
+      .state_i(wire_pkg::StateFlowing), .stream_tag_i(32'd0), .window_i(32'd0), .rtt_i(32'd0),
       .has_new_i(is_due_q), .sent_i(32'(sent_q)), .next_i(32'(claimed)),
       .depart_new_o(depart_new), .depart_repeat_o(depart_repeat), .hold_o(hold),
       .cand_valid_i(cand_valid), .cand_seq_i(32'(cand_seq)), .cand_ready_o(),

@@ -8,7 +8,7 @@ module control_tb #(
     input wire logic          rst_i,
     input wire logic          flush_i,
     input wire logic [63:0]   time_ns_i,
-    input wire sw_pkg::peer_t self_i,
+    input wire net_pkg::peer_t self_i,
     input wire logic [31:0]   stream_tag_i,
     input wire logic          stream_tag_valid_i,
 
@@ -56,8 +56,8 @@ module control_tb #(
 
   logic c_valid, c_ready, c_last, report_ready, is_report;
   logic [63:0] c_data;
-  sw_pkg::rx_meta_t c_meta;
-  assign is_report = c_meta.cls == sw_pkg::ClassReport;
+  net_pkg::rx_meta_t c_meta;
+  assign is_report = c_meta.cls == net_pkg::ClassReport;
   assign c_ready   = is_report ? report_ready : 1'b1;
 
   logic [W-1:0] u_data;
@@ -103,15 +103,16 @@ module control_tb #(
 
   // The numbers as `window` sees them, one with each step.
   logic to_next, rep_step;
-  sw_pkg::check_e rep_check;
+  send_pkg::check_e rep_check;
   logic [31:0] rep_hi, rep_lo;
   always_ff @(posedge clk_i) begin
     if (rep_step) begin
       unique case (rep_check)
-        sw_pkg::CheckReleased: rep_numbers_o[127:96] <= rep_hi;
-        sw_pkg::CheckLimit:    rep_numbers_o[95:64] <= rep_lo;
-        sw_pkg::CheckGrowth:   rep_numbers_o[95:64] <= rep_lo == rep_numbers_o[95:64] ? rep_lo : '0;
-        sw_pkg::CheckSettled:  rep_numbers_o[63:32] <= rep_hi;
+        send_pkg::CheckReleased: rep_numbers_o[127:96] <= rep_hi;
+        send_pkg::CheckLimit:    rep_numbers_o[95:64] <= rep_lo;
+        send_pkg::CheckGrowth:
+        rep_numbers_o[95:64] <= rep_lo == rep_numbers_o[95:64] ? rep_lo : '0;
+        send_pkg::CheckSettled:  rep_numbers_o[63:32] <= rep_hi;
         default:               rep_numbers_o[31:0] <= rep_lo;
       endcase
     end

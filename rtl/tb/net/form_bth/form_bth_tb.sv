@@ -6,7 +6,7 @@ module form_bth_tb #(
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_i,
-    input  wire sw_pkg::peer_t       self_i,
+    input  wire net_pkg::peer_t      self_i,
     input  wire logic                valid_i,
     input  wire logic                last_i,
     input  wire logic [$clog2(N/8):0] count_i,

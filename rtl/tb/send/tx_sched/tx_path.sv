@@ -15,20 +15,20 @@ module tx_path #(
     input  wire logic                  rst_i,
     input  wire logic                  flush_i,
     input  wire logic           [63:0] time_ns_i,
-    input  wire sw_pkg::state_e        state_i,
+    input  wire wire_pkg::state_e      state_i,
     input  wire logic           [31:0] stream_tag_i,
     input  wire logic           [31:0] window_i,
     input  wire logic           [31:0] rtt_i,
     input  wire logic           [23:0] rate_i,
     input  wire logic           [19:0] burst_ns_i,
-    input  wire sw_pkg::peer_t         self_i,
-    input  wire sw_pkg::peer_t         peer_i,
+    input  wire net_pkg::peer_t        self_i,
+    input  wire net_pkg::peer_t        peer_i,
     input  wire logic                  ring_we_i,
     input  wire logic         [Aw-1:0] ring_waddr_i,
     input  wire logic         [ W-1:0] ring_wdata_i,
     input  wire logic                  slot_we_i,
     input  wire logic         [Sw-1:0] slot_waddr_i,
-    input  wire sw_pkg::slot_t         slot_wdata_i,
+    input  wire send_pkg::slot_t       slot_wdata_i,
     input  wire logic                  commit_i,
     output      logic                  full_o,
     input  wire logic                  rep_step_i,
@@ -74,13 +74,13 @@ module tx_path #(
   logic cand_valid, cand_ready;
   logic [31:0] cand_seq;
   logic [Sw-1:0] slot_addr, dep_waddr, dep_raddr;
-  sw_pkg::slot_t slot_data;
+  send_pkg::slot_t slot_data;
   logic dep_we;
   logic [31:0] dep_wdata, dep_rdata;
   logic pacer_ok, charge;
   logic [15:0] charge_bytes;
   logic job_valid, job_ready, tx_busy, fetch_busy;
-  sw_pkg::job_t job;
+  send_pkg::job_t job;
   logic rd_valid, rd_ready, rsp_valid;
   logic [Aw-1:0] rd_addr;
   logic [W-1:0] rsp_data;
@@ -95,7 +95,7 @@ module tx_path #(
       .clk_i, .rst_i, .flush_i, .commit_i,
       .depart_new_i(depart_new_o),
       .rep_step_i,
-      .rep_check_i(sw_pkg::check_e'(rep_check_i)),
+      .rep_check_i(send_pkg::check_e'(rep_check_i)),
       .rep_hi_i, .rep_lo_i, .rep_is_newer_i, .rep_has_ranges_i,
       .last_departure_i(last_departure_o),
       .rep_valid_i, .rep_ok_o,

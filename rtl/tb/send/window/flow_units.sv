@@ -62,7 +62,7 @@ module flow_units #(
       .FirstSeq(FirstSeq)
   ) u_window (
       .clk_i, .rst_i, .flush_i, .commit_i, .depart_new_i, .rep_step_i,
-      .rep_check_i(sw_pkg::check_e'(rep_check_i)),
+      .rep_check_i(send_pkg::check_e'(rep_check_i)),
       .rep_hi_i, .rep_lo_i, .rep_is_newer_i, .rep_has_ranges_i, .last_departure_i, .rep_valid_i,
       .rep_ok_o, .rep_is_near_o, .oldest_o, .sent_o, .next_o,
       .limit_o, .full_o, .has_new_o, .is_released_o, .is_sent_o, .credit_came_o

@@ -167,7 +167,7 @@ def test_wrong_name_in_a_board_is_an_error(
         ("ip/package.tcl", "SCOPED_TO_REF", "SCOPED_TO_CELL", "no property"),
         ("ip/package.tcl", "ipx::save_core", "ipx::save", "ipx::save"),
         ("ip/package.tcl", "-norecurse $sources", "-recurse $sources", "unknown option"),
-        ("ip/files.tcl", "rtl/lib/sw_pkg.sv", "rtl/lib/swpkg.sv", "no file"),
+        ("ip/files.tcl", "rtl/lib/bits_pkg.sv", "rtl/lib/bitspkg.sv", "no file"),
     ],
 )
 def test_wrong_name_in_a_package_is_an_error(

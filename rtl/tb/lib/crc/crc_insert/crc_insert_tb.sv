@@ -22,8 +22,8 @@ module crc_insert_tb #(
 );
 
   crc_insert #(
-      .Poly     (Roce ? crc_pkg::EthernetPoly : sw_pkg::Crc32cPoly),
-      .StartByte(Roce ? 14 : sw_pkg::OffHeader),
+      .Poly     (Roce ? crc_pkg::EthernetPoly : crc_pkg::Crc32cPoly),
+      .StartByte(Roce ? 14 : wire_pkg::OffHeader),
       .Init     (Roce ? crc_pkg::after_ones('1, crc_pkg::EthernetPoly, 8) : '1),
       .BigEndian(!Roce),
       .Ones     (Roce ? Ones : '0)

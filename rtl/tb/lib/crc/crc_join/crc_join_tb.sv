@@ -19,7 +19,7 @@ module crc_join_tb #(
     output      logic [ 31:0] crc_o
 );
 
-  localparam logic [31:0] Poly = Ethernet ? crc_pkg::EthernetPoly : sw_pkg::Crc32cPoly;
+  localparam logic [31:0] Poly = Ethernet ? crc_pkg::EthernetPoly : crc_pkg::Crc32cPoly;
   localparam int unsigned Bits = 4;
 
   logic [31:0] head_q, head_d, payload, shift, left_q, product;

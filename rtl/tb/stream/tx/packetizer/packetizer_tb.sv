@@ -102,7 +102,7 @@ module packetizer_tb #(
   logic [Aw-1:0] ring_waddr;
   logic [W-1:0] ring_wdata;
   logic [Sw-1:0] slot_waddr;
-  sw_pkg::slot_t slot_wdata, slot_rdata;
+  send_pkg::slot_t slot_wdata, slot_rdata;
 
   packetizer #(
       .W        (W),

@@ -80,7 +80,7 @@ module session_tb (
     ctl_grant_q <= 1'b0;
     if (ctl_want && !ctl_grant_q && wait_q >= grant_wait_i) begin
       ctl_grant_q <= 1'b1;
-      last_q      <= sw_pkg::before32(last_q, time_q[35:4]) ? time_q[35:4] : last_q + 32'd1;
+      last_q      <= wire_pkg::before32(last_q, time_q[35:4]) ? time_q[35:4] : last_q + 32'd1;
     end
     if (rst_i) last_q <= time_q[35:4];
   end
@@ -117,8 +117,8 @@ module session_tb (
   logic [21:0] session_events;
   logic [22:0] event_bits;
   logic        dropped;
-  sw_pkg::state_e state;
-  sw_pkg::peer_t  peer;
+  wire_pkg::state_e state;
+  net_pkg::peer_t peer;
 
   assign state_o    = state;
   assign peer_o     = peer;
