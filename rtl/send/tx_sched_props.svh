@@ -54,6 +54,38 @@
     f_left_q     <= f_ctl_q;
   end
 
+  // The budget, docs/protocol.md#4.7: a flush fills it, and an RTT after it was last full or filled;
+  // each repeat takes one.
+  logic [LevelWidth-1:0] f_level_q;
+  logic [SpanWidth-1:0] f_filled_q;
+  logic f_full_q, f_over_q, f_fills;
+  assign f_fills = (f_over_q || flush_i) && !depart_repeat_o;
+  initial assume (f_filled_q == filled_q && f_over_q == is_over_q && f_full_q == is_full_q);
+  always_ff @(posedge clk_i) begin
+    f_level_q <= depart_repeat_o ? f_level_q - 1'b1 : f_fills ? capacity_q : f_level_q;
+    f_full_q  <= f_level_q == capacity_q && !rst_i;
+    f_over_q  <= span - f_filled_q > rtt_i[4+:SpanWidth] && !f_fills;
+    if (f_full_q || f_fills) f_filled_q <= span;
+    if (rst_i) f_level_q <= '0;
+  end
+
+  // What was chosen last, and the slot of the job that was taken last.
+  logic f_chosen_q = 0, f_repeat_q, f_read_q = 0;
+  logic [31:0] f_chosen_seq_q;
+  logic [Sw-1:0] f_chosen_slot, f_read_slot_q;
+  assign f_chosen_slot = f_chosen_seq_q[Sw-1:0];
+  always_ff @(posedge clk_i) begin
+    f_chosen_q <= choose && !rst_i;
+    if (choose) begin
+      f_repeat_q     <= depart_repeat_o;
+      f_chosen_seq_q <= depart_repeat_o ? cand_seq_i : sent_i;
+    end
+    if (job_valid_o && job_ready_i) begin
+      f_read_q      <= !rst_i;
+      f_read_slot_q <= f_chosen_slot;
+    end
+  end
+
   logic f_second_q = 0;  // of two stamps
   always_ff @(posedge clk_i) f_second_q <= (choose || leave) && f_any_q;
 
@@ -68,6 +100,26 @@
       if (choose || leave) assert (f_since_q >= 2'd2);
       // The budget, docs/protocol.md#4.7.
       assert (level_q <= f_capacity);
+      a_level : assert (level_q == f_level_q);
+      // A departure is written and charged once, behind its choice; the job names the same packet.
+      a_departs : assert (dep_we_o == f_chosen_q && charge_o == f_chosen_q);
+      if (f_chosen_q)
+        a_writes : assert (dep_waddr_o == f_chosen_slot && dep_wdata_o == f_last_q[31:0] &&
+                           charge_bytes_o == slot_data_i.len_bytes + FrameBytes);
+      if (job_valid_o)
+        a_job : assert (job_o.seq == f_chosen_seq_q && job_o.departure == f_last_q[31:0] &&
+                        job_o.desc.addr == 32'(f_chosen_slot) * SlotBeats &&
+                        job_o.desc.flags == (slot_data_i.flags |
+                                             (f_repeat_q ? wire_pkg::FlagRetransmission : '0)));
+      if (job_valid_o && !job_ready_i) a_slot : assert (slot_addr_o == f_chosen_slot);
+      if (choose)
+        a_next_slot : assert (slot_addr_o == (depart_repeat_o ? Sw'(cand_seq_i) : Sw'(sent_i)));
+      if (f_flush_q) a_withdrawn : assert (!job_valid_o);
+      // Nothing may be written to a slot that is still to be read.
+      if (job_valid_o && f_chosen_slot == next_i[Sw-1:0]) a_holds_job : assert (hold_o);
+      if (f_read_q)
+        a_hold : assert (hold_o == ((job_valid_o && f_chosen_slot == next_i[Sw-1:0]) ||
+                                    (fetch_busy_i && f_read_slot_q == next_i[Sw-1:0])));
       // The stamps are those of the rule.
       if (f_any_q) a_stamp : assert (last_q == f_last_q[31:0]);
       if (ctl_q) a_place : assert (ctl_stamp_q == f_ctl_q[31:0]);

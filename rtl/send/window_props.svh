@@ -8,7 +8,7 @@
   // earliest (tx_sched proves both); a commit comes only where there is room.
   logic f_departed_q = 0, f_departed_qq = 0;
   always_ff @(posedge clk_i) begin
-    f_departed_q  <= depart_new_i;
+    f_departed_q  <= depart_new_i && !rst_i;
     f_departed_qq <= f_departed_q;
   end
   always_comb begin
@@ -64,6 +64,44 @@
       if (f_done >= 3'd2 && !bad_q) assert (f_promise <= (seq_t'(1) << PromiseBits));
       if (f_done >= 3'd3 && grows_q)
         assert (!is_ancient_q && f_growth != 0 && !f_growth[SeqWidth-1]);
+      if (f_done >= 3'd3 && f_steps_q != 0)
+        a_growth : assert (grows_q == (!is_ancient_q && f_growth != 0 && !f_growth[SeqWidth-1]));
+    end
+  end
+
+  // The verdict of each step, from the numbers themselves (docs/protocol.md#4.6).
+  seq_t f_from_oldest_q, f_from_released_q;
+  logic [31:0] f_after_last_q;
+  logic f_is_first_q = 0, f_fails;
+  always_ff @(posedge clk_i) begin
+    f_is_first_q      <= rep_check_i == send_pkg::CheckReleased;
+    f_from_oldest_q   <= SeqWidth'(rep_check_i[2] ? rep_hi_i : rep_lo_i) - oldest_q;
+    f_from_released_q <= rep_lo_i[SeqWidth-1:0] - released_q;
+    f_after_last_q    <= rep_hi_i - last_departure_i;
+  end
+  always_comb begin
+    unique case (check_q)
+      send_pkg::CheckReleased:
+      f_fails = f_from_oldest_q[SeqWidth-1] ? rep_is_newer_i : f_from_oldest_q > seq_t'(departed_q);
+      send_pkg::CheckLimit: f_fails = bad_q || f_from_released_q > (seq_t'(1) << PromiseBits);
+      send_pkg::CheckSettled:
+      f_fails = bad_q || (rep_has_ranges_i && !f_after_last_q[31] &&
+                          f_after_last_q[SeqWidth-1:0] != '0);
+      send_pkg::CheckHighest:
+      f_fails = bad_q || (!f_from_oldest_q[SeqWidth-1] && f_from_oldest_q > seq_t'(departed_q));
+      default: f_fails = bad_q;
+    endcase
+  end
+  logic f_stepped_q = 0, f_verdict_q;
+  always_ff @(posedge clk_i) begin
+    f_stepped_q <= step_q && !rst_i;
+    f_verdict_q <= f_fails;
+    if (!f_reset_q) begin
+      if (f_stepped_q) a_verdict : assert (rep_ok_o == !f_verdict_q);
+      // A range's first lies within 2 * Slots of `oldest`.
+      if (f_is_first_q)
+        a_near : assert (rep_is_near_o ==
+                         (seq_t'(f_from_oldest_q + seq_t'(2 * Slots)) < seq_t'(4 * Slots)));
     end
   end
 
@@ -84,7 +122,7 @@
       // docs/protocol.md#1.7: oldest <= sent <= next <= oldest + Slots.
       assert (f_held <= seq_t'(Slots));
       assert (f_depth <= f_held);
-      assert (seq_t'(departed_q) + seq_t'(f_departed_q) == f_depth || f_took_q || f_flushed_q);
+      assert (seq_t'(departed_q) + seq_t'(f_departed_q) == f_depth || f_took_q);
       // docs/protocol.md#5.4: never beyond credit.
       assert (!f_credit[SeqWidth-1]);
       assert (f_credit <= (seq_t'(1) << PromiseBits) + seq_t'(Slots));

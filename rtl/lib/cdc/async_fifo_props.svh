@@ -54,6 +54,19 @@ end
 logic f_same;
 assign f_same = f_wr_same[2];
 
+// A word that the reader's side sees is shown, ready or not, once, until it is taken or a stop.
+logic f_shown, f_stood;
+logic [Width-1:0] f_data_was;
+initial begin
+  f_shown = 1'b0;
+  f_stood = 1'b0;
+end
+always_ff @(posedge rd_clk_i) begin
+  f_stood    <= rd_valid_q && !rd_ready_i && !rd_stop;
+  f_shown    <= !rd_stop && ((rd_valid_q && !rd_ready_i) || f_there_seen != '0);
+  f_data_was <= rd_data_q;
+end
+
 always_comb begin
   a_synced : assert (f_to_wr == rd_gray_seen && f_to_rd == wr_gray_seen);
   a_gray : assert (f_bin(wr_gray_q) == wr_bin_q && f_bin(rd_gray_q) == rd_bin_q);
@@ -70,6 +83,8 @@ always_comb begin
                        !(f_wr_next[0] && wr_gray_seen != '0));
   a_rd_clear : assert (!(f_rd_next[2] && rd_bin_q != '0) && !(f_rd_next[1] && f_to_wr_meta != '0) &&
                        !(f_rd_next[0] && rd_gray_seen != '0));
+  a_shown : assert (rd_valid_q == f_shown);
+  if (f_stood) a_stands : assert (rd_data_q == f_data_was);
   if (rd_valid_q) a_stop : assert (f_rd_run);
   if (wr_take) a_take : assert (f_same && f_rd_same[0]);
   if (rd_take) a_no_underflow : assert (f_same && f_used != '0);

@@ -113,6 +113,18 @@ always_comb begin
   if (b_state[0] || f_b_due) b_stands : assert (b_stop_o);
   if (a_rst_i) a_stops : assert (a_stop_o);
   if (b_rst_i) b_stops : assert (b_stop_o);
+  // A side that runs stops for the other one alone, and where it is busy at its end only. Pointers
+  // become 0 in a stop of both.
+  if (!a_rst_i && !a_state[0] && !f_a_due) begin
+    a_asked : assert (a_asked_o == (a_state == 2'b00 && b_seen[0]));
+    a_finishes : assert (a_stop_o == (a_asked_o && !a_busy_i));
+  end
+  if (!b_rst_i && !b_state[0] && !f_b_due) begin
+    b_asked : assert (b_asked_o == (b_state == 2'b00 && a_seen[0]));
+    b_finishes : assert (b_stop_o == (b_asked_o && !b_busy_i));
+  end
+  a_clears : assert (a_clear_o == (a_state == 2'b11 || (a_state == 2'b01 && b_seen[0])));
+  b_clears : assert (b_clear_o == (b_state == 2'b11 || (b_state == 2'b01 && a_seen[0])));
 end
 
 // A second round, after one that a short reset of each side began.
