@@ -189,6 +189,17 @@ class TransmitterStats:
         Packets of a type that a sender does not expect.
     congestion : int
         REPORT packets in which the count of congestion marks rose.
+    cuts : int
+        Cuts of the rate that congestion control made.
+    limit_bps : int
+        Bits a second of wire time that congestion control allows; 0 for no limit.
+    limited_ns : int
+        Nanoseconds in which congestion control allowed less than the source needs.
+    limited_bytes : int
+        Wire bytes that congestion control allowed in that time.
+    shortages : int
+        Times that congestion control allowed less than the source needs for longer than the window
+        holds.
     received_by_peer : int
         The receiver's `received` as last reported, modulo 2^32.
     skipped_by_peer : int
@@ -229,6 +240,11 @@ class TransmitterStats:
     other_tag: int
     unexpected: int
     congestion: int
+    cuts: int
+    limit_bps: int
+    limited_ns: int
+    limited_bytes: int
+    shortages: int
     received_by_peer: int
     skipped_by_peer: int
     late_at_peer: int

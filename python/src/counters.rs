@@ -89,6 +89,11 @@ pub(crate) fn transmitter_stats<'py>(
     fields.set_item("other_tag", counts.stream.foreign)?;
     fields.set_item("unexpected", counts.stream.unexpected)?;
     fields.set_item("congestion", counts.stream.congestion)?;
+    fields.set_item("cuts", counts.stream.cuts)?;
+    fields.set_item("limit_bps", counts.stream.limit_bps)?;
+    fields.set_item("limited_ns", counts.stream.limited_ns)?;
+    fields.set_item("limited_bytes", counts.stream.limited_bytes)?;
+    fields.set_item("shortages", counts.stream.shortages)?;
     fields.set_item("received_by_peer", counts.stream.received_by_peer)?;
     fields.set_item("skipped_by_peer", counts.stream.skipped_by_peer)?;
     fields.set_item("late_at_peer", counts.stream.late_at_peer)?;

@@ -134,6 +134,17 @@ constexpr Counter<sw_transmitter_stats> SENT[] = {
      "Packets that the system refused to send, of all streams of the port; they are lost"},
     {"receive_errors", &sw_transmitter_stats::receive_errors, "calls",
      "Receives and waits of the port that the system refused; nothing is lost"},
+    {"cuts", &sw_transmitter_stats::cuts, "cuts",
+     "Cuts of the rate that congestion control made"},
+    {"limit_bps", &sw_transmitter_stats::limit_bps, "b/s",
+     "Bits a second of wire time that congestion control allows; 0 for no limit"},
+    {"limited_ns", &sw_transmitter_stats::limited_ns, "ns",
+     "Nanoseconds in which congestion control allowed less than the source needs"},
+    {"limited_bytes", &sw_transmitter_stats::limited_bytes, "bytes",
+     "Wire bytes that congestion control allowed in that time"},
+    {"shortages", &sw_transmitter_stats::shortages, "times",
+     "Times that congestion control allowed less than the source needs for longer than the "
+     "window holds"},
 };
 
 } // namespace soapy_samplewire

@@ -326,6 +326,37 @@ pub(crate) const SENDER: Table<SenderStats> = Table {
             value: |it| it.congestion,
         },
         Metric {
+            name: "samplewire_sender_cuts_total",
+            kind: Kind::Count,
+            help: "Cuts of the rate that congestion control made",
+            value: |it| it.cuts,
+        },
+        Metric {
+            name: "samplewire_sender_limit_bps",
+            kind: Kind::Level,
+            help: "Bits a second of wire time that congestion control allows; 0 for no limit",
+            value: |it| it.limit_bps,
+        },
+        Metric {
+            name: "samplewire_sender_limited_ns_total",
+            kind: Kind::Nanos,
+            help: "Nanoseconds in which congestion control allowed less than the source needs",
+            value: |it| it.limited_ns,
+        },
+        Metric {
+            name: "samplewire_sender_limited_bytes_total",
+            kind: Kind::Count,
+            help: "Wire bytes that congestion control allowed in that time",
+            value: |it| it.limited_bytes,
+        },
+        Metric {
+            name: "samplewire_sender_shortages_total",
+            kind: Kind::Count,
+            help: "Times that congestion control allowed less than the source needs for longer \
+                   than the window holds",
+            value: |it| it.shortages,
+        },
+        Metric {
             name: "samplewire_sender_received_by_peer_total",
             kind: Kind::Count,
             help: "The receiver's `received` as last reported, modulo 2^32",
@@ -614,6 +645,17 @@ pub(crate) struct SenderCounters {
     pub(crate) packets_unexpected: u64,
     /// REPORT packets in which the count of congestion marks rose.
     pub(crate) congestion: u64,
+    /// Cuts of the rate that congestion control made.
+    pub(crate) rate_cuts: u64,
+    /// Bits a second of wire time that congestion control allows; 0 for no limit.
+    pub(crate) rate_limit_bps: u64,
+    /// Nanoseconds in which congestion control allowed less than the source needs.
+    pub(crate) rate_limited_ns: u64,
+    /// Wire bytes that congestion control allowed in that time.
+    pub(crate) rate_limited_bytes: u64,
+    /// Times that congestion control allowed less than the source needs for longer than the window
+    /// holds.
+    pub(crate) rate_shortages: u64,
     /// The receiver's `received` as last reported, modulo 2^32.
     pub(crate) packets_received_by_device: u64,
     /// The receiver's `skipped` as last reported, modulo 2^32.
@@ -643,6 +685,11 @@ impl From<&TransmitterSnapshot> for SenderCounters {
             packets_foreign: snapshot.stream.foreign + snapshot.foreign,
             packets_unexpected: snapshot.stream.unexpected,
             congestion: snapshot.stream.congestion,
+            rate_cuts: snapshot.stream.cuts,
+            rate_limit_bps: snapshot.stream.limit_bps,
+            rate_limited_ns: snapshot.stream.limited_ns,
+            rate_limited_bytes: snapshot.stream.limited_bytes,
+            rate_shortages: snapshot.stream.shortages,
             packets_received_by_device: snapshot.stream.received_by_peer.into(),
             packets_given_up: snapshot.stream.skipped_by_peer.into(),
             packets_late: snapshot.stream.late_at_peer.into(),

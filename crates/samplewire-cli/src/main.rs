@@ -10,6 +10,7 @@ mod arguments;
 mod bridge;
 mod cadence;
 mod certainty;
+mod congestion;
 mod console;
 mod counters;
 mod decode;

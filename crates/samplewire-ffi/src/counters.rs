@@ -257,6 +257,17 @@ pub struct sw_transmitter_stats {
     pub send_errors: u64,
     /// Receives and waits of the port that the system refused; nothing is lost.
     pub receive_errors: u64,
+    /// Cuts of the rate that congestion control made.
+    pub cuts: u64,
+    /// Bits a second of wire time that congestion control allows; 0 for no limit.
+    pub limit_bps: u64,
+    /// Nanoseconds in which congestion control allowed less than the source needs.
+    pub limited_ns: u64,
+    /// Wire bytes that congestion control allowed in that time.
+    pub limited_bytes: u64,
+    /// Times that congestion control allowed less than the source needs for longer than the window
+    /// holds.
+    pub shortages: u64,
 }
 
 sized!(
@@ -286,6 +297,11 @@ sized!(
         other_tag: u64,
         send_errors: u64,
         receive_errors: u64,
+        cuts: u64,
+        limit_bps: u64,
+        limited_ns: u64,
+        limited_bytes: u64,
+        shortages: u64,
     },
     sw_transmitter_stats {
         struct_size: size_of::<sw_transmitter_stats>(),
@@ -314,6 +330,11 @@ sized!(
         other_tag: 0,
         send_errors: 0,
         receive_errors: 0,
+        cuts: 0,
+        limit_bps: 0,
+        limited_ns: 0,
+        limited_bytes: 0,
+        shortages: 0,
     }
 );
 
@@ -346,6 +367,11 @@ impl sw_transmitter_stats {
             other_tag: snapshot.stream.foreign,
             send_errors: snapshot.send_errors,
             receive_errors: snapshot.receive_errors,
+            cuts: snapshot.stream.cuts,
+            limit_bps: snapshot.stream.limit_bps,
+            limited_ns: snapshot.stream.limited_ns,
+            limited_bytes: snapshot.stream.limited_bytes,
+            shortages: snapshot.stream.shortages,
         }
     }
 }

@@ -154,6 +154,10 @@ impl<L: Link> Link for Capture<L> {
         self.link.unreachable_hint()
     }
 
+    fn line_bps(&mut self, peer: SocketAddr) -> Option<u64> {
+        self.link.line_bps(peer)
+    }
+
     fn make_room(&mut self, packets: u32, packet_bytes: usize) {
         self.link.make_room(packets, packet_bytes);
     }

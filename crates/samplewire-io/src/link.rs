@@ -65,6 +65,12 @@ pub trait Link: Send {
         0
     }
 
+    /// The speed in bits a second of the interface that packets to `peer` leave by. `None` where it is
+    /// unknown, or the interface is virtual.
+    fn line_bps(&mut self, _peer: SocketAddr) -> Option<u64> {
+        None
+    }
+
     /// From now on favoured packets come first, and a flood of others takes no room from them;
     /// `None` ends that. Says whether it holds: a link may not be able to, and receives as before.
     ///
@@ -111,6 +117,10 @@ impl<L: Link + ?Sized> Link for Box<L> {
 
     fn unreachable_hint(&self) -> u64 {
         (**self).unreachable_hint()
+    }
+
+    fn line_bps(&mut self, peer: SocketAddr) -> Option<u64> {
+        (**self).line_bps(peer)
     }
 
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {

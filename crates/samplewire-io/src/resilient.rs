@@ -134,6 +134,10 @@ impl Link for Resilient {
         self.link.unreachable_hint()
     }
 
+    fn line_bps(&mut self, peer: SocketAddr) -> Option<u64> {
+        self.link.line_bps(peer)
+    }
+
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
         self.link.favour(favoured)
     }

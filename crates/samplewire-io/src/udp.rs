@@ -11,6 +11,7 @@ mod marking;
 mod options;
 mod runs;
 mod single_packet_mode;
+mod speed;
 mod sys;
 
 use std::fmt;
@@ -25,6 +26,7 @@ use self::marking::Marking;
 use self::options::BUFFER_BYTES;
 pub use self::options::UdpOptions;
 use self::single_packet_mode::SinglePacketMode;
+use self::speed::Speed;
 use self::sys::Socket;
 use self::sys::message::{ReceiveHeaders, Received, SendHeaders, Sending};
 use crate::batch::{Batch, JOINED_RECEIVES_MAX, JOINED_STRIDE_BYTES, Meta, Place};
@@ -82,6 +84,7 @@ pub struct Udp {
     /// Packets that did not fit the batch.
     truncated: u32,
     unreachable: u64,
+    speed: Speed,
 }
 
 impl Udp {
@@ -159,6 +162,7 @@ impl Udp {
             joined_packets_max: 1,
             truncated: 0,
             unreachable: 0,
+            speed: Speed::default(),
         })
     }
 
@@ -482,6 +486,10 @@ impl Link for Udp {
 
     fn unreachable_hint(&self) -> u64 {
         self.unreachable
+    }
+
+    fn line_bps(&mut self, peer: SocketAddr) -> Option<u64> {
+        self.speed.towards(peer)
     }
 
     /// On a bound socket favoured packets get a socket of their own at the same port, on a

@@ -112,6 +112,17 @@ pub struct SenderStats {
     pub unexpected: u64,
     /// REPORT packets in which the count of congestion marks rose.
     pub congestion: u64,
+    /// Cuts of the rate that congestion control made.
+    pub cuts: u64,
+    /// Bits a second of wire time that congestion control allows; 0 for no limit.
+    pub limit_bps: u64,
+    /// Nanoseconds in which congestion control allowed less than the source needs.
+    pub limited_ns: u64,
+    /// Wire bytes that congestion control allowed in that time.
+    pub limited_bytes: u64,
+    /// Times that congestion control allowed less than the source needs for longer than the window
+    /// holds.
+    pub shortages: u64,
     /// The receiver's `received` as last reported, modulo 2^32.
     pub received_by_peer: u32,
     /// The receiver's `skipped` as last reported, modulo 2^32.

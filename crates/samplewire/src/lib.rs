@@ -39,8 +39,8 @@ pub use info::DeviceInfo;
 pub use num_complex::{Complex, Complex32};
 pub use opening::{probe, probe_stream};
 pub use options::{
-    DEFAULT_PORT, DeviceOptions, OpenOptions, ReceiveOptions, SendOptions, ToAddress, device,
-    receive, resolve, send,
+    Control, DEFAULT_PORT, DeviceOptions, OpenOptions, ReceiveOptions, SendOptions, ToAddress,
+    device, receive, resolve, send,
 };
 pub use port::draw_owner;
 pub use real_time::{Granted, RealTime, Waits};

@@ -40,6 +40,21 @@ pub fn draw_owner() -> io::Result<u64> {
     Ok(u64::from_le_bytes(*seed()?.first_chunk().expect("16 bytes")).max(1))
 }
 
+/// Where a sent stream goes, and over what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route {
+    pub(crate) peer: SocketAddr,
+    /// The speed of the interface in bits a second, if that is known.
+    pub(crate) line_bps: Option<u64>,
+}
+
+impl Route {
+    /// By an interface of unknown speed.
+    pub(crate) const fn unknown(peer: SocketAddr) -> Self {
+        Self { peer, line_bps: None }
+    }
+}
+
 /// The protocol's opaque form of an address.
 pub(crate) fn peer_of(address: SocketAddr) -> Peer {
     match address {

@@ -11,7 +11,7 @@ use samplewire_record::chain::ChainSpec;
 use samplewire_record::source::{Repeat, SourceSpec};
 
 use super::values::{self, Pace};
-use super::{MetricsOption, RealTimeOptions};
+use super::{ControlOptions, MetricsOption, RealTimeOptions};
 use crate::faults::FaultOption;
 
 /// Emulates a device.
@@ -100,6 +100,9 @@ pub(crate) struct EmulateArguments {
     /// [default: not paced]
     #[arg(long, value_name = "BPS", value_parser = values::link_rate)]
     pub(crate) link_rate: Option<f64>,
+
+    #[command(flatten)]
+    pub(crate) control: ControlOptions,
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,

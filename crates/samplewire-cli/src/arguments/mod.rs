@@ -3,6 +3,7 @@
 #![expect(rustdoc::broken_intra_doc_links, reason = "these are help texts, not Markdown")]
 
 mod bridge;
+mod control;
 mod decode;
 mod demo;
 mod emulate;
@@ -26,6 +27,7 @@ use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
 pub(crate) use bridge::{BridgeArguments, GapFill};
+pub(crate) use control::ControlOptions;
 pub(crate) use decode::{DecodeArguments, DissectorArguments};
 pub(crate) use demo::DemoArguments;
 pub(crate) use emulate::EmulateArguments;
@@ -156,6 +158,8 @@ mod tests {
             ("replay f h --mtu", "575", "576 to 9000"),
             ("replay f h --link-rate", "1k", "10k to 10T"),
             ("emulate --link-rate", "11Tb/s", "10k to 10T"),
+            ("emulate --control-rate", "99k", "100k to 1T"),
+            ("replay f h --control-rate", "2T", "100k to 1T"),
             ("emulate --streams", "1025", "1 to 1024"),
             ("record h f --priority", "100", "1 to 99"),
             ("find --port", "65536", "1 to 65535"),

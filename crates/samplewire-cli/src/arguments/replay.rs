@@ -10,7 +10,7 @@ use samplewire::{Delivery, Underflow};
 use samplewire_record::source::Repeat;
 
 use super::values::{self, At, Threshold};
-use super::{MetricsOption, RealTimeOptions};
+use super::{ControlOptions, MetricsOption, RealTimeOptions};
 use crate::faults::FaultOption;
 
 /// Sends a recording to a device.
@@ -83,6 +83,9 @@ pub(crate) struct ReplayArguments {
     /// Pace packets to this many bits per second of wire time, 10k to 10T [default: not paced]
     #[arg(long, value_name = "BPS", value_parser = values::link_rate)]
     pub(crate) link_rate: Option<f64>,
+
+    #[command(flatten)]
+    pub(crate) control: ControlOptions,
 
     /// A number from 1 that identifies this sender. A sender with the same owner takes the stream
     /// over at once; another owner is refused while it is open [default: random]

@@ -55,6 +55,13 @@ pub(crate) fn link_rate(text: &str) -> Result<f64, String> {
     if is_allowed { Ok(number) } else { Err(format!("`{text}` must be 10k to 10T")) }
 }
 
+/// Reads bits a second of congestion control, 100k to 1T.
+pub(crate) fn control_rate(text: &str) -> Result<f64, String> {
+    let number = parse_bit_rate(text).map_err(|error| error.to_string())?;
+    let is_allowed = (1e5..=1e12).contains(&number);
+    if is_allowed { Ok(number) } else { Err(format!("`{text}` must be 100k to 1T")) }
+}
+
 /// Reads a share, 0 to 0.5: `0.01`, `1%`.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     let wrong = || format!("`{text}` is not a share from 0 to 0.5, such as 0.01 or 1%");
@@ -312,6 +319,7 @@ mod tests {
             (rate("0").unwrap_err(), "`0` must be above 0"),
             (rate("10MB").unwrap_err(), "`10MB` is no number such as 250M"),
             (link_rate("1k").unwrap_err(), "`1k` must be 10k to 10T"),
+            (control_rate("99k").unwrap_err(), "`99k` must be 100k to 1T"),
             (between::<u16>(1, 99)("0").unwrap_err(), "`0` must be 1 to 99"),
             (between::<u8>(1, 999)("256").unwrap_err(), "`256` must be 1 to 999"),
             (between::<u64>(1, u64::MAX)("x").unwrap_err(), "`x` must be 1 or more"),

@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     }
     check_window(arguments.window, windows, packet_bytes(wiring.link.capabilities().mtu_bytes))?;
     let clock = clock(arguments, &sends, plays.as_ref());
-    let options = sends.iter().cloned().fold(device_options(arguments), DeviceOptions::sends);
+    let options = sends.iter().cloned().fold(device_options(arguments)?, DeviceOptions::sends);
     let options = plays.iter().cloned().fold(options, DeviceOptions::plays);
     let options = clock.into_iter().fold(options, DeviceOptions::clock);
     let device = options.listen_over(wiring.link).map_err(Failure::of_listening)?;
@@ -170,10 +170,11 @@ fn overflow(pace: Option<Pace>, info: &StreamInfo, clock: Option<SampleClock>) -
     }
 }
 
-fn device_options(arguments: &EmulateArguments) -> DeviceOptions {
+fn device_options(arguments: &EmulateArguments) -> Result<DeviceOptions, Failure> {
     let mut options = DeviceOptions::new()
         .window(arguments.window)
         .play_jump_max(arguments.play_jump_max)
+        .control(arguments.control.control()?)
         .real_time(arguments.real_time.options());
     if let Some(payload_bytes) = arguments.payload {
         options = options.payload_bytes(payload_bytes);
@@ -184,7 +185,7 @@ fn device_options(arguments: &EmulateArguments) -> DeviceOptions {
     if let Some(link_bps) = arguments.link_rate {
         options = options.link_bps(link_bps as u64);
     }
-    options
+    Ok(options)
 }
 
 fn print_sends(

@@ -15,6 +15,7 @@ use samplewire_proto::wire::CloseReason;
 use super::metered::Metered;
 use super::parts::Ending;
 use crate::cadence::Cadence;
+use crate::congestion::congestion_words;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::faults::print_counts;
@@ -67,9 +68,24 @@ impl Player {
         let started = Instant::now();
         let mut cadence = Cadence::new(STATUS_PERIOD, started);
         let ending = &self.ending;
+        let mut is_short = false;
         let should_stop = || {
             let now = Instant::now();
-            if cadence.is_due(now) && console.has_status() {
+            let is_due = cadence.is_due(now);
+            if is_due && !is_short {
+                let stats = self.listener.stats().stream;
+                if stats.shortages > 0
+                    && let Some(bps) = stats.allowed_bps()
+                {
+                    is_short = true;
+                    console.line(format_args!(
+                        "{id}: the path allows {}, less than the source needs, for longer than the \
+                         window holds",
+                        measured(bps as f64, "b/s")
+                    ));
+                }
+            }
+            if is_due && console.has_status() {
                 let bytes = read_bytes.load(Ordering::Relaxed);
                 let elapsed = now - started;
                 console.status(&format!(
@@ -149,6 +165,9 @@ fn print_summary(
         grouped(stats.retransmissions),
         grouped(stats.credit_stalls)
     ));
+    if let Some(words) = congestion_words(&stats) {
+        console.line(format_args!("  congestion {words}"));
+    }
     console.line(format_args!(
         "  receiver   reports {} received, {} given up, {} late",
         grouped(stats.received_by_peer.into()),

@@ -64,7 +64,7 @@ fn replay(
     let packet_bytes = arguments.mtu.unwrap_or(usize::MAX).min(capabilities.mtu_bytes);
     check_window(arguments.window, 1, packet_bytes)?;
     let Wiring { link, logs } = wiring;
-    let mut stream = send_options(arguments).open_over(link, address)?;
+    let mut stream = send_options(arguments)?.open_over(link, address)?;
     let started = Instant::now();
     let interrupt = Interrupt::install()?;
     let device = stream.device().expect("this end opened").clone();
@@ -257,12 +257,13 @@ fn fitted(
     })?))
 }
 
-fn send_options(arguments: &ReplayArguments) -> SendOptions {
+fn send_options(arguments: &ReplayArguments) -> Result<SendOptions, Failure> {
     let mut options = SendOptions::new()
         .delivery(arguments.delivery)
         .underflow(arguments.underflow)
         .timeout(arguments.timeout)
         .window(arguments.window)
+        .control(arguments.control.control()?)
         .real_time(arguments.real_time.options());
     if let At::Index(index) = arguments.at {
         options = options.start_index(index);
@@ -276,7 +277,7 @@ fn send_options(arguments: &ReplayArguments) -> SendOptions {
     if let Some(owner) = arguments.owner {
         options = options.owner(owner);
     }
-    options
+    Ok(options)
 }
 
 fn first_index(arguments: &ReplayArguments, device: &DeviceInfo) -> SampleIndex {

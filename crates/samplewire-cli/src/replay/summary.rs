@@ -8,6 +8,7 @@ use super::json::End;
 use super::progress::Sent;
 use super::stop::Stop;
 use crate::arguments::values::{Subject, Threshold};
+use crate::congestion::congestion_words;
 use crate::console::Console;
 use crate::counters::SenderCounters;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
@@ -80,6 +81,9 @@ impl Summary {
             grouped(stream.skipped_by_peer.into()),
             grouped(stream.credit_stalls)
         ));
+        if let Some(words) = congestion_words(stream) {
+            console.line(format_args!("  congestion {words}"));
+        }
         console.line(format_args!(
             "  feedback   {} reports, {} corrupted, {} foreign; round trip {}",
             grouped(stream.reports),

@@ -5,6 +5,7 @@ pub(super) mod address;
 mod filter;
 pub(super) mod message;
 
+use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::size_of_val;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -117,29 +118,16 @@ impl Socket {
     /// The MTU in bytes of the interface that has the address `local`; of all that are up, the
     /// largest, where `local` is unspecified. `None` when no interface fits.
     pub(super) fn interface_mtu(&self, local: IpAddr) -> io::Result<Option<usize>> {
-        let mut list = std::ptr::null_mut();
-        // SAFETY: the kernel's library writes one pointer, which is freed below.
-        check(unsafe { libc::getifaddrs(&raw mut list) })?;
         let mut largest = None;
-        let mut next = list;
-        while !next.is_null() {
-            // SAFETY: `next` is an entry of the list, which lives until freeifaddrs below.
-            let entry = unsafe { &*next };
-            next = entry.ifa_next;
-            let up = entry.ifa_flags & libc::IFF_UP as u32 != 0;
-            // SAFETY: an entry's address is null or valid for its family.
-            let address = unsafe { address::from_pointer(entry.ifa_addr) };
-            let fits =
-                address.is_some_and(|address| local.is_unspecified() || address.ip() == local);
-            if up && fits {
-                // SAFETY: the name is a string of the list's memory.
-                let mtu_bytes = unsafe { self.named_mtu(entry.ifa_name) };
-                largest = largest.max(mtu_bytes);
-            }
-        }
-        // SAFETY: the list came from getifaddrs, and no reference into it is left.
-        unsafe { libc::freeifaddrs(list) };
+        each_interface(local, |name| largest = largest.max(self.named_mtu(name)))?;
         Ok(largest)
+    }
+
+    /// The name of the interface that is up and has the address `local`, if there is one.
+    pub(super) fn interface_name(&self, local: IpAddr) -> io::Result<Option<CString>> {
+        let mut found = None;
+        each_interface(local, |name| found = Some(name.to_owned()))?;
+        Ok(found)
     }
 
     pub(super) fn fd(&self) -> RawFd {
@@ -189,15 +177,12 @@ impl Socket {
     }
 
     /// The MTU of an interface by its name.
-    ///
-    /// # Safety
-    /// `name` points to a string that ends in a zero byte.
-    unsafe fn named_mtu(&self, name: *const libc::c_char) -> Option<usize> {
+    fn named_mtu(&self, name: &CStr) -> Option<usize> {
         // SAFETY: all bytes zero are a valid ifreq.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        // SAFETY: the caller's string ends in a zero byte; the last byte of the field stays zero.
+        // SAFETY: the string ends in a zero byte; the last byte of the field stays zero.
         unsafe {
-            libc::strncpy(request.ifr_name.as_mut_ptr(), name, libc::IFNAMSIZ - 1);
+            libc::strncpy(request.ifr_name.as_mut_ptr(), name.as_ptr(), libc::IFNAMSIZ - 1);
         }
         // The type of a request differs between glibc and musl.
         let get_mtu = libc::SIOCGIFMTU as libc::Ioctl;
@@ -207,6 +192,31 @@ impl Socket {
         let mtu_bytes = unsafe { request.ifr_ifru.ifru_mtu };
         if answer < 0 { None } else { usize::try_from(mtu_bytes).ok() }
     }
+}
+
+/// Passes the names of the interfaces that are up and have the address `local`; of all that are up,
+/// where `local` is unspecified.
+fn each_interface(local: IpAddr, mut visit: impl FnMut(&CStr)) -> io::Result<()> {
+    let mut list = std::ptr::null_mut();
+    // SAFETY: the kernel's library writes one pointer, which is freed below.
+    check(unsafe { libc::getifaddrs(&raw mut list) })?;
+    let mut next = list;
+    while !next.is_null() {
+        // SAFETY: `next` is an entry of the list, which lives until freeifaddrs below.
+        let entry = unsafe { &*next };
+        next = entry.ifa_next;
+        let up = entry.ifa_flags & libc::IFF_UP as u32 != 0;
+        // SAFETY: an entry's address is null or valid for its family.
+        let address = unsafe { address::from_pointer(entry.ifa_addr) };
+        let fits = address.is_some_and(|address| local.is_unspecified() || address.ip() == local);
+        if up && fits {
+            // SAFETY: the name is a string of the list's memory, which outlives the visit.
+            visit(unsafe { CStr::from_ptr(entry.ifa_name) });
+        }
+    }
+    // SAFETY: the list came from getifaddrs, and no reference into it is left.
+    unsafe { libc::freeifaddrs(list) };
+    Ok(())
 }
 
 fn check(answer: i32) -> io::Result<()> {

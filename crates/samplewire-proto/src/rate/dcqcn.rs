@@ -106,6 +106,43 @@ impl Dcqcn {
         self.alpha_due.min(self.rise_due)
     }
 
+    /// When the timer expires next.
+    pub fn rise_due(&self) -> Nanos {
+        self.rise_due
+    }
+
+    /// The earliest instant of the next cut.
+    pub fn cut_from(&self) -> Nanos {
+        self.cut_from
+    }
+
+    /// Whether rate and target are the line's: no expiry changes them.
+    pub fn is_at_line(&self) -> bool {
+        self.rate == self.params.line && self.target == self.params.line
+    }
+
+    /// Handles what is due up to `now` of a flow at the line's rate, however long that takes: its
+    /// owner need not call before the next notification.
+    ///
+    /// Alpha and the timer's count are then what calls at each expiry give. Departures may have been
+    /// left out, so only the byte counter differs, until the next cut.
+    pub fn catch_up(&mut self, now: Nanos) {
+        debug_assert!(self.is_at_line(), "the rate would rise on the way");
+        let decays = periods(now, self.alpha_due, self.params.alpha_period);
+        // Alpha is 0 after some 2,000 of them at g = 2^-8.
+        for _ in 0..decays {
+            if self.alpha == 0 {
+                break;
+            }
+            self.alpha -= scaled_up(self.alpha, self.params.gain_shift);
+        }
+        self.alpha_due = self.alpha_due + Nanos(decays * self.params.alpha_period.0);
+        let expiries = periods(now, self.rise_due, self.params.rise_period);
+        let count = expiries.saturating_add(self.timer_count.into());
+        self.timer_count = count.min(STAGES_MAX.into()) as u8;
+        self.rise_due = self.rise_due + Nanos(expiries * self.params.rise_period.0);
+    }
+
     /// Handles what is due up to `now`.
     pub fn handle_time(&mut self, now: Nanos) {
         for _ in 0..Self::STEPS_MAX {
@@ -183,6 +220,11 @@ impl Dcqcn {
         self.target = WireRate::from_raw(self.target.raw() + step).min(self.params.line);
         self.rate = WireRate::from_raw((self.rate.raw() + self.target.raw()).div_ceil(2));
     }
+}
+
+/// How often something of this period happens up to `now` that is due at `due`.
+const fn periods(now: Nanos, due: Nanos, period: Nanos) -> u64 {
+    if due.0 > now.0 { 0 } else { now.since(due).0 / period.0 + 1 }
 }
 
 /// `value` times 2^-`shift`, rounded up.

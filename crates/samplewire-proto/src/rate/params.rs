@@ -73,6 +73,7 @@ pub enum ParamsError {
 
 impl DcqcnParams {
     /// The preset for streams on a line of so many bits a second; *simulated* (`docs/congestion.md`).
+    /// No rate of it exceeds the line's.
     pub const fn samplewire(line_bps: u64) -> Self {
         let line = WireRate::from_bps(line_bps);
         let is_fast = line_bps > 20_000_000_000;
@@ -89,8 +90,8 @@ impl DcqcnParams {
             recovery_stages: 5,
             additive: WireRate::from_bps(additive),
             hyper: WireRate::from_bps(hyper),
-            minimum: WireRate::from_bps(10_000_000),
-            start: WireRate::from_bps(start),
+            minimum: lower(WireRate::from_bps(10_000_000), line),
+            start: lower(WireRate::from_bps(start), line),
             first_cut: line,
             cut_interval: Nanos::from_micros(50),
             line,
@@ -134,6 +135,10 @@ impl DcqcnParams {
         }
         Ok(())
     }
+}
+
+const fn lower(a: WireRate, b: WireRate) -> WireRate {
+    if a.raw() < b.raw() { a } else { b }
 }
 
 /// Spans have 20 bits in the RTL.

@@ -226,3 +226,77 @@ fn rates_in_bits_a_second_come_back() {
     assert_eq!(WireRate::from_bps(u64::MAX), WireRate::MAX);
     assert_eq!(WireRate::from_raw(u32::MAX), WireRate::MAX);
 }
+
+#[test]
+fn flow_at_the_lines_rate_catches_up_with_one_that_was_called_at_each_expiry() {
+    let mut often = Dcqcn::new(params(), Nanos(0)).expect("valid");
+    let mut now = Nanos(0);
+    while !often.is_at_line() {
+        now = now + Nanos::from_micros(7);
+        often.handle_departure(now, 9_000);
+    }
+    for pause_us in [0, 1, 54, 55, 56, 1_000, 20_000, 1_000_000] {
+        let mut once = often.clone();
+        let end = now + Nanos::from_micros(pause_us);
+        once.catch_up(end);
+        while often.due() <= end {
+            let due = often.due();
+            often.handle_time(due);
+        }
+        assert_eq!(once, often, "after {pause_us} us");
+        now = end;
+        // A cut too small to leave the line's rate changes alpha alone.
+        if often.alpha() == 0 {
+            often.handle_notification(now, Nanos(0));
+            assert!(often.is_at_line());
+        }
+    }
+    assert_eq!(often.alpha(), 256, "one step from 0");
+}
+
+/// How far a converter that needs `rate` falls behind, in ns of that rate, when the flow starts there
+/// and so many cuts come 50 us apart.
+fn behind_ns(params: DcqcnParams, cuts: u32) -> u64 {
+    const STEP: Nanos = Nanos::from_micros(5);
+    let needed = u64::from(params.start.raw());
+    let mut flow = Dcqcn::new(params, Nanos(0)).expect("valid");
+    let (mut now, mut cuts_done) = (Nanos(0), 0);
+    let (mut behind, mut worst, mut departed) = (0, 0, 0);
+    loop {
+        if cuts_done < cuts && now >= Nanos(50_000 * u64::from(cuts_done)) {
+            flow.handle_notification(now, Nanos(0));
+            cuts_done += 1;
+        }
+        // What waits, and what comes in a step.
+        behind += needed * STEP.0;
+        let leaves = (u64::from(flow.rate().raw()) * STEP.0).min(behind);
+        behind -= leaves;
+        worst = worst.max(behind);
+        departed += leaves;
+        while departed >= 9_000 << 16 {
+            departed -= 9_000 << 16;
+            flow.handle_departure(now, 9_000);
+        }
+        now = now + STEP;
+        flow.handle_time(now);
+        if cuts_done == cuts && u64::from(flow.rate().raw()) >= needed {
+            return worst / needed;
+        }
+    }
+}
+
+/// The table of `docs/congestion.md#converters`.
+#[test]
+fn ring_of_a_converter_bridges_cuts_in_a_row_for_the_times_of_the_table() {
+    for (cuts, bridge_us) in [(1, 60), (2, 6_000), (3, 13_000), (5, 24_000)] {
+        let mut most_us = 0;
+        for line_bps in [10_000_000_000, 40_000_000_000, 100_000_000_000] {
+            for percent in [50, 80, 100] {
+                let start = WireRate::from_bps(line_bps / 100 * percent);
+                let params = DcqcnParams { start, ..DcqcnParams::samplewire(line_bps) };
+                most_us = most_us.max(behind_ns(params, cuts) / 1_000);
+            }
+        }
+        assert!((bridge_us * 9 / 10..=bridge_us).contains(&most_us), "{cuts} cuts: {most_us} us");
+    }
+}

@@ -58,7 +58,11 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         let transmit = self.join(&header, &slot, seq);
         let packet_bytes = transmit.head_len as usize + slot.len_bytes as usize + TRAILER_LEN;
         self.stats.bytes += packet_bytes as u64;
-        self.pacer.spend(now, packet_bytes + FRAME_OVERHEAD_BYTES);
+        let frame_bytes = packet_bytes as u32 + FRAME_OVERHEAD_BYTES;
+        self.pacer.spend(now, frame_bytes);
+        if self.reaction.handle_departure(now, frame_bytes, &mut self.stats) {
+            self.follow_limit(now);
+        }
         let is_spent = !is_repeat && self.has_spent_small_window();
         self.marks.data_left(now, self.rtt.get(), is_spent);
         if self.breaker.count(now, is_repeat) {

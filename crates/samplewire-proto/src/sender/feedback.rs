@@ -57,10 +57,14 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         }
         let (departure, marked) = (header.departure, fields.marked);
         let marked_before = self.last_report.map_or(0, |last| last.marked);
-        self.stats.congestion += u64::from(marked != marked_before);
         self.last_report = Some(LastReport { number, departure, at: now, marked });
         if self.marks_sent > 0 || self.stats.packets > 0 {
             self.rtt.take_echo(now, fields.echo, fields.hold);
+        }
+        if marked != marked_before {
+            self.stats.congestion += 1;
+            self.reaction.handle_notification(now, self.rtt.get(), &mut self.stats);
+            self.follow_limit(now);
         }
         let has_seen = |close: Departure| fields.hold != u32::MAX && !fields.echo.before(close);
         self.is_close_taken |= self.close_departure.is_some_and(has_seen);

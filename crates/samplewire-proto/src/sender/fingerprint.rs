@@ -38,6 +38,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             into.instant(now, self.dead_at());
             into.instant(now, self.marks.due(self.is_waiting()));
             into.span(self.rtt.get());
+            self.reaction.fingerprint(now, into);
         }
     }
 }

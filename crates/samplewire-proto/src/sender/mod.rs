@@ -11,6 +11,7 @@
 mod breaker;
 mod budget;
 mod config;
+mod control;
 mod departure;
 mod feedback;
 #[cfg(feature = "search")]
@@ -18,6 +19,7 @@ mod fingerprint;
 mod marks;
 mod pacer;
 mod packet;
+mod reaction;
 mod requests;
 mod stats;
 
@@ -31,10 +33,12 @@ use crate::wire::{CloseReason, Flags, Header, Packet};
 use breaker::Breaker;
 use budget::Budget;
 pub use config::{SenderConfig, SenderConfigError};
+pub use control::{Control, DcqcnConfig};
 use feedback::LastReport;
 use marks::Marks;
 use pacer::Pacer;
 pub use packet::{DataTransmit, NewPacket, PushError, Transmit};
+use reaction::Reaction;
 use requests::Requests;
 
 /// A packet of the ring: what a transmission needs besides the payload's bytes.
@@ -73,6 +77,7 @@ pub struct Sender<S> {
     clock: DepartureClock,
     rtt: Rtt,
     pacer: Pacer,
+    reaction: Reaction,
     budget: Budget,
     marks: Marks,
     breaker: Breaker,
@@ -117,7 +122,9 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         now: Nanos,
     ) -> Result<Self, TermsError> {
         terms.check(slots.as_ref().len())?;
-        Ok(Self {
+        let mut stats = SenderStats::default();
+        let reaction = Reaction::new(config.control(), &terms, now, &mut stats);
+        let mut sender = Self {
             slots,
             oldest: terms.first_seq,
             sent: terms.first_seq,
@@ -133,6 +140,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             clock: DepartureClock::default(),
             rtt: Rtt::new(terms.rtt),
             pacer: Pacer::new(config.link_bps(), config.burst()),
+            reaction,
             budget: Budget::new(terms.window, now),
             marks: Marks::new(now, terms.window),
             breaker: Breaker::new(now),
@@ -142,9 +150,11 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             is_close_taken: false,
             answer_close: false,
             event: None,
-            stats: SenderStats::default(),
+            stats,
             terms,
-        })
+        };
+        sender.follow_limit(now);
+        Ok(sender)
     }
 
     /// How many packets can be pushed before the window is full.
@@ -331,6 +341,10 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         if now >= self.marks.due(self.is_waiting()) && !self.is_shown_by_data(now) {
             return Some(self.emit_mark_or_close(now, control));
         }
+        if now >= self.reaction.due() {
+            self.reaction.handle_due(now, &mut self.stats);
+            self.follow_limit(now);
+        }
         if now < self.pacer.ready_at(now) {
             return None;
         }
@@ -344,7 +358,8 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             return None;
         }
         let mut at = self.dead_at().min(self.marks.due(self.is_waiting()));
-        let ready_at = self.pacer.ready_at(now);
+        // What is owed is paid earlier at a rate that rises.
+        let ready_at = self.pacer.ready_at(now).min(self.reaction.due());
         if !self.requests.is_empty() {
             let budget_at =
                 if self.budget.is_empty() { self.budget.ready_at(self.rtt.get()) } else { now };
@@ -399,6 +414,12 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         } else {
             self.terms.packet_samples
         })
+    }
+
+    /// Paces to the limit of congestion control.
+    fn follow_limit(&mut self, now: Nanos) {
+        let full = control::full_frame_bytes(&self.terms);
+        self.pacer.set_limit(now, self.reaction.limit(), full);
     }
 
     fn end(&mut self, end: End) {

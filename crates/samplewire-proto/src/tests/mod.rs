@@ -1,6 +1,7 @@
 //! Scenarios on virtual time: a sender and a receiver that meet over two simulated paths.
 
 mod arithmetic;
+mod control;
 mod covering;
 mod faults;
 mod hostile;

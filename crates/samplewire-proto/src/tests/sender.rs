@@ -18,10 +18,10 @@ const DEAD_AFTER: Nanos = Nanos::from_millis(15_000);
 const FULL: u16 = 64;
 
 /// A sender of a window of 16, and the present.
-struct Bench {
-    sender: Sender<Vec<SendSlot>>,
-    now: Nanos,
-    reports: u32,
+pub(super) struct Bench {
+    pub(super) sender: Sender<Vec<SendSlot>>,
+    pub(super) now: Nanos,
+    pub(super) reports: u32,
     last_departure: Departure,
 }
 
@@ -30,7 +30,7 @@ impl Bench {
         Self::with(|_| (), SenderConfig::default())
     }
 
-    fn with(change: impl FnOnce(&mut Terms), config: SenderConfig) -> Self {
+    pub(super) fn with(change: impl FnOnce(&mut Terms), config: SenderConfig) -> Self {
         let mut terms = Terms { local_tag: SENDER_TAG, peer_tag: RECEIVER_TAG, ..terms(16, RTT) };
         change(&mut terms);
         let now = Nanos::from_millis(1_000);
@@ -49,7 +49,7 @@ impl Bench {
         bench
     }
 
-    fn push(&mut self, packets: u32) {
+    pub(super) fn push(&mut self, packets: u32) {
         for _ in 0..packets {
             let packet = packet(self.sender.next_index(), Flags::NONE, FULL);
             self.sender.push(packet).expect("there is room");
@@ -57,7 +57,7 @@ impl Bench {
     }
 
     /// Takes everything that leaves at present; payloads are zero.
-    fn leave(&mut self) -> Vec<(Header, Vec<u8>)> {
+    pub(super) fn leave(&mut self) -> Vec<(Header, Vec<u8>)> {
         let mut left = vec![];
         let mut control = [0; CONTROL_BYTES];
         while let Some(transmit) = self.sender.poll_transmit(self.now, &mut control) {
@@ -76,7 +76,7 @@ impl Bench {
     }
 
     /// The seqs of DATA that leaves at present.
-    fn leaving_seqs(&mut self) -> Vec<u32> {
+    pub(super) fn leaving_seqs(&mut self) -> Vec<u32> {
         let left = self.leave();
         let data = left.iter().filter(|(header, _)| header.kind == PacketType::Data);
         data.map(|(header, _)| header.seq.0).collect()
@@ -87,7 +87,7 @@ impl Bench {
         self.sender.handle(self.now, &header, &packet)
     }
 
-    fn fields(&self, released: u32, limit: u32) -> ReportFields {
+    pub(super) fn fields(&self, released: u32, limit: u32) -> ReportFields {
         ReportFields {
             released: Seq(released),
             limit: Seq(limit),
@@ -103,30 +103,30 @@ impl Bench {
     }
 
     /// Hands over the next REPORT and says whether it was taken.
-    fn take(&mut self, fields: &ReportFields, ranges: &[SeqRange]) -> bool {
+    pub(super) fn take(&mut self, fields: &ReportFields, ranges: &[SeqRange]) -> bool {
         let refused = self.sender.stats().reports_refused;
         self.reports += 1;
         assert!(self.hand(&packets::report(self.reports, fields, ranges)));
         self.sender.stats().reports_refused == refused
     }
 
-    fn report(&mut self, released: u32, limit: u32) {
+    pub(super) fn report(&mut self, released: u32, limit: u32) {
         let fields = self.fields(released, limit);
         assert!(self.take(&fields, &[]), "REPORT that releases {released} up to {limit}");
     }
 
     /// Requests ranges once a MARK has left, before which all has settled.
-    fn ask(&mut self, released: u32, ranges: &[(u32, u32)]) {
+    pub(super) fn ask(&mut self, released: u32, ranges: &[(u32, u32)]) {
         self.settle();
         self.request(released, ranges);
     }
 
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         self.now = self.now + Nanos::from_millis(100);
         self.leave();
     }
 
-    fn request(&mut self, released: u32, ranges: &[(u32, u32)]) {
+    pub(super) fn request(&mut self, released: u32, ranges: &[(u32, u32)]) {
         let settled = self.last_departure;
         let fields = ReportFields { settled, ..self.fields(released, released + 16) };
         let ranges: Vec<_> =

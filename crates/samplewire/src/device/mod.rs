@@ -201,7 +201,8 @@ fn half_out(
     wake_handle: WakeHandle,
 ) -> Result<(Entry, Handle), OpenError> {
     let offer = Offer::new(info, options, mtu_bytes, HOLD_MAX)?;
-    let config = crate::transmitter::sender_config(options.link_bps)?;
+    let control = options.control.of_source(info.rate_numerator, info.rate_denominator)?;
+    let config = crate::transmitter::sender_config(options.link_bps, control)?;
     let sizes = (offer.window, offer.quantum_packets, offer.quantum_bytes());
     let huge_pages = options.real_time.wants_huge_pages();
     let (flow, handle) = crate::transmitter::flow(config, sizes, huge_pages, wake_handle)?;

@@ -16,7 +16,7 @@ use super::sending::{Sending, Side};
 use super::start;
 use super::streams::Streams;
 use crate::device::{RTT_INITIAL, SampleClock};
-use crate::port::{Epoch, IP_BYTES_MAX, PortCounts, peer_of};
+use crate::port::{Epoch, IP_BYTES_MAX, PortCounts, Route, peer_of};
 use crate::transmitter::Form;
 
 /// A listener, with the state that accepting needs. The place of a sent stream is its number; the
@@ -229,7 +229,8 @@ fn begin_out(
     let payload_bytes = usize::from(params.payload_bytes);
     let form =
         Form { payload_bytes, frame_bytes: offer.frame_bytes, granularity_bytes: GRANULARITY };
-    flow.begin(now, terms, form, peer, offer.quantum_packets_at(payload_bytes))
+    let route = Route { peer, line_bps: context.link.line_bps(peer) };
+    flow.begin(now, terms, form, route, offer.quantum_packets_at(payload_bytes))
         .expect("the offer was checked when it was made, and the index when it was chosen");
 }
 

@@ -281,6 +281,7 @@ mod tests {
 
     use super::*;
     use crate::endpoint::Opened;
+    use crate::port::Route;
     use crate::transmitter::{self, Form};
     use crate::wakeups::Wakeups;
 
@@ -309,7 +310,7 @@ mod tests {
             rtt: Nanos::from_micros(50),
         };
         let form = Form { payload_bytes: 64, frame_bytes: 4, granularity_bytes: 8 };
-        flow.begin(now, terms, form, far.local_addr(), 4).unwrap();
+        flow.begin(now, terms, form, Route::unknown(far.local_addr()), 4).unwrap();
         let opened = Opened { tag: Tag(1), peer_tag: Tag(2), peer: far.local_addr() };
         let mut sending = Sending::new(flow, Side::Opener(opened));
         assert!(!sending.is_over(now), "it is open");

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use samplewire_io::{Link, Udp, UdpOptions};
 
-use super::{ToAddress, WINDOW_DEFAULT};
+use super::{Control, ToAddress, WINDOW_DEFAULT};
 use crate::device::{Device, SampleClock};
 use crate::driver::Stepped;
 use crate::error::OpenError;
@@ -13,7 +13,7 @@ use crate::real_time::RealTime;
 use crate::source::StreamInfo;
 
 /// Choices of a device, with the defaults of the command line: a window of 1,024 packets, the largest
-/// payload that the path carries, no pacing, no clock.
+/// payload that the path carries, no pacing, congestion control, no clock.
 ///
 /// ```
 /// use samplewire::StreamInfo;
@@ -34,6 +34,7 @@ pub struct DeviceOptions {
     pub(crate) window: u32,
     pub(crate) payload_bytes: Option<u16>,
     pub(crate) link_bps: u64,
+    pub(crate) control: Control,
     pub(crate) reorder_tolerance: Duration,
     pub(crate) packet_bytes_max: usize,
     pub(crate) udp: UdpOptions,
@@ -72,6 +73,7 @@ impl DeviceOptions {
             window: WINDOW_DEFAULT,
             payload_bytes: None,
             link_bps: 0,
+            control: Control::default(),
             reorder_tolerance: Duration::from_micros(50),
             packet_bytes_max: 9_000,
             udp: UdpOptions::new(),
@@ -126,6 +128,14 @@ impl DeviceOptions {
     #[must_use]
     pub const fn link_bps(mut self, link_bps: u64) -> Self {
         self.link_bps = link_bps;
+        self
+    }
+
+    /// How marks of congestion limit the rate of each stream besides [`link_bps`](Self::link_bps):
+    /// departures keep to the lower of the two. Default: DCQCN.
+    #[must_use]
+    pub const fn control(mut self, control: Control) -> Self {
+        self.control = control;
         self
     }
 

@@ -4,6 +4,7 @@
 //! are those of the other side.
 
 mod address;
+mod control;
 mod device;
 mod receive;
 mod send;
@@ -22,6 +23,7 @@ use crate::opening::{self, Limits};
 use crate::real_time::RealTime;
 
 pub use address::{DEFAULT_PORT, ToAddress, resolve};
+pub use control::{Control, ControlError};
 #[doc(hidden)]
 pub use device::DrawnTerms;
 pub use device::{DeviceOptions, device};

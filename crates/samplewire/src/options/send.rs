@@ -8,15 +8,15 @@ use samplewire_proto::session::OpenConfig;
 use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::Role;
 
-use super::{OpenOptions, ToAddress};
+use super::{Control, OpenOptions, ToAddress};
 use crate::error::OpenError;
-use crate::port::RANGES_MAX;
+use crate::port::{RANGES_MAX, Route};
 use crate::receiver::Port;
 use crate::transmitter::{SendStream, sender_config};
 
 /// Choices of a program that sends to a device which plays, with the defaults of the command line:
 /// complete delivery, a window of 1,024 packets, the device's first stream that plays, 3 s to open, no
-/// pacing, zeros when samples are not there in time.
+/// pacing, congestion control, zeros when samples are not there in time.
 ///
 /// ```
 /// let error = samplewire::send().link_bps(1).open("127.0.0.1").unwrap_err();
@@ -28,6 +28,7 @@ pub type SendOptions = OpenOptions<SendSide>;
 #[derive(Clone, Copy, Debug)]
 pub struct SendSide {
     link_bps: u64,
+    control: Control,
     underflow: Underflow,
 }
 
@@ -39,7 +40,8 @@ pub fn send() -> SendOptions {
 impl SendOptions {
     /// The defaults; the same as [`send`].
     pub fn new() -> Self {
-        Self::of_side(SendSide { link_bps: 0, underflow: Underflow::Zeros })
+        let control = Control::default();
+        Self::of_side(SendSide { link_bps: 0, control, underflow: Underflow::Zeros })
     }
 
     /// Paces departures to this many bits a second of wire time, 10^4 to 10^13; 0 (the default)
@@ -47,6 +49,14 @@ impl SendOptions {
     #[must_use]
     pub const fn link_bps(mut self, link_bps: u64) -> Self {
         self.side.link_bps = link_bps;
+        self
+    }
+
+    /// How marks of congestion limit the rate besides [`link_bps`](Self::link_bps): departures keep to
+    /// the lower of the two. Default: DCQCN.
+    #[must_use]
+    pub const fn control(mut self, control: Control) -> Self {
+        self.side.control = control;
         self
     }
 
@@ -79,19 +89,26 @@ impl SendOptions {
     /// See [`SendOptions::open`].
     pub fn open_over(
         &self,
-        link: Box<dyn Link>,
+        mut link: Box<dyn Link>,
         address: SocketAddr,
     ) -> Result<SendStream, OpenError> {
-        self.sender_config()?;
+        self.sender_config(0, 0)?;
         let config = self.send_config()?;
+        let route = Route { peer: address, line_bps: link.line_bps(address) };
         let link = Resilient::new(link);
         let port = Port::for_one("samplewire-tx", link, &self.real_time)?;
         let accepted = port.open_first(address, config, self.limits())?;
-        SendStream::begin(&port, address, &accepted, self)
+        SendStream::begin(&port, route, &accepted, self)
     }
 
-    pub(crate) fn sender_config(&self) -> Result<SenderConfig, OpenError> {
-        sender_config(self.side.link_bps)
+    /// For a device whose samples have that rate, as a fraction; numerator 0 where it is not known.
+    pub(crate) fn sender_config(
+        &self,
+        rate_numerator: u64,
+        rate_denominator: u32,
+    ) -> Result<SenderConfig, OpenError> {
+        let control = self.side.control.of_source(rate_numerator, rate_denominator)?;
+        sender_config(self.side.link_bps, control)
     }
 
     pub(crate) fn send_config(&self) -> Result<OpenConfig, OpenError> {

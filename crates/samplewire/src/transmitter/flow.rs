@@ -24,7 +24,7 @@ use super::retransmit_buffer::RetransmitBuffer;
 use super::shared::{Session, SessionEnd, SharedWriter};
 use super::slicer::{Form, Slicer};
 use crate::counters::TransmitterSnapshot;
-use crate::port::PortCounts;
+use crate::port::{PortCounts, Route};
 
 /// An item that the program submits, in order.
 #[derive(Debug)]
@@ -97,15 +97,16 @@ impl SendFlow {
         now: Nanos,
         terms: Terms,
         form: Form,
-        peer: SocketAddr,
+        route: Route,
         quantum_packets: u32,
     ) -> Result<Session, TermsError> {
         let slots = vec![SendSlot::default(); (terms.window as usize).next_power_of_two()];
-        let sender = Sender::new(terms, self.config, slots.into_boxed_slice(), now)?;
+        let config = self.config.on_line(route.line_bps);
+        let sender = Sender::new(terms, config, slots.into_boxed_slice(), now)?;
         self.sessions += 1;
         let session = Session {
             id: self.sessions,
-            peer,
+            peer: route.peer,
             first_index: terms.first_index,
             payload_bytes: form.payload_bytes,
             packet_samples: terms.packet_samples,

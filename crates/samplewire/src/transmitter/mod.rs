@@ -20,7 +20,7 @@ use std::time::Duration;
 use samplewire_circuit::{Pool, PoolConfig, Quantum};
 use samplewire_io::Capabilities;
 use samplewire_proto::SampleIndex;
-use samplewire_proto::sender::{SendSlot, SenderConfig};
+use samplewire_proto::sender::{self, SendSlot, SenderConfig};
 use samplewire_proto::wire::{CloseReason, Flags};
 
 pub use crate::counters::TransmitterSnapshot;
@@ -30,6 +30,7 @@ use crate::format::{FormError, FormSample, check_form};
 use crate::info::DeviceInfo;
 use crate::opening;
 use crate::options::SendOptions;
+use crate::port::Route;
 use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::Granted;
 use crate::receiver;
@@ -164,7 +165,7 @@ impl SendStream {
         options: &SendOptions,
         seed: [u8; 16],
     ) -> Result<PendingSender, OpenError> {
-        options.sender_config()?;
+        options.sender_config(0, 0)?;
         let answer = port.ask(address, options.send_config()?, options.limits(), seed)?;
         Ok(PendingSender { address, options: options.clone(), answer })
     }
@@ -176,19 +177,23 @@ impl SendStream {
         opening: &PendingSender,
     ) -> Option<Result<Self, OpenError>> {
         let accepted = port.poll_answer(&opening.answer)?;
-        Some(accepted.and_then(|it| Self::begin(port, opening.address, &it, &opening.options)))
+        Some(accepted.and_then(|it| {
+            Self::begin(port, Route::unknown(opening.address), &it, &opening.options)
+        }))
     }
 
     /// Begins a stream that a device has accepted.
     pub(crate) fn begin(
         port: &receiver::Port,
-        address: SocketAddr,
+        route: Route,
         accepted: &Accepted,
         options: &SendOptions,
     ) -> Result<Self, OpenError> {
         let &Accepted { place, ref accept, at } = accepted;
-        let sender_config = options.sender_config()?;
+        let address = route.peer;
         let device = opening::describe(address, accept)?;
+        let sender_config =
+            options.sender_config(device.rate_numerator, device.rate_denominator)?;
         opening::check_offer(&device, accept)?;
         let form = opening::form(&device, accept);
         let terms = opening::terms(accept, options.window);
@@ -200,7 +205,7 @@ impl SendStream {
         let sizes = (terms.window, quantum_packets, quantum_bytes);
         let huge_pages = options.real_time.wants_huge_pages();
         let (mut flow, handle) = flow(sender_config, sizes, huge_pages, port.wake_handle(place))?;
-        let session = flow.begin(at, terms, form, address, quantum_packets)?;
+        let session = flow.begin(at, terms, form, route, quantum_packets)?;
         let side = Side::Opener(Opened::new(address, accept));
         let mut drive = port.serve(place, Entry::Sending(Box::new(Sending::new(flow, side))))?;
         drive.granted.ask_memory(&options.real_time, handle.pool.pages());
@@ -584,11 +589,15 @@ pub(crate) fn flow(
 }
 
 /// The sender's choices.
-pub(crate) fn sender_config(link_bps: u64) -> Result<SenderConfig, OpenError> {
-    SenderConfig::default().with_link_bps(link_bps).map_err(|_| {
+pub(crate) fn sender_config(
+    link_bps: u64,
+    control: sender::Control,
+) -> Result<SenderConfig, OpenError> {
+    let config = SenderConfig::default().with_link_bps(link_bps).map_err(|_| {
         let (option, value) = ("link rate", link_bps);
         OpenError::OptionRange { option, value, range: "10^4 to 10^13 bit/s" }
-    })
+    })?;
+    Ok(config.with_control(control).expect("its rates were checked, and no line is named"))
 }
 
 /// Why `session` takes no more samples, if it does not.

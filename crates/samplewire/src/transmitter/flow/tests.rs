@@ -65,7 +65,7 @@ impl Rig {
         let (link, far) = memory::pair(64, 9_000, 9_000).unwrap();
         let peer = far.local_addr();
         let form = Form { payload_bytes: PAYLOAD_BYTES, frame_bytes: 4, granularity_bytes: 8 };
-        flow.begin(now, terms, form, peer, QUANTUM_PACKETS).unwrap();
+        flow.begin(now, terms, form, Route::unknown(peer), QUANTUM_PACKETS).unwrap();
         let slots = vec![RecvSlot::default(); WINDOW as usize];
         let (local_tag, peer_tag) = (terms.peer_tag, terms.local_tag);
         let terms = Terms { local_tag, peer_tag, is_opener: true, ..terms };

@@ -1,0 +1,99 @@
+//! The options of congestion control, for every verb that sends.
+
+use clap::{Args, ValueEnum};
+use samplewire::Control;
+
+use super::values;
+use crate::failure::Failure;
+
+// No doc comment: clap would use it for the verb.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct ControlOptions {
+    /// What limits the rate of each stream when switches mark congestion. The lower of this and
+    /// --link-rate counts
+    #[arg(long, value_name = "HOW", default_value = "dcqcn")]
+    pub(crate) control: ControlKind,
+
+    /// With --control fixed, that rate; with dcqcn, the rate to start at if the source has none, from
+    /// 10M [default of dcqcn: the interface's speed]. Bits per second of wire time, 100k to 1T
+    #[arg(long, value_name = "BPS", value_parser = values::control_rate)]
+    pub(crate) control_rate: Option<f64>,
+}
+
+/// Whether and how marks limit the rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ControlKind {
+    /// Marks are only counted
+    None,
+    /// Keep to --control-rate, marked or not
+    Fixed,
+    /// Marks cut the rate, and it rises again without them
+    Dcqcn,
+}
+
+impl ControlOptions {
+    /// What both options say together.
+    pub(crate) fn control(&self) -> Result<Control, Failure> {
+        let rate_bps = self.control_rate.map(|bps| bps as u64);
+        let contradiction = |words: &str| Err(Failure::Contradiction(words.into()));
+        match (self.control, rate_bps) {
+            (ControlKind::None, None) => Ok(Control::None),
+            (ControlKind::None, Some(_)) => contradiction(
+                "--control none has no rate: leave --control-rate out, or set --control fixed",
+            ),
+            (ControlKind::Fixed, None) => {
+                contradiction("--control fixed needs the rate to keep to: add --control-rate")
+            }
+            (ControlKind::Fixed, Some(bps)) => Ok(Control::Fixed { bps }),
+            (ControlKind::Dcqcn, Some(bps)) if bps < START_BPS_MIN => contradiction(
+                "--control dcqcn never goes below 10M: raise --control-rate, or set --control fixed",
+            ),
+            (ControlKind::Dcqcn, start_bps) => Ok(Control::Dcqcn { start_bps }),
+        }
+    }
+}
+
+/// The minimum rate of the presets.
+const START_BPS_MIN: u64 = 10_000_000;
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: ControlOptions,
+    }
+
+    fn control(line: &str) -> Result<Control, String> {
+        let words = ["x"].into_iter().chain(line.split_whitespace());
+        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+        line.options.control().map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn rate_belongs_to_fixed_and_starts_dcqcn() {
+        assert_eq!(control(""), Ok(Control::Dcqcn { start_bps: None }));
+        let line = "--control dcqcn --control-rate 1G";
+        assert_eq!(control(line), Ok(Control::Dcqcn { start_bps: Some(1_000_000_000) }));
+        assert_eq!(control("--control none"), Ok(Control::None));
+        let line = "--control fixed --control-rate 100k";
+        assert_eq!(control(line), Ok(Control::Fixed { bps: 100_000 }));
+    }
+
+    #[test]
+    fn contradictions_name_both_options() {
+        for line in [
+            "--control fixed",
+            "--control none --control-rate 1G",
+            "--control dcqcn --control-rate 9M",
+        ] {
+            let words = control(line).unwrap_err();
+            assert!(words.contains("--control-rate"), "{words}");
+            assert!(words.contains(&line[..line.find(" --control-rate").unwrap_or(line.len())]));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The speed of the interface towards a peer, as the kernel shows it in sysfs.
+
+use std::ffi::OsStr;
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+use super::sys::Socket;
+
+/// The last answer: many streams of one peer are opened at once.
+#[derive(Debug, Default)]
+pub(super) struct Speed {
+    last: Option<Answer>,
+}
+
+#[derive(Debug)]
+struct Answer {
+    peer: IpAddr,
+    line_bps: Option<u64>,
+    at: Instant,
+}
+
+impl Speed {
+    /// Bits a second of the interface that packets to `peer` leave by; `None` if that is unknown, or
+    /// the interface is virtual.
+    pub(super) fn towards(&mut self, peer: SocketAddr) -> Option<u64> {
+        let now = Instant::now();
+        if let Some(last) = &self.last
+            && last.peer == peer.ip()
+            && now - last.at < KEPT
+        {
+            return last.line_bps;
+        }
+        // A host without sysfs, or a route that is gone: the speed is unknown.
+        let line_bps = route_bps(peer).ok().flatten();
+        self.last = Some(Answer { peer: peer.ip(), line_bps, at: now });
+        line_bps
+    }
+}
+
+fn route_bps(peer: SocketAddr) -> io::Result<Option<u64>> {
+    let socket = Socket::open(peer)?;
+    socket.connect(peer)?;
+    let local = socket.local_addr()?.ip();
+    if local == peer.ip() {
+        // Packets of a host to itself do not reach the interface that has the address.
+        return Ok(None);
+    }
+    let name = socket.interface_name(local)?;
+    Ok(name.and_then(|name| interface_bps(Path::new(SYSFS), OsStr::from_bytes(name.to_bytes()))))
+}
+
+/// The speed of the interface of that name under `root`.
+fn interface_bps(root: &Path, name: &OsStr) -> Option<u64> {
+    let path = root.join("class/net").join(name);
+    // Loopback, veth, VLANs and bridges have no speed of their own.
+    let device = fs::canonicalize(&path).ok()?;
+    let virtual_devices: PathBuf = fs::canonicalize(root).ok()?.join("devices/virtual");
+    if device.starts_with(virtual_devices) {
+        return None;
+    }
+    // An interface that is down has no speed, and -1 means unknown.
+    let text = fs::read_to_string(path.join("speed")).ok()?;
+    let speed_mbps: i64 = text.trim().parse().ok()?;
+    u64::try_from(speed_mbps).ok().filter(|&mbps| mbps > 0).map(|mbps| mbps * 1_000_000)
+}
+
+const SYSFS: &str = "/sys";
+/// How long an answer is kept.
+const KEPT: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A sysfs of an interface, and what it says of the speed.
+    fn bps_of(case: &str, device: &str, speed: Option<&str>) -> Option<u64> {
+        let root = std::env::temp_dir().join(format!("speed-{}-{case}", std::process::id()));
+        let device = root.join("devices").join(device).join("net/if0");
+        let class = root.join("class/net");
+        for directory in [&device, &class] {
+            fs::create_dir_all(directory).expect("a directory");
+        }
+        symlink(&device, class.join("if0")).expect("a link");
+        if let Some(speed) = speed {
+            fs::write(device.join("speed"), speed).expect("a file");
+        }
+        let bps = interface_bps(&root, OsStr::new("if0"));
+        fs::remove_dir_all(&root).expect("it is ours");
+        bps
+    }
+
+    #[test]
+    fn speed_is_that_of_hardware_whose_link_is_up() {
+        assert_eq!(bps_of("up", "pci0/0", Some("10000\n")), Some(10_000_000_000));
+        assert_eq!(bps_of("unknown", "pci0/0", Some("-1\n")), None);
+        assert_eq!(bps_of("zero", "pci0/0", Some("0\n")), None);
+        assert_eq!(bps_of("words", "pci0/0", Some("fast\n")), None);
+        assert_eq!(bps_of("down", "pci0/0", None), None);
+        assert_eq!(bps_of("veth", "virtual", Some("10000\n")), None);
+    }
+
+    #[test]
+    fn loopback_has_no_speed() {
+        let mut speed = Speed::default();
+        for peer in ["127.0.0.1:9", "127.0.0.1:10"] {
+            assert_eq!(speed.towards(peer.parse().unwrap()), None);
+        }
+    }
+}
