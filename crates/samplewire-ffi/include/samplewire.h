@@ -666,6 +666,17 @@ typedef struct sw_transmitter_stats {
     uint64_t send_errors;
     // Receives and waits of the port that the system refused; nothing is lost.
     uint64_t receive_errors;
+    // Cuts of the rate that congestion control made.
+    uint64_t cuts;
+    // Bits a second of wire time that congestion control allows; 0 for no limit.
+    uint64_t limit_bps;
+    // Nanoseconds in which congestion control allowed less than the source needs.
+    uint64_t limited_ns;
+    // Wire bytes that congestion control allowed in that time.
+    uint64_t limited_bytes;
+    // Times that congestion control allowed less than the source needs for longer than the window
+    // holds.
+    uint64_t shortages;
 } sw_transmitter_stats;
 
 // Memory for samples, borrowed from the transmitter: fill it from the start, and commit it.
