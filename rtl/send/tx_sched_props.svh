@@ -108,7 +108,7 @@
                            charge_bytes_o == slot_data_i.len_bytes + FrameBytes);
       if (job_valid_o)
         a_job : assert (job_o.seq == f_chosen_seq_q && job_o.departure == f_last_q[31:0] &&
-                        job_o.desc.addr == 32'(f_chosen_slot) * SlotBeats &&
+                        job_o.desc.addr == 40'(f_chosen_slot) * 40'(SlotBytes) &&
                         job_o.desc.flags == (slot_data_i.flags |
                                              (f_repeat_q ? wire_pkg::FlagRetransmission : '0)));
       if (job_valid_o && !job_ready_i) a_slot : assert (slot_addr_o == f_chosen_slot);
