@@ -57,7 +57,7 @@ import sources as tree  # noqa: E402
 TICKS = Path("rtl") / "formal" / "ticks.v"
 OUT = Path("out") / "formal"
 BIN = Path(sys.executable).parent
-TIMEOUT_S = {False: 120, True: 3600}
+TIMEOUT_S = {False: 300, True: 3600}
 
 
 class JobError(Exception):
