@@ -194,7 +194,7 @@ class TransmitterStats:
     limit_bps : int
         Bits a second of wire time that congestion control allows; 0 for no limit.
     limited_ns : int
-        Nanoseconds in which congestion control allowed less than the source needs.
+        Time in nanoseconds in which congestion control allowed less than the source needs.
     limited_bytes : int
         Wire bytes that congestion control allowed in that time.
     shortages : int

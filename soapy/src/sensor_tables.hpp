@@ -139,7 +139,7 @@ constexpr Counter<sw_transmitter_stats> SENT[] = {
     {"limit_bps", &sw_transmitter_stats::limit_bps, "b/s",
      "Bits a second of wire time that congestion control allows; 0 for no limit"},
     {"limited_ns", &sw_transmitter_stats::limited_ns, "ns",
-     "Nanoseconds in which congestion control allowed less than the source needs"},
+     "Time in nanoseconds in which congestion control allowed less than the source needs"},
     {"limited_bytes", &sw_transmitter_stats::limited_bytes, "bytes",
      "Wire bytes that congestion control allowed in that time"},
     {"shortages", &sw_transmitter_stats::shortages, "times",

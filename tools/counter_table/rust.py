@@ -218,8 +218,8 @@ def metrics(group: Group) -> list[str]:
         "    metrics: &[",
     ]
     for counter in group.metrics:
-        kind = "Count" if counter.kind == "counter" else "Level"
-        kind = "Nanos" if counter.unit == "ns" else kind
+        kinds = ("Nanos", "Duration") if counter.unit == "ns" else ("Level", "Count")
+        kind = kinds[counter.kind == "counter"]
         name = f'name: "{group.metric_name(counter)}"'
         value = f"value: |it| {number(f'it.{counter.field}', counter)}"
         help_text = string(" " * 12, "help: ", counter.meaning)

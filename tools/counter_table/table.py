@@ -84,11 +84,10 @@ class Group:
 
     def metric_name(self, counter: Counter) -> str:
         """The whole name of the metric, by the rules of Prometheus."""
-        if counter.kind == "counter":
-            return f"{self.metric}{counter.name}_total"
+        name = counter.name
         if counter.unit == "ns":
-            return f"{self.metric}{counter.name.removesuffix('_ns')}_seconds"
-        return f"{self.metric}{counter.name}"
+            name = f"{name.removesuffix('_ns')}_seconds"
+        return f"{self.metric}{name}{'_total' if counter.kind == 'counter' else ''}"
 
 
 @dataclass(frozen=True)

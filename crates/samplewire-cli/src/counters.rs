@@ -338,9 +338,10 @@ pub(crate) const SENDER: Table<SenderStats> = Table {
             value: |it| it.limit_bps,
         },
         Metric {
-            name: "samplewire_sender_limited_ns_total",
-            kind: Kind::Nanos,
-            help: "Nanoseconds in which congestion control allowed less than the source needs",
+            name: "samplewire_sender_limited_seconds_total",
+            kind: Kind::Duration,
+            help: "Time in nanoseconds in which congestion control allowed less than the source \
+                   needs",
             value: |it| it.limited_ns,
         },
         Metric {
@@ -649,7 +650,7 @@ pub(crate) struct SenderCounters {
     pub(crate) rate_cuts: u64,
     /// Bits a second of wire time that congestion control allows; 0 for no limit.
     pub(crate) rate_limit_bps: u64,
-    /// Nanoseconds in which congestion control allowed less than the source needs.
+    /// Time in nanoseconds in which congestion control allowed less than the source needs.
     pub(crate) rate_limited_ns: u64,
     /// Wire bytes that congestion control allowed in that time.
     pub(crate) rate_limited_bytes: u64,

@@ -670,7 +670,7 @@ typedef struct sw_transmitter_stats {
     uint64_t cuts;
     // Bits a second of wire time that congestion control allows; 0 for no limit.
     uint64_t limit_bps;
-    // Nanoseconds in which congestion control allowed less than the source needs.
+    // Time in nanoseconds in which congestion control allowed less than the source needs.
     uint64_t limited_ns;
     // Wire bytes that congestion control allowed in that time.
     uint64_t limited_bytes;

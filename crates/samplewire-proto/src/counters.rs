@@ -116,7 +116,7 @@ pub struct SenderStats {
     pub cuts: u64,
     /// Bits a second of wire time that congestion control allows; 0 for no limit.
     pub limit_bps: u64,
-    /// Nanoseconds in which congestion control allowed less than the source needs.
+    /// Time in nanoseconds in which congestion control allowed less than the source needs.
     pub limited_ns: u64,
     /// Wire bytes that congestion control allowed in that time.
     pub limited_bytes: u64,

@@ -103,7 +103,9 @@ impl Page {
                 let value = (metric.value)(counters);
                 match metric.kind {
                     Kind::Count | Kind::Level => self.sample(metric.name, labels, value),
-                    Kind::Nanos => self.sample(metric.name, labels, Seconds(value)),
+                    Kind::Nanos | Kind::Duration => {
+                        self.sample(metric.name, labels, Seconds(value))
+                    }
                 }
             }
         }

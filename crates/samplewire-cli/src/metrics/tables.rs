@@ -23,6 +23,8 @@ pub(crate) struct Metric<T> {
 pub(crate) enum Kind {
     /// A count from 0.
     Count,
+    /// A count of nanoseconds from 0, exported in seconds.
+    Duration,
     /// A level that rises and falls.
     Level,
     /// A time in nanoseconds that rises and falls, exported in seconds.
@@ -33,7 +35,7 @@ impl Kind {
     /// Returns the type's name in `# TYPE`.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
-            Self::Count => "counter",
+            Self::Count | Self::Duration => "counter",
             Self::Level | Self::Nanos => "gauge",
         }
     }
