@@ -156,6 +156,7 @@
       // Bounds of the FIFO; nothing is both refused and taken.
       assert (f_level <= (Dw + 1)'(Depth));
       assert (!(ev_refused_o && push));
+      a_takes : assert (rng_ready_o);  // what finds no room is refused, and holds nothing back
       assert (ev_refused_o == (rng_valid_i && rng_is_near_i && f_level == (Dw + 1)'(Depth)));
       // What is offered has departed, and was held in this cycle or the one before.
       if (cand_valid_o && !flush_i && !f_flush_q)
