@@ -458,7 +458,7 @@ module dcqcn #(
     assign saved = '0;
   end
 
-  // ------------------------------------------------------------------ what is said of it
+  // ------------------------------------------------------------------ output
   logic ev_q, is_rise_q, is_same_q;
   always_ff @(posedge clk_i) begin
     ev_q      <= 1'b0;

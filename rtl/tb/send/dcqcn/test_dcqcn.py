@@ -13,7 +13,7 @@ HISTORIES = json.loads((HERE.parents[3] / "vectors" / "dcqcn.json").read_text())
 STEP_NS = 500_000
 RTT_MAX = (1 << 32) - 1
 # So many expiries one call of the software handles; dcqcn goes on. A row behind a longer silence is
-# of an earlier instant, if it is of time alone, and else only tells whether there was a cut.
+# of an earlier instant, if it is of time alone, and else shows only whether there was a cut.
 STEPS_MAX = 256
 PARAMS = {
     "gain_shift": "gain_shift_i",
