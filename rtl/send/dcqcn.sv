@@ -327,7 +327,7 @@ module dcqcn #(
   end
 
   // ------------------------------------------------------------------ alpha
-  // Rounded up: what is taken off alpha, so that it reaches 0, and what is put on it when it rises,
+  // Rounded up: what alpha loses, so that it reaches 0, and what it gains when it rises,
   // since g (1 - alpha) up is g less g alpha down.
   alpha_t gain;
   always_comb begin
