@@ -10,12 +10,12 @@ use pyo3::prelude::*;
 use samplewire::DeviceOptions;
 use samplewire::device::{PlayCounts, Player, ReceiveListener, STREAMS_MAX, SampleClock};
 use samplewire::format::Format;
-use samplewire::source::{Source, StreamInfo};
+use samplewire::source::{ReadSamples, StreamInfo};
 use samplewire::transmitter::{Canceller, Listener, Overflow};
 use samplewire_io::FaultLog;
 use samplewire_io::faults::Direction;
 use samplewire_proto::OutOfRange;
-use samplewire_record::sink::{self, Sink, SinkOptions};
+use samplewire_record::sink::{self, SinkOptions, WriteSamples};
 
 use crate::own::{Home, Own};
 use crate::source::Supply;
@@ -250,7 +250,7 @@ fn send(
 
 fn play(
     mut receive_listener: ReceiveListener,
-    mut sink: Box<dyn Sink>,
+    mut sink: Box<dyn WriteSamples>,
     clock: Option<SampleClock>,
     shared: &Shared,
 ) -> Result<(), String> {

@@ -5,7 +5,7 @@ use std::io::Cursor;
 
 use pyo3::prelude::*;
 use samplewire::format::Format;
-use samplewire::source::{Source, StreamInfo};
+use samplewire::source::{ReadSamples, StreamInfo};
 use samplewire::{BoxError, SampleIndex};
 use samplewire_record::source::{ReaderSource, SourceError, SourceOptions, SourceSpec};
 
@@ -58,7 +58,7 @@ impl Supply {
         if let Some(rate_hz) = self.rate_hz {
             options = options.rate_hz(rate_hz);
         }
-        let source: Box<dyn Source> = match &self.data {
+        let source: Box<dyn ReadSamples> = match &self.data {
             Some(data) => {
                 Box::new(ReaderSource::new(Cursor::new(data.clone()), "samples", &options)?)
             }
@@ -86,12 +86,12 @@ impl Supply {
 
 /// A source that ends after so many samples.
 pub(crate) struct Limited {
-    source: Box<dyn Source>,
+    source: Box<dyn ReadSamples>,
     info: StreamInfo,
     left_samples: u64,
 }
 
-impl Source for Limited {
+impl ReadSamples for Limited {
     fn info(&self) -> &StreamInfo {
         &self.info
     }

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use samplewire::BoxError;
 use samplewire::device::{Player, ReceiveListener, STREAMS_MAX, SampleClock};
 use samplewire::format::Format;
-use samplewire::source::{CounterSource, RateError, Source, StreamInfo};
+use samplewire::source::{CounterSource, RateError, ReadSamples, StreamInfo};
 use samplewire::transmitter::{Canceller, Overflow};
 use samplewire::{DeviceOptions, Listener, OpenError, SampleIndex};
 use samplewire_io::faults::{self, Side};
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::OutOfRange;
-use samplewire_record::sink::{self, Sink, SinkOptions};
+use samplewire_record::sink::{self, SinkOptions, WriteSamples};
 
 use crate::arguments::{check_out, put, put_text, switch, text};
 use crate::find::address_of;
@@ -295,7 +295,7 @@ fn send(mut listener: Listener, mut source: Counted, overflow: Overflow, stop: &
 fn play(
     mut receive_listener: ReceiveListener,
     clock: Option<SampleClock>,
-    mut sink: Box<dyn Sink>,
+    mut sink: Box<dyn WriteSamples>,
     stop: &AtomicBool,
 ) {
     // Relaxed: joining orders the rest.
@@ -322,7 +322,7 @@ struct Counted {
     total: u64,
 }
 
-impl Source for Counted {
+impl ReadSamples for Counted {
     fn info(&self) -> &StreamInfo {
         self.source.info()
     }

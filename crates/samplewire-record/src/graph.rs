@@ -32,11 +32,11 @@ use samplewire_proto::{Cause, SampleIndex};
 use crate::sigmf::{RecordedCause, RecordedGap};
 use crate::sink::{self, SinkSummary};
 
-/// Writes to a [`sink::Sink`]: a SigMF recording or raw samples, as [`sink::open`] chooses. Missing
-/// samples that tags report become gaps of the recording with their causes.
+/// Writes to a [`sink::WriteSamples`]: a SigMF recording or raw samples, as [`sink::open`] chooses.
+/// Missing samples that tags report become gaps of the recording with their causes.
 #[derive(Debug)]
 pub struct SinkBlock<T> {
-    sink: Box<dyn sink::Sink>,
+    sink: Box<dyn sink::WriteSamples>,
     /// The index after the last sample written.
     next_index: Option<SampleIndex>,
     summary: Arc<OnceLock<SinkSummary>>,
@@ -48,7 +48,7 @@ impl<T: FormSample> SinkBlock<T> {
     ///
     /// # Errors
     /// [`FormError`]: the samples of `info` are not of type `T`.
-    pub fn new(sink: Box<dyn sink::Sink>, info: &StreamInfo) -> Result<Self, FormError> {
+    pub fn new(sink: Box<dyn sink::WriteSamples>, info: &StreamInfo) -> Result<Self, FormError> {
         check_form::<T>(info)?;
         Ok(Self { sink, next_index: None, summary: Arc::default(), samples: PhantomData })
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use samplewire::format::Format;
-use samplewire::source::{NullSource, Source, StreamInfo};
+use samplewire::source::{NullSource, ReadSamples, StreamInfo};
 use samplewire::transmitter::Overflow;
 use samplewire::{DeviceInfo, DeviceOptions, End, ReceiveError, ReceiveOptions};
 use samplewire_record::recorder::{
@@ -21,7 +21,7 @@ use samplewire_record::sink::{self, SinkOptions, Writer};
 use samplewire_record::verify;
 
 /// A device that plays each source to one receiver, in order.
-fn device(sources: Vec<Box<dyn Source>>) -> (SocketAddr, JoinHandle<()>) {
+fn device(sources: Vec<Box<dyn ReadSamples>>) -> (SocketAddr, JoinHandle<()>) {
     let info = sources[0].info().clone();
     let device = DeviceOptions::new().sends(info).listen("127.0.0.1:0").expect("a free port");
     let address = device.address;
@@ -38,7 +38,7 @@ fn device(sources: Vec<Box<dyn Source>>) -> (SocketAddr, JoinHandle<()>) {
 }
 
 /// Creates a source that counts from 0 and fails after the last sample.
-fn failing(samples: usize) -> Box<dyn Source> {
+fn failing(samples: usize) -> Box<dyn ReadSamples> {
     let info = StreamInfo::new(Format::Sc16, 1, 20e6).expect("a rate in range");
     Box::new(Bytes::repeated(info, vec![1; samples * 4 + 2], 1))
 }

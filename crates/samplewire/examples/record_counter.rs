@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use samplewire::source::{CounterSource, Source, counter_mismatch};
+use samplewire::source::{CounterSource, ReadSamples, counter_mismatch};
 use samplewire::transmitter::{Overflow, PlayError};
 use samplewire::{FaultSpec, Faults, Udp, UdpOptions};
 

@@ -24,7 +24,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use samplewire::receiver::ReceiverSnapshot;
-use samplewire::source::Source;
+use samplewire::source::ReadSamples;
 use samplewire::transmitter::{Overflow, PlaySummary};
 use samplewire::{
     Block, BoxError, FaultSpec, Faults, Link, RealTime, StreamInfo, Udp, UdpOptions, Waits,
@@ -122,7 +122,7 @@ struct Stamps {
     samples: u64,
 }
 
-impl Source for Stamps {
+impl ReadSamples for Stamps {
     fn info(&self) -> &StreamInfo {
         &self.info
     }

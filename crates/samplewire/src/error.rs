@@ -13,7 +13,7 @@ use samplewire_proto::wire::RefuseReason;
 
 use crate::real_time::RealTimeError;
 
-/// The error of a part that the program brings, e.g. of its [source](crate::source::Source).
+/// The error of a part that the program brings, e.g. of its [source](crate::source::ReadSamples).
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Why a stream was not opened.

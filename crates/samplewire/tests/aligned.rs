@@ -8,7 +8,7 @@ use samplewire::device::SampleClock;
 use samplewire::format::Format;
 use samplewire::receiver::{AlignedItem, LaneCounts, StreamGap};
 use samplewire::source::{
-    CounterSource, NullSource, PickedSource, Source, StreamInfo, counter_sample,
+    CounterSource, NullSource, PickedSource, ReadSamples, StreamInfo, counter_sample,
 };
 use samplewire::transmitter::{Overflow, PlaySummary};
 use samplewire::{
@@ -28,12 +28,12 @@ struct Sender {
 
 impl Sender {
     /// With a clock where `is_clocked`; else it waits for its receivers. What it sends suffers `data`.
-    fn start(sources: Vec<Box<dyn Source>>, is_clocked: bool, data: &FaultSpec) -> Self {
+    fn start(sources: Vec<Box<dyn ReadSamples>>, is_clocked: bool, data: &FaultSpec) -> Self {
         Self::with(sources, is_clocked, data, &DeviceOptions::new())
     }
 
     fn with(
-        sources: Vec<Box<dyn Source>>,
+        sources: Vec<Box<dyn ReadSamples>>,
         is_clocked: bool,
         data: &FaultSpec,
         options: &DeviceOptions,
@@ -69,9 +69,9 @@ impl Sender {
 }
 
 /// A counter on four channels, dealt to streams of these numbers of channels.
-fn counters(rate_hz: f64, channels: &[u16]) -> Vec<Box<dyn Source>> {
+fn counters(rate_hz: f64, channels: &[u16]) -> Vec<Box<dyn ReadSamples>> {
     let mut first = 0;
-    let stream = |&count: &u16| -> Box<dyn Source> {
+    let stream = |&count: &u16| -> Box<dyn ReadSamples> {
         let all = CounterSource::new(rate_hz, 0).expect("in range").with_channels(4);
         let picked = first..first + count;
         first = picked.end;
@@ -87,7 +87,7 @@ struct Short {
     fails: bool,
 }
 
-impl Source for Short {
+impl ReadSamples for Short {
     fn info(&self) -> &StreamInfo {
         self.counter.info()
     }
@@ -428,7 +428,7 @@ fn end_of_one_stream_ends_all_and_is_named() {
     for fails in [false, true] {
         let counter = || CounterSource::new(1e6, 0).expect("in range");
         let short = Short { counter: counter(), left: 300_000, fails };
-        let sources: Vec<Box<dyn Source>> = vec![Box::new(counter()), Box::new(short)];
+        let sources: Vec<Box<dyn ReadSamples>> = vec![Box::new(counter()), Box::new(short)];
         let infos: Vec<_> = sources.iter().map(|it| it.info().clone()).collect();
         let local = "127.0.0.1:0".parse().expect("an address");
         let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rig::Device;
 use samplewire::format::Format;
 use samplewire::receiver::AlignedItem;
-use samplewire::source::{NullSource, Source};
+use samplewire::source::{NullSource, ReadSamples};
 use samplewire::transmitter::Overflow;
 use samplewire::{DeviceOptions, ReceiveOptions};
 use samplewire_io::faults::Direction;

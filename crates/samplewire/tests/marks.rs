@@ -70,7 +70,7 @@ impl Run {
         let link = Udp::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).unwrap();
         let link = Switch { link, marks: Arc::clone(&marks), line_bps };
         let mut source = NullSource::new(Format::Sc16, 1, 1e6).unwrap();
-        let mut info = samplewire::source::Source::info(&source).clone();
+        let mut info = samplewire::source::ReadSamples::info(&source).clone();
         // Its rate is unknown: it sends as fast as it may.
         info.rate_numerator = 0;
         let options = DeviceOptions::new().control(control).sends(info);

@@ -14,7 +14,7 @@ use samplewire::device::{
     Played, Player, PortError, ReceiveListener, STREAMS_MAX, SampleClock, Underrun, UnderrunCause,
 };
 use samplewire::format::Format;
-use samplewire::source::{CounterSource, Source, StreamInfo, counter_mismatch};
+use samplewire::source::{CounterSource, ReadSamples, StreamInfo, counter_mismatch};
 use samplewire::transmitter::{Overflow, PlayError, SendError};
 use samplewire::{
     Cause, Delivery, DeviceOptions, End, OpenError, ReceiveOptions, SampleIndex, SendOptions,
@@ -99,14 +99,14 @@ fn sc16(rate_hz: f64) -> StreamInfo {
 }
 
 /// Counts from 0.
-fn counter(samples: u64) -> Box<dyn Source> {
+fn counter(samples: u64) -> Box<dyn ReadSamples> {
     Bytes::counter(samples, 1, 1e6)
 }
 
 /// Sends `source` as one burst `lead` after the opening, and waits until it is played.
 fn send(
     transmitter: &mut SendStream,
-    source: &mut dyn Source,
+    source: &mut dyn ReadSamples,
     lead: Duration,
     mut on_quantum: impl FnMut(SampleIndex),
 ) -> (SampleIndex, Result<End, PlayError>) {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use samplewire::receiver::AlignedItem;
-use samplewire::source::{CounterSource, Source, StreamInfo, counter_sample};
+use samplewire::source::{CounterSource, ReadSamples, StreamInfo, counter_sample};
 use samplewire::transmitter::Overflow;
 use samplewire::{DeviceOptions, End, OpenError, RealTime, ReceiveOptions, SendOptions, Waits};
 use samplewire_io::{Udp, UdpOptions};

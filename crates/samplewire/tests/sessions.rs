@@ -9,7 +9,7 @@ use num_complex::Complex;
 use samplewire::device::STREAMS_MAX;
 use samplewire::format::Format;
 use samplewire::receiver::ReceiveStream;
-use samplewire::source::{CounterSource, Source, StreamInfo, counter_mismatch};
+use samplewire::source::{CounterSource, ReadSamples, StreamInfo, counter_mismatch};
 use samplewire::transmitter::{Overflow, PlaySummary, SendError};
 use samplewire::{
     DeviceOptions, Flags, OpenError, ReceiveError, ReceiveOptions, SendStream, probe,

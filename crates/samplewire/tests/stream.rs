@@ -11,7 +11,7 @@ use bytes::Bytes;
 use rig::Device;
 use samplewire::ReceiveError;
 use samplewire::format::Format;
-use samplewire::source::{CounterSource, NullSource, Source, StreamInfo, counter_mismatch};
+use samplewire::source::{CounterSource, NullSource, ReadSamples, StreamInfo, counter_mismatch};
 use samplewire::transmitter::Overflow;
 use samplewire::{Delivery, DeviceOptions, ReceiveOptions};
 use samplewire_io::faults::Direction;
@@ -105,7 +105,7 @@ fn run_with_deadline(device: &Device, deadline: Duration) -> Run {
     run
 }
 
-fn counter(samples: u64) -> Box<dyn Source> {
+fn counter(samples: u64) -> Box<dyn ReadSamples> {
     Bytes::counter(samples, 1, 20e6)
 }
 

@@ -1,19 +1,19 @@
 //! Compares received samples with those that were sent.
 
 use samplewire::BoxError;
-use samplewire::source::Source;
+use samplewire::source::ReadSamples;
 use samplewire_proto::SampleIndex;
 
 /// Plays the source once more and compares each byte.
 pub(super) struct Comparison {
-    source: Box<dyn Source>,
+    source: Box<dyn ReadSamples>,
     expected: Vec<u8>,
     /// The first sample that differs from the sent one.
     mismatch: Option<SampleIndex>,
 }
 
 impl Comparison {
-    pub(super) fn new(source: Box<dyn Source>) -> Self {
+    pub(super) fn new(source: Box<dyn ReadSamples>) -> Self {
         Self { source, expected: Vec::new(), mismatch: None }
     }
 

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use samplewire::DeviceOptions;
-use samplewire::source::Source;
+use samplewire::source::ReadSamples;
 use samplewire::transmitter::{Overflow, PlayError, PlaySummary};
 use samplewire_io::{FaultLog, FaultSpec, Udp};
 use samplewire_record::source::{SourceOptions, SourceSpec};
@@ -73,7 +73,7 @@ impl Device {
 }
 
 /// Creates the signal that is sent; it is the same each time.
-pub(super) fn scene(arguments: &DemoArguments) -> Result<Box<dyn Source>, Failure> {
+pub(super) fn scene(arguments: &DemoArguments) -> Result<Box<dyn ReadSamples>, Failure> {
     Ok(SourceSpec::Scene.open(&SourceOptions::new().rate_hz(arguments.rate))?)
 }
 

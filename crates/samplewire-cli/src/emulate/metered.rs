@@ -3,22 +3,22 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use samplewire::BoxError;
-use samplewire::source::{Source, StreamInfo};
+use samplewire::source::{ReadSamples, StreamInfo};
 use samplewire_proto::SampleIndex;
 
 /// Counts the bytes read.
 pub(super) struct Metered<'a> {
-    source: &'a mut dyn Source,
+    source: &'a mut dyn ReadSamples,
     read_bytes: &'a AtomicU64,
 }
 
 impl<'a> Metered<'a> {
-    pub(super) fn new(source: &'a mut dyn Source, read_bytes: &'a AtomicU64) -> Self {
+    pub(super) fn new(source: &'a mut dyn ReadSamples, read_bytes: &'a AtomicU64) -> Self {
         Self { source, read_bytes }
     }
 }
 
-impl Source for Metered<'_> {
+impl ReadSamples for Metered<'_> {
     fn info(&self) -> &StreamInfo {
         self.source.info()
     }

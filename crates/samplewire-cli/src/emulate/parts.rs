@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use samplewire::source::Source;
+use samplewire::source::ReadSamples;
 use samplewire::transmitter::PlayError;
 use samplewire_record::source::SourceSpec;
 
@@ -41,7 +41,7 @@ impl Ending {
 /// One part of a device.
 pub(super) enum Part<'a> {
     /// Sends a stream.
-    Sends { player: Box<Player>, supply: Supply<'a>, source: Box<dyn Source> },
+    Sends { player: Box<Player>, supply: Supply<'a>, source: Box<dyn ReadSamples> },
     /// Plays the stream that it receives.
     Plays(Box<Stage>),
 }
@@ -93,7 +93,7 @@ pub(super) fn serve(
 fn send(
     mut player: Player,
     supply: &Supply<'_>,
-    mut source: Box<dyn Source>,
+    mut source: Box<dyn ReadSamples>,
     once: bool,
     console: &mut Console,
 ) -> Result<Outcome, Failure> {

@@ -7,7 +7,7 @@ use samplewire::device::{
     AcceptedStream, PlayCounts, Played, Player, ReceiveListener, SampleClock,
 };
 use samplewire_proto::wire::CloseReason;
-use samplewire_record::sink::{self, Sink, SinkOptions};
+use samplewire_record::sink::{self, SinkOptions, WriteSamples};
 
 use super::parts::Ending;
 use super::underruns::UnderrunLines;
@@ -26,7 +26,7 @@ pub(super) struct Stage {
     receive_listener: ReceiveListener,
     entry: Entry,
     clock: Option<SampleClock>,
-    sink: Box<dyn Sink>,
+    sink: Box<dyn WriteSamples>,
     file: String,
     ending: Ending,
 }

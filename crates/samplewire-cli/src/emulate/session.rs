@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use samplewire::source::Source;
+use samplewire::source::ReadSamples;
 use samplewire::transmitter::{Listener, Overflow, PlaySummary, SendStream, SessionEnd};
 use samplewire_io::FaultCounts;
 use samplewire_io::FaultLog;
@@ -47,7 +47,7 @@ impl Player {
     pub(super) fn play(
         &self,
         stream: &mut SendStream,
-        source: &mut dyn Source,
+        source: &mut dyn ReadSamples,
         console: &mut Console,
     ) -> Result<Played, Failure> {
         let session = *stream.session();

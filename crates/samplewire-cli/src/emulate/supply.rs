@@ -1,6 +1,6 @@
 //! The sources of a device's streams.
 
-use samplewire::source::{PickedSource, Source, StreamInfo};
+use samplewire::source::{PickedSource, ReadSamples, StreamInfo};
 use samplewire_record::chain::ChainSource;
 use samplewire_record::source::{SourceError, SourceOptions, SourceSpec};
 
@@ -47,7 +47,7 @@ impl<'a> Supply<'a> {
     ///
     /// # Errors
     /// It cannot be opened, its channels cannot be distributed, or the chain does not suit it.
-    pub(super) fn open(&self) -> Result<Box<dyn Source>, Failure> {
+    pub(super) fn open(&self) -> Result<Box<dyn ReadSamples>, Failure> {
         let source = self.open_unprocessed()?;
         Ok(match &self.arguments.chain {
             Some(chain) => Box::new(ChainSource::start(chain, source)?),
@@ -60,7 +60,7 @@ impl<'a> Supply<'a> {
     ///
     /// # Errors
     /// It cannot be opened, or its channels cannot be distributed.
-    fn open_unprocessed(&self) -> Result<Box<dyn Source>, Failure> {
+    fn open_unprocessed(&self) -> Result<Box<dyn ReadSamples>, Failure> {
         let (arguments, streams) = (self.arguments, self.arguments.streams);
         let mut options = SourceOptions::new()
             .repeat(arguments.repeat)
@@ -96,7 +96,7 @@ impl<'a> Supply<'a> {
     }
 
     /// The stream to announce; its name states which part of the source it has.
-    pub(super) fn info(&self, source: &dyn Source) -> StreamInfo {
+    pub(super) fn info(&self, source: &dyn ReadSamples) -> StreamInfo {
         let mut info = source.info().clone();
         if self.arguments.streams > 1 {
             info.name = format!("{} {}", info.name, self.stream).trim_start().into();

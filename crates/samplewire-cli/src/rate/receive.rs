@@ -10,7 +10,7 @@ use samplewire_record::account::{Account, HeldUp};
 use samplewire_record::chain::ChainSink;
 use samplewire_record::counters::{of_closed, silence, total};
 use samplewire_record::sigmf::RecordedGap;
-use samplewire_record::sink::Sink;
+use samplewire_record::sink::WriteSamples;
 
 use super::tally::Received;
 use crate::cadence::Cadence;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use samplewire::BoxError;
-use samplewire::source::{NullSource, Source, StreamInfo};
+use samplewire::source::{NullSource, ReadSamples, StreamInfo};
 use samplewire::transmitter::{PlayError, SendError, StatsHandle};
 use samplewire::{End, SendStream};
 
@@ -122,7 +122,7 @@ struct Zeros<'a> {
     is_over: &'a AtomicBool,
 }
 
-impl Source for Zeros<'_> {
+impl ReadSamples for Zeros<'_> {
     fn info(&self) -> &StreamInfo {
         self.zeros.info()
     }

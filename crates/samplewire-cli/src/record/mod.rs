@@ -19,7 +19,7 @@ use samplewire_io::faults::Direction;
 use samplewire_record::chain::ChainSink;
 use samplewire_record::recorder::{Recorded, Recorder, RecorderOptions, open_first};
 use samplewire_record::sigmf::Notes;
-use samplewire_record::sink::{self, Sink, SinkOptions, Writer};
+use samplewire_record::sink::{self, SinkOptions, WriteSamples, Writer};
 
 use crate::account;
 use crate::arguments::RecordArguments;
@@ -170,7 +170,7 @@ fn open_sink(
     arguments: &RecordArguments,
     info: &StreamInfo,
     options: &SinkOptions,
-) -> Result<Box<dyn Sink>, Failure> {
+) -> Result<Box<dyn WriteSamples>, Failure> {
     let Some(spec) = &arguments.chain else {
         return sink::open(&arguments.file, info, options).map_err(Failure::Create);
     };

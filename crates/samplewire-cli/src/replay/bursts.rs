@@ -1,18 +1,18 @@
 //! Splits a source into bursts.
 
 use samplewire::BoxError;
-use samplewire::source::{Source, StreamInfo};
+use samplewire::source::{ReadSamples, StreamInfo};
 
 /// Reads a limited number of samples from a source, and reports its end.
 pub(super) struct Limited<'a> {
-    source: &'a mut dyn Source,
+    source: &'a mut dyn ReadSamples,
     /// Bytes left in the burst; `None` for no limit.
     left_bytes: Option<u64>,
     has_ended: bool,
 }
 
 impl<'a> Limited<'a> {
-    pub(super) fn new(source: &'a mut dyn Source, samples: Option<u64>) -> Self {
+    pub(super) fn new(source: &'a mut dyn ReadSamples, samples: Option<u64>) -> Self {
         let frame_bytes = source.info().frame_bytes() as u64;
         let left_bytes = samples.map(|samples| samples.saturating_mul(frame_bytes));
         Self { source, left_bytes, has_ended: false }
@@ -24,7 +24,7 @@ impl<'a> Limited<'a> {
     }
 }
 
-impl Source for Limited<'_> {
+impl ReadSamples for Limited<'_> {
     fn info(&self) -> &StreamInfo {
         self.source.info()
     }

@@ -8,7 +8,7 @@ mod summary;
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use samplewire::source::Source;
+use samplewire::source::ReadSamples;
 use samplewire::transmitter::{PlayError, SendError, SessionEnd};
 use samplewire::{DeviceInfo, SampleIndex, SendOptions, SendStream, Underflow};
 use samplewire_io::Udp;
@@ -125,7 +125,7 @@ impl Replay<'_> {
     /// Sends all bursts, waits until they are played, and closes.
     fn run(
         &mut self,
-        source: &mut dyn Source,
+        source: &mut dyn ReadSamples,
         first: SampleIndex,
     ) -> Result<(Stop, Option<SessionEnd>), Failure> {
         let timeout = self.arguments.timeout;
@@ -166,7 +166,11 @@ impl Replay<'_> {
         })
     }
 
-    fn send(&mut self, source: &mut dyn Source, first: SampleIndex) -> Result<Stop, PlayError> {
+    fn send(
+        &mut self,
+        source: &mut dyn ReadSamples,
+        first: SampleIndex,
+    ) -> Result<Stop, PlayError> {
         let Self { arguments, stream, progress, interrupt } = self;
         let pause = arguments.pause.unwrap_or_default().as_secs_f64();
         let pause_samples = (pause * stream.info().rate_hz()).round() as u64;
@@ -210,7 +214,7 @@ impl Replay<'_> {
     }
 }
 
-fn open_source(arguments: &ReplayArguments) -> Result<Box<dyn Source>, Failure> {
+fn open_source(arguments: &ReplayArguments) -> Result<Box<dyn ReadSamples>, Failure> {
     let mut options = SourceOptions::new().repeat(arguments.repeat).verify(arguments.verify);
     let is_raw = samplewire_record::sigmf::Paths::existing(&arguments.file).is_none();
     if is_raw {
@@ -228,11 +232,11 @@ fn open_source(arguments: &ReplayArguments) -> Result<Box<dyn Source>, Failure> 
 
 /// Converts the source to the device's format.
 fn fitted(
-    source: Box<dyn Source>,
+    source: Box<dyn ReadSamples>,
     arguments: &ReplayArguments,
     device: &DeviceInfo,
     console: &mut Console,
-) -> Result<Box<dyn Source>, Failure> {
+) -> Result<Box<dyn ReadSamples>, Failure> {
     let info = source.info();
     let file = arguments.file.display();
     if info.channels != device.channels {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use samplewire::source::{CounterSource, Source};
+use samplewire::source::{CounterSource, ReadSamples};
 use samplewire::transmitter::Overflow;
 use samplewire::{DeviceOptions, ReceiveOptions};
 

@@ -17,7 +17,7 @@ use super::spec::Scale;
 use super::{ChainError, ChainSpec, Iq, info_behind, with_iq_type};
 use crate::graph::SinkBlock;
 use crate::sigmf::RecordedGap;
-use crate::sink::{Backlog, Sink, SinkError, SinkSummary};
+use crate::sink::{Backlog, SinkError, SinkSummary, WriteSamples};
 
 /// Processes samples by a [`ChainSpec`] and writes them to another sink, as fc32.
 ///
@@ -27,7 +27,7 @@ use crate::sink::{Backlog, Sink, SinkError, SinkSummary};
 /// ```
 /// use samplewire::StreamInfo;
 /// use samplewire_record::chain::{ChainSink, ChainSpec};
-/// use samplewire_record::sink::{self, Sink, SinkOptions};
+/// use samplewire_record::sink::{self, WriteSamples, SinkOptions};
 ///
 /// let spec: ChainSpec = "lowpass:200k,decimate:8".parse()?;
 /// let info = StreamInfo::sc16("", 10e6)?;
@@ -69,7 +69,7 @@ impl ChainSink {
     pub fn start(
         spec: &ChainSpec,
         info: &StreamInfo,
-        sink: Box<dyn Sink>,
+        sink: Box<dyn WriteSamples>,
     ) -> Result<Self, ChainError> {
         with_iq_type!(info, start(spec, info, sink))
     }
@@ -103,7 +103,7 @@ impl ChainSink {
 fn start<T: Iq>(
     spec: &ChainSpec,
     info: &StreamInfo,
-    sink: Box<dyn Sink>,
+    sink: Box<dyn WriteSamples>,
 ) -> Result<ChainSink, ChainError>
 where
     Complex32: ConvertFrom<T>,
@@ -134,7 +134,7 @@ pub(super) fn spawn(graph: Graph) -> std::io::Result<JoinHandle<Result<(), Strin
     builder.spawn(move || graph.run(Sequence::new()).map(|_| ()).map_err(|error| error.to_string()))
 }
 
-impl Sink for ChainSink {
+impl WriteSamples for ChainSink {
     fn write(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
         if self.feed.samples(index, bytes, self.frame_bytes).is_err() {
             return self.join().and(Err(SinkError::closed()));
@@ -200,7 +200,7 @@ struct Target(Arc<Mutex<Written>>);
 
 #[derive(Debug)]
 struct Written {
-    sink: Box<dyn Sink>,
+    sink: Box<dyn WriteSamples>,
     /// The index after the graph's last write.
     next_index: Option<SampleIndex>,
     /// The latest gap, in indexes of the input.
@@ -214,7 +214,7 @@ impl Target {
 }
 
 /// The lock is taken once for each quantum.
-impl Sink for Target {
+impl WriteSamples for Target {
     fn write(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
         let mut target = self.lock();
         target.next_index = Some(index + (bytes.len() / size_of::<Complex32>()) as u64);
@@ -251,7 +251,7 @@ mod tests {
         gaps: Arc<Mutex<Vec<RecordedGap>>>,
     }
 
-    impl Sink for Log {
+    impl WriteSamples for Log {
         fn write(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
             let samples = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned);
             self.samples.lock().unwrap().extend((index..).zip(samples));
@@ -352,7 +352,7 @@ mod tests {
     fn failing_sink_ends_the_chain_with_its_error() {
         #[derive(Debug)]
         struct Full;
-        impl Sink for Full {
+        impl WriteSamples for Full {
             fn write(&mut self, _: SampleIndex, _: &[u8]) -> Result<(), SinkError> {
                 Err(SinkError::Partial { len_bytes: 3, frame_bytes: 2 })
             }

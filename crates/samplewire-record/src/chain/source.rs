@@ -10,7 +10,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use samplewire::StreamInfo;
 use samplewire::ends::SourceBlock;
 use samplewire::format::{FormSample, Format};
-use samplewire::source::{Source, whole_frames};
+use samplewire::source::{ReadSamples, whole_frames};
 use samplewire_blocks::ChainExt;
 use samplewire_blocks::kernels::ConvertFrom;
 use samplewire_circuit::wait::Bell;
@@ -22,7 +22,7 @@ use super::{ChainError, ChainSpec, Iq, info_behind, with_iq_type};
 /// Processes the samples of another source with a [`ChainSpec`], and keeps the source's format.
 ///
 /// ```
-/// use samplewire::source::{CounterSource, Source};
+/// use samplewire::source::{CounterSource, ReadSamples};
 /// use samplewire_record::chain::{ChainSource, ChainSpec};
 ///
 /// let spec: ChainSpec = "decimate:4".parse()?;
@@ -57,7 +57,7 @@ impl ChainSource {
     /// # Errors
     /// [`ChainError`]: the samples are not IQ of one channel, or a step is not possible at the
     /// rate. Also when there is not enough memory, or no thread can be started.
-    pub fn start(spec: &ChainSpec, source: Box<dyn Source>) -> Result<Self, ChainError> {
+    pub fn start(spec: &ChainSpec, source: Box<dyn ReadSamples>) -> Result<Self, ChainError> {
         let info = source.info().clone();
         with_iq_type!(info, start(spec, &info, source))
     }
@@ -66,7 +66,7 @@ impl ChainSource {
 fn start<T: Iq>(
     spec: &ChainSpec,
     info: &StreamInfo,
-    source: Box<dyn Source>,
+    source: Box<dyn ReadSamples>,
 ) -> Result<ChainSource, ChainError>
 where
     Complex32: ConvertFrom<T>,
@@ -87,7 +87,7 @@ where
     Ok(ChainSource { info: behind, bytes: bytes_out, shared, control, thread })
 }
 
-impl Source for ChainSource {
+impl ReadSamples for ChainSource {
     fn info(&self) -> &StreamInfo {
         &self.info
     }
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::source::{SourceOptions, SourceSpec};
 
-    fn open(spec: &str, samples: u64) -> Box<dyn Source> {
+    fn open(spec: &str, samples: u64) -> Box<dyn ReadSamples> {
         let spec: SourceSpec = spec.parse().unwrap();
         let mut source = spec.open(&SourceOptions::new().rate_hz(8e6)).unwrap();
         let frame_bytes = source.info().frame_bytes();
@@ -204,7 +204,7 @@ mod tests {
     /// A source of some samples, which then ends.
     struct Some(Vec<u8>, StreamInfo);
 
-    impl Source for Some {
+    impl ReadSamples for Some {
         fn info(&self) -> &StreamInfo {
             &self.1
         }
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn error_of_the_source_is_that_of_the_chain() {
         struct Broken(StreamInfo);
-        impl Source for Broken {
+        impl ReadSamples for Broken {
             fn info(&self) -> &StreamInfo {
                 &self.0
             }

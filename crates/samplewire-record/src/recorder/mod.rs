@@ -8,7 +8,7 @@
 //! ```
 //! use std::time::Instant;
 //!
-//! use samplewire::source::{CounterSource, Source};
+//! use samplewire::source::{CounterSource, ReadSamples};
 //! use samplewire::transmitter::Overflow;
 //! use samplewire_record::recorder::{
 //!     Observer, OptionsOpener, Recorder, RecorderOptions, Stop, open_first,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 /// The unfinished work of a sink and of the queue before it. Clones share the counts, also while
-/// [`Sink::finish`](super::Sink::finish) blocks.
+/// [`WriteSamples::finish`](super::WriteSamples::finish) blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Backlog {
     counts: Arc<Counts>,

@@ -5,7 +5,7 @@ use samplewire::format::{ConvertError, convert};
 use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::Format;
 
-use super::{Backlog, Sink, SinkError, SinkSummary, samples_in};
+use super::{Backlog, SinkError, SinkSummary, WriteSamples, samples_in};
 use crate::sigmf::RecordedGap;
 
 /// Converts samples and writes them to another sink, in pieces of up to 256 KiB.
@@ -18,7 +18,7 @@ pub struct ConvertingSink<S> {
     piece: Vec<u8>,
 }
 
-impl<S: Sink> ConvertingSink<S> {
+impl<S: WriteSamples> ConvertingSink<S> {
     /// Converts samples of `info` to `format` and writes them to `inner`, which must accept
     /// `format`.
     ///
@@ -33,7 +33,7 @@ impl<S: Sink> ConvertingSink<S> {
     }
 }
 
-impl<S: Sink> Sink for ConvertingSink<S> {
+impl<S: WriteSamples> WriteSamples for ConvertingSink<S> {
     fn write(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
         let frame_bytes = self.from.sample_bytes() * self.channels;
         samples_in(bytes, frame_bytes)?;
@@ -79,7 +79,7 @@ mod tests {
 
     type Pieces = Vec<(SampleIndex, Vec<u8>)>;
 
-    impl Sink for Kept {
+    impl WriteSamples for Kept {
         fn write(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
             self.0.lock().unwrap().push((index, bytes.to_owned()));
             Ok(())

@@ -46,11 +46,12 @@ pub(crate) use zstd_file::{Frames, frames_of};
 
 use crate::sigmf::RecordedGap;
 
-/// Accepts samples in the order of their indexes, and the gaps between them.
+/// Accepts samples in the order of their indexes, and the gaps between them. It is to samples what
+/// [`std::io::Write`] is to bytes; blocks of a graph have typed sinks instead.
 ///
 /// ```
 /// use samplewire::format::Format;
-/// use samplewire_record::sink::{self, Sink, SinkOptions};
+/// use samplewire_record::sink::{self, WriteSamples, SinkOptions};
 /// use samplewire::source::StreamInfo;
 ///
 /// let info = StreamInfo::new(Format::Sc16, 1, 1e6)?;
@@ -59,7 +60,7 @@ use crate::sigmf::RecordedGap;
 /// assert_eq!(sink.finish()?.samples, 100);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Sink: Send + fmt::Debug {
+pub trait WriteSamples: Send + fmt::Debug {
     /// Writes samples; the first has `index`. Samples that follow neither the previous samples nor
     /// a gap begin a new segment, if the sink's format has segments.
     ///
@@ -108,7 +109,7 @@ pub trait Sink: Send + fmt::Debug {
 /// A sink whose work for zeros does not depend on their number: a file stores them as a hole, which
 /// takes no disk space.
 pub trait Holes {
-    /// Accepts `samples` zeros; the first has `index`, as in [`Sink::write`].
+    /// Accepts `samples` zeros; the first has `index`, as in [`WriteSamples::write`].
     ///
     /// # Errors
     /// [`SinkError`]; samples written before stay.
@@ -118,7 +119,7 @@ pub trait Holes {
     fn hole(&mut self, index: SampleIndex, samples: u64) -> Result<(), SinkError>;
 }
 
-impl<S: Sink + ?Sized> Sink for Box<S> {
+impl<S: WriteSamples + ?Sized> WriteSamples for Box<S> {
     fn write(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
         (**self).write(index, bytes)
     }
@@ -145,7 +146,7 @@ impl<S: Sink + ?Sized> Sink for Box<S> {
 }
 
 /// Lets a [`Player`](samplewire::device::Player) write into a sink.
-impl samplewire::device::PlayerOutput for Box<dyn Sink> {
+impl samplewire::device::PlayerOutput for Box<dyn WriteSamples> {
     type Error = SinkError;
 
     fn write(&mut self, first: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {

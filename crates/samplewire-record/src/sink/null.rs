@@ -3,7 +3,7 @@
 use samplewire::StreamInfo;
 use samplewire_proto::SampleIndex;
 
-use super::{Holes, Sink, SinkError, SinkSummary, samples_in};
+use super::{Holes, SinkError, SinkSummary, WriteSamples, samples_in};
 use crate::sigmf::RecordedGap;
 
 /// Counts samples and discards them.
@@ -20,7 +20,7 @@ impl NullSink {
     }
 }
 
-impl Sink for NullSink {
+impl WriteSamples for NullSink {
     fn write(&mut self, _index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
         self.summary.samples += samples_in(bytes, self.frame_bytes)?;
         self.summary.bytes += bytes.len() as u64;

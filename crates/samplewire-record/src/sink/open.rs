@@ -7,7 +7,9 @@ use samplewire::{StreamInfo, format};
 use samplewire_proto::wire::Format;
 
 use super::resume::check_no_series;
-use super::{Backlog, ConvertingSink, NullSink, RawSink, SigmfSink, Sink, SinkError, SplitSink};
+use super::{
+    Backlog, ConvertingSink, NullSink, RawSink, SigmfSink, SinkError, SplitSink, WriteSamples,
+};
 use crate::sigmf::{Notes, Paths};
 use crate::storage::{OsStorage, Storage};
 
@@ -25,7 +27,7 @@ pub fn open(
     path: &Path,
     info: &StreamInfo,
     options: &SinkOptions,
-) -> Result<Box<dyn Sink>, SinkError> {
+) -> Result<Box<dyn WriteSamples>, SinkError> {
     info.check()?;
     // This sink has its own backlog, even if others use the same options.
     let options = &SinkOptions { backlog: Backlog::default(), ..options.clone() };
@@ -112,7 +114,7 @@ fn open_as_is(
     path: &Path,
     info: &StreamInfo,
     options: &SinkOptions,
-) -> Result<Box<dyn Sink>, SinkError> {
+) -> Result<Box<dyn WriteSamples>, SinkError> {
     Ok(match Kind::of(path, options)? {
         Kind::Stdout => Box::new(RawSink::stdout(info)?),
         Kind::Null => Box::new(NullSink::new(info)),

@@ -6,7 +6,7 @@ use samplewire::StreamInfo;
 use samplewire_proto::SampleIndex;
 
 use super::data_file::DataFile;
-use super::{Holes, Sink, SinkError, SinkOptions, SinkSummary, samples_in};
+use super::{Holes, SinkError, SinkOptions, SinkSummary, WriteSamples, samples_in};
 use crate::sigmf::RecordedGap;
 
 /// Writes consecutive samples to a file or to standard output. Gaps are counted but leave no trace:
@@ -50,7 +50,7 @@ impl RawSink {
     }
 }
 
-impl Sink for RawSink {
+impl WriteSamples for RawSink {
     fn write(&mut self, _index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
         samples_in(bytes, self.frame_bytes)?;
         self.data.append(bytes)

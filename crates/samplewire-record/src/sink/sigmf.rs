@@ -16,7 +16,7 @@ use super::journal_file::JournalFile;
 use super::meta_file::MetaFile;
 use super::resume::Found;
 use super::zstd_file::ZstdFile;
-use super::{Backlog, Holes, Sink, SinkError, SinkOptions, SinkSummary, samples_in};
+use super::{Backlog, Holes, SinkError, SinkOptions, SinkSummary, WriteSamples, samples_in};
 use crate::sigmf::{Document, GAPS_MAX, Paths, Progress, RecordedGap, Run, rfc3339};
 use crate::storage::Storage;
 
@@ -359,7 +359,7 @@ impl SigmfSink {
     }
 }
 
-impl Sink for SigmfSink {
+impl WriteSamples for SigmfSink {
     fn write(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
         self.check_open()?;
         let samples = samples_in(bytes, self.frame_bytes)?;

@@ -9,7 +9,7 @@ use samplewire::StreamInfo;
 use samplewire_proto::SampleIndex;
 
 use super::resume::{Found, SeriesEnd, is_finished, lock};
-use super::{Backlog, SigmfSink, Sink, SinkError, SinkOptions, SinkSummary, samples_in};
+use super::{Backlog, SigmfSink, SinkError, SinkOptions, SinkSummary, WriteSamples, samples_in};
 use crate::sigmf::{Paths, RecordedGap};
 use crate::storage::{OpenMode, Storage, Work};
 
@@ -174,7 +174,7 @@ impl SplitSink {
     }
 }
 
-impl Sink for SplitSink {
+impl WriteSamples for SplitSink {
     fn write(&mut self, index: SampleIndex, mut bytes: &[u8]) -> Result<(), SinkError> {
         let frame_bytes = self.info.frame_bytes();
         let mut index = index;

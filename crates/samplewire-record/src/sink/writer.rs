@@ -10,7 +10,7 @@ use std::thread::{Builder, JoinHandle};
 use samplewire::Block;
 use samplewire_proto::SampleIndex;
 
-use super::{Backlog, Sink, SinkError, SinkSummary};
+use super::{Backlog, SinkError, SinkSummary, WriteSamples};
 use crate::sigmf::RecordedGap;
 
 /// Writes blocks directly from the receiver's memory: there is no copy before the sink.
@@ -23,7 +23,7 @@ pub struct Writer {
     jobs: Option<SyncSender<Job>>,
     /// `None` after the thread was joined.
     thread: Option<JoinHandle<Ended>>,
-    sink: Option<Box<dyn Sink>>,
+    sink: Option<Box<dyn WriteSamples>>,
     waiting: Arc<AtomicUsize>,
     backlog: Backlog,
     depth: Depth,
@@ -54,7 +54,7 @@ enum Job {
 /// What the thread returns.
 #[derive(Debug)]
 struct Ended {
-    sink: Box<dyn Sink>,
+    sink: Box<dyn WriteSamples>,
     result: Result<(), SinkError>,
 }
 
@@ -63,7 +63,7 @@ impl Writer {
     ///
     /// # Errors
     /// The system cannot start a thread.
-    pub fn start(sink: Box<dyn Sink>, depth_max: usize) -> io::Result<Self> {
+    pub fn start(sink: Box<dyn WriteSamples>, depth_max: usize) -> io::Result<Self> {
         let max = depth_max.max(Self::ROOM);
         let (jobs, to_do) = sync_channel(max);
         let waiting = Arc::new(AtomicUsize::new(0));
@@ -104,7 +104,7 @@ impl Writer {
         self.queue(Job::Samples { block, index, bytes })
     }
 
-    /// Queues [`Sink::gap`].
+    /// Queues [`WriteSamples::gap`].
     ///
     /// # Errors
     /// As [`Self::samples`].
@@ -115,7 +115,7 @@ impl Writer {
         self.queue(Job::Gap(*gap))
     }
 
-    /// Queues [`Sink::session`].
+    /// Queues [`WriteSamples::session`].
     ///
     /// # Errors
     /// As [`Self::samples`].
@@ -180,7 +180,7 @@ impl SinkError {
 }
 
 fn write(
-    mut sink: Box<dyn Sink>,
+    mut sink: Box<dyn WriteSamples>,
     to_do: &Receiver<Job>,
     (waiting, backlog): &(Arc<AtomicUsize>, Backlog),
 ) -> Ended {
@@ -214,7 +214,7 @@ mod tests {
     #[derive(Debug)]
     struct Slow(mpsc::Receiver<()>, u64);
 
-    impl Sink for Slow {
+    impl WriteSamples for Slow {
         fn write(&mut self, _index: SampleIndex, _bytes: &[u8]) -> Result<(), SinkError> {
             Ok(())
         }

@@ -2,13 +2,13 @@
 
 use samplewire::BoxError;
 use samplewire::format::{ConvertError, convert};
-use samplewire::source::{Source, StreamInfo, whole_frames};
+use samplewire::source::{ReadSamples, StreamInfo, whole_frames};
 use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::Format;
 
 /// Reads a source and converts its samples, in pieces of up to 256 KiB.
 pub struct ConvertingSource {
-    inner: Box<dyn Source>,
+    inner: Box<dyn ReadSamples>,
     info: StreamInfo,
     piece: Vec<u8>,
 }
@@ -18,7 +18,7 @@ impl ConvertingSource {
     ///
     /// # Errors
     /// [`ConvertError`] if one format is complex and the other real.
-    pub fn new(inner: Box<dyn Source>, format: Format) -> Result<Self, ConvertError> {
+    pub fn new(inner: Box<dyn ReadSamples>, format: Format) -> Result<Self, ConvertError> {
         convert(inner.info().format, format, &[], &mut [])?;
         let info = StreamInfo { format, ..inner.info().clone() };
         let frame_bytes = inner.info().frame_bytes();
@@ -27,7 +27,7 @@ impl ConvertingSource {
     }
 }
 
-impl Source for ConvertingSource {
+impl ReadSamples for ConvertingSource {
     fn info(&self) -> &StreamInfo {
         &self.info
     }

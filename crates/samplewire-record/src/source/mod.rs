@@ -5,7 +5,7 @@
 //! `--source`. Reading does not allocate memory.
 //!
 //! ```
-//! use samplewire::source::Source;
+//! use samplewire::source::ReadSamples;
 //! use samplewire_record::source::{SourceOptions, SourceSpec};
 //!
 //! let mut source = "counter".parse::<SourceSpec>()?.open(&SourceOptions::new())?;

@@ -2,7 +2,7 @@
 
 use samplewire::BoxError;
 use samplewire::format::convert;
-use samplewire::source::{Source, StreamInfo, whole_frames};
+use samplewire::source::{ReadSamples, StreamInfo, whole_frames};
 use samplewire_blocks::kernels::{noise_pair, scramble};
 use samplewire_proto::wire::Format;
 
@@ -41,7 +41,7 @@ impl NoiseSource {
     }
 }
 
-impl Source for NoiseSource {
+impl ReadSamples for NoiseSource {
     fn info(&self) -> &StreamInfo {
         &self.info
     }

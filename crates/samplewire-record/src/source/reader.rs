@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Stdin, stdin};
 use std::path::PathBuf;
 
 use samplewire::BoxError;
-use samplewire::source::{Source, StreamInfo, whole_frames};
+use samplewire::source::{ReadSamples, StreamInfo, whole_frames};
 
 use super::recording::raw_info;
 use super::{SourceError, SourceOptions};
@@ -41,7 +41,7 @@ impl ReaderSource<Stdin> {
     }
 }
 
-impl<R: Read + Send> Source for ReaderSource<R> {
+impl<R: Read + Send> ReadSamples for ReaderSource<R> {
     fn info(&self) -> &StreamInfo {
         &self.info
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use zstd::stream::read::Decoder;
 
 use samplewire::BoxError;
-use samplewire::source::{Source, StreamInfo, whole_frames};
+use samplewire::source::{ReadSamples, StreamInfo, whole_frames};
 
 use super::looped::Looped;
 use super::{SourceError, SourceOptions};
@@ -33,7 +33,7 @@ impl RecordingSource {
     }
 }
 
-impl Source for RecordingSource {
+impl ReadSamples for RecordingSource {
     fn info(&self) -> &StreamInfo {
         &self.info
     }

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use samplewire::BoxError;
 use samplewire::format::convert;
-use samplewire::source::{Source, StreamInfo, nearest_ratio, whole_frames};
+use samplewire::source::{ReadSamples, StreamInfo, nearest_ratio, whole_frames};
 use samplewire_blocks::kernels::{NOISE_RMS, noise_pair, scramble};
 use samplewire_proto::wire::Format;
 
@@ -35,7 +35,7 @@ impl SignalSource {
     }
 }
 
-impl Source for SignalSource {
+impl ReadSamples for SignalSource {
     fn info(&self) -> &StreamInfo {
         &self.info
     }

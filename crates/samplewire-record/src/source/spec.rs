@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use samplewire::source::{CounterSource, NullSource, QuantityError, Source, parse_rate};
+use samplewire::source::{CounterSource, NullSource, QuantityError, ReadSamples, parse_rate};
 use samplewire_proto::wire::Format;
 
 use super::{
@@ -53,7 +53,7 @@ impl SourceSpec {
     ///
     /// # Blocking
     /// Until a recording of up to 256 MiB is in memory, or a signal's table is made.
-    pub fn open(&self, options: &SourceOptions) -> Result<Box<dyn Source>, SourceError> {
+    pub fn open(&self, options: &SourceOptions) -> Result<Box<dyn ReadSamples>, SourceError> {
         let rate_hz = options.rate_hz.unwrap_or(GENERATOR_RATE_HZ);
         let format = options.format.unwrap_or(Format::Sc16);
         let channels = options.channels.unwrap_or(1);

@@ -30,7 +30,7 @@ use files::Files;
 ///
 /// ```
 /// use samplewire::format::Format;
-/// use samplewire_record::sink::{SigmfSink, Sink, SinkOptions};
+/// use samplewire_record::sink::{SigmfSink, WriteSamples, SinkOptions};
 /// use samplewire::source::StreamInfo;
 ///
 /// # let folder = std::env::temp_dir().join(format!("samplewire-verify-{}", std::process::id()));

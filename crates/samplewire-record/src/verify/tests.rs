@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::sigmf::RecordedGap;
-use crate::sink::{SigmfSink, Sink, SinkOptions};
+use crate::sink::{SigmfSink, SinkOptions, WriteSamples};
 
 /// A recording of indexes 100..150 and 160..170, then of another boot from 5, with every kind of
 /// mark.

@@ -8,7 +8,7 @@ use samplewire::format::Format;
 use samplewire::source::StreamInfo;
 use samplewire_proto::Rng;
 use samplewire_record::sigmf::{RecordedCause, RecordedGap};
-use samplewire_record::sink::{self, Sink, SinkError, SinkOptions, SinkSummary};
+use samplewire_record::sink::{self, SinkError, SinkOptions, SinkSummary, WriteSamples};
 
 use crate::memory::Memory;
 
@@ -122,7 +122,7 @@ pub(crate) fn record(
 }
 
 /// Opens the recording, and records the gap between it and the device.
-fn open(memory: &Memory, mode: &Mode, device: &Device) -> Result<Box<dyn Sink>, SinkError> {
+fn open(memory: &Memory, mode: &Mode, device: &Device) -> Result<Box<dyn WriteSamples>, SinkError> {
     let info = StreamInfo::new(Format::Sc16, 1, 1e6).expect("1 MS/s is a rate");
     let mut options = SinkOptions::new()
         .append(!mode.overwrites)
@@ -158,7 +158,7 @@ fn event(
     memory: &Memory,
     mode: &Mode,
     device: &mut Device,
-    sink: &mut dyn Sink,
+    sink: &mut dyn WriteSamples,
 ) -> Result<(), SinkError> {
     match device.rng.below(16) {
         0..4 => {

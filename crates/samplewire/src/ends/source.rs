@@ -7,7 +7,8 @@ use samplewire_circuit::{Flow, Quantum, Source, Work};
 use crate::format::{FormError, FormSample, check_form};
 use crate::source;
 
-/// Fills quanta from a [`source::Source`]: a generator, or a recording as `samplewire-record` opens it.
+/// Fills quanta from [`source::ReadSamples`]: a generator, or a recording as `samplewire-record`
+/// opens it.
 ///
 /// ```
 /// use num_complex::Complex;
@@ -22,7 +23,7 @@ use crate::source;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct SourceBlock<T> {
-    source: Box<dyn source::Source>,
+    source: Box<dyn source::ReadSamples>,
     rate_hz: f64,
     samples: PhantomData<fn() -> T>,
 }
@@ -32,7 +33,7 @@ impl<T: FormSample> SourceBlock<T> {
     ///
     /// # Errors
     /// [`FormError`]: the source's format is another, or it has other channels.
-    pub fn new(source: Box<dyn source::Source>) -> Result<Self, FormError> {
+    pub fn new(source: Box<dyn source::ReadSamples>) -> Result<Self, FormError> {
         check_form::<T>(source.info())?;
         let rate_hz = source.info().rate_hz();
         Ok(Self { source, rate_hz, samples: PhantomData })

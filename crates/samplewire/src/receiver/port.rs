@@ -34,7 +34,7 @@ use crate::wakeups::{WakeHandle, Wakeups};
 ///
 /// ```
 /// use samplewire::receiver::Port;
-/// use samplewire::source::{CounterSource, Source};
+/// use samplewire::source::{CounterSource, ReadSamples};
 /// use samplewire::transmitter::Overflow;
 /// use samplewire::{DeviceOptions, UdpOptions};
 /// use std::time::Duration;

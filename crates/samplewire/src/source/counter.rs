@@ -3,7 +3,7 @@
 use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::Format;
 
-use super::{RateError, Source, StreamInfo, whole_frames};
+use super::{RateError, ReadSamples, StreamInfo, whole_frames};
 use crate::error::BoxError;
 
 /// Sample `i` is the low 32 bits of `i`, little-endian: as sc16, I holds the low half and Q the
@@ -33,7 +33,7 @@ impl CounterSource {
     }
 }
 
-impl Source for CounterSource {
+impl ReadSamples for CounterSource {
     fn info(&self) -> &StreamInfo {
         &self.info
     }

@@ -1,6 +1,6 @@
 //! Sources: where the samples come from that a device sends.
 //!
-//! [`Source`] is what a stream plays; here are those that need no file. Recordings, signals and the
+//! [`ReadSamples`] is what a stream plays; here are those that need no file. Recordings, signals and the
 //! command's `--source` are in `samplewire-record`. Reading allocates nothing.
 
 mod counter;
@@ -24,10 +24,11 @@ pub use ratio::nearest_ratio;
 
 use crate::error::BoxError;
 
-/// Gives samples, one after another.
+/// Gives samples, one after another, in a format that is known when it is opened. It is to samples
+/// what [`std::io::Read`] is to bytes; blocks of a graph have typed sources instead.
 ///
 /// ```
-/// use samplewire::source::{CounterSource, Source};
+/// use samplewire::source::{CounterSource, ReadSamples};
 ///
 /// let mut source = CounterSource::new(20e6, 0)?;
 /// let mut out = [0xFF; 10];
@@ -35,7 +36,7 @@ use crate::error::BoxError;
 /// assert_eq!(out, [0, 0, 0, 0, 1, 0, 0, 0, 0xFF, 0xFF]);
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
-pub trait Source: Send {
+pub trait ReadSamples: Send {
     /// What the samples are.
     fn info(&self) -> &StreamInfo;
 
@@ -57,7 +58,7 @@ pub trait Source: Send {
     fn start_at(&mut self, _first: SampleIndex) {}
 }
 
-/// The part of `out` that whole samples of `frame_bytes` fill: what [`Source::read`] fills.
+/// The part of `out` that whole samples of `frame_bytes` fill: what [`ReadSamples::read`] fills.
 ///
 /// # Panics
 /// When that is nothing.

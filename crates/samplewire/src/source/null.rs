@@ -2,7 +2,7 @@
 
 use samplewire_proto::wire::Format;
 
-use super::{RateError, Source, StreamInfo, whole_frames};
+use super::{RateError, ReadSamples, StreamInfo, whole_frames};
 use crate::error::BoxError;
 
 /// Zeros, the fastest source there is. As uc8, whose zero lies between two steps, the upper one.
@@ -23,7 +23,7 @@ impl NullSource {
     }
 }
 
-impl Source for NullSource {
+impl ReadSamples for NullSource {
     fn info(&self) -> &StreamInfo {
         &self.info
     }

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use samplewire_proto::SampleIndex;
 
-use super::{Source, StreamInfo, whole_frames};
+use super::{ReadSamples, StreamInfo, whole_frames};
 use crate::error::BoxError;
 
 /// Reads a source of several channels and gives some of them, in pieces of up to 256 KiB.
 ///
 /// ```
-/// use samplewire::source::{CounterSource, PickedSource, Source, counter_sample};
+/// use samplewire::source::{CounterSource, PickedSource, ReadSamples, counter_sample};
 ///
 /// let counter = CounterSource::new(1e6, 0)?.with_channels(4);
 /// let mut picked = PickedSource::new(Box::new(counter), 2..3);
@@ -20,7 +20,7 @@ use crate::error::BoxError;
 /// # Ok::<(), samplewire::BoxError>(())
 /// ```
 pub struct PickedSource {
-    inner: Box<dyn Source>,
+    inner: Box<dyn ReadSamples>,
     info: StreamInfo,
     /// Where they lie in a sample of all channels.
     bytes: Range<usize>,
@@ -32,7 +32,7 @@ impl PickedSource {
     ///
     /// # Panics
     /// When it has no such channels, or the range is empty.
-    pub fn new(inner: Box<dyn Source>, channels: Range<u16>) -> Self {
+    pub fn new(inner: Box<dyn ReadSamples>, channels: Range<u16>) -> Self {
         let all = inner.info();
         let is_there = !channels.is_empty() && channels.end <= all.channels;
         assert!(is_there, "channels {channels:?} of {}", all.channels);
@@ -46,7 +46,7 @@ impl PickedSource {
     }
 }
 
-impl Source for PickedSource {
+impl ReadSamples for PickedSource {
     fn info(&self) -> &StreamInfo {
         &self.info
     }
@@ -96,7 +96,7 @@ mod tests {
         left: Vec<u8>,
     }
 
-    impl Source for Bytes {
+    impl ReadSamples for Bytes {
         fn info(&self) -> &StreamInfo {
             &self.info
         }

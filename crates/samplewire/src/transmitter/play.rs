@@ -8,7 +8,7 @@ use samplewire_proto::wire::{CloseReason, Flags};
 use super::{Filling, SendError, SendStream, Session, SessionEnd};
 use crate::device::SampleClock;
 use crate::error::BoxError;
-use crate::source::Source;
+use crate::source::ReadSamples;
 
 /// What a source does whose samples find no room.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,7 +61,7 @@ struct Play {
 
 impl SendStream {
     /// Plays `source` until it ends, `should_stop` says so, or the stream ends; the source gets the
-    /// index of its first sample ([`Source::start_at`]). A stream that ends early is no
+    /// index of its first sample ([`ReadSamples::start_at`]). A stream that ends early is no
     /// error: the summary says how.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl SendStream {
     /// Until the receiver has everything.
     pub fn play(
         &mut self,
-        source: &mut dyn Source,
+        source: &mut dyn ReadSamples,
         overflow: Overflow,
         mut should_stop: impl FnMut() -> bool,
     ) -> Result<PlaySummary, PlayError> {
@@ -109,7 +109,7 @@ impl SendStream {
     /// Until all is handed over to be sent: the last window of it may not have departed.
     pub fn send_burst(
         &mut self,
-        source: &mut dyn Source,
+        source: &mut dyn ReadSamples,
         first: SampleIndex,
         mut should_stop: impl FnMut(SampleIndex) -> bool,
     ) -> Result<SampleIndex, PlayError> {
@@ -173,7 +173,7 @@ impl SendStream {
 
     fn play_on(
         &mut self,
-        source: &mut dyn Source,
+        source: &mut dyn ReadSamples,
         overflow: Overflow,
         should_stop: &mut dyn FnMut() -> bool,
         play: &mut Play,
@@ -259,7 +259,7 @@ impl SendStream {
     /// error is sent.
     fn fill(
         &mut self,
-        source: &mut dyn Source,
+        source: &mut dyn ReadSamples,
         mut filling: Filling,
         play: &mut Play,
     ) -> Result<bool, PlayError> {

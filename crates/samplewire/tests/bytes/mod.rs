@@ -2,7 +2,7 @@
 
 use samplewire::BoxError;
 use samplewire::format::Format;
-use samplewire::source::{Source, StreamInfo, whole_frames};
+use samplewire::source::{ReadSamples, StreamInfo, whole_frames};
 
 /// Gives the same bytes so many times, and fails where they end within a sample.
 #[derive(Debug)]
@@ -22,14 +22,14 @@ impl Bytes {
     /// first at the next index.
     #[expect(clippy::allow_attributes, reason = "not each test counts")]
     #[allow(dead_code)]
-    pub(crate) fn counter(samples: u64, channels: u16, rate_hz: f64) -> Box<dyn Source> {
+    pub(crate) fn counter(samples: u64, channels: u16, rate_hz: f64) -> Box<dyn ReadSamples> {
         let info = StreamInfo::new(Format::Sc16, channels, rate_hz).expect("a rate in range");
         let counts = 0..samples as u32 * u32::from(channels);
         Box::new(Self::repeated(info, counts.flat_map(u32::to_le_bytes).collect(), 1))
     }
 }
 
-impl Source for Bytes {
+impl ReadSamples for Bytes {
     fn info(&self) -> &StreamInfo {
         &self.info
     }

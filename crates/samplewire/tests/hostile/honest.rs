@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use samplewire::receiver::ReceiverSnapshot;
-use samplewire::source::{CounterSource, Source, counter_mismatch};
+use samplewire::source::{CounterSource, ReadSamples, counter_mismatch};
 use samplewire::transmitter::TransmitterSnapshot;
 use samplewire::{DeviceOptions, ReceiveOptions, ReceiveStream, SendStream};
 use samplewire_io::{Udp, UdpOptions};

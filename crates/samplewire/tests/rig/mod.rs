@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::thread::JoinHandle;
 
 use samplewire::receiver::ReceiveStream;
-use samplewire::source::Source;
+use samplewire::source::ReadSamples;
 use samplewire::transmitter::{Overflow, PlaySummary};
 use samplewire::{DeviceOptions, ReceiveOptions};
 use samplewire_io::{FaultLog, FaultSpec, Faults, Udp, UdpOptions};
@@ -21,7 +21,7 @@ impl Device {
     /// Starts to listen; `data` are the faults of what the device sends, `feedback` of what it gets.
     pub(crate) fn start(
         local: &str,
-        mut source: Box<dyn Source>,
+        mut source: Box<dyn ReadSamples>,
         options: &DeviceOptions,
         (data, feedback): (&FaultSpec, &FaultSpec),
         overflow: Overflow,

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::sigmf::{Metadata, sha512_of};
 use crate::sink::resumable;
 use crate::source::{Repeat, SourceOptions, open_recording};
-use samplewire::source::Source;
+use samplewire::source::ReadSamples;
 
 struct Recording {
     folder: TempDir,

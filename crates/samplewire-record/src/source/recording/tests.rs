@@ -34,7 +34,7 @@ fn error_in(folder: &TempDir, name: &str, options: &SourceOptions) -> String {
     error.replace(&format!("{}/", folder.path().display()), "")
 }
 
-fn read_all(source: &mut dyn Source, piece_bytes: usize) -> Vec<u8> {
+fn read_all(source: &mut dyn ReadSamples, piece_bytes: usize) -> Vec<u8> {
     let (mut all, mut piece) = (Vec::new(), vec![0; piece_bytes]);
     loop {
         match source.read(&mut piece).unwrap() {

@@ -37,7 +37,7 @@ use tags::PendingTags;
 /// use std::time::Duration;
 /// use samplewire::DeviceOptions;
 /// use samplewire::receiver::AlignedItem;
-/// use samplewire::source::{CounterSource, Source, counter_sample};
+/// use samplewire::source::{CounterSource, ReadSamples, counter_sample};
 /// use samplewire::transmitter::Overflow;
 ///
 /// // A device that counts on two streams.
