@@ -30,7 +30,7 @@ len_max() {
 seconds() {
     case $1 in
         decode) echo 240 ;;
-        text | packets | sender | receiver | session | play | graph) echo 120 ;;
+        text | ether_switch | packets | sender | receiver | session | play | graph) echo 120 ;;
         *) echo 60 ;;
     esac
 }
@@ -88,6 +88,7 @@ coverage() {
     local tests=fuzz_replay
     case $target in
         metadata | text) package=samplewire-record folder=crates/samplewire-record/src ;;
+        ether_switch) package=samplewire-sim folder=crates/samplewire-sim/src/ether_switch ;;
         graph) package=samplewire-circuit folder=crates/samplewire-circuit/src tests=random_graphs ;;
     esac
     tools=$(rustc +nightly --print target-libdir)/../bin

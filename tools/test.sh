@@ -107,6 +107,12 @@ if reason=$(python3 tools/attacks/check.py --can-run); then
 else
     skip "attacks with raw packets" "$reason"
 fi
+if reason=$(python3 bench/incast.py --can-run); then
+    step "three devices share a port of a switch in slow motion" \
+        python3 bench/incast.py --seconds 8 "$target/debug/samplewire"
+else
+    skip "three devices share a port of a switch in slow motion" "$reason"
+fi
 if [ -x .venv/bin/maturin ] &&
     .venv/bin/python -c 'import matplotlib, numpy, pytest' 2>/dev/null; then
     step "Python package" tools/package.sh

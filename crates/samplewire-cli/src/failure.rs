@@ -9,6 +9,7 @@ use samplewire::source::RateError;
 use samplewire::transmitter::PlayError;
 use samplewire::{BoxError, DeviceInfo, OpenError, ReceiveError};
 use samplewire_io::LinkError;
+use samplewire_io::ether::EtherError;
 use samplewire_io::faults::SpecError;
 use samplewire_proto::OutOfRange;
 use samplewire_proto::wire::RefuseReason;
@@ -16,7 +17,7 @@ use samplewire_record::chain::ChainError;
 use samplewire_record::sink::SinkError;
 use samplewire_record::source::SourceError;
 use samplewire_record::verify::VerifyError;
-use samplewire_sim::CongestionError;
+use samplewire_sim::{CongestionError, EtherSwitchConfigError};
 
 use crate::console::{Console, Lines};
 use crate::decode::CaptureError;
@@ -59,6 +60,12 @@ pub(crate) enum Failure {
     /// A congestion scenario contradicts itself.
     #[error(transparent)]
     Congestion(#[from] CongestionError),
+    /// The settings of a switch contradict each other.
+    #[error(transparent)]
+    Switch(#[from] EtherSwitchConfigError),
+    /// A link of a switch cannot be opened, or broke.
+    #[error(transparent)]
+    Ether(#[from] EtherError),
     /// The device cannot listen.
     #[error("cannot listen: {0}")]
     Listen(OpenError),
@@ -184,6 +191,10 @@ impl Failure {
             Self::Metrics { address, source } => {
                 port_tip(*address, source, "ss -tlnp", "--metrics")
             }
+            Self::Switch(EtherSwitchConfigError::Ports(_)) => {
+                Some("name each port: --tap a --tap b, or --dgram LOCAL,REMOTE".into())
+            }
+            Self::Ether(EtherError { operation: "TUNSETIFF", source, .. }) => tap_tip(source),
             Self::Zmq { source, .. } if source.kind() == io::ErrorKind::AddrInUse => Some(
                 "`ss -tlnp` names the program that listens there; choose another port, or write \
                  connect:tcp://.. to go to it"
@@ -314,6 +325,17 @@ fn port_tip(address: SocketAddr, source: &io::Error, list: &str, option: &str) -
             "no interface has the address {}; `ip address` lists those that there are",
             address.ip()
         )),
+        _ => None,
+    }
+}
+
+fn tap_tip(source: &io::Error) -> Option<String> {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => {
+            Some("TAP devices need cap_net_admin: run it as root, or with sudo".into())
+        }
+        io::ErrorKind::NotFound => Some("`modprobe tun` makes /dev/net/tun".into()),
+        io::ErrorKind::ResourceBusy => Some("another program has this TAP device open".into()),
         _ => None,
     }
 }

@@ -41,6 +41,7 @@ mod shell;
 mod sim;
 mod stream;
 mod study;
+mod switch;
 mod top;
 mod verify;
 mod wiring;
@@ -89,6 +90,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Demo(arguments) => demo::run(arguments),
         Command::Sim(arguments) => sim::run(arguments),
         Command::Study(arguments) => study::run(arguments),
+        Command::Switch(arguments) => switch::run(arguments),
         Command::Decode(arguments) => decode::run(arguments),
         Command::Dissector(arguments) => dissector::run(arguments),
         Command::Completions { shell } => shell::completions(*shell),

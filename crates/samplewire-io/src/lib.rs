@@ -21,8 +21,10 @@
 
 pub mod batch;
 pub mod capture;
+mod clock;
 pub mod concern;
 mod counters;
+pub mod ether;
 pub mod faults;
 pub mod favoured;
 pub mod link;
@@ -35,6 +37,7 @@ pub mod wake;
 
 pub use batch::{Batch, BatchFull, Meta};
 pub use capture::{Capture, CaptureLog};
+pub use clock::Clock;
 pub use concern::{Call, Concern};
 pub use counters::{CaptureCounts, ErrorCounts, FaultCounts};
 pub use faults::{FaultLog, FaultSpec, Faults};

@@ -162,7 +162,7 @@ impl Udp {
             joined_packets_max: 1,
             truncated: 0,
             unreachable: 0,
-            speed: Speed::default(),
+            speed: Speed::new(options.line_bps),
         })
     }
 

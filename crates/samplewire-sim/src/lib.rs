@@ -14,6 +14,7 @@ mod congestion;
 mod dac;
 mod dialect;
 mod draw;
+mod ether_switch;
 mod hostile;
 mod link;
 mod net;
@@ -35,6 +36,10 @@ mod world;
 
 pub use check::{Machine, Tally, Transition, Transitions};
 pub use congestion::{CongestionError, CongestionRow, Incast, IncastResult, incast, sweep};
+pub use ether_switch::{
+    ADDRESSES_MAX, Departure, EtherSwitch, EtherSwitchConfig, EtherSwitchConfigError, PortCounts,
+    wire_bytes,
+};
 pub use repair::{
     Bound, Figure, RepairOptions, RepairRow, figures, repair, write_csv, write_svg, write_table,
 };

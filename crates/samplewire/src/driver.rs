@@ -8,36 +8,15 @@ use std::time::{Duration, Instant};
 
 use samplewire_circuit::Pages;
 use samplewire_circuit::wait::Bell;
-use samplewire_io::{Batch, Capabilities, LinkError};
+use samplewire_io::{Batch, Capabilities, Clock, LinkError};
 use samplewire_proto::Nanos;
 
 use crate::endpoint::{Endpoint, Rest, View};
-use crate::port::{Epoch, PACKET_BYTES_MAX};
+use crate::port::PACKET_BYTES_MAX;
 use crate::real_time::{Granted, RealTime, Waits};
 use crate::sync::Mutex;
 use crate::sync::lock;
 use crate::wakeups::Wakeups;
-
-/// The monotonic clock of an endpoint, in nanoseconds since it was made.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
-    epoch: Epoch,
-}
-
-impl Clock {
-    pub(crate) fn start() -> Self {
-        Self { epoch: Epoch(Instant::now()) }
-    }
-
-    pub(crate) fn now(&self) -> Nanos {
-        Nanos(self.epoch.0.elapsed().as_nanos() as u64)
-    }
-
-    /// When its times start.
-    pub(crate) const fn epoch(&self) -> Epoch {
-        self.epoch
-    }
-}
 
 /// An endpoint with the memory for what arrives, for a driver that states the time of each turn.
 pub struct Stepped {
@@ -87,15 +66,15 @@ impl Running {
         match rest {
             Rest::No => Ok(()),
             Rest::Until(at) => {
-                let span = at.since(self.clock.now());
+                let span = self.clock.span_until(at);
                 self.wakeups.sleep(self.stepped.endpoint.link(), span, || true)
             }
             Rest::Room(at) => {
-                let span = at.since(self.clock.now());
-                self.stepped.endpoint.link().wait(Duration::from_nanos(span.0))
+                let span = self.clock.span_until(at);
+                self.stepped.endpoint.link().wait(span)
             }
             Rest::Pause(at) => {
-                std::thread::sleep(Duration::from_nanos(at.since(self.clock.now()).0));
+                std::thread::sleep(self.clock.span_until(at));
                 Ok(())
             }
         }

@@ -1,25 +1,13 @@
-//! What both ends need of the host: instants, randomness and addresses; and the sizes of packets.
+//! What both ends need of the host: randomness and addresses; and the sizes of packets.
 
 use std::io;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
 
 use samplewire_io::{ErrorCounts, Word};
 use samplewire_proto::Nanos;
 use samplewire_proto::session::{ListenStats, Peer};
 use samplewire_proto::stream::PAYLOAD_OFFSET_MAX;
 use samplewire_proto::wire::{HEADER_LEN, TRAILER_LEN};
-
-/// The instant at which the times of an endpoint start. It reads no clock.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Epoch(pub(crate) Instant);
-
-impl Epoch {
-    /// The instant of a time of the endpoint.
-    pub(crate) fn instant_of(self, time: Nanos) -> Instant {
-        self.0 + Duration::from_nanos(time.0)
-    }
-}
 
 /// 16 random bytes of the operating system.
 ///

@@ -16,7 +16,6 @@ use std::time::Duration;
 
 use samplewire_circuit::wait::WaitFlag;
 use samplewire_io::{Link, LinkError, Waker};
-use samplewire_proto::Nanos;
 
 /// The I/O thread's side: the calls of all its streams.
 #[derive(Debug)]
@@ -54,10 +53,9 @@ impl Wakeups {
     pub(crate) fn sleep(
         &self,
         link: &mut dyn Link,
-        span: Nanos,
+        span: Duration,
         is_idle: impl FnOnce() -> bool,
     ) -> Result<(), LinkError> {
-        let span = Duration::from_nanos(span.0);
         // No caller wakes the thread from this sleep, so calls during it are cheap.
         let rest = self.coalesce.min(span);
         if !rest.is_zero() {
@@ -179,7 +177,7 @@ mod tests {
         let peer = link.local_addr();
         let mut sleeps = |span| {
             let before = Instant::now();
-            wakeups.sleep(&mut link, Nanos::from_millis(span), || true).unwrap();
+            wakeups.sleep(&mut link, Duration::from_millis(span), || true).unwrap();
             before.elapsed()
         };
         assert!(sleeps(5) >= Duration::from_millis(5), "the span is shorter");

@@ -2,9 +2,11 @@
 
 use clap::{Args, ValueEnum};
 use samplewire::Control;
+use samplewire_io::UdpOptions;
 
 use super::values;
 use crate::failure::Failure;
+use crate::wiring;
 
 // No doc comment: clap would use it for the verb.
 #[derive(Args, Clone, Copy, Debug)]
@@ -18,6 +20,11 @@ pub(crate) struct ControlOptions {
     /// 10M [default of dcqcn: the interface's speed]. Bits per second of wire time, 100k to 1T
     #[arg(long, value_name = "BPS", value_parser = values::control_rate)]
     pub(crate) control_rate: Option<f64>,
+
+    /// Speed of the interface for --control dcqcn, 1M to 10T, where the system does not know it: in a
+    /// virtual machine, on a TAP device, in slow motion [default: what the system says]
+    #[arg(long, value_name = "BPS", value_parser = values::line_rate)]
+    pub(crate) line_rate: Option<f64>,
 }
 
 /// Whether and how marks limit the rate.
@@ -32,6 +39,15 @@ pub(crate) enum ControlKind {
 }
 
 impl ControlOptions {
+    /// The socket options of every command, and the speed of the interface.
+    pub(crate) fn udp_options(&self) -> UdpOptions {
+        let options = wiring::udp_options();
+        match self.line_rate {
+            Some(bps) => options.line_bps(bps as u64),
+            None => options,
+        }
+    }
+
     /// What both options say together.
     pub(crate) fn control(&self) -> Result<Control, Failure> {
         let rate_bps = self.control_rate.map(|bps| bps as u64);

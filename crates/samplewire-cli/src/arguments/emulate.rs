@@ -11,7 +11,7 @@ use samplewire_record::chain::ChainSpec;
 use samplewire_record::source::{Repeat, SourceSpec};
 
 use super::values::{self, Pace};
-use super::{ControlOptions, MetricsOption, RealTimeOptions};
+use super::{ControlOptions, MetricsOption, RealTimeOptions, SlowOption};
 use crate::faults::FaultOption;
 
 /// Emulates a device.
@@ -106,6 +106,9 @@ pub(crate) struct EmulateArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) slow: SlowOption,
 
     #[command(flatten)]
     pub(crate) real_time: RealTimeOptions,

@@ -16,7 +16,9 @@ mod real_time;
 mod record;
 mod replay;
 mod sim;
+mod slow;
 mod study;
+mod switch;
 mod top;
 pub(crate) mod values;
 mod verify;
@@ -40,7 +42,9 @@ pub(crate) use real_time::RealTimeOptions;
 pub(crate) use record::RecordArguments;
 pub(crate) use replay::ReplayArguments;
 pub(crate) use sim::{Control, SimArguments, SimRun};
+pub(crate) use slow::SlowOption;
 pub(crate) use study::{Study, StudyArguments, WindowArguments};
+pub(crate) use switch::{MarkAt, SwitchArguments};
 pub(crate) use top::TopArguments;
 pub(crate) use verify::VerifyArguments;
 
@@ -86,6 +90,8 @@ pub(crate) enum Command {
     Sim(SimArguments),
     /// Measure over a range of settings: tables, CSV, SVG
     Study(StudyArguments),
+    /// Forward Ethernet frames between TAP devices and virtual machines, through the switch model
+    Switch(SwitchArguments),
     /// Print the packets of a capture (pcapng or pcap) in words
     Decode(DecodeArguments),
     /// Print or install the dissector that shows the packets in Wireshark and tshark
@@ -164,6 +170,11 @@ mod tests {
             ("record h f --priority", "100", "1 to 99"),
             ("find --port", "65536", "1 to 65535"),
             ("decode f --port", "0", "1 to 65535"),
+            ("emulate --line-rate", "9k", "1M to 10T"),
+            ("emulate --slow", "0", "1 to 1000"),
+            ("switch --slow", "1001", "1 to 1000"),
+            ("switch --loss", "0.6", "0 to 0.5"),
+            ("switch --rate", "9k", "10k to 10T"),
             ("study window --damage", "51%", "0 to 0.5"),
             ("study window --windows", "0", "1 to 2^24"),
             ("study window --mtu", "9001", "576 to 9000"),

@@ -8,7 +8,7 @@ use samplewire::options::WINDOW_DEFAULT;
 use samplewire_record::chain::ChainSpec;
 
 use super::values::{self, Threshold};
-use super::{MetricsOption, RealTimeOptions};
+use super::{MetricsOption, RealTimeOptions, SlowOption};
 
 /// Measures the rate of a device's streams.
 #[derive(Args, Debug)]
@@ -67,6 +67,9 @@ pub(crate) struct RateArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) slow: SlowOption,
 
     #[command(flatten)]
     pub(crate) real_time: RealTimeOptions,

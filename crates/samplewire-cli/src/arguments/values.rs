@@ -55,6 +55,13 @@ pub(crate) fn link_rate(text: &str) -> Result<f64, String> {
     if is_allowed { Ok(number) } else { Err(format!("`{text}` must be 10k to 10T")) }
 }
 
+/// Reads the speed of an interface in bits a second, 1M to 10T.
+pub(crate) fn line_rate(text: &str) -> Result<f64, String> {
+    let number = parse_bit_rate(text).map_err(|error| error.to_string())?;
+    let is_allowed = (1e6..=1e13).contains(&number);
+    if is_allowed { Ok(number) } else { Err(format!("`{text}` must be 1M to 10T")) }
+}
+
 /// Reads bits a second of congestion control, 100k to 1T.
 pub(crate) fn control_rate(text: &str) -> Result<f64, String> {
     let number = parse_bit_rate(text).map_err(|error| error.to_string())?;

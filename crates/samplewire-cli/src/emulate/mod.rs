@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
         supplies.iter().zip(&sources).map(|(supply, source)| supply.info(&**source)).collect();
     let plays = arguments.play.as_ref().map(|_| played_info(arguments, sends.first()));
     let plays = plays.transpose()?;
-    let socket = Udp::bind(address, &wiring::udp_options())
+    let socket = Udp::bind(address, &arguments.control.udp_options())
         .map_err(|error| Failure::Listen(error.into()))?;
     let mut wiring = Wiring::new(socket);
     if let Some(faults) = &faults {
@@ -115,7 +115,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     let has_several = sends.len() > 1;
     let streams = device.listeners.into_iter().zip(supplies).zip(sources);
     let senders = streams.map(|((listener, supply), source)| {
-        let overflow = overflow(arguments.rate, listener.info(), clock);
+        let overflow = overflow(arguments, listener.info(), clock);
         let stream = has_several.then_some(supply.stream);
         let faults = wiring.logs.faults.clone().filter(|_| !has_several);
         let player = Player { listener, stream, overflow, faults, ending: ending.clone() };
@@ -140,7 +140,7 @@ fn clock(
         return None;
     }
     let info = plays.or(sends.first().filter(|_| sends.len() > 1))?;
-    Some(SampleClock::start(info, Instant::now()))
+    Some(SampleClock::start(info, Instant::now()).slowed(arguments.slow.factor))
 }
 
 /// The stream that the device plays: as its source, unless the options differ.
@@ -162,11 +162,15 @@ fn played_info(
     Ok(info)
 }
 
-fn overflow(pace: Option<Pace>, info: &StreamInfo, clock: Option<SampleClock>) -> Overflow {
-    match (pace, clock) {
+fn overflow(
+    arguments: &EmulateArguments,
+    info: &StreamInfo,
+    clock: Option<SampleClock>,
+) -> Overflow {
+    match (arguments.rate, clock) {
         (Some(Pace::Max { .. }), _) => Overflow::Wait,
         (_, Some(clock)) => Overflow::Keep(clock),
-        (_, None) => Overflow::Lose { rate_hz: info.rate_hz() },
+        (_, None) => Overflow::Lose { rate_hz: info.rate_hz() / f64::from(arguments.slow.factor) },
     }
 }
 
@@ -175,7 +179,7 @@ fn device_options(arguments: &EmulateArguments) -> Result<DeviceOptions, Failure
         .window(arguments.window)
         .play_jump_max(arguments.play_jump_max)
         .control(arguments.control.control()?)
-        .real_time(arguments.real_time.options());
+        .real_time(arguments.real_time.options().slow(arguments.slow.factor));
     if let Some(payload_bytes) = arguments.payload {
         options = options.payload_bytes(payload_bytes);
     }
@@ -208,7 +212,7 @@ fn print_sends(
     if let Some(chain) = &arguments.chain {
         console.line(format_args!("  chain      {chain}"));
     }
-    let pace = pace_words(overflow(arguments.rate, info, clock));
+    let pace = pace_words(overflow(arguments, info, clock));
     console.line(format_args!("  pace       {pace}"));
     let payload = match arguments.payload {
         Some(bytes) => format!("{} bytes", grouped(bytes.into())),

@@ -26,6 +26,7 @@ use samplewire::{DeviceInfo, SendStream};
 
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::switch::figures::Figures;
 
 use local::LocalSocket;
 use server::{Listener, Server};
@@ -124,6 +125,8 @@ pub(crate) struct Registry {
 struct List {
     next_id: u64,
     entries: Vec<Listed>,
+    /// The ports of a switch.
+    switch: Option<Exported<Vec<Figures>>>,
 }
 
 struct Listed {
@@ -173,14 +176,18 @@ impl Registry {
         received.chain(sent).collect()
     }
 
+    /// Exports the ports of a switch.
+    pub(crate) fn add_switch(&self, ports: Exported<Vec<Figures>>) {
+        lock(&self.list).switch = Some(ports);
+    }
+
     /// The current page, in the format of Prometheus.
     pub(crate) fn page(&self) -> String {
-        let views: Vec<(About, View)> = lock(&self.list)
-            .entries
-            .iter()
-            .map(|listed| (listed.about.clone(), (listed.look)()))
-            .collect();
-        page::render(self.verb, &views)
+        let list = lock(&self.list);
+        let ports = list.switch.as_ref().map(Exported::get).unwrap_or_default();
+        let views: Vec<(About, View)> =
+            list.entries.iter().map(|listed| (listed.about.clone(), (listed.look)())).collect();
+        page::render(self.verb, &views, &ports)
     }
 }
 

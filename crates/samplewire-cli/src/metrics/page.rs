@@ -7,12 +7,13 @@ use samplewire_record::account::{Hop, Hops};
 use samplewire_record::sigmf::RecordedCause;
 
 use super::stream::{About, View};
-use super::tables::{GAP_SAMPLES, Kind, RECORDING, Table};
+use super::tables::{GAP_SAMPLES, Kind, RECORDING, SWITCH_PORT, Table};
 use crate::counters::{LISTENER, PLAYER, PORT, RECEIVER, RECEIVER_PORT, SENDER, SENDER_PORT};
 use crate::record::json::cause_key;
+use crate::switch::figures::Figures;
 
 /// The page of a process that runs `verb` with these streams.
-pub(super) fn render(verb: &str, views: &[(About, View)]) -> String {
+pub(super) fn render(verb: &str, views: &[(About, View)], ports: &[Figures]) -> String {
     let mut page = Page(String::with_capacity(PAGE_BYTES));
     page.head("samplewire_info", "gauge", "This process");
     let (version, pid) = (env!("CARGO_PKG_VERSION"), std::process::id());
@@ -44,6 +45,7 @@ pub(super) fn render(verb: &str, views: &[(About, View)]) -> String {
     page.table(&labelled, &LISTENER, |view| {
         view.sender.as_ref().filter(|_| view.is_listening).map(|it| &it.listen)
     });
+    page.ports(ports);
     page.0
 }
 
@@ -107,6 +109,20 @@ impl Page {
                         self.sample(metric.name, labels, Seconds(value))
                     }
                 }
+            }
+        }
+    }
+
+    /// Writes the ports of a switch.
+    fn ports(&mut self, ports: &[Figures]) {
+        if ports.is_empty() {
+            return;
+        }
+        for metric in SWITCH_PORT.metrics {
+            self.head(metric.name, metric.kind.as_str(), metric.help);
+            for port in ports {
+                let labels = format!("port={}", Quoted(&port.name));
+                self.sample(metric.name, &labels, (metric.value)(port));
             }
         }
     }

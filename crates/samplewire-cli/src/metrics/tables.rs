@@ -2,6 +2,8 @@
 
 use samplewire_record::account::Account;
 
+use crate::switch::figures::Figures;
+
 /// Counters of one kind, with a common prefix.
 pub(crate) struct Table<T: 'static> {
     /// The prefix of their names.
@@ -62,6 +64,103 @@ pub(crate) const RECORDING: Table<Account> = Table {
             kind: Kind::Count,
             help: "Gaps of the recording",
             value: Account::gaps,
+        },
+    ],
+};
+
+/// The counters of a port of `switch`.
+pub(crate) const SWITCH_PORT: Table<Figures> = Table {
+    prefix: "samplewire_switch_port_",
+    metrics: &[
+        Metric {
+            name: "samplewire_switch_port_frames_in_total",
+            kind: Kind::Count,
+            help: "Frames that came in",
+            value: |it| it.counts.frames_in,
+        },
+        Metric {
+            name: "samplewire_switch_port_wire_bytes_in_total",
+            kind: Kind::Count,
+            help: "What they took of the wire, preamble and gap included",
+            value: |it| it.counts.bytes_in,
+        },
+        Metric {
+            name: "samplewire_switch_port_frames_out_total",
+            kind: Kind::Count,
+            help: "Frames that left",
+            value: |it| it.counts.frames_out,
+        },
+        Metric {
+            name: "samplewire_switch_port_wire_bytes_out_total",
+            kind: Kind::Count,
+            help: "What they took of the wire",
+            value: |it| it.counts.bytes_out,
+        },
+        Metric {
+            name: "samplewire_switch_port_wire_bytes_forwarded_total",
+            kind: Kind::Count,
+            help: "Of what came in by this port: what left by another",
+            value: |it| it.counts.bytes_forwarded,
+        },
+        Metric {
+            name: "samplewire_switch_port_marked_total",
+            kind: Kind::Count,
+            help: "Frames that left with a mark of this switch",
+            value: |it| it.counts.marked,
+        },
+        Metric {
+            name: "samplewire_switch_port_dropped_total",
+            kind: Kind::Count,
+            help: "Frames for this port that found no room in the buffer",
+            value: |it| it.counts.dropped,
+        },
+        Metric {
+            name: "samplewire_switch_port_lost_total",
+            kind: Kind::Count,
+            help: "Frames lost at random as they came in",
+            value: |it| it.counts.lost,
+        },
+        Metric {
+            name: "samplewire_switch_port_filtered_total",
+            kind: Kind::Count,
+            help: "Frames that no port was to get",
+            value: |it| it.counts.filtered,
+        },
+        Metric {
+            name: "samplewire_switch_port_queue_bytes",
+            kind: Kind::Level,
+            help: "Bytes that wait to leave",
+            value: |it| it.queue_bytes,
+        },
+        Metric {
+            name: "samplewire_switch_port_queue_bytes_max",
+            kind: Kind::Level,
+            help: "The longest queue",
+            value: |it| it.counts.queue_bytes_max,
+        },
+        Metric {
+            name: "samplewire_switch_port_kmin_bytes",
+            kind: Kind::Level,
+            help: "The queue up to which no frame is marked; 0 if none ever is",
+            value: |it| it.kmin_bytes,
+        },
+        Metric {
+            name: "samplewire_switch_port_kmax_bytes",
+            kind: Kind::Level,
+            help: "The queue above which every frame is marked; 0 if none ever is",
+            value: |it| it.kmax_bytes,
+        },
+        Metric {
+            name: "samplewire_switch_port_link_dropped_total",
+            kind: Kind::Count,
+            help: "Frames that the link dropped before the switch read them",
+            value: |it| it.link_dropped.unwrap_or(0),
+        },
+        Metric {
+            name: "samplewire_switch_port_link_refused_total",
+            kind: Kind::Count,
+            help: "Frames that the link did not take",
+            value: |it| it.link_refused,
         },
     ],
 };

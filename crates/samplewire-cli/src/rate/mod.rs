@@ -232,7 +232,7 @@ fn receiver_options(arguments: &RateArguments) -> ReceiveOptions {
         .window(arguments.window)
         .timeout(arguments.timeout)
         .udp(wiring::udp_options())
-        .real_time(arguments.real_time.options());
+        .real_time(arguments.real_time.options().slow(arguments.slow.factor));
     match arguments.mtu {
         Some(bytes) => options.mtu(bytes),
         None => options,
@@ -245,7 +245,7 @@ fn send_options(arguments: &RateArguments) -> SendOptions {
         .window(arguments.window)
         .timeout(arguments.timeout)
         .udp(wiring::udp_options())
-        .real_time(arguments.real_time.options());
+        .real_time(arguments.real_time.options().slow(arguments.slow.factor));
     match arguments.mtu {
         Some(bytes) => options.mtu(bytes),
         None => options,

@@ -80,7 +80,7 @@ impl<'a> Dialer<'a> {
             .delivery(arguments.delivery)
             .window(arguments.window)
             .streams(arguments.channels.iter().copied())
-            .real_time(arguments.real_time.options());
+            .real_time(arguments.real_time.options().slow(arguments.slow.factor));
         if let Some(timeout) = timeout {
             options = options.timeout(timeout);
         }

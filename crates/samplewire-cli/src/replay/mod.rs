@@ -54,7 +54,7 @@ fn replay(
     let address = wiring::address(&arguments.address)?;
     let faults = FaultPair::new(&arguments.faults)?;
     let source = open_source(arguments)?;
-    let socket = Udp::client(address, &wiring::udp_options())
+    let socket = Udp::client(address, &arguments.control.udp_options())
         .map_err(|error| Failure::Open(error.into()))?;
     let mut wiring = Wiring::new(socket);
     if let Some(faults) = &faults {

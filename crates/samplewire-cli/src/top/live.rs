@@ -12,6 +12,7 @@ use signal_hook::consts::SIGHUP;
 use signal_hook::low_level;
 
 use super::history::History;
+use super::ports::PortHistory;
 use super::survey::{Survey, Surveyor};
 use super::view::Screen;
 use crate::failure::Failure;
@@ -49,7 +50,7 @@ fn watch(
     interrupt: &Interrupt,
     is_filtered: bool,
 ) -> Result<Outcome, Failure> {
-    let mut history = History::default();
+    let (mut history, mut ports) = (History::default(), PortHistory::default());
     let mut screen = Screen { is_filtered, is_asking: true, ..Screen::default() };
     let mut is_changed = true;
     loop {
@@ -61,6 +62,7 @@ fn watch(
                 screen.is_asking = false;
                 screen.processes = survey.processes;
                 screen.errors = std::mem::take(&mut survey.errors);
+                screen.ports = ports.take(&survey.ports);
                 screen.streams = history.take(survey);
                 is_changed = true;
             }

@@ -3,6 +3,7 @@
 mod history;
 mod live;
 mod once;
+mod ports;
 mod survey;
 mod view;
 mod words;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 
 use super::history::{History, Rates, Shown};
+use super::ports::PortHistory;
 use super::survey::Surveyor;
 use super::words::{HEADS, cause_words, cells, other_words, stream_words};
 use crate::arguments::TopArguments;
@@ -14,26 +15,35 @@ use crate::outcome::Outcome;
 
 /// Takes two surveys, an interval apart, and prints the result.
 pub(super) fn run(surveyor: &Surveyor, arguments: &TopArguments) -> Result<Outcome, Failure> {
-    let mut history = History::default();
-    history.take(surveyor.look());
+    let (mut history, mut ports) = (History::default(), PortHistory::default());
+    let first = surveyor.look();
+    ports.take(&first.ports);
+    history.take(first);
     std::thread::sleep(arguments.interval);
     let mut survey = surveyor.look();
     let (errors, has_others) = (std::mem::take(&mut survey.errors), survey.has_others);
+    let ports = ports.take(&survey.ports);
     let shown = history.take(survey);
     let mut console = Console::new(Lines::Stdout, false);
     if arguments.json {
         let streams = shown.iter().map(Stream::new).collect();
         let version = env!("CARGO_PKG_VERSION");
-        let document = Document { version, streams, errors: &errors };
+        let document = Document { version, streams, switch_ports: &ports, errors: &errors };
         let text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
         console.line(format_args!("{text}"));
     } else {
         print(&mut console, &shown);
+        for port in &ports {
+            console.line(format_args!("{port}"));
+        }
         for error in &errors {
             console.warn(format_args!("{error}"));
         }
     }
-    if shown.is_empty() { Err(Failure::NoStreams { has_others }) } else { Ok(Outcome::Whole) }
+    if shown.is_empty() && ports.is_empty() {
+        return Err(Failure::NoStreams { has_others });
+    }
+    Ok(Outcome::Whole)
 }
 
 fn print(console: &mut Console, shown: &[Shown]) {
@@ -62,6 +72,8 @@ struct Document<'a> {
     /// The version of this command.
     version: &'static str,
     streams: Vec<Stream<'a>>,
+    /// Ports of switches, a line each.
+    switch_ports: &'a [String],
     /// Processes and folders that cannot be read, and why.
     errors: &'a [String],
 }

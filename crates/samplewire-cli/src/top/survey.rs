@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use super::ports::{Port, ports};
 use crate::counters::RECEIVER;
 use crate::metrics::client::{self, Endpoint, FetchError};
 use crate::metrics::local;
@@ -27,6 +28,8 @@ pub(super) struct Survey {
     pub(super) processes: usize,
     /// Ordered by key.
     pub(super) streams: Vec<Facts>,
+    /// Ports of switches, ordered by process and name.
+    pub(super) ports: Vec<Port>,
     /// Whether there are streams of other devices.
     pub(super) has_others: bool,
     /// Errors, one line for each process or folder.
@@ -71,12 +74,13 @@ impl Surveyor {
         let (mut endpoints, errors) = local::sweep();
         endpoints.extend(self.from.iter().copied().map(Endpoint::Tcp));
         let mut errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        let (mut processes, mut streams) = (0, Vec::new());
+        let (mut processes, mut streams, mut of_switches) = (0, Vec::new(), Vec::new());
         for Answer { endpoint, at, page } in ask(endpoints) {
             match page {
                 Ok(samples) => {
                     processes += 1;
                     streams.extend(facts(&endpoint, &samples, at));
+                    of_switches.extend(ports(&endpoint, &samples, at));
                 }
                 // It has ended in the meantime.
                 Err(_) if matches!(&endpoint, Endpoint::Local(path) if !path.exists()) => {}
@@ -88,7 +92,7 @@ impl Surveyor {
         let has_others = streams.len() < all;
         streams.sort_by(|one, other| one.key.cmp(&other.key));
         streams.truncate(STREAMS_MAX);
-        Survey { processes, streams, has_others, errors }
+        Survey { processes, streams, ports: of_switches, has_others, errors }
     }
 
     pub(super) fn wants(&self, facts: &Facts) -> bool {
@@ -197,7 +201,7 @@ fn key(endpoint: &Endpoint, sample: &Sample) -> Key {
 
 /// Replaces control characters by question marks: the device chooses its name, and a name could
 /// steer a terminal.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let shown = |letter: char| if letter.is_control() { '?' } else { letter };
     text.chars().take(LABEL_CHARS_MAX).map(shown).collect()
 }

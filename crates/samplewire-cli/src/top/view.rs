@@ -7,6 +7,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Paragraph, Row, Sparkline, SparklineBar, Table, TableState, Wrap};
 
 use super::history::Shown;
+use super::ports::PORTS_SHOWN_MAX;
 use super::survey::Key;
 use super::words::{HEADS, cause_words, cells, other_words, peer_words, stream_words};
 use crate::figures::measured;
@@ -15,6 +16,8 @@ use crate::figures::measured;
 #[derive(Debug, Default)]
 pub(super) struct Screen {
     pub(super) streams: Vec<Shown>,
+    /// Ports of switches, a line each.
+    pub(super) ports: Vec<String>,
     /// Processes that answered.
     pub(super) processes: usize,
     pub(super) errors: Vec<String>,
@@ -42,9 +45,10 @@ impl Screen {
 
     /// Draws everything.
     pub(super) fn draw(&self, frame: &mut Frame<'_>) {
-        let [title, body, errors] = Layout::vertical([
+        let [title, body, ports, errors] = Layout::vertical([
             Constraint::Length(1),
             Constraint::Fill(1),
+            Constraint::Length(self.ports.len().min(PORTS_SHOWN_MAX) as u16),
             Constraint::Length(self.errors.len().min(ERRORS_MAX) as u16),
         ])
         .areas(frame.area());
@@ -52,6 +56,9 @@ impl Screen {
         let lines: Vec<Line<'_>> =
             self.errors.iter().take(ERRORS_MAX).map(|error| Line::from(error.as_str())).collect();
         frame.render_widget(Paragraph::new(lines).yellow(), errors);
+        let lines: Vec<Line<'_>> =
+            self.ports.iter().take(PORTS_SHOWN_MAX).map(|port| Line::from(port.as_str())).collect();
+        frame.render_widget(Paragraph::new(lines), ports);
         let Some(selected) = self.streams.get(self.at()) else {
             let hint = match (self.is_asking, self.is_filtered) {
                 (true, _) => "asking ...",

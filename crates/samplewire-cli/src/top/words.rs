@@ -70,7 +70,9 @@ pub(super) fn other_words(shown: &Shown) -> String {
         let number = shown.facts.number(name);
         (number > 0.0).then(|| format!("{} {words}", grouped(number as u64)))
     });
-    let others: Vec<_> = others.collect();
+    let limit_bps = shown.facts.number("sender_limit_bps");
+    let limit = (limit_bps > 0.0).then(|| format!("limited to {}", measured(limit_bps, "b/s")));
+    let others: Vec<_> = limit.into_iter().chain(others).collect();
     if others.is_empty() { "no other trouble".into() } else { others.join(", ") }
 }
 

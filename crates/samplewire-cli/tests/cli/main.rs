@@ -30,6 +30,7 @@ mod settings;
 mod simulation;
 mod stopping;
 mod study;
+mod switching;
 mod terminal;
 mod verification;
 mod vocabulary;

@@ -11,6 +11,8 @@ pub struct UdpOptions {
     pub(super) joining: bool,
     pub(super) send_packets_max: usize,
     pub(super) receive_messages_max: usize,
+    /// `None`: what the system says.
+    pub(super) line_bps: Option<u64>,
 }
 
 impl UdpOptions {
@@ -80,6 +82,14 @@ impl UdpOptions {
         self.receive_messages_max = messages.clamp(1, CALL_MESSAGES_MAX);
         self
     }
+
+    /// The speed of the interface in bits a second, where the system does not know it: in a virtual
+    /// machine, on a TAP device. Default: what the system says.
+    #[must_use]
+    pub fn line_bps(mut self, bps: u64) -> Self {
+        self.line_bps = Some(bps);
+        self
+    }
 }
 
 impl Default for UdpOptions {
@@ -91,6 +101,7 @@ impl Default for UdpOptions {
             joining: true,
             send_packets_max: 256,
             receive_messages_max: 64,
+            line_bps: None,
         }
     }
 }

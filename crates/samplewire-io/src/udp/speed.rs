@@ -9,9 +9,10 @@ use std::{fs, io};
 
 use super::sys::Socket;
 
-/// The last answer: many streams of one peer are opened at once.
+/// The speed that is set, or the last answer: many streams of one peer are opened at once.
 #[derive(Debug, Default)]
 pub(super) struct Speed {
+    set_bps: Option<u64>,
     last: Option<Answer>,
 }
 
@@ -23,9 +24,17 @@ struct Answer {
 }
 
 impl Speed {
+    /// A speed that is set replaces what the system says.
+    pub(super) const fn new(set_bps: Option<u64>) -> Self {
+        Self { set_bps, last: None }
+    }
+
     /// Bits a second of the interface that packets to `peer` leave by; `None` if that is unknown, or
     /// the interface is virtual.
     pub(super) fn towards(&mut self, peer: SocketAddr) -> Option<u64> {
+        if self.set_bps.is_some() {
+            return self.set_bps;
+        }
         let now = Instant::now();
         if let Some(last) = &self.last
             && last.peer == peer.ip()
@@ -110,5 +119,7 @@ mod tests {
         for peer in ["127.0.0.1:9", "127.0.0.1:10"] {
             assert_eq!(speed.towards(peer.parse().unwrap()), None);
         }
+        let mut speed = Speed::new(Some(7));
+        assert_eq!(speed.towards("127.0.0.1:9".parse().unwrap()), Some(7), "but one that is set");
     }
 }

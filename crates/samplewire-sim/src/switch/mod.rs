@@ -112,11 +112,11 @@ impl<F> Switch<F> {
     ///
     /// A port or class that does not exist.
     pub fn handle_frame(&mut self, now: Nanos, frame: FrameIn<F>) -> bool {
-        let bytes = u64::from(frame.wire_bytes.max(FRAME_BYTES_MIN));
-        if self.used_bytes + bytes > self.config.buffer_bytes {
+        if !self.has_room(frame.wire_bytes) {
             self.counts.dropped += 1;
             return false;
         }
+        let bytes = u64::from(frame.wire_bytes.max(FRAME_BYTES_MIN));
         let port = &mut self.ports[frame.egress];
         let is_marked = frame.is_ecn_capable
             && self.config.marking.is_some_and(|marking| {
@@ -135,6 +135,11 @@ impl<F> Switch<F> {
         port.push(frame.class, queued);
         self.start(now, frame.egress);
         true
+    }
+
+    /// Whether a frame that takes so many bytes of the wire finds room.
+    pub fn has_room(&self, wire_bytes: u32) -> bool {
+        self.used_bytes + u64::from(wire_bytes.max(FRAME_BYTES_MIN)) <= self.config.buffer_bytes
     }
 
     /// Takes a PAUSE from the neighbour of a port: the class stands still until `until`. A frame

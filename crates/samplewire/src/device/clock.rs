@@ -41,6 +41,13 @@ impl SampleClock {
         }
     }
 
+    /// The same clock in slow motion: it takes `factor` times as long for a sample
+    /// ([`RealTime::slow`](crate::RealTime::slow)).
+    #[must_use]
+    pub fn slowed(self, factor: u32) -> Self {
+        Self { rate_denominator: self.rate_denominator * u128::from(factor.max(1)), ..self }
+    }
+
     /// The first index whose time lies after `now`: all before it have been played or sampled.
     pub fn index_at(&self, now: Instant) -> SampleIndex {
         let elapsed_ns = now.saturating_duration_since(self.origin).as_nanos();
@@ -51,7 +58,8 @@ impl SampleClock {
     /// The instant at which `index` is sampled or played, to the next nanosecond; some centuries
     /// ahead at the latest.
     pub fn instant_of(&self, index: SampleIndex) -> Instant {
-        let samples_ns = u128::from(index) * self.rate_denominator * NS_PER_S;
+        let sample_ns = self.rate_denominator * NS_PER_S;
+        let samples_ns = u128::from(index).saturating_mul(sample_ns);
         let elapsed_ns = samples_ns.div_ceil(self.rate_numerator).min(ELAPSED_NS_MAX);
         self.origin + Duration::from_nanos(elapsed_ns as u64)
     }
@@ -72,6 +80,15 @@ mod tests {
     use samplewire_proto::wire::Format;
 
     use super::*;
+
+    #[test]
+    fn slowed_clock_takes_longer_for_a_sample() {
+        let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+        let start = Instant::now();
+        let clock = SampleClock::start(&info, start).slowed(50);
+        assert_eq!(clock.instant_of(20), start + Duration::from_millis(1));
+        assert_eq!(clock.index_at(start + Duration::from_millis(1)), 20);
+    }
 
     #[test]
     fn instant_of_an_index_is_the_first_at_which_it_is_counted() {

@@ -11,15 +11,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Pages, Pool, PoolConfig};
-use samplewire_io::{Capabilities, Link, Resilient};
+use samplewire_io::{Capabilities, Clock, Link, Resilient};
 use samplewire_proto::Nanos;
 use samplewire_proto::session::{self, ListenConfig, StreamSlot};
 
-use crate::driver::{Clock, Port, Running, Stepped};
+use crate::driver::{Port, Running, Stepped};
 use crate::endpoint::{Endpoint, Entry, Listening, Playing, Sending, Side};
 use crate::error::OpenError;
 use crate::options::DeviceOptions;
-use crate::port::{BATCH_PACKETS, Epoch, MTU_RANGE, seed};
+use crate::port::{BATCH_PACKETS, MTU_RANGE, seed};
 use crate::quantum::{self, HOLD_MAX};
 use crate::source::StreamInfo;
 use crate::transmitter::{Handle, Listener, SendError, SendStream};
@@ -51,10 +51,10 @@ impl Device {
     /// See [`DeviceOptions::listen_over`].
     pub(crate) fn start(link: Box<dyn Link>, options: &DeviceOptions) -> Result<Self, OpenError> {
         options.real_time.check()?;
-        let clock = Clock::start();
+        let clock = Clock::start(options.real_time.slow_factor());
         let real_time = &options.real_time;
         let name = if options.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
-        let origin = (clock.epoch(), [seed()?, seed()?]);
+        let origin = (clock, [seed()?, seed()?]);
         Self::make(link, options, origin, BATCH_PACKETS, |link, pages, stepped, wakeups| {
             let running = Running { stepped, clock, wakeups };
             Port::start(name, link, real_time, pages, running)
@@ -69,7 +69,7 @@ impl Device {
         seeds: [[u8; 16]; 2],
     ) -> Result<(Self, Stepped), OpenError> {
         let mut made = None;
-        let origin = (Epoch(epoch), seeds);
+        let origin = (Clock::starting_at(epoch, 1), seeds);
         let device = Self::make(link, options, origin, 1, |link, _, stepped, _| {
             made = Some(stepped);
             Ok(Port::stepped(link))
@@ -113,7 +113,7 @@ impl Device {
     fn make(
         link: Box<dyn Link>,
         options: &DeviceOptions,
-        (epoch, [boot_seed, cookie_seed]): (Epoch, [[u8; 16]; 2]),
+        (clock, [boot_seed, cookie_seed]): (Clock, [[u8; 16]; 2]),
         batch_packets: usize,
         drive: impl FnOnce(Capabilities, Option<Pages>, Stepped, Arc<Wakeups>) -> io::Result<Port>,
     ) -> Result<Self, OpenError> {
@@ -153,10 +153,10 @@ impl Device {
             let jump_max = samples_in(&offer.info, options.play_jump_max);
             let shared = Arc::clone(&listener_shared);
             let times = (hold_max, jump_max);
-            let playing = Playing::new(epoch, wake_handle, offer, pool, times, shared, arrived);
+            let playing = Playing::new(clock, wake_handle, offer, pool, times, shared, arrived);
             entries.push(Entry::Playing(Box::new(playing)));
         }
-        let samples = options.clock.map(|samples| (samples, epoch));
+        let samples = options.clock.map(|samples| (samples, clock));
         let listening = Listening::new(listener, boot_id, samples, options.sends.len());
         let link = Resilient::new(link);
         let endpoint = Endpoint::listener(link, listening, entries, spins, Arc::clone(&wakeups));

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use samplewire_io::{Ecn, Link, LinkError, Outgoing};
+use samplewire_io::{Clock, Ecn, Link, LinkError, Outgoing};
 use samplewire_proto::session::{
     EndView, ListenEvent, Listener, OpenRequest, StreamSlot, StreamTerms,
 };
@@ -16,7 +16,7 @@ use super::sending::{Sending, Side};
 use super::start;
 use super::streams::Streams;
 use crate::device::{RTT_INITIAL, SampleClock};
-use crate::port::{Epoch, IP_BYTES_MAX, PortCounts, Route, peer_of};
+use crate::port::{IP_BYTES_MAX, PortCounts, Route, peer_of};
 use crate::transmitter::Form;
 
 /// A listener, with the state that accepting needs. The place of a sent stream is its number; the
@@ -24,8 +24,8 @@ use crate::transmitter::Form;
 pub(crate) struct Listening {
     pub(super) listener: Listener<Box<[StreamSlot]>>,
     boot_id: u64,
-    /// The clock of the samples, and the epoch that converts times into its instants.
-    samples: Option<(SampleClock, Epoch)>,
+    /// The clock of the samples, and that of the endpoint, which converts times into its instants.
+    samples: Option<(SampleClock, Clock)>,
     pub(super) favours: Favours,
     answer: Box<[u8]>,
     /// The first places are sent streams.
@@ -36,7 +36,7 @@ impl Listening {
     pub(crate) fn new(
         listener: Listener<Box<[StreamSlot]>>,
         boot_id: u64,
-        samples: Option<(SampleClock, Epoch)>,
+        samples: Option<(SampleClock, Clock)>,
         streams_out: usize,
     ) -> Self {
         // Plus one for the played stream.
@@ -53,7 +53,7 @@ impl Listening {
 
     /// The current index by the clock of the samples, if there is one.
     pub(super) fn index_at(&self, now: Nanos) -> Option<SampleIndex> {
-        self.samples.map(|(samples, epoch)| samples.index_at(epoch.instant_of(now)))
+        self.samples.map(|(samples, clock)| samples.index_at(clock.instant_of(now)))
     }
 
     /// Processes a packet of no stream, and answers it. Returns the place of a sent stream that has

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use samplewire_circuit::Pool;
-use samplewire_io::{Link, LinkError, Meta};
+use samplewire_io::{Clock, Link, LinkError, Meta};
 use samplewire_proto::receiver::{Delivery, ReceiverConfig};
 use samplewire_proto::session::{EndView, OpenRequest, StreamTerms};
 use samplewire_proto::wire::{Header, Packet, WireError};
@@ -15,13 +15,13 @@ use super::sending::FIRST_WORD_PATIENCE;
 use super::view::Machine;
 use crate::device::{Arrived, Offer, RTT_INITIAL, ReceiveListenerShared};
 use crate::info::DeviceInfo;
-use crate::port::{Epoch, LINGER_MAX, PACKET_OVERHEAD_BYTES, PortCounts};
+use crate::port::{LINGER_MAX, PACKET_OVERHEAD_BYTES, PortCounts};
 use crate::receiver::{self, ReceiveFlow};
 use crate::wakeups::WakeHandle;
 
 /// The played stream of a port.
 pub(crate) struct Playing {
-    epoch: Epoch,
+    clock: Clock,
     wake_handle: WakeHandle,
     pub(super) offer: Offer,
     pool: Pool,
@@ -57,7 +57,7 @@ struct Lingering {
 
 impl Playing {
     pub(crate) fn new(
-        epoch: Epoch,
+        clock: Clock,
         wake_handle: WakeHandle,
         offer: Offer,
         pool: Pool,
@@ -66,7 +66,7 @@ impl Playing {
         arrivals: rtrb::Producer<Arrived>,
     ) -> Self {
         Self {
-            epoch,
+            clock,
             wake_handle,
             offer,
             pool,
@@ -106,7 +106,7 @@ impl Playing {
         let frame_bytes = self.offer.frame_bytes;
         let (flow, mut block_queue) = receiver::flow(
             now,
-            (peer, self.epoch),
+            (peer, self.clock),
             (terms, config_of(request).with_jump_max(self.jump_max)),
             (self.pool.clone(), quantum_packets),
             (frame_bytes, self.hold_max),

@@ -280,13 +280,12 @@ mod tests {
     use std::time::Duration;
 
     use samplewire_circuit::{Pool, PoolConfig};
-    use samplewire_io::Waker;
+    use samplewire_io::{Clock, Waker};
     use samplewire_proto::Seq;
     use samplewire_proto::receiver::ReceiverConfig;
     use samplewire_proto::stream::Terms;
 
     use super::*;
-    use crate::port::Epoch;
     use crate::receiver::flow;
     use crate::wakeups::Wakeups;
 
@@ -315,7 +314,7 @@ mod tests {
         let wake_handle = Wakeups::new(1, Waker::new().unwrap(), Duration::ZERO).wake_handle(0);
         let (flow, _outlet) = flow(
             Nanos(0),
-            (peer, Epoch(std::time::Instant::now())),
+            (peer, Clock::start(1)),
             (terms, ReceiverConfig::new()),
             (pool, 8),
             (4, Nanos(0)),

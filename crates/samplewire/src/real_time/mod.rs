@@ -32,6 +32,7 @@ pub struct RealTime {
     timer_slack: Option<Duration>,
     coalesce: Option<Duration>,
     waits: Waits,
+    slow: Option<u32>,
 }
 
 /// How the I/O thread and the program wait.
@@ -113,6 +114,16 @@ impl RealTime {
         self
     }
 
+    /// Slow motion: the clock of the port runs this many times slower than the host's, 1 to 1,000;
+    /// default 1. Both ends and the switches between them must use the same factor. At 50, a path of
+    /// 10 Gb/s needs 200 Mb/s of the host, and every time-out, deadline and rate of the protocol
+    /// counts as before: one of 1 ms takes 50 ms. Time-outs of the program's own calls are of the host.
+    #[must_use]
+    pub const fn slow(mut self, factor: u32) -> Self {
+        self.slow = Some(factor);
+        self
+    }
+
     /// How long an I/O thread without work sleeps, 1 ns to 10 ms or until its next timer, whatever
     /// comes meanwhile. It works like interrupt coalescing in a network card: fewer wakes for the
     /// same packets, each later by up to this time. Default: the next packet wakes it.
@@ -150,6 +161,10 @@ impl RealTime {
         if let Some(rest) = self.coalesce.filter(|rest| !range.contains(rest)) {
             return Err(RealTimeError::Coalesce { rest });
         }
+        let slow = self.slow_factor();
+        if !(1..=SLOW_MAX).contains(&slow) {
+            return Err(RealTimeError::Slow { slow });
+        }
         if self.waits == Waits::Inline {
             let of_thread = [
                 self.cpu.map(|it| format!("cpu {it}")),
@@ -174,6 +189,10 @@ impl RealTime {
             }
         }
         Ok(())
+    }
+
+    pub(crate) fn slow_factor(&self) -> u32 {
+        self.slow.unwrap_or(1)
     }
 
     pub(crate) const fn wants_huge_pages(&self) -> bool {
@@ -232,6 +251,12 @@ pub enum RealTimeError {
         /// The time given.
         rest: Duration,
     },
+    /// Out of range.
+    #[error("{}", OutOfRange("slow", slow, "1 to 1000"))]
+    Slow {
+        /// The factor given.
+        slow: u32,
+    },
     /// Coalescing needs a thread that sleeps.
     #[error("coalesce {rest:?} is of a thread that sleeps, and this one is to spin: choose one")]
     Restless {
@@ -252,6 +277,9 @@ pub enum RealTimeError {
     },
 }
 
+/// Beyond, idle streams would seem to stand still.
+const SLOW_MAX: u32 = 1_000;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -268,6 +296,10 @@ mod tests {
             error_of(&RealTime::new().cpu(last + 1)),
             format!("cpu {}: must be 0 to {last}, the CPUs of this machine", last + 1)
         );
+        for slow in [0, 1_001] {
+            let words = format!("slow {slow}: must be 1 to 1000");
+            assert_eq!(error_of(&RealTime::new().slow(slow)), words);
+        }
         for priority in [0, 100] {
             let words = format!("priority {priority}: must be 1 to 99");
             assert_eq!(error_of(&RealTime::new().priority(priority)), words);

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use samplewire_circuit::{Publisher, Quantum, Tag, TagKind};
-use samplewire_io::{Ecn, Link, LinkError, Meta, Outgoing};
+use samplewire_io::{Clock, Ecn, Link, LinkError, Meta, Outgoing};
 use samplewire_proto::receiver::{Delivered, Phase, Placement, REPORT_BYTES, Receiver, RecvSlot};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{Flags, Header, Packet, TlvKind, Tlvs};
@@ -18,14 +18,14 @@ use super::payload_ring::{PayloadRing, Step};
 use super::shared::Shared;
 use super::stalls::Stalls;
 use crate::counters::ReceiverSnapshot;
-use crate::port::{BATCH_PACKETS, Epoch};
+use crate::port::BATCH_PACKETS;
 use item::Part;
 pub(crate) use item::{Item, Run};
 
 /// A receiver, its memory, and the items that wait for the program.
 pub(crate) struct ReceiveFlow {
     peer: SocketAddr,
-    epoch: Epoch,
+    clock: Clock,
     pub(crate) receiver: Receiver<Box<[RecvSlot]>>,
     payloads: PayloadRing,
     items: rtrb::Producer<Item>,
@@ -65,7 +65,7 @@ pub(crate) struct ReceiveFlow {
 
 impl ReceiveFlow {
     pub(crate) fn new(
-        (peer, epoch): (SocketAddr, Epoch),
+        (peer, clock): (SocketAddr, Clock),
         receiver: Receiver<Box<[RecvSlot]>>,
         payloads: PayloadRing,
         items: rtrb::Producer<Item>,
@@ -77,7 +77,7 @@ impl ReceiveFlow {
         let stalls = Stalls::new(receiver.window(), receiver.packet_samples());
         Self {
             peer,
-            epoch,
+            clock,
             receiver,
             payloads,
             items,
@@ -272,7 +272,7 @@ impl ReceiveFlow {
     fn push_packet(&mut self, now: Nanos, index: SampleIndex, samples: u32, flags: Flags) {
         let (offset_bytes, len_samples) = (self.payloads.next_offset(), samples as usize);
         let len_bytes = len_samples * self.frame_bytes;
-        let at = self.epoch.instant_of(now);
+        let at = self.clock.instant_of(now);
         if flags.contains(Flags::START) {
             self.push_tag(index, TagKind::Start);
         }

@@ -19,7 +19,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Loan, Pages, Pool, PoolConfig, SharedQuantum};
-use samplewire_io::{Capabilities, LinkError};
+use samplewire_io::{Capabilities, Clock, LinkError};
 use samplewire_proto::receiver::{self as proto, ReceiverConfig, RecvSlot};
 use samplewire_proto::session::AcceptInfo;
 use samplewire_proto::stream::{End, Terms, TermsError};
@@ -33,7 +33,6 @@ use crate::error::{OpenError, ReceiveError};
 use crate::info::DeviceInfo;
 use crate::opening;
 use crate::options::ReceiveOptions;
-use crate::port::Epoch;
 use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::Granted;
 use crate::wakeups::WakeHandle;
@@ -467,7 +466,7 @@ struct Begun {
 /// Creates both ends of a stream that a device has accepted.
 fn begin(
     now: Nanos,
-    (address, epoch): (SocketAddr, Epoch),
+    (address, clock): (SocketAddr, Clock),
     accept: &AcceptInfo,
     options: &ReceiveOptions,
     wake_handle: WakeHandle,
@@ -488,7 +487,7 @@ fn begin(
     let spins = options.real_time.how_it_waits().is_io_spinning();
     let (mut flow, mut block_queue) = flow(
         now,
-        (address, epoch),
+        (address, clock),
         (terms, options.receiver_config()?),
         (pool, quantum_packets),
         (info.frame_bytes(), if spins { Nanos(0) } else { WAIT_MAX }),
@@ -512,7 +511,7 @@ pub(crate) struct BlockQueue {
 /// Creates both ends of a stream with these terms, over quanta of the pool.
 pub(crate) fn flow(
     now: Nanos,
-    (peer, epoch): (SocketAddr, Epoch),
+    (peer, clock): (SocketAddr, Clock),
     (terms, config): (Terms, ReceiverConfig),
     (pool, quantum_packets): (Pool, u32),
     (frame_bytes, hold_max): (usize, Nanos),
@@ -529,7 +528,7 @@ pub(crate) fn flow(
     let (shared, publisher) = Shared::new(wake_handle);
     let shared = Arc::new(shared);
     let flow = ReceiveFlow::new(
-        (peer, epoch),
+        (peer, clock),
         receiver,
         places,
         producer,

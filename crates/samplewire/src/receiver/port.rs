@@ -10,19 +10,19 @@ use std::sync::mpsc::{self, TryRecvError};
 use std::time::Instant;
 
 use samplewire_io::udp::route_mtu_bytes;
-use samplewire_io::{Capabilities, Link, Resilient, Udp, UdpOptions};
+use samplewire_io::{Capabilities, Clock, Link, Resilient, Udp, UdpOptions};
 use samplewire_proto::session::OpenConfig;
 use samplewire_proto::wire::Role;
 
 use super::{Begun, ReceiveStream, begin};
 use crate::counters::PortStats;
-use crate::driver::{self, Clock, Running, Stepped};
+use crate::driver::{self, Running, Stepped};
 use crate::endpoint::{Accepted, Command, Counts, Endpoint, Entry, Opened, Opening, Receiving};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening::{self, Limits, first_free};
 use crate::options::ReceiveOptions;
-use crate::port::{BATCH_PACKETS, Epoch, PACKET_OVERHEAD_BYTES, seed};
+use crate::port::{BATCH_PACKETS, PACKET_OVERHEAD_BYTES, seed};
 use crate::real_time::RealTime;
 use crate::wakeups::{WakeHandle, Wakeups};
 
@@ -71,7 +71,7 @@ pub struct Port {
     commands: Option<mpsc::Sender<Command>>,
     wake_handle: WakeHandle,
     wakeups: Arc<Wakeups>,
-    epoch: Epoch,
+    clock: Clock,
     local: SocketAddr,
     memory_bytes: usize,
     counts: Arc<Counts>,
@@ -151,12 +151,12 @@ impl Port {
         real_time: &RealTime,
         places: usize,
     ) -> Result<Self, OpenError> {
-        let clock = Clock::start();
+        let clock = Clock::start(real_time.slow_factor());
         let drive = |capabilities, stepped, wakeups| {
             let running = Running { stepped, clock, wakeups };
             driver::Port::start(name, capabilities, real_time, None, running)
         };
-        Self::make(link, real_time, places, clock.epoch(), BATCH_PACKETS, drive)
+        Self::make(link, real_time, places, clock, BATCH_PACKETS, drive)
     }
 
     /// Creates a port with a stepped endpoint, which takes one packet per turn. It has `places` for
@@ -171,12 +171,12 @@ impl Port {
         epoch: Instant,
     ) -> Result<(Self, Stepped), OpenError> {
         let (link, real_time) = (Resilient::new(link), RealTime::default());
+        let clock = Clock::starting_at(epoch, 1);
         let mut made = None;
-        let port =
-            Self::make(link, &real_time, places, Epoch(epoch), 1, |capabilities, stepped, _| {
-                made = Some(stepped);
-                Ok(driver::Port::stepped(capabilities))
-            })?;
+        let port = Self::make(link, &real_time, places, clock, 1, |capabilities, stepped, _| {
+            made = Some(stepped);
+            Ok(driver::Port::stepped(capabilities))
+        })?;
         Ok((port, made.expect("it was made")))
     }
 
@@ -184,7 +184,7 @@ impl Port {
         link: Resilient,
         real_time: &RealTime,
         places: usize,
-        epoch: Epoch,
+        clock: Clock,
         batch_packets: usize,
         drive: impl FnOnce(Capabilities, Stepped, Arc<Wakeups>) -> io::Result<driver::Port>,
     ) -> Result<Self, OpenError> {
@@ -205,7 +205,7 @@ impl Port {
             commands,
             wake_handle,
             wakeups,
-            epoch,
+            clock,
             local,
             memory_bytes,
             counts,
@@ -475,7 +475,7 @@ impl Port {
         let waits = self.drive.granted.waits;
         let options = options.clone().real_time(options.real_time.clone().waits(waits));
         let Begun { flow, mut block_queue, info, pages } =
-            begin(at, (address, self.epoch), accept, &options, wake_handle)?;
+            begin(at, (address, self.clock), accept, &options, wake_handle)?;
         let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;
         let room = (block_queue.window, packet_bytes);
         let opened = Opened::new(address, accept);

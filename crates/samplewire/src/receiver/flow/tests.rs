@@ -5,7 +5,7 @@ use std::task::{Wake, Waker as TaskWaker};
 
 use samplewire_circuit::{Lender, Pool, PoolConfig};
 use samplewire_io::memory::{self, Memory};
-use samplewire_io::{Batch, Waker};
+use samplewire_io::{Batch, Clock, Waker};
 use samplewire_proto::receiver::ReceiverConfig;
 use samplewire_proto::sender::{
     CONTROL_BYTES, NewPacket, SendSlot, Sender, SenderConfig, Transmit,
@@ -82,7 +82,7 @@ impl Rig {
         };
         let (flow, block_queue) = flow(
             now,
-            (far.local_addr(), Epoch(std::time::Instant::now())),
+            (far.local_addr(), Clock::start(1)),
             (terms, ReceiverConfig::new()),
             (pool, room.quantum_packets),
             (4, hold_max),

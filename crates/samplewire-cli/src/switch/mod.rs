@@ -1,0 +1,254 @@
+//! `switch`: forwards Ethernet frames through the model of the simulator.
+
+mod driver;
+pub(crate) mod figures;
+mod json;
+mod lateness;
+
+use std::time::{Duration, Instant};
+
+use samplewire_io::Clock;
+use samplewire_io::ether::{Dgram, EtherLink, Tap};
+use samplewire_sim::{EtherSwitch, EtherSwitchConfig, Marking, MarkingPoint, SwitchConfig};
+
+use crate::arguments::{MarkAt, SwitchArguments};
+use crate::cadence::Cadence;
+use crate::console::Console;
+use crate::document;
+use crate::failure::Failure;
+use crate::figures::{grouped, measured, span};
+use crate::interrupt::Interrupt;
+use crate::metrics::{Exported, Exporter};
+use crate::outcome::Outcome;
+
+use driver::{Driver, Port};
+use figures::Figures;
+use json::{Document, End, Interval, Late, Start};
+use lateness::Lateness;
+
+/// Forwards, and reports in the requested form.
+pub(crate) fn run(arguments: &SwitchArguments) -> Result<Outcome, Failure> {
+    document::run(arguments.json, arguments.progress, |console, document| {
+        forward(arguments, console, document)
+    })
+}
+
+fn forward(
+    arguments: &SwitchArguments,
+    console: &mut Console,
+    document: &mut Document,
+) -> Result<Outcome, Failure> {
+    let exporter = Exporter::start("switch", arguments.metrics.address, console)?;
+    let (bps, slow) = (arguments.rate as u64, arguments.slow.factor);
+    let marking = marking(arguments, bps)?;
+    let config = EtherSwitchConfig {
+        model: SwitchConfig { marking, ..SwitchConfig::plain(arguments.buffer) },
+        loss: arguments.loss,
+        seed: arguments.seed,
+    };
+    let ports = arguments.taps.len() + arguments.dgrams.len();
+    if ports > PORTS_MAX {
+        return Err(Failure::Contradiction(format!(
+            "{ports} ports: a switch has {PORTS_MAX} at most"
+        )));
+    }
+    // Before a device is made.
+    let switch = EtherSwitch::new(config, &vec![bps; ports])?;
+    let mut links: Vec<Box<dyn EtherLink>> = Vec::new();
+    for name in &arguments.taps {
+        links.push(Box::new(Tap::open(name)?));
+    }
+    for address in &arguments.dgrams {
+        links.push(Box::new(Dgram::open(address)?));
+    }
+    let interrupt = Interrupt::install()?;
+    let clock = Clock::start(slow);
+    let ports = links.into_iter().map(|link| Port::new(link, bps)).collect();
+    let driver = Driver::new(switch, ports, clock, slow).map_err(std::io::Error::from)?;
+    let mut run = Run { arguments, driver, clock, bps, started: Instant::now() };
+    let before = figures::look(&mut run.driver)?;
+    announce(arguments, console, document, &before, marking);
+    let exported = Exported::new(before.clone());
+    exporter.registry().add_switch(exported.clone());
+    run.watch(console, document, &interrupt, &exported, before)?;
+    let last = figures::look(&mut run.driver)?;
+    conclude(console, document, &last, &run.driver.late);
+    Ok(Outcome::Whole)
+}
+
+/// A running switch.
+struct Run<'a> {
+    arguments: &'a SwitchArguments,
+    driver: Driver,
+    clock: Clock,
+    bps: u64,
+    started: Instant,
+}
+
+impl Run<'_> {
+    /// Forwards until the time is over or a signal comes; reports each second.
+    fn watch(
+        &mut self,
+        console: &mut Console,
+        document: &mut Document,
+        interrupt: &Interrupt,
+        exported: &Exported<Vec<Figures>>,
+        mut before: Vec<Figures>,
+    ) -> Result<(), Failure> {
+        let mut export = Cadence::new(EXPORT_PERIOD, self.started);
+        let mut report = Cadence::new(REPORT_PERIOD, self.started);
+        let mut reported_at = self.started;
+        loop {
+            let now = Instant::now();
+            let is_done = self.driver.turn(self.clock.time_of(now))?;
+            let elapsed = now - self.started;
+            let is_over = self.arguments.duration.is_some_and(|duration| elapsed >= duration)
+                || interrupt.stop_signal(console).is_some();
+            // Counts are of whole turns: of all that was due at one time.
+            if is_done && (is_over || export.is_due(now)) {
+                let figures = figures::look(&mut self.driver)?;
+                exported.set(figures.clone());
+                if is_over || report.is_due(now) {
+                    let span = (now - reported_at) / self.arguments.slow.factor;
+                    let ports = figures::interval(&before, &figures, self.bps, span);
+                    self.report(console, now, &figures::words(&figures, &ports, self.bps));
+                    document.push_interval(Interval {
+                        start_s: (reported_at - self.started).as_secs_f64(),
+                        end_s: elapsed.as_secs_f64(),
+                        ports,
+                    });
+                    (before, reported_at) = (figures, now);
+                }
+            }
+            if is_over {
+                return Ok(());
+            }
+            if is_done {
+                self.driver.wait(WAIT_MAX).map_err(std::io::Error::from)?;
+            }
+        }
+    }
+
+    /// The line of a second: in place on a terminal.
+    fn report(&self, console: &mut Console, now: Instant, words: &str) {
+        let elapsed = span((now - self.started).as_secs_f64());
+        if console.has_status() {
+            console.status(&format!("{elapsed}: {words}"));
+        } else {
+            console.line(format_args!("{elapsed:>8}  {words}"));
+        }
+    }
+}
+
+/// The marks that the options ask for.
+fn marking(arguments: &SwitchArguments, bps: u64) -> Result<Option<Marking>, Failure> {
+    let preset = Marking::samplewire(bps);
+    let at = match arguments.mark {
+        MarkAt::Enqueue => MarkingPoint::Enqueue,
+        MarkAt::Dequeue => MarkingPoint::Dequeue,
+        MarkAt::None => {
+            let given = [
+                (arguments.kmin.is_some(), "--kmin"),
+                (arguments.kmax.is_some(), "--kmax"),
+                (arguments.pmax.is_some(), "--pmax"),
+            ];
+            return match given.iter().find(|(is_given, _)| *is_given) {
+                Some((_, option)) => Err(Failure::Contradiction(format!(
+                    "--mark none marks nothing: leave {option} out"
+                ))),
+                None => Ok(None),
+            };
+        }
+    };
+    Ok(Some(Marking {
+        at,
+        min_bytes: arguments.kmin.unwrap_or(preset.min_bytes),
+        max_bytes: arguments.kmax.unwrap_or(preset.max_bytes),
+        probability_max: arguments.pmax.unwrap_or(preset.probability_max),
+    }))
+}
+
+fn announce(
+    arguments: &SwitchArguments,
+    console: &mut Console,
+    document: &mut Document,
+    ports: &[Figures],
+    marking: Option<Marking>,
+) {
+    let names: Vec<String> = ports.iter().map(|port| port.name.clone()).collect();
+    let (rate, slow) = (measured(arguments.rate, "b/s"), arguments.slow.factor);
+    console.line(format_args!("samplewire {VERSION}: a switch of {} ports", names.len()));
+    console.line(format_args!("  ports      {}", names.join(", ")));
+    match slow {
+        1 => console.line(format_args!("  rate       {rate} each")),
+        _ => console.line(format_args!(
+            "  rate       {rate} each, {slow} times slower: {} of the host",
+            measured(arguments.rate / f64::from(slow), "b/s")
+        )),
+    }
+    console.line(format_args!("  buffer     {} bytes", grouped(arguments.buffer)));
+    if let Some(Marking { min_bytes, max_bytes, probability_max, at }) = marking {
+        let (min, max) = (measured(min_bytes as f64, "B"), measured(max_bytes as f64, "B"));
+        let at = at_words(at);
+        console.line(format_args!(
+            "  marks      from {min} of queue, {probability_max} at {max}, all above; at {at}"
+        ));
+    }
+    if arguments.loss > 0.0 {
+        console.line(format_args!("  loses      {} of all frames", arguments.loss));
+    }
+    console.line(format_args!("forwarding; Ctrl-C ends"));
+    document.start = Some(Start {
+        version: VERSION,
+        ports: names,
+        rate_bps: arguments.rate as u64,
+        slow,
+        buffer_bytes: arguments.buffer,
+        marking: marking.map(|marking| json::Marking {
+            at: at_words(marking.at),
+            kmin_bytes: marking.min_bytes,
+            kmax_bytes: marking.max_bytes,
+            pmax: marking.probability_max,
+        }),
+        loss: arguments.loss,
+        seed: arguments.seed,
+    });
+}
+
+fn conclude(console: &mut Console, document: &mut Document, ports: &[Figures], late: &Lateness) {
+    figures::print(console, ports);
+    let [p50, p99, max] = [late.at(0.5), late.at(0.99), late.max()];
+    console.line(format_args!(
+        "frames left later than the model says by {} (half of them), {} (99 %), {} (all)",
+        span(p50.as_secs_f64()),
+        span(p99.as_secs_f64()),
+        span(max.as_secs_f64())
+    ));
+    let ns = |time: Duration| time.as_nanos() as u64;
+    document.end = Some(End {
+        result: Outcome::Whole.as_str(),
+        exit_status: Outcome::Whole.code(),
+        ports: ports.iter().map(Into::into).collect(),
+        late: Late { p50_ns: ns(p50), p99_ns: ns(p99), max_ns: ns(max) },
+    });
+}
+
+const fn at_words(at: MarkingPoint) -> &'static str {
+    match at {
+        MarkingPoint::Enqueue => "enqueue",
+        MarkingPoint::Dequeue => "dequeue",
+    }
+}
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A frame for an unknown station is copied to every port.
+const PORTS_MAX: usize = 64;
+
+/// How old exported counters are.
+const EXPORT_PERIOD: Duration = Duration::from_millis(100);
+
+const REPORT_PERIOD: Duration = Duration::from_secs(1);
+
+/// How soon a signal, or the end of the time, is noticed.
+const WAIT_MAX: Duration = Duration::from_millis(20);

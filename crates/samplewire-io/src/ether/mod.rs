@@ -1,0 +1,83 @@
+//! Links that carry whole Ethernet frames, without their FCS (Linux).
+//!
+//! [`Tap`] is an interface of the kernel whose cable ends in this process; [`Dgram`] is the datagram
+//! port of QEMU (`-netdev dgram`), where a datagram is a frame. [`Headers`] reads and marks a frame.
+//!
+//! A link takes and gives one frame a call, like the devices below it, and allocates nothing a frame.
+
+mod dgram;
+mod headers;
+mod sys;
+mod tap;
+
+use std::io;
+use std::os::fd::AsFd;
+
+pub use dgram::{Dgram, DgramAddress};
+pub use headers::{Headers, checksum_update};
+pub use tap::Tap;
+
+/// Moves whole Ethernet frames. Never blocks; wait for its descriptor with `poll`.
+pub trait EtherLink: AsFd + Send {
+    /// What the user calls it.
+    fn name(&self) -> &str;
+
+    /// Writes the next frame to the start of `into` and returns its length; `None` when there is
+    /// none. A longer frame is cut to `into`: give one byte more than the longest frame that counts.
+    ///
+    /// # Errors
+    /// The system refuses, e.g. because the interface is gone.
+    fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError>;
+
+    /// Sends a frame; `false` when it is lost, because the link is full, down, or no one is there.
+    ///
+    /// # Errors
+    /// The system refuses for another reason.
+    fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError>;
+
+    /// Frames that the system has dropped on their way into this process since the link was opened;
+    /// `None` where the system does not count them.
+    ///
+    /// # Errors
+    /// The count cannot be read.
+    fn dropped(&mut self) -> Result<Option<u64>, EtherError>;
+}
+
+/// The system refused a link of frames.
+#[derive(Debug, thiserror::Error)]
+#[error("{name}: {operation}: {source}")]
+pub struct EtherError {
+    /// The interface or address concerned.
+    pub name: String,
+    /// What was tried, e.g. `TUNSETIFF`.
+    pub operation: &'static str,
+    /// The system's answer.
+    #[source]
+    pub source: io::Error,
+}
+
+impl EtherError {
+    fn of(name: &str, operation: &'static str) -> impl FnOnce(io::Error) -> Self {
+        let name = name.to_owned();
+        move |source| Self { name, operation, source }
+    }
+}
+
+/// A read that did not block: its length, or nothing to read.
+fn received(read: io::Result<usize>) -> io::Result<Option<usize>> {
+    match read {
+        Ok(len) => Ok(Some(len)),
+        Err(error) if is_passing(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the next call may do better: nothing is there, or no one is.
+fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionRefused, Interrupted, WouldBlock};
+    matches!(error.kind(), WouldBlock | Interrupted | ConnectionRefused)
+}
+
+/// The longest frame that counts, in bytes without FCS: an IP packet of 9,000 bytes behind two VLAN
+/// tags, and a reserve. Switches drop longer ones.
+pub const FRAME_BYTES_MAX: usize = 9_216;

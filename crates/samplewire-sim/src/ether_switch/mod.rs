@@ -1,0 +1,245 @@
+//! A switch of whole Ethernet frames: learns addresses, and forwards through the model
+//! [`Switch`], which queues, marks and drops. One table of addresses serves all VLANs.
+//!
+//! Any bytes are forwarded or dropped. What it holds is bounded: frames by the buffer of the model,
+//! addresses by [`ADDRESSES_MAX`]. It owns no clock and no socket; after
+//! [`EtherSwitch::handle_frame`] call [`EtherSwitch::poll_transmit`] until it is `None`, then sleep
+//! until [`EtherSwitch::poll_timeout`].
+
+mod addresses;
+mod frames;
+#[cfg(test)]
+mod tests;
+
+use samplewire_io::Ecn;
+use samplewire_io::ether::{FRAME_BYTES_MAX, Headers};
+use samplewire_proto::{Nanos, Rng};
+
+use crate::switch::{FrameIn, Marking, Switch, SwitchConfig, SwitchConfigError};
+use addresses::Addresses;
+use frames::{Frame, Frames};
+
+pub use addresses::ADDRESSES_MAX;
+
+/// What an Ethernet switch is set to.
+#[derive(Clone, Copy, Debug)]
+pub struct EtherSwitchConfig {
+    /// Buffer, marks and PFC.
+    pub model: SwitchConfig,
+    /// The share of frames that are lost at random as they come in, 0 to 1.
+    pub loss: f64,
+    /// Of losses and marks.
+    pub seed: u64,
+}
+
+/// The switch.
+#[derive(Debug)]
+pub struct EtherSwitch {
+    config: EtherSwitchConfig,
+    model: Switch<Queued>,
+    addresses: Addresses,
+    frames: Frames,
+    ports: Box<[PortCounts]>,
+    rng: Rng,
+    /// The frame that left last, which its reader borrows.
+    left: Option<Frame>,
+}
+
+/// A frame in the buffer.
+#[derive(Debug)]
+struct Queued {
+    frame: Frame,
+    headers: Headers,
+    ingress: usize,
+}
+
+/// A frame that has left.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure<'a> {
+    /// Index of the port that it left by.
+    pub port: usize,
+    /// When its last byte left.
+    pub at: Nanos,
+    /// Its bytes, without FCS.
+    pub bytes: &'a [u8],
+}
+
+/// What a switch has done at one port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounts {
+    /// Frames that came in.
+    pub frames_in: u64,
+    /// What they took of the wire, preamble and gap included.
+    pub bytes_in: u64,
+    /// Frames that left.
+    pub frames_out: u64,
+    /// What they took of the wire.
+    pub bytes_out: u64,
+    /// Of what came in by this port: what left by another, in bytes of its wire.
+    pub bytes_forwarded: u64,
+    /// Frames that left with a mark of this switch.
+    pub marked: u64,
+    /// Frames for this port that found no room in the buffer.
+    pub dropped: u64,
+    /// Frames that were lost at random as they came in.
+    pub lost: u64,
+    /// Frames that no port was to get: of the link, for a station behind the same port, too short or
+    /// too long.
+    pub filtered: u64,
+    /// The longest queue in bytes.
+    pub queue_bytes_max: u64,
+}
+
+/// A contradiction in the settings of an Ethernet switch.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum EtherSwitchConfigError {
+    /// Of the model.
+    #[error(transparent)]
+    Model(#[from] SwitchConfigError),
+    /// It has one port or none.
+    #[error("a switch of {0} ports has nothing to forward: 2 or more are needed")]
+    Ports(usize),
+    /// The loss is no share.
+    #[error("loss of {0}: must be 0 to 1")]
+    Loss(f64),
+}
+
+impl EtherSwitch {
+    /// A switch with one port for each of these rates, in bits a second.
+    ///
+    /// # Errors
+    /// See [`EtherSwitchConfigError`].
+    pub fn new(
+        config: EtherSwitchConfig,
+        port_bps: &[u64],
+    ) -> Result<Self, EtherSwitchConfigError> {
+        if port_bps.len() < 2 {
+            return Err(EtherSwitchConfigError::Ports(port_bps.len()));
+        }
+        if !(0.0..=1.0).contains(&config.loss) {
+            return Err(EtherSwitchConfigError::Loss(config.loss));
+        }
+        Ok(Self {
+            config,
+            model: Switch::new(config.model, port_bps, config.seed)?,
+            addresses: Addresses::new(),
+            frames: Frames::default(),
+            ports: vec![PortCounts::default(); port_bps.len()].into(),
+            // Another sequence than that of the marks.
+            rng: Rng::new(!config.seed),
+            left: None,
+        })
+    }
+
+    /// Takes a frame whose last byte came in by `port` at `now`.
+    ///
+    /// # Panics
+    /// When there is no such port.
+    pub fn handle_frame(&mut self, now: Nanos, port: usize, bytes: &[u8]) {
+        let wire_bytes = wire_bytes(bytes.len());
+        let counts = &mut self.ports[port];
+        counts.frames_in += 1;
+        counts.bytes_in += u64::from(wire_bytes);
+        if self.config.loss > 0.0 && share(&mut self.rng) < self.config.loss {
+            counts.lost += 1;
+            return;
+        }
+        let is_long = bytes.len() > FRAME_BYTES_MAX;
+        let headers = Headers::parse(bytes).filter(|it| !is_long && !it.is_link_local());
+        let Some(headers) = headers else {
+            counts.filtered += 1;
+            return;
+        };
+        self.addresses.learn(headers.source, port);
+        let known =
+            if headers.is_group() { None } else { self.addresses.port_of(headers.destination) };
+        match known {
+            Some(egress) if egress == port => counts.filtered += 1,
+            Some(egress) => self.enqueue(now, (port, egress), headers, bytes),
+            None => {
+                for egress in (0..self.ports.len()).filter(|&egress| egress != port) {
+                    self.enqueue(now, (port, egress), headers, bytes);
+                }
+            }
+        }
+    }
+
+    fn enqueue(
+        &mut self,
+        now: Nanos,
+        (ingress, egress): (usize, usize),
+        headers: Headers,
+        bytes: &[u8],
+    ) {
+        let wire_bytes = wire_bytes(bytes.len());
+        // Before it is copied: a flood that is dropped must not allocate.
+        if !self.model.has_room(wire_bytes) {
+            self.ports[egress].dropped += 1;
+            return;
+        }
+        let frame = Queued { frame: self.frames.copy(bytes), headers, ingress };
+        let class = usize::from(headers.class);
+        let is_ecn_capable = headers.ecn() != Ecn::NotEct;
+        let frame = FrameIn { ingress, egress, class, wire_bytes, is_ecn_capable, frame };
+        assert!(self.model.handle_frame(now, frame), "there is room");
+        let counts = &mut self.ports[egress];
+        counts.queue_bytes_max = counts.queue_bytes_max.max(self.model.queued_bytes(egress));
+    }
+
+    /// The next frame that has left by `now`, with its mark; in the order of their ends.
+    pub fn poll_transmit(&mut self, now: Nanos) -> Option<Departure<'_>> {
+        if let Some(frame) = self.left.take() {
+            self.frames.recycle(frame);
+        }
+        let out = self.model.poll_transmit(now)?;
+        let Queued { mut frame, headers, ingress } = out.frame;
+        let wire_bytes = u64::from(wire_bytes(frame.bytes().len()));
+        self.ports[ingress].bytes_forwarded += wire_bytes;
+        let counts = &mut self.ports[out.egress];
+        counts.frames_out += 1;
+        counts.bytes_out += wire_bytes;
+        counts.marked += u64::from(out.is_marked && headers.mark(frame.bytes_mut()));
+        let frame = self.left.insert(frame);
+        Some(Departure { port: out.egress, at: out.at, bytes: frame.bytes() })
+    }
+
+    /// When the next frame has left.
+    pub fn poll_timeout(&self) -> Option<Nanos> {
+        self.model.poll_timeout()
+    }
+
+    /// How frames are marked.
+    pub const fn marking(&self) -> Option<Marking> {
+        self.config.model.marking
+    }
+
+    /// What it has done, by port.
+    pub fn ports(&self) -> &[PortCounts] {
+        &self.ports
+    }
+
+    /// Bytes that wait for a port.
+    ///
+    /// # Panics
+    /// When there is no such port.
+    pub fn queued_bytes(&self, port: usize) -> u64 {
+        self.model.queued_bytes(port)
+    }
+
+    /// Bytes of memory that its frames have, in use or not.
+    pub const fn frame_memory_bytes(&self) -> usize {
+        self.frames.memory_bytes()
+    }
+}
+
+/// What a frame of so many bytes without FCS takes of a wire: padding, FCS, preamble and gap.
+pub const fn wire_bytes(frame_bytes: usize) -> u32 {
+    const LEN_MIN: usize = 60;
+    let padded = if frame_bytes < LEN_MIN { LEN_MIN } else { frame_bytes };
+    (padded + 4 + 8 + 12) as u32
+}
+
+/// 0 to 1, with the 53 bits that a double has.
+fn share(rng: &mut Rng) -> f64 {
+    (rng.draw() >> 11) as f64 / (1u64 << 53) as f64
+}
