@@ -144,6 +144,8 @@ _READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "no-hash": ("sha512", _not),
     "underflow": ("underflow", str),
     "link-rate": ("link_bps", _bits),
+    "control": ("control", str),
+    "control-rate": ("control_rate", _bits),
     "cpu": ("real_time.cpu", _whole),
     "priority": ("real_time.priority", _whole),
     "lock-memory": ("real_time.lock_memory", _flag),

@@ -92,6 +92,8 @@ def emulate(
     seed: int = 0,
     window: int = 1_024,
     payload_bytes: int | None = None,
+    control: str = "dcqcn",
+    control_rate: int | None = None,
 ) -> Device:
     """Start a device that sends, plays, or does both.
 
@@ -133,6 +135,8 @@ def emulate(
         Packets that it holds for repair.
     payload_bytes : int, optional
         Payload of a packet; default what the path carries.
+    control, control_rate
+        Of the streams that it sends; see `transmit`.
 
     Returns
     -------
@@ -153,7 +157,7 @@ def emulate(
     """
     unsigned(window=(window, 32), samples=(samples or 0, 64), seed=(seed, 64))
     unsigned(channels=(channels or 0, 16), payload_bytes=(payload_bytes or 0, 16))
-    unsigned(streams=(streams, 16))
+    unsigned(streams=(streams, 16), control_rate=(control_rate or 0, 64))
     data = None
     if isinstance(source, np.ndarray):
         if rate_hz is None:
@@ -177,5 +181,6 @@ def emulate(
         faults=[faults] if isinstance(faults, str) else list(faults),
         window=window,
         payload_bytes=payload_bytes,
+        control=(control, control_rate),
     )
     return Device(native)

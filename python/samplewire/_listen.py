@@ -23,6 +23,8 @@ class Listening:
     window: int
     payload_bytes: int | None
     link_bps: int
+    control: str
+    control_rate: int | None
     mtu: int
     real_time: RealTime
 
@@ -101,6 +103,8 @@ def listen(
     window: int = 1_024,
     payload_bytes: int | None = None,
     link_bps: int = 0,
+    control: str = "dcqcn",
+    control_rate: int | None = None,
     mtu: int = 9_000,
     real_time: RealTime | None = None,
 ) -> Listener:
@@ -126,6 +130,12 @@ def listen(
         Payload of a packet in bytes; default what the path carries.
     link_bps : int
         Paces departures to this many bits a second of wire time, 10^4 to 10^13; 0 does not pace.
+    control : str
+        How ECN marks of congestion limit the rate: `dcqcn` cuts it, and raises it without them;
+        `fixed` keeps to `control_rate`; `none` only counts them.
+    control_rate : int, optional
+        Bits a second of wire time: the rate of `fixed`, 10^5 to 10^12, or the one that `dcqcn`
+        starts at, from 10^7, if the sample rate is unknown; default the interface's speed.
     mtu : int
         The largest IP packet, headers included, in bytes, 576 to 9000.
     real_time : RealTime, optional
@@ -151,7 +161,7 @@ def listen(
     [[16384, 0]]
     """
     unsigned(channels=(channels, 16), window=(window, 32), link_bps=(link_bps, 64), mtu=(mtu, 64))
-    unsigned(payload_bytes=(payload_bytes or 0, 16))
+    unsigned(payload_bytes=(payload_bytes or 0, 16), control_rate=(control_rate or 0, 64))
     chosen = RealTime() if real_time is None else real_time
     unsigned(cpu=(chosen.cpu or 0, 32), priority=(chosen.priority or 0, 32))
     options = Listening(
@@ -164,6 +174,8 @@ def listen(
         window,
         payload_bytes,
         link_bps,
+        control,
+        control_rate,
         mtu,
         chosen,
     )

@@ -207,6 +207,7 @@ class Device:
         faults: list[str],
         window: int,
         payload_bytes: int | None,
+        control: tuple[str, int | None],
     ) -> Device: ...
     @property
     def address(self) -> str: ...

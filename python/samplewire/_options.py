@@ -23,6 +23,8 @@ class Opening:
     mtu: int
     underflow: str
     link_bps: int
+    control: str
+    control_rate: int | None
     real_time: RealTime
 
 
@@ -66,6 +68,8 @@ def opening(
     streams: Sequence[int] | None = None,
     underflow: str = "zeros",
     link_bps: int = 0,
+    control: str = "dcqcn",
+    control_rate: int | None = None,
 ) -> Opening:
     """Check what the library does not."""
     if streams is not None and stream is not None:
@@ -78,6 +82,7 @@ def opening(
         raise ValueError(f"underflow {underflow!r} is neither zeros nor stop")
     unsigned(window=(window, 32), start_index=(start_index, 64), mtu=(mtu, 64))
     unsigned(stream=(stream or 0, 16), owner=(owner or 0, 64), link_bps=(link_bps, 64))
+    unsigned(control_rate=(control_rate or 0, 64))
     chosen = RealTime() if real_time is None else real_time
     unsigned(cpu=(chosen.cpu or 0, 32), priority=(chosen.priority or 0, 32))
     name, deadline_ns = read_delivery(delivery)
@@ -94,6 +99,8 @@ def opening(
         mtu,
         underflow,
         link_bps,
+        control,
+        control_rate,
         chosen,
     )
 

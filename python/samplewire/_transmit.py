@@ -292,6 +292,8 @@ def transmit(
     mtu: int = 9_000,
     underflow: str = "zeros",
     link_bps: int = 0,
+    control: str = "dcqcn",
+    control_rate: int | None = None,
     real_time: RealTime | None = None,
 ) -> Transmitter:
     """Open the stream of a device that plays.
@@ -311,6 +313,12 @@ def transmit(
         What the device does when samples are not there in time: play `zeros`, or `stop`.
     link_bps : int
         Paces departures to this many bits a second of wire time, 10^4 to 10^13; 0 does not pace.
+    control : str
+        How ECN marks of congestion limit the rate: `dcqcn` cuts it, and raises it without them;
+        `fixed` keeps to `control_rate`; `none` only counts them.
+    control_rate : int, optional
+        Bits a second of wire time: the rate of `fixed`, 10^5 to 10^12, or the one that `dcqcn`
+        starts at, from 10^7, if the sample rate is unknown; default the interface's speed.
 
     Returns
     -------
@@ -320,6 +328,8 @@ def transmit(
     ------
     OpenError
         Nothing answers, the device refuses, or an option is out of range.
+    ValueError
+        `control` and `control_rate` contradict each other.
 
     Examples
     --------
@@ -342,6 +352,8 @@ def transmit(
         real_time=real_time,
         underflow=underflow,
         link_bps=link_bps,
+        control=control,
+        control_rate=control_rate,
     )
     native = _native.Transmitter(options)
     info = native.info

@@ -95,7 +95,8 @@ impl Device {
 #[pymethods]
 impl Device {
     #[new]
-    #[pyo3(signature = (address, supply, *, streams, plays, paced, faults, window, payload_bytes))]
+    #[pyo3(signature = (address, supply, *, streams, plays, paced, faults, window, payload_bytes,
+        control))]
     #[expect(clippy::too_many_arguments, reason = "Python's half names each")]
     fn start(
         py: Python<'_>,
@@ -107,6 +108,7 @@ impl Device {
         faults: Vec<String>,
         window: u32,
         payload_bytes: Option<u16>,
+        control: (String, Option<u64>),
     ) -> PyResult<Self> {
         if streams > STREAMS_MAX || (streams == 0 && plays.is_none()) {
             let range = format_args!("1 to {STREAMS_MAX}");
@@ -133,7 +135,8 @@ impl Device {
         // What a device that only plays sends is feedback.
         let data = if sends.is_empty() { Direction::Receive } else { Direction::Transmit };
         let (link, log) = options::device_link(py, (address, data), &faults)?;
-        let mut port_options = DeviceOptions::new().window(window);
+        let control = options::control(&control.0, control.1)?;
+        let mut port_options = DeviceOptions::new().window(window).control(control);
         if let Some(payload_bytes) = payload_bytes {
             port_options = port_options.payload_bytes(payload_bytes);
         }

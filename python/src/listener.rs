@@ -26,6 +26,8 @@ pub(crate) struct Listening {
     window: u32,
     payload_bytes: Option<u16>,
     link_bps: u64,
+    control: String,
+    control_rate: Option<u64>,
     mtu: usize,
     real_time: RealTimeChoices,
 }
@@ -62,6 +64,7 @@ impl Listener {
             .sends(info)
             .window(listening.window)
             .link_bps(listening.link_bps)
+            .control(options::control(&listening.control, listening.control_rate)?)
             .mtu(listening.mtu)
             .real_time(listening.real_time.to_options()?);
         if let Some(payload_bytes) = listening.payload_bytes {

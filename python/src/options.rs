@@ -9,7 +9,9 @@ use pyo3::prelude::*;
 use samplewire::format::{self, Format};
 use samplewire::options::WINDOW_DEFAULT;
 use samplewire::source::{parse_bit_rate, parse_quantity, parse_time};
-use samplewire::{Delivery, DeviceInfo, RealTime, ReceiveOptions, SendOptions, Underflow, Waits};
+use samplewire::{
+    Control, Delivery, DeviceInfo, RealTime, ReceiveOptions, SendOptions, Underflow, Waits,
+};
 use samplewire_io::faults::{self, Direction, Side};
 use samplewire_io::{FaultSpec, Faults, Link, Udp, UdpOptions};
 
@@ -32,6 +34,8 @@ pub(crate) struct Opening {
     mtu: usize,
     underflow: String,
     link_bps: u64,
+    control: String,
+    control_rate: Option<u64>,
     real_time: RealTimeChoices,
 }
 
@@ -118,8 +122,15 @@ impl Opening {
 
     pub(crate) fn to_send(&self) -> PyResult<SendOptions> {
         let underflow = if self.underflow == "stop" { Underflow::Stop } else { Underflow::Zeros };
-        Ok(common!(self, SendOptions::new()).underflow(underflow).link_bps(self.link_bps))
+        let control = control(&self.control, self.control_rate)?;
+        let options = common!(self, SendOptions::new()).underflow(underflow).control(control);
+        Ok(options.link_bps(self.link_bps))
     }
+}
+
+/// The congestion control of a name, with its rate.
+pub(crate) fn control(name: &str, control_rate: Option<u64>) -> PyResult<Control> {
+    Control::named(name, control_rate).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// The address of `HOST[:PORT]`. A name is asked for without the GIL.

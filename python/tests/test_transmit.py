@@ -116,6 +116,58 @@ def test_faults_of_the_data_hit_what_a_playing_device_is_sent() -> None:
     assert [it.played for it in device.played()] == [500_000]
 
 
+def test_fixed_control_keeps_departures_to_its_rate_in_both_directions() -> None:
+    rate, samples = 10_000_000, 50_000
+    least = samples * 4 * 8 / rate * 0.95
+    player = sw.emulate(plays="null", paced=False, rate_hz=1e6)
+    with player, sw.transmit(player.address, control="fixed", control_rate=rate) as tx:
+        start = time.monotonic()
+        tx.send(np.zeros(samples, np.complex64))
+        assert tx.wait_played(timeout=60)
+        assert time.monotonic() - start > least
+        assert abs(tx.stats().limit_bps - rate) <= 61_036
+    source = sw.emulate("counter", rate_hz=1e6, paced=False, control="fixed", control_rate=rate)
+    with source as device:
+        start = time.monotonic()
+        with sw.receive(device.address) as rx:
+            assert len(rx.read(samples).samples) == samples
+        assert time.monotonic() - start > least
+    with (
+        sw.listen(rate_hz=1e6, control="fixed", control_rate=rate) as listener,
+        sw.receive(listener.address),
+    ):
+        stream = listener.accept()
+        assert stream is not None
+        stream.send(np.zeros(1_000, np.complex64))
+        until(lambda: stream.stats().packets > 0)
+        assert abs(stream.stats().limit_bps - rate) <= 61_036
+        stream.cancel()
+
+
+@pytest.mark.parametrize(
+    ("control", "control_rate", "error", "words"),
+    [
+        ("cubic", None, ValueError, "control `cubic` is none of none, fixed, dcqcn"),
+        ("fixed", None, ValueError, "control fixed needs the rate to keep to: add control_rate"),
+        ("none", 10**9, ValueError, "none has no rate: leave control_rate 1000000000 out"),
+        ("dcqcn", 10**6, ValueError, "below 10 Mb/s: raise control_rate 1000000, or set"),
+        ("fixed", 10**4, sw.OptionError, "control rate 10000: must be 10^5 to 10^12 bit/s"),
+        ("fixed", -1, sw.OptionError, "control_rate -1: must be 0 to 2^64 - 1"),
+    ],
+)
+def test_control_and_rate_that_do_not_fit_are_named(
+    control: str, control_rate: int | None, error: type[Exception], words: str
+) -> None:
+    for call in (
+        lambda: sw.transmit("127.0.0.1:9", control=control, control_rate=control_rate),
+        lambda: sw.listen(rate_hz=1e6, control=control, control_rate=control_rate),
+        lambda: sw.emulate("null", control=control, control_rate=control_rate),
+    ):
+        with pytest.raises(error) as raised:
+            call()
+        assert words in str(raised.value)
+
+
 def test_index_beyond_the_largest_is_named_and_nothing_is_sent() -> None:
     source = sw.emulate(plays="null", paced=False, rate_hz=1e6)
     with source as device, sw.transmit(device.address) as tx:

@@ -39,6 +39,8 @@ def test_device_string_gives_options_and_arguments_override_it(
         assert tx.send(np.zeros(10, np.complex64)) == tx.first_index + 10
     with pytest.raises(sw.OptionError, match=r"link rate 1000: must be 10\^4 to 10\^13 bit/s"):
         sw.transmit("addr=127.0.0.1:9,link-rate=1k")
+    with pytest.raises(ValueError, match="control none has no rate: leave control_rate 2000000000"):
+        sw.transmit("addr=127.0.0.1:9,control=none,control-rate=2G")
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,14 @@ constexpr Known KNOWN[] = {
     {"finish_ms", "Finish", "ms", "5000",
      "transmission: how long deactivation waits for what was sent to be played", 0, 86'400'000},
     {"timeout_ms", "Timeout", "ms", "3000", "how long to try to open a stream", 1, 3'600'000},
+    {"control", "Congestion control", "", "dcqcn",
+     "transmission: dcqcn: ECN marks of congestion cut the rate, which rises again without them; "
+     "fixed: departures keep to control_rate; none: marks are counted",
+     0, 0},
+    {"control_rate", "Control rate", "b/s", "0",
+     "transmission: the rate of control=fixed, or the one that dcqcn starts at if the device's sample "
+     "rate is unknown; 0: none",
+     0, 1'000'000'000'000},
 };
 
 /// A key as the command names it, without a unit.
@@ -85,6 +93,16 @@ std::size_t distance(const std::string &one, const std::string &other) {
 }
 
 constexpr const char *DELIVERIES[] = {"complete", "deadline", "best-effort"};
+constexpr const char *CONTROLS[] = {"none", "fixed", "dcqcn"};
+
+/// The control of a name, which must fit its rate; throws with the library's words.
+std::uint32_t control_number(const std::string &name, std::uint64_t rate_bps) {
+    std::uint32_t number = 0;
+    if (sw_control_parse(name.c_str(), rate_bps, &number) != SW_RESULT_OK) {
+        throw std::invalid_argument(sw_last_error());
+    }
+    return number;
+}
 
 const Known &known(const std::string &key) {
     std::string keys;
@@ -123,7 +141,11 @@ SoapySDR::ArgInfoList Settings::info() {
         info.units = it.units;
         if (it.max == 0) {
             info.type = SoapySDR::ArgInfo::STRING;
-            info.options.assign(std::begin(DELIVERIES), std::end(DELIVERIES));
+            if (info.key == "control") {
+                info.options.assign(std::begin(CONTROLS), std::end(CONTROLS));
+            } else {
+                info.options.assign(std::begin(DELIVERIES), std::end(DELIVERIES));
+            }
         } else {
             info.type = SoapySDR::ArgInfo::INT;
             info.range = {static_cast<double>(it.min), static_cast<double>(it.max)};
@@ -177,6 +199,12 @@ void Settings::set(const std::string &key, const std::string &value) {
         delivery_ = static_cast<sw_delivery>(found - std::begin(DELIVERIES));
         return;
     }
+    if (key == "control") {
+        // Only the name: `for_transmitter` checks that the rate fits, once both are set.
+        control_number(value, value == "fixed" ? 1 : 0);
+        control_ = value;
+        return;
+    }
     const std::uint64_t chosen = number(it, value);
     if (key == "deadline_us") {
         deadline_us_ = chosen;
@@ -188,6 +216,8 @@ void Settings::set(const std::string &key, const std::string &value) {
         lead_ms_ = chosen;
     } else if (key == "finish_ms") {
         finish_ms_ = chosen;
+    } else if (key == "control_rate") {
+        control_rate_ = chosen;
     } else {
         timeout_ms_ = chosen;
     }
@@ -201,12 +231,16 @@ std::string Settings::get(const std::string &key) const {
     if (key == "delivery") {
         return DELIVERIES[delivery_];
     }
-    const std::uint64_t value = key == "deadline_us" ? deadline_us_
-                                : key == "window"    ? window_
-                                : key == "mtu_bytes" ? mtu_bytes_
-                                : key == "lead_ms"   ? lead_ms_
-                                : key == "finish_ms" ? finish_ms_
-                                                     : timeout_ms_;
+    if (key == "control") {
+        return control_;
+    }
+    const std::uint64_t value = key == "deadline_us"    ? deadline_us_
+                                : key == "window"       ? window_
+                                : key == "mtu_bytes"    ? mtu_bytes_
+                                : key == "lead_ms"      ? lead_ms_
+                                : key == "finish_ms"    ? finish_ms_
+                                : key == "control_rate" ? control_rate_
+                                                        : timeout_ms_;
     return std::to_string(value);
 }
 
@@ -227,7 +261,10 @@ samplewire::receiver_options Settings::for_receiver(std::uint32_t stream) const 
 }
 
 samplewire::transmitter_options Settings::for_transmitter(std::uint32_t stream) const {
-    return options<samplewire::transmitter_options>(stream);
+    auto chosen = options<samplewire::transmitter_options>(stream);
+    chosen.control = control_number(control_, control_rate_);
+    chosen.control_rate = control_rate_;
+    return chosen;
 }
 
 template <typename Options> Options Settings::options(std::uint32_t stream) const {

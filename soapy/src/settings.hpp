@@ -44,6 +44,8 @@ class Settings {
     std::uint64_t lead_ms_ = 100;
     std::uint64_t finish_ms_ = 5000;
     std::uint64_t timeout_ms_ = 3000;
+    std::string control_ = "dcqcn";
+    std::uint64_t control_rate_ = 0;
 };
 
 } // namespace soapy_samplewire

@@ -46,6 +46,11 @@ void what_there_is_not_is_named(SoapySDR::Device &radio) {
     radio.writeSetting("delivery", "complete");
     radio.writeSetting("deadline_us", "0");
     radio.writeSetting("mtu", "9000");
+    CHECK(radio.readSetting("control") == "dcqcn" && radio.readSetting("control_rate") == "0");
+    check_throws("control `cubic` is none of none, fixed, dcqcn",
+                 [&] { radio.writeSetting("control", "cubic"); });
+    check_throws("control_rate=1e6", [&] { radio.writeSetting("control_rate", "1e6"); });
+    CHECK(radio.readSetting("control") == "dcqcn" && radio.readSetting("control_rate") == "0");
     check_throws("colour", [&] { radio.readSensor(SOAPY_SDR_RX, 0, "colour"); });
     CHECK(radio.readSensor(SOAPY_SDR_RX, 0, "received") == "0");
     check_throws("pps", [&] { radio.getHardwareTime("pps"); });

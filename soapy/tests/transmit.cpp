@@ -4,6 +4,8 @@
 #include "check.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -182,6 +184,33 @@ void direct_buffers_and_writes_follow_one_another() {
     CHECK(opened.played() == sent);
 }
 
+void fixed_control_keeps_to_its_rate() {
+    constexpr double RATE = 10e6;
+    Opened opened(SOAPY_SDR_CS16, 1, false, nullptr,
+                  {{"control", "fixed"}, {"control_rate", "10000000"}});
+    const auto sent = ramp(50'000);
+    const auto start = std::chrono::steady_clock::now();
+    opened.write({sent.data()}, sizeof(sc16), sent.size(), SOAPY_SDR_END_BURST);
+    CHECK_EQUAL(opened.status(), 0);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    CHECK(took.count() > 0.95 * static_cast<double>(sent.size() * sizeof(sc16)) * 8 / RATE);
+    const double limit = std::stod(opened.radio->readSensor(SOAPY_SDR_TX, 0, "limit_bps"));
+    CHECK(std::abs(limit - RATE) <= 61'036);
+    CHECK(opened.played() == sent);
+
+    const auto set_up = [&](const char *control, const char *rate) {
+        opened.radio->closeStream(opened.stream);
+        opened.stream = nullptr;
+        const SoapySDR::Kwargs args{{"control", control}, {"control_rate", rate}};
+        opened.stream = opened.radio->setupStream(SOAPY_SDR_TX, SOAPY_SDR_CS16, {0}, args);
+    };
+    check_throws("control fixed needs the rate to keep to: add control_rate",
+                 [&] { set_up("fixed", "0"); });
+    check_throws("control none has no rate: leave control_rate 5 out, or set control fixed",
+                 [&] { set_up("none", "5"); });
+    set_up("none", "0");
+}
+
 void burst_that_is_not_gone_on_with_underflows() {
     Opened opened(SOAPY_SDR_CS16, 1, true);
     const auto sent = ramp(100'000);
@@ -340,6 +369,7 @@ int main() {
     later_time_ends_a_burst_and_begins_another();
     formats_and_channels_are_put_together();
     direct_buffers_and_writes_follow_one_another();
+    fixed_control_keeps_to_its_rate();
     burst_that_is_not_gone_on_with_underflows();
     burst_without_a_time_that_underflows_begins_again();
     burst_that_is_late_is_reported();

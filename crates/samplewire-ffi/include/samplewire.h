@@ -150,6 +150,16 @@ typedef enum sw_cause {
     SW_CAUSE_RECEIVER_BEHIND = 4,
 } sw_cause;
 
+// How ECN marks of congestion limit the rate of a stream that is sent.
+typedef enum sw_control {
+    // Marks are counted and change nothing.
+    SW_CONTROL_NONE = 0,
+    // Departures keep to `control_rate`; marks change nothing.
+    SW_CONTROL_FIXED = 1,
+    // Marks cut the rate, and it rises again without them.
+    SW_CONTROL_DCQCN = 2,
+} sw_control;
+
 // How complete the delivery is.
 typedef enum sw_delivery {
     // Every packet that the sender still holds is repaired.
@@ -544,6 +554,12 @@ typedef struct sw_device_options {
     uint32_t has_clock;
     // Number of streams that it sends, 1 to 1024, each a counter; default 1, and 0 means 1 too.
     uint32_t streams;
+    // Of the streams that it sends, as in `sw_transmitter_options`.
+    uint64_t control_rate;
+    // A `sw_control`; default DCQCN.
+    uint32_t control;
+    // 0.
+    uint32_t reserved;
 } sw_device_options;
 
 // Samples that a device did not have at their time. An underflow is reported at once, and exactly,
@@ -610,6 +626,14 @@ typedef struct sw_transmitter_options {
     uint64_t timer_slack_ns;
     // How long an idle I/O thread sleeps, up to 10 ms; default 0: the next packet wakes it.
     uint64_t coalesce_ns;
+    // Bits per second of wire time: the rate of `SW_CONTROL_FIXED`, 10^5 to 10^12, or the one that
+    // `SW_CONTROL_DCQCN` starts at, 10^7 to 10^12, if the sample rate is unknown. Default 0: none;
+    // DCQCN starts at the interface's speed.
+    uint64_t control_rate;
+    // A `sw_control`; default DCQCN.
+    uint32_t control;
+    // 0.
+    uint32_t reserved;
 } sw_transmitter_options;
 
 // Counters of a transmitter, as of some milliseconds ago; after the end, the final ones.
@@ -832,6 +856,12 @@ enum sw_result sw_receiver_options_init(struct sw_receiver_options *options, siz
 // Sets `options` to the defaults; `struct_size` is `sizeof *options`.
 enum sw_result sw_transmitter_options_init(struct sw_transmitter_options *options,
                                            size_t struct_size);
+
+// Writes the control of a name, `none`, `fixed` or `dcqcn`, to `control` (a `sw_control`), if it fits
+// `control_rate`, which is as in `sw_transmitter_options`.
+enum sw_result sw_control_parse(const char *name,
+                                uint64_t control_rate,
+                                uint32_t *control);
 
 // Opens a stream of the device at `address` (`HOST` or `HOST:PORT`). Waits until it is open, at
 // most for the timeout in the options (NULL: the defaults).

@@ -21,6 +21,7 @@ use samplewire_record::sink::{self, SinkOptions, WriteSamples};
 
 use crate::arguments::{check_out, put, put_text, switch, text};
 use crate::find::address_of;
+use crate::options::{control, reserved, sw_control};
 use crate::registry::Registry;
 use crate::result::{Failure, guard, sw_result};
 use crate::sized::{init, read, sized};
@@ -57,6 +58,12 @@ pub struct sw_device_options {
     pub has_clock: u32,
     /// Number of streams that it sends, 1 to 1024, each a counter; default 1, and 0 means 1 too.
     pub streams: u32,
+    /// Of the streams that it sends, as in `sw_transmitter_options`.
+    pub control_rate: u64,
+    /// A `sw_control`; default DCQCN.
+    pub control: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
 sized!(
@@ -70,6 +77,9 @@ sized!(
         window: u32,
         has_clock: u32,
         streams: u32,
+        control_rate: u64,
+        control: u32,
+        reserved: u32,
     },
     sw_device_options {
         struct_size: size_of::<sw_device_options>(),
@@ -82,6 +92,9 @@ sized!(
         window: 1_024,
         has_clock: 1,
         streams: 1,
+        control_rate: 0,
+        control: sw_control::Dcqcn as u32,
+        reserved: 0,
     }
 );
 
@@ -192,6 +205,8 @@ unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
     let file = optional("plays_into", asked.plays_into)?.map(PathBuf::from);
     let (data, feedback) = fault_specs(optional("faults", asked.faults)?.unwrap_or_default())?;
     let has_clock = switch("has_clock", asked.has_clock)?;
+    let control = control(asked.control, asked.control_rate)?;
+    reserved(asked.reserved)?;
     let channels = u16::try_from(asked.channels).ok().filter(|channels| *channels > 0);
     let channels = channels.ok_or_else(|| {
         Failure::argument(OutOfRange("channels", asked.channels, "1 to 65535").to_string())
@@ -216,7 +231,7 @@ unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
     let clock = has_clock.then(|| SampleClock::start(&info, Instant::now()));
     // A single stream keeps its rate; several share one clock, so that their indexes agree.
     let port_clock = clock.filter(|_| file.is_some() || streams > 1);
-    let mut options = DeviceOptions::new().window(asked.window);
+    let mut options = DeviceOptions::new().window(asked.window).control(control);
     options = match &file {
         None => std::iter::repeat_n(info.clone(), streams).fold(options, DeviceOptions::sends),
         Some(_) => options.plays(info.clone()),

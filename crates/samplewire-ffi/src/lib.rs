@@ -53,8 +53,8 @@ pub use info::{
     SW_TEXT_BYTES, sw_format, sw_format_parse, sw_format_str, sw_stream_info, sw_time_parse,
 };
 pub use options::{
-    sw_delivery, sw_receiver_options, sw_receiver_options_init, sw_transmitter_options,
-    sw_transmitter_options_init, sw_underflow, sw_waits,
+    sw_control, sw_control_parse, sw_delivery, sw_receiver_options, sw_receiver_options_init,
+    sw_transmitter_options, sw_transmitter_options_init, sw_underflow, sw_waits,
 };
 pub use receiver::{
     sw_receiver, sw_receiver_cancel, sw_receiver_close, sw_receiver_free, sw_receiver_get_end,

@@ -1,12 +1,13 @@
 //! Options of receivers and transmitters.
 
+use std::ffi::c_char;
 use std::time::Duration;
 
-use samplewire::{Delivery, RealTime, ReceiveOptions, SendOptions, Underflow, Waits};
+use samplewire::{Control, Delivery, RealTime, ReceiveOptions, SendOptions, Underflow, Waits};
 use samplewire_io::UdpOptions;
 use samplewire_proto::OutOfRange;
 
-use crate::arguments::{one_of, switch};
+use crate::arguments::{one_of, put, switch, text};
 use crate::result::{Failure, guard, sw_result};
 use crate::sized::{init, sized};
 
@@ -30,6 +31,18 @@ pub enum sw_underflow {
     Zeros = 0,
     /// It ends the stream.
     Stop = 1,
+}
+
+/// How ECN marks of congestion limit the rate of a stream that is sent.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub enum sw_control {
+    /// Marks are counted and change nothing.
+    None = 0,
+    /// Departures keep to `control_rate`; marks change nothing.
+    Fixed = 1,
+    /// Marks cut the rate, and it rises again without them.
+    Dcqcn = 2,
 }
 
 /// How the I/O thread and the program wait.
@@ -175,6 +188,14 @@ pub struct sw_transmitter_options {
     pub timer_slack_ns: u64,
     /// How long an idle I/O thread sleeps, up to 10 ms; default 0: the next packet wakes it.
     pub coalesce_ns: u64,
+    /// Bits per second of wire time: the rate of `SW_CONTROL_FIXED`, 10^5 to 10^12, or the one that
+    /// `SW_CONTROL_DCQCN` starts at, 10^7 to 10^12, if the sample rate is unknown. Default 0: none;
+    /// DCQCN starts at the interface's speed.
+    pub control_rate: u64,
+    /// A `sw_control`; default DCQCN.
+    pub control: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
 sized!(
@@ -197,6 +218,9 @@ sized!(
         huge_pages: u32,
         timer_slack_ns: u64,
         coalesce_ns: u64,
+        control_rate: u64,
+        control: u32,
+        reserved: u32,
     },
     sw_transmitter_options {
         struct_size: size_of::<sw_transmitter_options>(),
@@ -218,6 +242,9 @@ sized!(
         huge_pages: 0,
         timer_slack_ns: 0,
         coalesce_ns: 0,
+        control_rate: 0,
+        control: sw_control::Dcqcn as u32,
+        reserved: 0,
     }
 );
 
@@ -239,6 +266,28 @@ pub unsafe extern "C" fn sw_transmitter_options_init(
 ) -> sw_result {
     // SAFETY: `options` is NULL or has `struct_size` bytes (the caller's contract).
     guard(|| unsafe { init(options, struct_size) }.map(|()| sw_result::Ok))
+}
+
+/// Writes the control of a name, `none`, `fixed` or `dcqcn`, to `control` (a `sw_control`), if it fits
+/// `control_rate`, which is as in `sw_transmitter_options`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_control_parse(
+    name: *const c_char,
+    control_rate: u64,
+    control: *mut u32,
+) -> sw_result {
+    guard(|| {
+        // SAFETY: `name` is NULL or ends with a zero byte (caller's contract, see `# Safety`).
+        let name = unsafe { text("name", name)? };
+        let number = match control_named(name, control_rate)? {
+            Control::None => sw_control::None,
+            Control::Fixed { .. } => sw_control::Fixed,
+            Control::Dcqcn { .. } => sw_control::Dcqcn,
+        };
+        // SAFETY: `control` is NULL or may be written (caller's contract, see `# Safety`).
+        unsafe { put("control", control, number as u32)? };
+        Ok(sw_result::Ok)
+    })
 }
 
 /// Sets the fields that both options have under the same names.
@@ -298,7 +347,9 @@ impl sw_transmitter_options {
             udp = udp.send_buffer_bytes(size_of_buffer(self.send_buffer_bytes));
         }
         let options = common!(self, SendOptions::new());
-        Ok(options.link_bps(self.link_bps).underflow(underflow).udp(udp))
+        let control = control(self.control, self.control_rate)?;
+        reserved(self.reserved)?;
+        Ok(options.link_bps(self.link_bps).control(control).underflow(underflow).udp(udp))
     }
 }
 
@@ -309,6 +360,22 @@ fn delivery(number: u32, deadline_ns: u64) -> Result<Delivery, Failure> {
         (2, Delivery::BestEffort),
     ];
     one_of("delivery", number, &all, "see sw_delivery")
+}
+
+/// The control of a number and a rate, which is 0 for none.
+pub(crate) fn control(number: u32, control_rate: u64) -> Result<Control, Failure> {
+    let all = [(0, "none"), (1, "fixed"), (2, "dcqcn")];
+    control_named(one_of("control", number, &all, "see sw_control")?, control_rate)
+}
+
+fn control_named(name: &str, control_rate: u64) -> Result<Control, Failure> {
+    let rate = (control_rate != 0).then_some(control_rate);
+    Control::named(name, rate).map_err(|error| Failure::argument(error.to_string()))
+}
+
+/// Checks a field that later versions may use.
+pub(crate) fn reserved(number: u32) -> Result<(), Failure> {
+    one_of("reserved", number, &[(0, ())], "it must be 0")
 }
 
 fn stream(number: i32) -> Result<Option<u16>, Failure> {

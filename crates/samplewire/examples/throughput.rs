@@ -7,6 +7,7 @@
 //!     [--payload BYTES] [--window PACKETS] [--seconds S | --samples N] \
 //!     [--no-segmentation] [--no-joining] [--no-offload] \
 //!     [--waits asleep|spinning|both-spinning|inline] \
+//!     [--control none|fixed|dcqcn] [--control-rate BPS] \
 //!     [--fault data:loss=0.01,corrupt=0.001] [--fault feedback:loss=0.01] [--json]
 //! ```
 //!
@@ -27,7 +28,7 @@ use samplewire::receiver::ReceiverSnapshot;
 use samplewire::source::ReadSamples;
 use samplewire::transmitter::{Overflow, PlaySummary};
 use samplewire::{
-    Block, BoxError, FaultSpec, Faults, Link, RealTime, StreamInfo, Udp, UdpOptions, Waits,
+    Block, BoxError, Control, FaultSpec, Faults, Link, RealTime, StreamInfo, Udp, UdpOptions, Waits,
 };
 use samplewire_io::faults::{Side, parse as parse_fault};
 
@@ -90,6 +91,7 @@ fn start_device(
         .sends(info.clone())
         .window(arguments.window)
         .payload_bytes(arguments.payload_bytes)
+        .control(arguments.control)
         .real_time(RealTime::new().waits(arguments.waits));
     let udp = Udp::bind(at, &arguments.udp())?;
     let link: Box<dyn Link> = match &arguments.faults {
@@ -205,6 +207,7 @@ struct Arguments {
     has_segmentation: bool,
     has_joining: bool,
     waits: Waits,
+    control: Control,
     /// Of the packets that the device sends, and of those that it receives.
     faults: Option<(FaultSpec, FaultSpec)>,
     json: bool,
@@ -221,9 +224,11 @@ impl Arguments {
             has_segmentation: true,
             has_joining: true,
             waits: Waits::default(),
+            control: Control::default(),
             faults: None,
             json: false,
         };
+        let (mut control, mut control_rate) = ("dcqcn".to_owned(), None);
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} takes a value"));
             let wrong = |text: &str| format!("{word} {text}: not a value for it");
@@ -267,10 +272,17 @@ impl Arguments {
                     (arguments.has_segmentation, arguments.has_joining) = (false, false);
                 }
                 "--waits" => arguments.waits = value()?.parse()?,
+                "--control" => control = value()?,
+                "--control-rate" => {
+                    let text = value()?;
+                    control_rate = Some(text.parse().map_err(|_| wrong(&text))?);
+                }
                 "--json" => arguments.json = true,
                 _ => return Err(format!("unknown argument {word}")),
             }
         }
+        arguments.control =
+            Control::named(&control, control_rate).map_err(|error| error.to_string())?;
         Ok(arguments)
     }
 

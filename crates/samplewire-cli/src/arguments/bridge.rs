@@ -8,7 +8,7 @@ use samplewire::format::Format;
 use samplewire::options::WINDOW_DEFAULT;
 
 use super::values;
-use super::{MetricsOption, RealTimeOptions};
+use super::{ControlOptions, MetricsOption, RealTimeOptions};
 use crate::faults::FaultOption;
 use crate::zmtp::{Endpoint, Kind};
 
@@ -124,6 +124,9 @@ pub(crate) struct BridgeArguments {
     /// Print one JSON object at the end: start, intervals, end
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) control: ControlOptions,
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,

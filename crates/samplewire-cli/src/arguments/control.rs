@@ -11,8 +11,7 @@ use crate::wiring;
 // No doc comment: clap would use it for the verb.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct ControlOptions {
-    /// What limits the rate of each stream when switches mark congestion. The lower of this and
-    /// --link-rate counts
+    /// What limits the rate of each sent stream when switches mark congestion
     #[arg(long, value_name = "HOW", default_value = "dcqcn")]
     pub(crate) control: ControlKind,
 
@@ -50,27 +49,24 @@ impl ControlOptions {
 
     /// What both options say together.
     pub(crate) fn control(&self) -> Result<Control, Failure> {
+        let name = self.control.to_possible_value().expect("no kind is hidden");
         let rate_bps = self.control_rate.map(|bps| bps as u64);
-        let contradiction = |words: &str| Err(Failure::Contradiction(words.into()));
-        match (self.control, rate_bps) {
-            (ControlKind::None, None) => Ok(Control::None),
-            (ControlKind::None, Some(_)) => contradiction(
-                "--control none has no rate: leave --control-rate out, or set --control fixed",
-            ),
-            (ControlKind::Fixed, None) => {
-                contradiction("--control fixed needs the rate to keep to: add --control-rate")
-            }
-            (ControlKind::Fixed, Some(bps)) => Ok(Control::Fixed { bps }),
-            (ControlKind::Dcqcn, Some(bps)) if bps < START_BPS_MIN => contradiction(
-                "--control dcqcn never goes below 10M: raise --control-rate, or set --control fixed",
-            ),
-            (ControlKind::Dcqcn, start_bps) => Ok(Control::Dcqcn { start_bps }),
+        Control::named(name.get_name(), rate_bps)
+            .map_err(|error| Failure::Contradiction(error.words("--control", "--control-rate")))
+    }
+
+    /// The same, for a command that sends only with some of its options.
+    pub(crate) fn control_if(&self, sends: bool) -> Result<Control, Failure> {
+        let control = self.control()?;
+        if sends || control == Control::default() {
+            return Ok(control);
         }
+        Err(Failure::Contradiction(
+            "--control limits what is sent, and nothing is: leave --control and --control-rate out"
+                .into(),
+        ))
     }
 }
-
-/// The minimum rate of the presets.
-const START_BPS_MIN: u64 = 10_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -98,6 +94,16 @@ mod tests {
         assert_eq!(control("--control none"), Ok(Control::None));
         let line = "--control fixed --control-rate 100k";
         assert_eq!(control(line), Ok(Control::Fixed { bps: 100_000 }));
+    }
+
+    #[test]
+    fn command_that_sends_nothing_has_no_control() {
+        let options = |line: &str| Line::try_parse_from(["x"].into_iter().chain(line.split(' ')));
+        let none = options("--control none").expect("it is a control").options;
+        assert_eq!(none.control_if(true).ok(), Some(Control::None));
+        assert!(none.control_if(false).is_err_and(|it| it.to_string().contains("--control-rate")));
+        let dcqcn = options("--control dcqcn").expect("it is a control").options;
+        assert_eq!(dcqcn.control_if(false).ok(), Some(Control::default()));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::values;
-use super::{MetricsOption, RealTimeOptions};
+use super::{ControlOptions, MetricsOption, RealTimeOptions};
 
 /// Measures how much lead a timed transmission needs.
 #[derive(Args, Debug)]
@@ -40,6 +40,9 @@ pub(crate) struct LatencyArguments {
     /// Give up if the device does not answer the opening within this time
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::time)]
     pub(crate) timeout: Duration,
+
+    #[command(flatten)]
+    pub(crate) control: ControlOptions,
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,

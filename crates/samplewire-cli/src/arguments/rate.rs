@@ -8,7 +8,7 @@ use samplewire::options::WINDOW_DEFAULT;
 use samplewire_record::chain::ChainSpec;
 
 use super::values::{self, Threshold};
-use super::{MetricsOption, RealTimeOptions, SlowOption};
+use super::{ControlOptions, MetricsOption, RealTimeOptions, SlowOption};
 
 /// Measures the rate of a device's streams.
 #[derive(Args, Debug)]
@@ -64,6 +64,9 @@ pub(crate) struct RateArguments {
     /// duplicate, stall
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::threshold_of_both)]
     pub(crate) fail_on: Vec<Threshold>,
+
+    #[command(flatten)]
+    pub(crate) control: ControlOptions,
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,

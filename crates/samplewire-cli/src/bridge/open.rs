@@ -31,6 +31,7 @@ impl Opened {
         address: SocketAddr,
         faults: Option<&FaultPair>,
     ) -> Result<Self, Failure> {
+        let control = arguments.control.control_if(arguments.inward().is_some())?;
         // One owner for both: a device without a second stream then says so, instead of being busy.
         let owner = match arguments.owner {
             Some(owner) => owner,
@@ -72,6 +73,7 @@ impl Opened {
         let sender = match arguments.inward() {
             Some(_) => {
                 let mut options = SendOptions::new()
+                    .control(control)
                     .delivery(arguments.delivery)
                     .window(arguments.window)
                     .timeout(arguments.timeout)
@@ -112,8 +114,10 @@ pub(super) fn listen(
     }
     let mtu_bytes = wiring.link.capabilities().mtu_bytes;
     check_window(arguments.window, 1, arguments.mtu.unwrap_or(usize::MAX).min(mtu_bytes))?;
-    let mut options =
-        DeviceOptions::new().window(arguments.window).real_time(arguments.real_time.options());
+    let mut options = DeviceOptions::new()
+        .window(arguments.window)
+        .control(arguments.control.control_if(sends.is_some())?)
+        .real_time(arguments.real_time.options());
     if let Some(mtu_bytes) = arguments.mtu {
         options = options.mtu(mtu_bytes);
     }

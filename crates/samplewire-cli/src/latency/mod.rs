@@ -37,6 +37,7 @@ fn measure(
 ) -> Result<Outcome, Failure> {
     let exporter = Exporter::start("latency", arguments.metrics.address, console)?;
     let address = wiring::address(&arguments.address)?;
+    let control = arguments.control.control()?;
     let interrupt = Interrupt::install()?;
     document.version = env!("CARGO_PKG_VERSION");
     let mut round_trips = Vec::new();
@@ -60,6 +61,7 @@ fn measure(
     let receiver = receiver.open(address)?;
     let sender = SendOptions::new()
         .owner(owner)
+        .control(control)
         .timeout(arguments.timeout)
         .udp(wiring::udp_options())
         .real_time(arguments.real_time.options());

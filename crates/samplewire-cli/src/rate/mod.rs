@@ -57,6 +57,7 @@ fn measure(
             "--channels names streams to receive, and --way transmit receives none".into(),
         ));
     }
+    let control = arguments.control.control_if(arguments.way != Way::Receive)?;
     // One owner for both: a device without a second stream then says so, instead of being busy.
     let owner = samplewire::draw_owner()?;
     let receiver = match arguments.way {
@@ -64,7 +65,9 @@ fn measure(
         Way::Transmit => None,
     };
     let transmitter = match arguments.way {
-        Way::Transmit | Way::Both => Some(send_options(arguments).owner(owner).open(address)?),
+        Way::Transmit | Way::Both => {
+            Some(send_options(arguments).control(control).owner(owner).open(address)?)
+        }
         Way::Receive => None,
     };
     let _printed = exporter

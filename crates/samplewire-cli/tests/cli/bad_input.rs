@@ -34,6 +34,41 @@ fn values_out_of_range_are_named() {
 }
 
 #[test]
+fn control_and_rate_that_contradict_each_other_are_named_by_every_verb_that_sends() {
+    let bridge = ["bridge", "127.0.0.1:9", "--zmq-sub", "tcp://127.0.0.1:9"];
+    let listen = ["bridge", "--listen", "127.0.0.1:0", "--zmq-sub", "tcp://127.0.0.1:9"];
+    let verbs: [&[&str]; 5] = [
+        &["emulate"],
+        &["rate", "127.0.0.1:9", "--way", "both"],
+        &["latency", "127.0.0.1:9"],
+        &bridge,
+        &listen,
+    ];
+    for verb in verbs {
+        for (control, words) in [
+            (&["fixed"][..], &["--control fixed needs", "add --control-rate"][..]),
+            (
+                &["none", "--control-rate", "2G"],
+                &["--control none", "leave --control-rate 2000000000"],
+            ),
+            (
+                &["dcqcn", "--control-rate", "9M"],
+                &["--control dcqcn", "raise --control-rate 9000000"],
+            ),
+            (&["cubic"], &["cubic", "--control", "none, fixed, dcqcn"]),
+        ] {
+            run(&[verb, &["--control"], control].concat()).expect_error(1, words);
+        }
+    }
+    for verb in
+        [&["rate", "127.0.0.1:9"][..], &["bridge", "127.0.0.1:9", "--zmq-pub", "tcp://127.0.0.1:0"]]
+    {
+        let ran = run(&[verb, &["--control", "none"]].concat());
+        ran.expect_error(1, &["--control limits what is sent", "--control-rate"]);
+    }
+}
+
+#[test]
 fn options_of_record_out_of_range_are_named() {
     let device = Device::start(&["--source", "null", "--rate", "1M"]);
     let refused = |arguments: &[&str], words: &[&str]| {

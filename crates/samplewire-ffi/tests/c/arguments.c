@@ -69,6 +69,55 @@ static void options(const char *address) {
     EXPECT(SW_RESULT_ARGUMENT, sw_device_new(&wrong, &device));
 }
 
+// A name and a rate that do not fit are refused with the same words everywhere, which name both.
+static void controls(const char *address) {
+    struct {
+        const char *name;
+        uint32_t control;
+        uint64_t rate;
+        sw_result result;
+        const char *words;
+    } cases[] = {
+        {"cubic", 3, 0, SW_RESULT_ARGUMENT, "control "},
+        {"fixed", SW_CONTROL_FIXED, 0, SW_RESULT_ARGUMENT,
+         "control fixed needs the rate to keep to: add control_rate"},
+        {"none", SW_CONTROL_NONE, 5, SW_RESULT_ARGUMENT,
+         "control none has no rate: leave control_rate 5 out, or set control fixed"},
+        {"dcqcn", SW_CONTROL_DCQCN, 9999999, SW_RESULT_ARGUMENT,
+         "control dcqcn never goes below 10 Mb/s: raise control_rate 9999999, or set control fixed"},
+        {NULL, SW_CONTROL_FIXED, 99999, SW_RESULT_OPTION_RANGE, "control rate 99999: must be"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (cases[i].name != NULL) {
+            uint32_t control = 77;
+            EXPECT(cases[i].result, sw_control_parse(cases[i].name, cases[i].rate, &control));
+            CHECK(strstr(sw_last_error(), cases[i].words) != NULL && control == 77);
+        }
+        sw_transmitter_options options;
+        EXPECT(SW_RESULT_OK, sw_transmitter_options_init(&options, sizeof options));
+        options.control = cases[i].control;
+        options.control_rate = cases[i].rate;
+        sw_transmitter *transmitter = NULL;
+        EXPECT(cases[i].result, sw_transmitter_open(address, &options, &transmitter));
+        CHECK(strstr(sw_last_error(), cases[i].words) != NULL);
+        sw_device_options device_options;
+        EXPECT(SW_RESULT_OK, sw_device_options_init(&device_options, sizeof device_options));
+        device_options.control = cases[i].control;
+        device_options.control_rate = cases[i].rate;
+        sw_device *device = NULL;
+        EXPECT(cases[i].result, sw_device_new(&device_options, &device));
+        CHECK(strstr(sw_last_error(), cases[i].words) != NULL);
+    }
+    EXPECT(SW_RESULT_NULL, sw_control_parse(NULL, 0, &(uint32_t){0}));
+    EXPECT(SW_RESULT_NULL, sw_control_parse("none", 0, NULL));
+    sw_transmitter_options options;
+    EXPECT(SW_RESULT_OK, sw_transmitter_options_init(&options, sizeof options));
+    options.reserved = 1;
+    sw_transmitter *transmitter = NULL;
+    EXPECT(SW_RESULT_ARGUMENT, sw_transmitter_open(address, &options, &transmitter));
+    CHECK(strstr(sw_last_error(), "reserved 1") != NULL);
+}
+
 static void objects(const char *address) {
     sw_receiver_options options;
     EXPECT(SW_RESULT_OK, sw_receiver_options_init(&options, sizeof options));
@@ -139,6 +188,7 @@ int main(void) {
     char address[SW_TEXT_BYTES];
     sw_device *device = start_device(NULL, address);
     options(address);
+    controls(address);
     EXPECT(SW_RESULT_OK, sw_device_free(device));
     device = start_device(NULL, address);
     objects(address);

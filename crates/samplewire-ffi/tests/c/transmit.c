@@ -88,6 +88,47 @@ static void as_fast_as_it_goes(const char *path) {
     CHECK(read_file(path) == SAMPLES && memcmp(samples, played, sizeof samples) == 0);
 }
 
+// Seconds in which all samples have come to the device, with a control of a name.
+static double seconds_with(const char *path, const char *control, uint64_t control_rate,
+                           sw_transmitter_stats *stats) {
+    char address[SW_TEXT_BYTES];
+    sw_device_options plays = plays_into(path);
+    plays.has_clock = 0;
+    plays.faults = NULL;
+    sw_device *device = start_device(&plays, address);
+    sw_transmitter_options options;
+    EXPECT(SW_RESULT_OK, sw_transmitter_options_init(&options, sizeof options));
+    CHECK(options.control == SW_CONTROL_DCQCN && options.control_rate == 0);
+    options.control_rate = control_rate;
+    EXPECT(SW_RESULT_OK, sw_control_parse(control, control_rate, &options.control));
+    sw_transmitter *transmitter = NULL;
+    EXPECT(SW_RESULT_OK, sw_transmitter_open(address, &options, &transmitter));
+    double start = now_s();
+    EXPECT(SW_RESULT_OK,
+           sw_transmitter_write(transmitter, samples, SAMPLES, SW_INDEX_NEXT,
+                                SW_SEND_START | SW_SEND_END_OF_BURST, 20 * SECOND, NULL));
+    EXPECT(SW_RESULT_OK, sw_transmitter_wait_acknowledged(transmitter, 20 * SECOND));
+    double seconds = now_s() - start;
+    EXPECT(SW_RESULT_OK, sw_transmitter_finish(transmitter));
+    EXPECT(SW_RESULT_OK, sw_transmitter_get_stats(transmitter, stats));
+    EXPECT(SW_RESULT_OK, sw_transmitter_free(transmitter));
+    EXPECT(SW_RESULT_OK, sw_device_free(device));
+    CHECK(read_file(path) == SAMPLES && memcmp(samples, played, sizeof samples) == 0);
+    return seconds;
+}
+
+// A fixed control keeps to its rate, and no control has no limit.
+static void controlled(const char *path) {
+    const uint64_t rate = 10000000;
+    const double least = sizeof samples * 8.0 / (double)rate;
+    sw_transmitter_stats stats = {.struct_size = sizeof stats};
+    CHECK(seconds_with(path, "fixed", rate, &stats) > 0.95 * least);
+    CHECK(stats.limit_bps > rate - 61100 && stats.limit_bps < rate + 61100 && stats.cuts == 0);
+    CHECK(seconds_with(path, "none", 0, &stats) > 0 && stats.limit_bps == 0);
+    seconds_with(path, "dcqcn", 0, &stats);
+    CHECK(stats.limit_bps == 0 && stats.cuts == 0);
+}
+
 // At its time: a burst that begins half a second after the opening is not late.
 static void at_its_time(const char *path) {
     enum { COUNT = 40000 };
@@ -263,6 +304,7 @@ int main(int argc, char **argv) {
         samples[i] = i * 2654435761u + 7;
     }
     as_fast_as_it_goes(path);
+    controlled(path);
     at_its_time(path);
     late(path);
     underflow(path);

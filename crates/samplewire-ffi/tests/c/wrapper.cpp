@@ -142,7 +142,9 @@ static void transmits(const std::string &folder) {
         options.plays_into = path.c_str();
         options.has_clock = 0;
         sw::device device(options);
-        sw::transmitter transmitter(device.address());
+        sw::transmitter_options sends;
+        sends.control = SW_CONTROL_NONE;
+        sw::transmitter transmitter(device.address(), sends);
         auto room = transmitter.begin(10s);
         CHECK(room && room->count_max() > 0);
         auto first = room->samples<std::uint32_t>();

@@ -34,16 +34,35 @@ pub enum Control {
 
 /// A name of a control and a rate that do not fit each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.words("control", "control_rate"))]
 pub enum ControlError {
     /// There is no control of that name.
-    #[error("control `{0}` is none of none, fixed, dcqcn")]
     Name(String),
     /// A fixed control needs its rate.
-    #[error("control fixed: must have a control rate")]
     RateMissing,
     /// Without control there is no rate.
-    #[error("control none: must have no control rate, not {0}")]
     RateUnused(u64),
+    /// DCQCN never goes as low as this rate.
+    StartRate(u64),
+}
+
+impl ControlError {
+    /// The text with an interface's own names of both options, e.g. `--control` and `--control-rate`.
+    pub fn words(&self, control: &str, control_rate: &str) -> String {
+        match self {
+            Self::Name(name) => format!("{control} `{name}` is none of none, fixed, dcqcn"),
+            Self::RateMissing => {
+                format!("{control} fixed needs the rate to keep to: add {control_rate}")
+            }
+            Self::RateUnused(bps) => format!(
+                "{control} none has no rate: leave {control_rate} {bps} out, or set {control} fixed"
+            ),
+            Self::StartRate(bps) => format!(
+                "{control} dcqcn never goes below 10 Mb/s: raise {control_rate} {bps}, or set \
+                 {control} fixed"
+            ),
+        }
+    }
 }
 
 impl Control {
@@ -58,6 +77,7 @@ impl Control {
             ("none", Some(bps)) => Err(ControlError::RateUnused(bps)),
             ("fixed", Some(bps)) => Ok(Self::Fixed { bps }),
             ("fixed", None) => Err(ControlError::RateMissing),
+            ("dcqcn", Some(bps)) if bps < START_BPS_MIN => Err(ControlError::StartRate(bps)),
             ("dcqcn", start_bps) => Ok(Self::Dcqcn { start_bps }),
             (name, _) => Err(ControlError::Name(name.to_owned())),
         }
@@ -119,22 +139,23 @@ mod tests {
     fn name_and_rate_fit_each_other() {
         assert_eq!(Control::named("none", None), Ok(Control::None));
         assert_eq!(Control::named("fixed", Some(1)), Ok(Control::Fixed { bps: 1 }));
-        for start_bps in [None, Some(7)] {
+        for start_bps in [None, Some(START_BPS_MIN)] {
             assert_eq!(Control::named("dcqcn", start_bps), Ok(Control::Dcqcn { start_bps }));
         }
-        let words = |name, bps| Control::named(name, bps).map_err(|it| it.to_string()).err();
+        let words = |name, bps| Control::named(name, bps).unwrap_err().to_string();
         assert_eq!(
-            words("none", Some(5)).as_deref(),
-            Some("control none: must have no control rate, not 5")
+            words("none", Some(5)),
+            "control none has no rate: leave control_rate 5 out, or set control fixed"
         );
         assert_eq!(
-            words("fixed", None).as_deref(),
-            Some("control fixed: must have a control rate")
+            words("fixed", None),
+            "control fixed needs the rate to keep to: add control_rate"
         );
         assert_eq!(
-            words("cubic", None).as_deref(),
-            Some("control `cubic` is none of none, fixed, dcqcn")
+            words("dcqcn", Some(9_999_999)),
+            "control dcqcn never goes below 10 Mb/s: raise control_rate 9999999, or set control fixed"
         );
+        assert_eq!(words("cubic", None), "control `cubic` is none of none, fixed, dcqcn");
     }
 
     #[test]
