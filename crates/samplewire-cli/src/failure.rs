@@ -16,7 +16,7 @@ use samplewire_record::chain::ChainError;
 use samplewire_record::sink::SinkError;
 use samplewire_record::source::SourceError;
 use samplewire_record::verify::VerifyError;
-use samplewire_sim::CongestionError;
+use samplewire_sim::{CongestionError, ExploreFileError};
 
 use crate::console::{Console, Lines};
 use crate::decode::CaptureError;
@@ -59,6 +59,9 @@ pub(crate) enum Failure {
     /// A congestion scenario contradicts itself.
     #[error(transparent)]
     Congestion(#[from] CongestionError),
+    /// The file of a sweep cannot be continued.
+    #[error("{path}: {source}")]
+    Explore { path: String, source: ExploreFileError },
     /// The device cannot listen.
     #[error("cannot listen: {0}")]
     Listen(OpenError),
