@@ -17,7 +17,7 @@ use samplewire_record::chain::ChainError;
 use samplewire_record::sink::SinkError;
 use samplewire_record::source::SourceError;
 use samplewire_record::verify::VerifyError;
-use samplewire_sim::{CongestionError, EtherSwitchConfigError};
+use samplewire_sim::{CongestionError, EtherSwitchConfigError, ExploreFileError};
 
 use crate::console::{Console, Lines};
 use crate::decode::CaptureError;
@@ -66,6 +66,9 @@ pub(crate) enum Failure {
     /// A link of a switch cannot be opened, or broke.
     #[error(transparent)]
     Ether(#[from] EtherError),
+    /// The file of a sweep cannot be continued.
+    #[error("{path}: {source}")]
+    Explore { path: String, source: ExploreFileError },
     /// The device cannot listen.
     #[error("cannot listen: {0}")]
     Listen(OpenError),

@@ -1,5 +1,6 @@
 //! `sim`: the protocol on virtual time.
 
+mod congestion;
 mod json;
 
 use std::fs::File;
@@ -9,12 +10,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use samplewire_sim::{
-    Figure, Incast, RepairOptions, RepairRow, SearchOptions, SoakEnd, SwarmOptions, SwarmResult,
-    Tap, figures, repair, search, soak, swarm, sweep, write_csv, write_svg,
+    Figure, RepairOptions, RepairRow, SearchOptions, SoakEnd, SwarmOptions, SwarmResult, Tap,
+    figures, repair, search, soak, swarm, write_csv, write_svg,
 };
 use serde::Serialize;
 
-use crate::arguments::{Control, SimArguments, SimRun};
+use crate::arguments::{SimArguments, SimRun};
 use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::figures::grouped;
@@ -48,19 +49,8 @@ pub(crate) fn run(arguments: &SimArguments) -> Result<Outcome, Failure> {
         SimRun::Repair { csv, svg, json } => {
             run_repair([(csv.as_deref(), write_csv as Writer), (svg.as_deref(), write_svg)], *json)
         }
-        SimRun::Congestion { senders, line, shared, mtu, control, seeds, json } => {
-            let (line_bps, shared_bps) = (*line as u64, shared.unwrap_or(*line) as u64);
-            let mut scenario = Incast::new(line_bps, shared_bps, mtu + ETHERNET_BYTES);
-            if *control == Control::None {
-                scenario.control = None;
-            }
-            let senders: Vec<usize> = senders.iter().map(|&count| count.into()).collect();
-            let rows = sweep(&scenario, &senders, *seeds, &mut *words(*json))?;
-            if *json {
-                print(&json::Congestion::new(&rows))?;
-            }
-            Ok(Outcome::Whole)
-        }
+        SimRun::Congestion(options) => congestion::run_congestion(options),
+        SimRun::Explore(arguments) => congestion::run_explore(arguments),
         SimRun::Figures { packets, json } => {
             let all = figures(*packets, &mut *words(*json))?;
             let hold = all.iter().all(Figure::holds);

@@ -35,7 +35,12 @@ mod trace;
 mod world;
 
 pub use check::{Machine, Tally, Transition, Transitions};
-pub use congestion::{CongestionError, CongestionRow, Incast, IncastResult, incast, sweep};
+pub use congestion::{
+    CongestionError, CongestionResult, CongestionRow, Control, ExploreFileError, ExploreOptions,
+    ExploreParameters, ExplorePoint, FlowSpec, Preset, Scenario, Timeline, Topology, Traffic,
+    congestion, congestion_row, explore, open_points, pareto_front, write_congestion_csv,
+    write_congestion_svg, write_congestion_table, write_explore_svg,
+};
 pub use ether_switch::{
     ADDRESSES_MAX, Departure, EtherSwitch, EtherSwitchConfig, EtherSwitchConfigError, PortCounts,
     wire_bytes,

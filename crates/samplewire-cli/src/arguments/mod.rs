@@ -3,6 +3,7 @@
 #![expect(rustdoc::broken_intra_doc_links, reason = "these are help texts, not Markdown")]
 
 mod bridge;
+mod congestion;
 mod control;
 mod decode;
 mod demo;
@@ -29,6 +30,9 @@ use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
 pub(crate) use bridge::{BridgeArguments, GapFill};
+pub(crate) use congestion::{
+    CongestionOptions, ExploreArguments, ScenarioKind, SimControl, TrafficKind,
+};
 pub(crate) use control::ControlOptions;
 pub(crate) use decode::{DecodeArguments, DissectorArguments};
 pub(crate) use demo::DemoArguments;
@@ -41,7 +45,7 @@ pub(crate) use rate::{RateArguments, Way};
 pub(crate) use real_time::RealTimeOptions;
 pub(crate) use record::RecordArguments;
 pub(crate) use replay::ReplayArguments;
-pub(crate) use sim::{Control, SimArguments, SimRun};
+pub(crate) use sim::{SimArguments, SimRun};
 pub(crate) use slow::SlowOption;
 pub(crate) use study::{Study, StudyArguments, WindowArguments};
 pub(crate) use switch::{MarkAt, SwitchArguments};

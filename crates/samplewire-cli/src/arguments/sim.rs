@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use samplewire_sim::Mutant;
 
+use super::congestion::{CONGESTION_EXAMPLES, CongestionOptions, ExploreArguments};
 use super::values;
 
 /// Runs the simulator.
@@ -87,40 +88,14 @@ pub(crate) enum SimRun {
         #[arg(long)]
         json: bool,
     },
-    /// How senders share one link of a switch that marks: utilisation, fairness and queue
-    #[command(after_help = "Example:\n  samplewire sim congestion --senders 2,8,32")]
-    Congestion {
-        /// Numbers of senders, 1 to 1000, with commas
-        #[arg(long, value_name = "N,..", default_value = "2,3,8,16,32", value_delimiter = ',',
-              value_parser = values::between::<u16>(1, 1_000))]
-        senders: Vec<u16>,
-
-        /// Rate of each sender's link
-        #[arg(long, value_name = "BPS", default_value = "10G", value_parser = values::link_rate)]
-        line: f64,
-
-        /// Rate of the link that they share [default: that of a sender]
-        #[arg(long, value_name = "BPS", value_parser = values::link_rate)]
-        shared: Option<f64>,
-
-        /// Bytes of an IP packet, 576 to 9000
-        #[arg(long, value_name = "BYTES", default_value_t = 4_096,
-              value_parser = values::between::<u32>(576, 9_000))]
-        mtu: u32,
-
-        /// How senders react to marks
-        #[arg(long, value_name = "NAME", default_value = "dcqcn")]
-        control: Control,
-
-        /// Seeds of each row, from 1 on; a row shows the worst
-        #[arg(long, value_name = "N", default_value_t = 1,
-              value_parser = values::between::<u64>(1, 1_000))]
-        seeds: u64,
-
-        /// Print one JSON object instead of words
-        #[arg(long)]
-        json: bool,
-    },
+    /// How senders share links of switches that mark: utilisation, fairness, queue, losses
+    #[command(after_help = CONGESTION_EXAMPLES)]
+    Congestion(CongestionOptions),
+    /// Sweep the parameters of congestion control; a sweep that was stopped goes on
+    #[command(
+        after_help = "Example:\n  samplewire sim explore sweep.csv --points 1000 --svg sweep.svg"
+    )]
+    Explore(ExploreArguments),
     /// Measure the figures that must hold, each against its bound
     #[command(after_help = "Example:\n  samplewire sim figures")]
     Figures {
@@ -156,15 +131,6 @@ pub(crate) enum SimRun {
         #[arg(long)]
         json: bool,
     },
-}
-
-/// What a sender does about congestion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Control {
-    /// Send at the line's rate
-    None,
-    /// Follow DCQCN, with the preset for the line
-    Dcqcn,
 }
 
 /// Reads the name of a broken rule.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use samplewire_sim::{
-    Bound, CongestionRow, Figure, RepairRow, SearchResult, SwarmResult, replay_command,
+    Bound, CongestionRow, ExplorePoint, Figure, RepairRow, SearchResult, SwarmResult,
+    replay_command,
 };
 use serde::Serialize;
 
@@ -72,7 +73,7 @@ struct RepairCell {
     unneeded: f64,
 }
 
-/// The object of `sim congestion`: a row for each number of senders.
+/// The object of `sim congestion`: a row for each case.
 #[derive(Debug, Serialize)]
 pub(super) struct Congestion {
     rows: Vec<CongestionLine>,
@@ -81,13 +82,42 @@ pub(super) struct Congestion {
 /// One row: the worst of its seeds. Shares are fractions.
 #[derive(Debug, Serialize)]
 struct CongestionLine {
-    senders: usize,
+    case: String,
     utilisation: f64,
     jain: f64,
+    queue_mean_bytes: f64,
     queue_p99_bytes: u64,
     queue_max_bytes: u64,
     dropped: u64,
     marked: f64,
+    pauses: u64,
+    departures: u64,
+    repeats: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    victim_bps: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    join_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leave_ms: Option<f64>,
+}
+
+/// The object of `sim explore`: the points that no other point beats.
+#[derive(Debug, Serialize)]
+pub(super) struct Explore {
+    points: usize,
+    front: Vec<ExploreLine>,
+}
+
+#[derive(Debug, Serialize)]
+struct ExploreLine {
+    number: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preset: Option<&'static str>,
+    utilisation: f64,
+    jain: f64,
+    queue_p99_kb: f64,
+    join_ms: f64,
+    leave_ms: f64,
 }
 
 /// The object of `sim figures`.
@@ -221,15 +251,37 @@ impl Repair {
 impl Congestion {
     pub(super) fn new(rows: &[CongestionRow]) -> Self {
         let line = |row: &CongestionRow| CongestionLine {
-            senders: row.senders,
+            case: row.name.clone(),
             utilisation: row.utilisation,
             jain: row.jain,
+            queue_mean_bytes: row.queue_mean_bytes,
             queue_p99_bytes: row.queue_p99_bytes,
             queue_max_bytes: row.queue_max_bytes,
             dropped: row.dropped,
             marked: row.marked,
+            pauses: row.pauses,
+            departures: row.departures,
+            repeats: row.repeats,
+            victim_bps: row.victim_bps,
+            join_ms: row.join_ms,
+            leave_ms: row.leave_ms,
         };
         Self { rows: rows.iter().map(line).collect() }
+    }
+}
+
+impl Explore {
+    pub(super) fn new(front: &[&ExplorePoint], points: usize) -> Self {
+        let line = |point: &&ExplorePoint| ExploreLine {
+            number: point.number,
+            preset: point.preset().map(|preset| preset.name()),
+            utilisation: point.utilisation,
+            jain: point.jain,
+            queue_p99_kb: point.queue_kb,
+            join_ms: point.join_ms,
+            leave_ms: point.leave_ms,
+        };
+        Self { points, front: front.iter().map(line).collect() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The reaction point of DCQCN, in integers.
 
 use super::WireRate;
-use super::params::{DcqcnParams, ParamsError, STAGES_MAX};
+use super::params::{DcqcnParams, ParamsError, Rules, STAGES_MAX};
 use crate::number::Nanos;
 
 /// The rate of one flow, by its notifications, its departures and the time.
@@ -39,6 +39,8 @@ pub struct Dcqcn {
     /// The earliest instant of the next cut.
     cut_from: Nanos,
     has_cut: bool,
+    /// Whether a notification came since alpha changed; [`Rules::Hpcc`] alone.
+    is_notified: bool,
 }
 
 /// What a notification did.
@@ -73,6 +75,7 @@ impl Dcqcn {
             rise_due: now + params.rise_period,
             cut_from: now,
             has_cut: false,
+            is_notified: false,
         })
     }
 
@@ -150,8 +153,7 @@ impl Dcqcn {
                 return;
             }
             if self.alpha_due <= self.rise_due {
-                // Rounded up, so that alpha reaches 0.
-                self.alpha -= scaled_up(self.alpha, self.params.gain_shift);
+                self.update_alpha();
                 self.alpha_due = self.alpha_due + self.params.alpha_period;
             } else {
                 self.timer_count = (self.timer_count + 1).min(STAGES_MAX);
@@ -164,6 +166,9 @@ impl Dcqcn {
     /// Takes a packet of so many bytes on the wire that leaves at `now`, a repeat too.
     pub fn handle_departure(&mut self, now: Nanos, wire_bytes: u16) {
         self.handle_time(now);
+        if self.params.rules == Rules::Hpcc {
+            return;
+        }
         let bytes = u32::from(wire_bytes);
         if bytes < self.bytes_left {
             self.bytes_left -= bytes;
@@ -178,6 +183,7 @@ impl Dcqcn {
     /// 2^32 - 1 ns counts as so long.
     pub fn handle_notification(&mut self, now: Nanos, rtt: Nanos) -> Notified {
         self.handle_time(now);
+        self.is_notified = self.params.rules == Rules::Hpcc;
         if now < self.cut_from {
             return Notified::Ignored;
         }
@@ -190,21 +196,41 @@ impl Dcqcn {
             rate = rate.min(params.first_cut);
         }
         self.rate = rate.max(params.minimum);
-        self.alpha += scaled_up(ALPHA_ONE - self.alpha, params.gain_shift);
+        if params.rules == Rules::Paper {
+            self.alpha += scaled_up(ALPHA_ONE - self.alpha, params.gain_shift);
+            self.alpha_due = now + params.alpha_period;
+        }
         self.timer_count = 0;
         self.byte_count = 0;
         self.bytes_left = params.rise_bytes;
-        self.alpha_due = now + params.alpha_period;
         self.rise_due = now + params.rise_period;
         self.cut_from = now + params.cut_interval.max(rtt.min(RTT_MAX));
         self.has_cut = true;
         Notified::Cut
     }
 
+    /// Rounded up, so that alpha reaches 0 and 1.
+    fn update_alpha(&mut self) {
+        let shift = self.params.gain_shift;
+        if self.params.rules == Rules::Hpcc {
+            let is_notified = core::mem::take(&mut self.is_notified);
+            if !self.has_cut {
+                return;
+            }
+            if is_notified {
+                self.alpha += scaled_up(ALPHA_ONE - self.alpha, shift);
+                return;
+            }
+        }
+        self.alpha -= scaled_up(self.alpha, shift);
+    }
+
     /// One step of the rate towards its target, and of the target towards the line.
     fn rise(&mut self) {
         let stages = self.params.recovery_stages;
-        let (low, high) = if self.timer_count < self.byte_count {
+        let (low, high) = if self.params.rules == Rules::Hpcc {
+            (self.timer_count, self.timer_count)
+        } else if self.timer_count < self.byte_count {
             (self.timer_count, self.byte_count)
         } else {
             (self.byte_count, self.timer_count)

@@ -14,7 +14,7 @@ mod params;
 mod tests;
 
 pub use dcqcn::{Dcqcn, Notified};
-pub use params::{DcqcnParams, ParamsError};
+pub use params::{DcqcnParams, ParamsError, Rules};
 
 /// A rate of wire bytes, in units of 2^-16 bytes per nanosecond: 122.07 kb/s. At most 24 bits, which
 /// is 2 Tb/s. The pacer of the RTL takes the same unit.

@@ -31,6 +31,20 @@ pub struct DcqcnParams {
     pub cut_interval: Nanos,
     /// The rate of the link: the highest rate.
     pub line: WireRate,
+    /// Which rules the machine follows.
+    pub rules: Rules,
+}
+
+/// Variants of the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rules {
+    /// Those of the paper, of `docs/congestion.md` and of the RTL.
+    #[default]
+    Paper,
+    /// Those of the ns-3 code of HPCC, for comparisons; no RTL follows them. Alpha changes once in
+    /// each K from the first cut on: it rises if a notification came within K, and falls otherwise.
+    /// There is no byte counter.
+    Hpcc,
 }
 
 /// Parameters that contradict each other or lie out of their range.
@@ -95,6 +109,46 @@ impl DcqcnParams {
             first_cut: line,
             cut_interval: Nanos::from_micros(50),
             line,
+            rules: Rules::Paper,
+        }
+    }
+
+    /// The values of the paper: its table of parameters used in the testbed, at 40 Gb/s. Flows start
+    /// at the line's rate. The paper states neither a minimum nor `R_HAI`: the minimum is that of
+    /// [`samplewire`](Self::samplewire), and `R_HAI` ten times `R_AI`.
+    ///
+    /// Source: Zhu et al., SIGCOMM 2015, sections 3.3 and 5.2 (K = T = 55 us, F = 5, B = 10 MB,
+    /// `R_AI` = 40 Mb/s, g = 1/256, 50 us between CNPs).
+    pub const fn paper(line_bps: u64) -> Self {
+        let line = WireRate::from_bps(line_bps);
+        Self {
+            rise_bytes: 10_000_000,
+            additive: lower(WireRate::from_bps(40_000_000), line),
+            hyper: lower(WireRate::from_bps(400_000_000), line),
+            start: line,
+            ..Self::samplewire(line_bps)
+        }
+    }
+
+    /// The values of the ns-3 code of HPCC for DCQCN: K = 1 us, D = 4 us, T = 300 us, F = 1, and
+    /// for each 25 Gb/s of the line `R_AI` = 5 Mb/s and `R_HAI` = 50 Mb/s. Flows start at the line's
+    /// rate and keep at least 100 Mb/s.
+    ///
+    /// Source: Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, its simulator's
+    /// `rdma-hw.cc` and its configurations.
+    pub const fn hpcc(line_bps: u64) -> Self {
+        let line = WireRate::from_bps(line_bps);
+        Self {
+            alpha_period: Nanos::from_micros(1),
+            rise_period: Nanos::from_micros(300),
+            recovery_stages: 1,
+            additive: WireRate::from_bps(line_bps / 25 * 5 / 1_000),
+            hyper: WireRate::from_bps(line_bps / 25 * 50 / 1_000),
+            minimum: lower(WireRate::from_bps(100_000_000), line),
+            start: line,
+            cut_interval: Nanos::from_micros(4),
+            rules: Rules::Hpcc,
+            ..Self::samplewire(line_bps)
         }
     }
 

@@ -22,6 +22,7 @@ fn params() -> DcqcnParams {
         first_cut: WireRate::from_bps(10_000_000_000),
         cut_interval: Nanos::from_micros(50),
         line: WireRate::from_bps(10_000_000_000),
+        rules: Rules::Paper,
     }
 }
 
@@ -41,6 +42,7 @@ fn params_of(json: &Value) -> DcqcnParams {
         first_cut: rate("first_cut"),
         cut_interval: Nanos(number("cut_interval")),
         line: rate("line"),
+        rules: Rules::Paper,
     }
 }
 
@@ -214,6 +216,55 @@ fn each_parameter_is_held_to_its_range() {
     for change in least {
         assert_eq!(with(change), Ok(()));
     }
+}
+
+#[test]
+fn presets_are_valid_on_every_line() {
+    for line_bps in [10_000_000, 1_000_000_000, 10_000_000_000, 400_000_000_000] {
+        for preset in [DcqcnParams::samplewire, DcqcnParams::paper, DcqcnParams::hpcc] {
+            assert_eq!(preset(line_bps).check(), Ok(()), "{line_bps} b/s");
+        }
+    }
+}
+
+#[test]
+fn alpha_of_hpcc_follows_the_share_of_periods_with_a_notification() {
+    let params = DcqcnParams::hpcc(25_000_000_000);
+    let alpha_after = |notified_in: u64| {
+        let mut flow = Dcqcn::new(params, Nanos(0)).expect("valid");
+        for period in 0..4_000 {
+            if period % notified_in == 0 {
+                flow.handle_notification(Nanos(period * 1_000 + 500), Nanos(0));
+            }
+        }
+        flow.handle_time(Nanos(4_000_000));
+        f64::from(flow.alpha()) / 65_536.0
+    };
+    assert!(alpha_after(1) > 0.999);
+    for notified_in in [2, 4, 10] {
+        let (alpha, share) = (alpha_after(notified_in), 1.0 / notified_in as f64);
+        assert!((alpha - share).abs() < 0.02, "{alpha} for a share of {share}");
+    }
+}
+
+#[test]
+fn hpcc_has_no_byte_counter_and_holds_alpha_until_the_first_cut() {
+    let params = DcqcnParams::hpcc(25_000_000_000);
+    let mut flow = Dcqcn::new(params, Nanos(0)).expect("valid");
+    flow.handle_time(Nanos(200_000));
+    assert_eq!(flow.alpha(), 65_536);
+    assert_eq!(flow.handle_notification(Nanos(200_000), Nanos(0)), Notified::Cut);
+    assert_eq!(flow.rate().raw(), params.line.raw() - params.line.raw() / 2);
+    for _ in 0..100 {
+        flow.handle_departure(Nanos(200_001), u16::MAX);
+    }
+    assert_eq!(flow.stages(), (0, 0));
+    assert_eq!(flow.handle_notification(Nanos(203_999), Nanos(0)), Notified::Ignored);
+    // The first expiry of the timer is fast recovery's end at F = 1, the second is hyper increase.
+    // One call handles 256 expiries.
+    (2..=8).for_each(|call| flow.handle_time(Nanos(100_000 * call)));
+    assert_eq!(flow.stages().0, 2);
+    assert_eq!(flow.target(), params.line, "the line bounds what was added");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::packets::ProcessId;
 
 /// What lies between an endpoint and the network.
 #[derive(Debug, Default)]
-pub(super) struct Mailbox {
+pub(crate) struct Mailbox {
     arriving: Option<Meta>,
     arriving_bytes: Vec<u8>,
     departing: Vec<Departing>,
@@ -22,29 +22,29 @@ pub(super) struct Mailbox {
 
 /// A packet that departs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Departing {
-    pub(super) to: SocketAddr,
-    pub(super) is_ect: bool,
+pub(crate) struct Departing {
+    pub(crate) to: SocketAddr,
+    pub(crate) is_ect: bool,
     start: usize,
     end: usize,
 }
 
 /// Packets that departed in a turn.
 #[derive(Debug, Default)]
-pub(super) struct Departed {
+pub(crate) struct Departed {
     packets: Vec<Departing>,
     bytes: Vec<u8>,
 }
 
 impl Departed {
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Departing, &[u8])> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Departing, &[u8])> {
         self.packets.iter().map(|it| (it, &self.bytes[it.start..it.end]))
     }
 }
 
 impl Departed {
     /// Lets `change` change packets, and says of each whether it did.
-    pub(super) fn change(&mut self, mut change: impl FnMut(SocketAddr, &mut Vec<u8>) -> bool) {
+    pub(crate) fn change(&mut self, mut change: impl FnMut(SocketAddr, &mut Vec<u8>) -> bool) {
         for packet in &mut self.packets {
             let mut bytes = self.bytes[packet.start..packet.end].to_vec();
             if change(packet.to, &mut bytes) {
@@ -58,14 +58,14 @@ impl Departed {
 
 impl Mailbox {
     /// Puts a packet where the endpoint finds it in its next turn.
-    pub(super) fn put(&mut self, bytes: &[u8], meta: Meta) {
+    pub(crate) fn put(&mut self, bytes: &[u8], meta: Meta) {
         self.arriving_bytes.clear();
         self.arriving_bytes.extend_from_slice(bytes);
         self.arriving = Some(meta);
     }
 
     /// Takes what has departed, in exchange for what was taken before.
-    pub(super) fn take(&mut self, departed: &mut Departed) {
+    pub(crate) fn take(&mut self, departed: &mut Departed) {
         departed.packets.clear();
         departed.bytes.clear();
         std::mem::swap(&mut departed.packets, &mut self.departing);
@@ -75,15 +75,22 @@ impl Mailbox {
 
 /// The link of one process.
 #[derive(Debug)]
-pub(super) struct MailLink {
+pub(crate) struct MailLink {
     me: ProcessId,
     mailbox: Arc<Mutex<Mailbox>>,
     waker: Waker,
+    line_bps: Option<u64>,
 }
 
 impl MailLink {
-    pub(super) fn new(me: ProcessId, mailbox: &Arc<Mutex<Mailbox>>) -> io::Result<Self> {
-        Ok(Self { me, mailbox: Arc::clone(mailbox), waker: Waker::new()? })
+    pub(crate) fn new(me: ProcessId, mailbox: &Arc<Mutex<Mailbox>>) -> io::Result<Self> {
+        Ok(Self { me, mailbox: Arc::clone(mailbox), waker: Waker::new()?, line_bps: None })
+    }
+
+    /// With an interface of this speed.
+    pub(crate) fn with_line_bps(mut self, line_bps: u64) -> Self {
+        self.line_bps = Some(line_bps);
+        self
     }
 }
 
@@ -101,6 +108,10 @@ impl Link for MailLink {
 
     fn local_addr(&self) -> SocketAddr {
         address_of(self.me)
+    }
+
+    fn line_bps(&mut self, _peer: SocketAddr) -> Option<u64> {
+        self.line_bps
     }
 
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
@@ -132,7 +143,7 @@ impl Link for MailLink {
     }
 }
 
-pub(super) fn lock(mailbox: &Mutex<Mailbox>) -> MutexGuard<'_, Mailbox> {
+pub(crate) fn lock(mailbox: &Mutex<Mailbox>) -> MutexGuard<'_, Mailbox> {
     // What panicked is the failure of its run.
     mailbox.lock().unwrap_or_else(PoisonError::into_inner)
 }

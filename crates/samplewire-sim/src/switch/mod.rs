@@ -14,7 +14,8 @@ mod port;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use samplewire_proto::{Nanos, Rng};
 
@@ -78,6 +79,10 @@ pub struct Switch<F> {
     config: SwitchConfig,
     ports: Vec<Port<F>>,
     pauses: Pauses,
+    /// When the frame on the wire of each busy port has left.
+    ends: BinaryHeap<Reverse<(Nanos, usize)>>,
+    /// Whether a neighbour has ever sent a PAUSE: without it no port waits.
+    was_paused: bool,
     /// Bytes of all queues and of the frames that are leaving.
     used_bytes: u64,
     rng: Rng,
@@ -100,6 +105,8 @@ impl<F> Switch<F> {
             config,
             ports: port_bps.iter().map(|&bps| Port::new(bps)).collect(),
             pauses: Pauses::new(config.pfc, port_bps.len()),
+            ends: BinaryHeap::new(),
+            was_paused: false,
             used_bytes: 0,
             rng: Rng::new(seed),
             counts: SwitchCounts::default(),
@@ -149,6 +156,7 @@ impl<F> Switch<F> {
     ///
     /// A port or class that does not exist.
     pub fn handle_pause(&mut self, now: Nanos, port: usize, class: usize, until: Nanos) {
+        self.was_paused = true;
         self.ports[port].pause(class, until);
         self.start(now, port);
     }
@@ -159,6 +167,7 @@ impl<F> Switch<F> {
         if at > now {
             return None;
         }
+        self.ends.pop();
         let (class, queued) = self.ports[egress].finish();
         let bytes = u64::from(queued.bytes);
         self.used_bytes -= bytes;
@@ -179,15 +188,16 @@ impl<F> Switch<F> {
     /// When the next frame has left, or a pause ends or has to be refreshed.
     pub fn poll_timeout(&self) -> Option<Nanos> {
         let end = self.next_end().map(|(_, at)| at);
-        let resume = self.ports.iter().filter_map(Port::resumes_at).min();
+        let waiting = self.ports.iter().filter(|_| self.was_paused);
+        let resume = waiting.filter_map(Port::resumes_at).min();
         [end, resume, self.pauses.due()].into_iter().flatten().min()
     }
 
     /// Lets ports go on whose pause is over; for callers that slept until
     /// [`poll_timeout`](Self::poll_timeout).
     pub fn handle_timeout(&mut self, now: Nanos) {
-        for port in 0..self.ports.len() {
-            self.start(now, port);
+        if self.was_paused {
+            (0..self.ports.len()).for_each(|port| self.start(now, port));
         }
     }
 
@@ -202,17 +212,17 @@ impl<F> Switch<F> {
     }
 
     fn next_end(&self) -> Option<(usize, Nanos)> {
-        let ends = self.ports.iter().enumerate();
-        ends.filter_map(|(port, state)| Some((port, state.ends_at()?))).min_by_key(|end| end.1)
+        self.ends.peek().map(|&Reverse((at, port))| (port, at))
     }
 
     /// Puts the next frame of a port on the wire, and marks it there if that is the place.
     fn start(&mut self, now: Nanos, port: usize) {
         let marking = self.config.marking.filter(|marking| marking.at == MarkingPoint::Dequeue);
         let rng = &mut self.rng;
-        self.ports[port].start(now, |waiting_bytes| {
+        let ends_at = self.ports[port].start(now, |waiting_bytes| {
             marking.is_some_and(|marking| marking.draws(waiting_bytes, rng))
         });
+        self.ends.extend(ends_at.map(|at| Reverse((at, port))));
     }
 }
 

@@ -30,7 +30,6 @@ pub(super) struct Port<F> {
 struct Leaving<F> {
     class: usize,
     queued: Queued<F>,
-    ends_at: Nanos,
 }
 
 impl<F> Port<F> {
@@ -58,11 +57,6 @@ impl<F> Port<F> {
         self.paused_until[class] = until;
     }
 
-    /// When the frame on the wire has left.
-    pub(super) fn ends_at(&self) -> Option<Nanos> {
-        self.leaving.as_ref().map(|leaving| leaving.ends_at)
-    }
-
     /// When a class that has frames may go on, if the wire stands still for pauses alone.
     pub(super) fn resumes_at(&self) -> Option<Nanos> {
         if self.leaving.is_some() {
@@ -72,26 +66,28 @@ impl<F> Port<F> {
         waiting.map(|class| self.paused_until[class]).min()
     }
 
-    /// Puts the next frame on an idle wire; `marks` decides by what waited, itself included.
-    pub(super) fn start(&mut self, now: Nanos, marks: impl FnOnce(u64) -> bool) {
+    /// Puts the next frame on an idle wire, and returns when it will have left; `marks` decides by
+    /// what waited, itself included.
+    pub(super) fn start(&mut self, now: Nanos, marks: impl FnOnce(u64) -> bool) -> Option<Nanos> {
         if self.leaving.is_some() {
-            return;
+            return None;
         }
         let may_leave =
             |&class: &usize| !self.queues[class].is_empty() && self.paused_until[class] <= now;
-        let Some(class) = (0..CLASSES).rev().find(may_leave) else { return };
-        let Some(mut queued) = self.queues[class].pop_front() else { return };
+        let class = (0..CLASSES).rev().find(may_leave)?;
+        let mut queued = self.queues[class].pop_front()?;
         queued.is_marked |= queued.is_ecn_capable && marks(self.waiting_bytes[class]);
         self.waiting_bytes[class] -= u64::from(queued.bytes);
         let bits = u64::from(queued.bytes) * 8 * 1_000_000_000 + self.rest;
         self.rest = bits % self.bps;
         let ends_at = now + Nanos(bits / self.bps);
-        self.leaving = Some(Leaving { class, queued, ends_at });
+        self.leaving = Some(Leaving { class, queued });
+        Some(ends_at)
     }
 
     /// The frame that has left, and its class.
     pub(super) fn finish(&mut self) -> (usize, Queued<F>) {
-        let Leaving { class, queued, .. } = self.leaving.take().expect("a frame has left");
+        let Leaving { class, queued } = self.leaving.take().expect("a frame has left");
         (class, queued)
     }
 }

@@ -1,0 +1,199 @@
+//! Streams through the network: the endpoint of crate `samplewire` at both ends, unchanged.
+//!
+//! Each flow is a device that sends one stream, and a program that receives it. Packets of a host
+//! leave its interface one after the other; REPORTs take the way back through the same switches, at
+//! the same priority.
+
+mod end;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use samplewire_io::Ecn;
+use samplewire_proto::{Nanos, Rng};
+
+use super::measure::{Measure, RunResult};
+use super::network::{Happening, Network, Travelling};
+use super::scenario::Scenario;
+use super::{CongestionError, Timeline};
+use end::{End, Leaving};
+
+/// A packet between two ends.
+#[derive(Debug)]
+struct Packet {
+    to: usize,
+    bytes: Box<[u8]>,
+}
+
+/// What is planned.
+#[derive(Clone, Copy, Debug)]
+enum Plan {
+    /// An end has something to do.
+    Wake(usize),
+    /// A host's interface may send the next packet.
+    Interface(usize),
+    /// A step of the timeline ends.
+    Step,
+}
+
+/// The interface of a host: what waits, and until when it is in use.
+#[derive(Debug, Default)]
+struct Interface {
+    waiting: VecDeque<Travelling<Packet>>,
+    free_at: Nanos,
+    paused_until: Nanos,
+}
+
+struct World<'a> {
+    scenario: &'a Scenario,
+    network: Network<'a, Packet, Plan>,
+    /// Of flow `n`: `2 n` sends, `2 n + 1` receives.
+    ends: Vec<End>,
+    interfaces: Vec<Interface>,
+    rng: Rng,
+    measure: Measure,
+}
+
+/// Runs streams to the end of the scenario's span.
+pub(super) fn run(scenario: &Scenario, window: u32) -> Result<RunResult, CongestionError> {
+    let mut rng = Rng::new(scenario.seed);
+    let epoch = Instant::now();
+    let mut ends = vec![];
+    for (flow, spec) in scenario.flows.iter().enumerate() {
+        let begin = spec.joins_at + Nanos(rng.below(scenario.spread.0.max(1)));
+        ends.push(End::sender(scenario, flow, (window, epoch), &mut rng)?);
+        ends.push(End::receiver(scenario, flow, (window, begin), epoch, &mut rng)?);
+    }
+    let Scenario { topology, switch, wire_delay, .. } = scenario;
+    let network = Network::new(topology, *switch, *wire_delay, &mut rng)?;
+    let interfaces = topology.hosts.iter().map(|_| Interface::default()).collect();
+    let measure = Measure::new(scenario);
+    Ok(World { scenario, network, ends, interfaces, rng, measure }.run())
+}
+
+impl World<'_> {
+    fn run(mut self) -> RunResult {
+        for end in 0..self.ends.len() {
+            self.network.plan(Nanos(1_000), Plan::Wake(end));
+            self.ends[end].planned_at = Some(Nanos(1_000));
+        }
+        self.network.plan(Timeline::STEP, Plan::Step);
+        while let Some((now, happening)) = self.network.next(self.scenario.span.1) {
+            match happening {
+                Happening::Own(Plan::Wake(end)) => {
+                    if self.ends[end].planned_at == Some(now) {
+                        self.wake(now, end);
+                    }
+                }
+                Happening::Own(Plan::Interface(host)) => self.start(now, host),
+                Happening::Own(Plan::Step) => self.step(now),
+                Happening::Queued { to, bytes } => self.measure.queue(now, to, bytes),
+                Happening::Delivered(frame) => self.take(now, frame),
+                Happening::Paused { host, until } => {
+                    self.interfaces[host].paused_until = until;
+                    self.start(now, host);
+                }
+            }
+        }
+        let (counts, hops) = self.network.counts();
+        let mut result = self.measure.result(counts, hops);
+        for end in self.ends.iter().step_by(2) {
+            let stats = end.sender_stats();
+            result.cuts += stats.cuts;
+            result.departures += stats.packets + stats.retransmissions;
+            result.repeats += stats.retransmissions;
+            result.overflows += end.overflows();
+        }
+        result
+    }
+
+    /// Lets an end do what is due, and plans when it is due again.
+    fn wake(&mut self, now: Nanos, index: usize) {
+        let scenario = self.scenario;
+        let end = &mut self.ends[index];
+        let spec = &scenario.flows[index / 2];
+        if index % 2 == 0 && now >= spec.leaves_at {
+            end.leave();
+        }
+        let mut leaving = vec![];
+        end.run(now, &mut leaving);
+        let (from, to) = if index % 2 == 0 { (spec.from, spec.to) } else { (spec.to, spec.from) };
+        for Leaving { bytes, is_ect } in leaving {
+            let frame = Travelling {
+                to,
+                wire_bytes: bytes.len() as u32 + OVERHEAD_BYTES,
+                is_ecn_capable: is_ect,
+                is_marked: false,
+                frame: Packet { to: index ^ 1, bytes },
+            };
+            self.interfaces[from].waiting.push_back(frame);
+        }
+        self.start(now, from);
+        let end = &mut self.ends[index];
+        let mut due = end.due_at();
+        if index % 2 == 0 && spec.leaves_at > now {
+            due = due.min(spec.leaves_at);
+        }
+        let due = due.max(now + Nanos(1));
+        if end.planned_at != Some(due) {
+            end.planned_at = Some(due);
+            self.network.plan(due, Plan::Wake(index));
+        }
+    }
+
+    /// Puts what waits at an idle interface on its wire.
+    fn start(&mut self, now: Nanos, host: usize) {
+        let interface = &mut self.interfaces[host];
+        if interface.free_at > now || interface.waiting.is_empty() {
+            return;
+        }
+        if interface.paused_until > now {
+            return self.network.plan(interface.paused_until, Plan::Interface(host));
+        }
+        let Some(frame) = interface.waiting.pop_front() else { return };
+        let bits = u64::from(frame.wire_bytes) * 8_000_000_000;
+        let span = Nanos(bits.div_ceil(self.scenario.topology.host_bps(host)));
+        interface.free_at = now + span;
+        self.network.send(now + span, host, frame);
+        self.network.plan(now + span, Plan::Interface(host));
+    }
+
+    fn take(&mut self, now: Nanos, frame: Travelling<Packet>) {
+        let Packet { to, bytes } = frame.frame;
+        let is_report = to % 2 == 0;
+        let mut is_lost = |ppm: u64| ppm > 0 && self.rng.below(1_000_000) < ppm;
+        if is_report && is_lost(self.scenario.report_loss_ppm) {
+            return;
+        }
+        let is_stray = !is_report && is_lost(self.scenario.stray_marks_ppm);
+        let is_marked = frame.is_ecn_capable && (frame.is_marked || is_stray);
+        let ecn = match (is_marked, frame.is_ecn_capable) {
+            (true, _) => Ecn::Ce,
+            (false, true) => Ecn::Ect0,
+            (false, false) => Ecn::NotEct,
+        };
+        let before = self.ends[to].received();
+        let notified = self.ends[to].notifications();
+        self.ends[to].put(&bytes, ecn);
+        self.wake(now, to);
+        let flow = to / 2;
+        if self.ends[to].received() > before {
+            self.measure.delivered(now, flow, frame.wire_bytes);
+        }
+        for _ in notified..self.ends[to].notifications() {
+            self.measure.notified(now, flow);
+        }
+    }
+
+    fn step(&mut self, now: Nanos) {
+        for (flow, end) in self.ends.iter().step_by(2).enumerate() {
+            self.measure.rate(now, flow, end.sender_stats().limit_bps);
+        }
+        self.network.plan(now + Timeline::STEP, Plan::Step);
+    }
+}
+
+/// What a UDP payload takes of the wire besides itself: UDP, IPv4, Ethernet, FCS, preamble and gap.
+const OVERHEAD_BYTES: u32 = 8 + 20 + 14 + 4 + 8 + 12;

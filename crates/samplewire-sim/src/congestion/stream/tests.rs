@@ -1,0 +1,47 @@
+use super::super::{CongestionResult, Control, Preset, Scenario, Traffic, congestion};
+use crate::switch::SwitchConfig;
+use samplewire_proto::Nanos;
+
+const TEN: u64 = 10_000_000_000;
+
+/// Three senders into a buffer of 300 KB.
+fn small_buffer(control: Option<Control>) -> Scenario {
+    let mut scenario = Scenario::star(Preset::Samplewire, 3, (TEN, TEN), 4_134);
+    scenario.traffic = Traffic::Stream { window: 256 };
+    scenario.switch = SwitchConfig { buffer_bytes: 300_000, ..scenario.switch };
+    scenario.span = (Nanos::from_millis(50), Nanos::from_millis(150));
+    if let Some(control) = control {
+        scenario.set_control(control);
+    }
+    scenario
+}
+
+fn run(scenario: &Scenario) -> CongestionResult {
+    congestion(scenario).expect("valid")
+}
+
+#[test]
+fn streams_under_control_repeat_nothing_and_without_it_a_lot() {
+    let share = |run: &CongestionResult| run.repeats as f64 / run.departures as f64;
+    let (dcqcn, none) = (run(&small_buffer(None)), run(&small_buffer(Some(Control::None))));
+    assert!(share(&dcqcn) < 1e-5, "{} of {}", dcqcn.repeats, dcqcn.departures);
+    assert!(dcqcn.utilisation > 0.97 && dcqcn.jain > 0.95, "{} {}", dcqcn.utilisation, dcqcn.jain);
+    assert!(dcqcn.departures > 30_000, "{}", dcqcn.departures);
+    assert!(share(&none) > 1e-3, "{} of {}", none.repeats, none.departures);
+    assert!(none.repeats > 100 * dcqcn.repeats, "{} and {}", none.repeats, dcqcn.repeats);
+}
+
+#[test]
+fn converter_below_its_share_bridges_isolated_marks() {
+    let mut scenario = small_buffer(None);
+    for flow in &mut scenario.flows {
+        // 80 % of a third of the line.
+        flow.converter_bps = Some(TEN / 3 * 8 / 10 * 4_000 / 4_134);
+    }
+    scenario.traffic = Traffic::Stream { window: 1_024 };
+    scenario.stray_marks_ppm = 30;
+    let run = run(&scenario);
+    assert!(run.cuts >= 3, "{}", run.cuts);
+    assert_eq!((run.overflows, run.dropped), (0, 0));
+    assert!((run.utilisation - 0.8).abs() < 0.03, "{}", run.utilisation);
+}
