@@ -289,7 +289,7 @@ module eth_ip_check #(
     ip_sums_wide i_sums (
         .clk_i        (clk_i),
         .valid_i      (go1),
-        .first_i      (idx1_q == '0),
+        .first_i      (idx1_q == 4'd0),  // yosys 0.70 stops at an unsized literal in a port
         .data_i       (d1_q),
         .is_udp_i     (udp_q),
         .length_i     (total_q),

@@ -78,6 +78,8 @@ always_ff @(posedge clk_i) begin
     if (ev_no_room_o) p_had_none : assert (f_lost_q || f_loses);
     if (f_ends && (ev_bad_o || ev_no_room_o))
       p_departed_ends : assert (!f_seen_q && !(m_axis_tvalid && f_is_its));
+    // What was cut had departed.
+    if (f_came_q && f_cut_q) p_cut : assert (f_seen_q || (m_axis_tvalid && f_is_its));
     if (m_axis_tvalid) begin
       p_in_order : assert (m_axis_tdata[W/2-1:0] == f_out_q);
       if (f_out_q != '0) p_not_mixed : assert (m_axis_tdata[W-1:W/2] == f_open_q);

@@ -21,7 +21,10 @@
 //
 // Resets, each of one cycle of its clock or more, in any order; a stop then lasts until the other
 // clock has followed, and what is in the FIFO is lost:
+// - rst_i: the frame that is leaving is ended early, or leaves whole with TxStoreForward.
+// - mac_tx_rst_i: mac_tx_tvalid falls. The rest of the frame that the core is sending is taken and
 //   dropped; the core then waits until both sides have left the stop.
+// - mac_rx_rst_i: the frame that is being shown is shown whole. Others that come before the stop
 //   ends are dropped, and ev_rx_no_room_o counts them.
 // A frame that goes on, or begins again, at its own side's reset: frame_gate. In a loop-back what
 // the core sends must begin again at rst_i.

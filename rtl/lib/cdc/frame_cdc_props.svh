@@ -127,6 +127,10 @@ always_comb begin
   if (f_open && !drop) a_open : assert (f_new != '0 && f_wr_run);
   if (write && f_new == '0) a_whole : assert (!f_open);
   if (f_new != '0 && f_wr_run) a_begun : assert (f_open && !f_doubt);
+  // A frame that ends outside its writer's reset is kept, or counted once.
+  if (take && wr_last_i && !wr_rst_i)
+    a_counted : assert (ev_bad_o == wr_bad_i && ev_no_room_o == (!wr_bad_i && !write));
+  else a_no_event : assert (!ev_bad_o && !ev_no_room_o);
   c_second : cover (valid_q && taken_q == (Aw + 1)'(1) && rd_q == (Aw + 1)'(3));
   c_dropped : cover (drop && ends);
   // The writer was reset; the frame that is leaving goes on.

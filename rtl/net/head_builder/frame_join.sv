@@ -117,11 +117,14 @@ module frame_join #(
     end
     if (rst_i) begin
       is_head_q     <= 1'b1;
-      was_done_q    <= 1'b0;
       beat_q        <= '0;
       m_axis_tvalid <= 1'b0;
     end
   end
+
+`ifdef FORMAL
+  `include "frame_join_props.svh"
+`endif
 
 endmodule
 

@@ -88,6 +88,15 @@
     end
   end
 
+  // Beats of the job taken last that the ring was not asked for. At 512 bits none is read before it
+  // is taken.
+  logic [CountWidth-1:0] f_unread_q = 0;
+  always_ff @(posedge clk_i) begin
+    if (start) f_unread_q <= job_i.desc.len_bytes[15:BeatShift];
+    else if (rd_valid_o && rd_ready_i) f_unread_q <= f_unread_q - 1'b1;
+    if (rst_i) f_unread_q <= '0;
+  end
+
   logic f_stood_q = 0, f_last_q;
   always_ff @(posedge clk_i) begin
     f_stood_q <= m_axis_tvalid && !m_axis_tready && !rst_i;
@@ -114,6 +123,7 @@
         if (f_is_payload && f_gone_q == f_pick && f_pick != '1)
           a_data : assert (f_known_q && m_axis_tdata == {f_bits_q[1], {(W - 2) {1'b0}}, f_bits_q[0]});
       end
+      if (W == 512) a_fetch_busy : assert (fetch_busy_o == (f_unread_q != '0));
       if (f_stood_q) a_stands : assert (m_axis_tvalid && m_axis_tlast == f_last_q);
       c_frame : cover (f_leaves && m_axis_tlast && f_in_q != f_out_q);
       c_second : cover (f_leaves && !m_axis_tlast && f_second_q);

@@ -1,11 +1,13 @@
-// head_builder and frame_join, as a core puts them together.
+// head_builder and frame_join, as a core puts them together; with Icrc, crc_append behind them
+// writes that of RoCEv2.
 `default_nettype none
 
 module head_builder_tb #(
     parameter int unsigned W           = 64,
     parameter int unsigned HeaderBytes = 22,
     parameter bit          UdpSum      = 1'b1,
-    parameter bit          Trailer     = 1'b1
+    parameter bit          Trailer     = 1'b1,
+    parameter bit          Icrc        = 1'b0
 ) (
     input  wire logic                     clk_i,
     input  wire logic                     rst_i,
@@ -38,6 +40,9 @@ module head_builder_tb #(
   logic [W-1:0] data;
   logic [15:0] len_bytes;
   logic [31:0] trailer;
+  logic [W-1:0] j_tdata;
+  logic [W/8-1:0] j_tkeep;
+  logic j_tvalid, j_tready, j_tlast;
 
   head_builder #(
       .W          (W),
@@ -71,8 +76,34 @@ module head_builder_tb #(
       .s_valid_i       (s_axis_tvalid),
       .s_ready_o       (s_axis_tready),
       .s_data_i        (s_axis_tdata),
-      .m_axis_tdata, .m_axis_tkeep, .m_axis_tvalid, .m_axis_tready, .m_axis_tlast
+      .m_axis_tdata    (j_tdata),
+      .m_axis_tkeep    (j_tkeep),
+      .m_axis_tvalid   (j_tvalid),
+      .m_axis_tready   (j_tready),
+      .m_axis_tlast    (j_tlast)
   );
+
+  if (Icrc) begin : g_icrc
+    crc_append #(
+        .W   (W),
+        .Init(crc_pkg::after_ones(32'hFFFF_FFFF, crc_pkg::EthernetPoly, 8)),
+        .Ones(128'h4300_0340_8000)  // bytes 15, 22, 24, 25, 40, 41, 46
+    ) u_crc_append (
+        .clk_i, .rst_i,
+        .s_axis_tdata (j_tdata),
+        .s_axis_tkeep (j_tkeep),
+        .s_axis_tvalid(j_tvalid),
+        .s_axis_tready(j_tready),
+        .s_axis_tlast (j_tlast),
+        .m_axis_tdata, .m_axis_tkeep, .m_axis_tvalid, .m_axis_tready, .m_axis_tlast
+    );
+  end else begin : g_join
+    assign m_axis_tdata  = j_tdata;
+    assign m_axis_tkeep  = j_tkeep;
+    assign m_axis_tvalid = j_tvalid;
+    assign m_axis_tlast  = j_tlast;
+    assign j_tready      = m_axis_tready;
+  end
 
 endmodule
 

@@ -1,4 +1,5 @@
-"""head_builder and frame_join: headers of several lengths, payloads at and of any byte."""
+"""head_builder and frame_join: headers of several lengths, payloads at and of any byte; RoCEv2's
+ICRC behind them, against scapy's frames."""
 
 import random
 import struct
@@ -10,10 +11,11 @@ from axis import Bench, Sink, Source
 from cocotb.clock import Clock
 from data_frames import crc_register, power
 from network import IPV4, UDP, Peer, checksum, crc32c, ethernet, udp
+from roce_frames import roce_frame
 from runner import run
 
 US = Peer(mac=0x02A1B2C3D4E5, ip=0xC0A80A02, port=9100)
-HOST = Peer(mac=0x98F2B3010203, ip=0xC0A80A63, port=0xC35A)
+HOST = Peer(mac=0x98F2B3010203, ip=0xC0A80A63, port=4791)
 
 
 def frame_of(header: bytes, payload: bytes, udp_sum: bool, trailer: bool) -> bytes:
@@ -74,6 +76,7 @@ class TB:
         self.bench = Bench(dut.clk_i, [self.jobs, self.source, self.sink])
         self.header_bytes = dut.HeaderBytes.value.to_unsigned()
         self.flags = bool(dut.UdpSum.value), bool(dut.Trailer.value)
+        self.icrc = bool(dut.Icrc.value)
         self.expected: list[bytes] = []
 
     async def start(self):
@@ -88,7 +91,13 @@ class TB:
     def put(self, length: int, header: bytes | None = None):
         header = header or random.randbytes(self.header_bytes)
         payload = random.randbytes(length)
-        self.expected.append(frame_of(header, payload, *self.flags))
+        if self.icrc:
+            # A BTH, and what follows it in the header as bytes like others.
+            frame = roce_frame(header[12:] + payload, ends=(US, HOST))
+            header = frame[42 : 42 + self.header_bytes]
+        else:
+            frame = frame_of(header, payload, *self.flags)
+        self.expected.append(frame)
         self.jobs.put(header, payload)
         if payload:
             self.source.put(payload)
@@ -130,7 +139,8 @@ async def frames_have_no_gap_and_begin_in_time(dut):
     dut._log.info("job to first beat: %d cycles", latency)
     assert tb.sink.gaps == 0
     # 15 of 22 header bytes; every 4 more take a cycle or two, and fewer do not shorten it below.
-    assert latency <= 15 + max(0, (tb.header_bytes - 22 + 3) // 4) * 2
+    appended = 4 + tb.source.size.bit_length() - 1 if tb.icrc else 0
+    assert latency <= 15 + max(0, (tb.header_bytes - 22 + 3) // 4) * 2 + appended
 
 
 @cocotb.test()
@@ -174,27 +184,28 @@ async def reset_in_mid_frame_leaves_a_clean_start(dut):
 
 # The stream's; RoCE's BTH, and with RETH, whose ICRC comes behind; an odd one.
 FORMS = [
-    pytest.param(64, 22, 1, 1, marks=pytest.mark.full),
-    pytest.param(512, 22, 1, 1, marks=pytest.mark.full),
-    pytest.param(64, 12, 0, 0, marks=pytest.mark.full),
-    pytest.param(512, 12, 0, 0, marks=pytest.mark.full),
-    (64, 28, 0, 0),
-    (512, 28, 0, 0),
-    (64, 13, 1, 1),
-    (512, 23, 1, 1),
+    pytest.param(64, 22, 1, 1, 0, marks=pytest.mark.full),
+    pytest.param(512, 22, 1, 1, 0, marks=pytest.mark.full),
+    pytest.param(64, 12, 0, 0, 0, marks=pytest.mark.full),
+    pytest.param(512, 12, 0, 0, 1, marks=pytest.mark.full),
+    (64, 28, 0, 0, 1),
+    (512, 28, 0, 0, 1),
+    (64, 13, 1, 1, 0),
+    (512, 23, 1, 1, 0),
 ]
 
 
-@pytest.mark.parametrize("width,header_bytes,udp_sum,trailer", FORMS)
-def test_head_builder(width, header_bytes, udp_sum, trailer):
+@pytest.mark.parametrize("width,header_bytes,udp_sum,trailer,icrc", FORMS)
+def test_head_builder(width, header_bytes, udp_sum, trailer, icrc):
     run(
         "head_builder_tb",
         sources=[
             "rtl/tb/net/head_builder/head_builder_tb.sv", "head_builder", "head_serial",
-            "head_wide", "frame_join", "header_crc", "crc_combine",
+            "head_wide", "frame_join", "header_crc", "crc_combine", "crc_append",
         ],
         test_module="test_head_builder",
         parameters={
             "W": width, "HeaderBytes": header_bytes, "UdpSum": udp_sum, "Trailer": trailer,
+            "Icrc": icrc,
         },
     )  # fmt: skip
