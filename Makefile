@@ -11,7 +11,7 @@ TARGET_DIR = cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo picture board test instructions wheel notebooks rtl rtl-full synth lint bench wire fuzz concurrency soak
-.PHONY: attacks mutants rtl-mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
+.PHONY: attacks incast mutants rtl-mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -94,6 +94,11 @@ soak: ## the simulator on all cores for MINUTES (10), or until HOSTILE packets; 
 	@tools/setup.sh linker
 	cargo run --quiet --release -p samplewire-cli -- sim soak \
 	    $(if $(HOSTILE),--hostile $(HOSTILE),--duration $(MINUTES)min)
+
+incast: ## congestion control in simulation: every case of docs/congestion.md, five seeds, some minutes
+	@tools/setup.sh linker
+	cargo build --release -p samplewire-cli
+	$(PYTHON) tools/incast.py "$$($(TARGET_DIR))/release/samplewire"
 
 attacks: ## raw packets against a device and a receiver, with a flood of FLOOD_SECONDS (60); root
 	@tools/setup.sh linker namespaces

@@ -1,6 +1,7 @@
 //! Options of `sim congestion` and `sim explore`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use samplewire_sim::{MarkingPoint, Preset};
@@ -69,6 +70,14 @@ pub(crate) struct CongestionOptions {
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = values::share)]
     pub(crate) report_loss: f64,
 
+    /// Each sender sends so many frames and ends, with --traffic steady
+    #[arg(long, value_name = "FRAMES", value_parser = values::count)]
+    pub(crate) burst: Option<u64>,
+
+    /// Each sender begins within so long, drawn from the seed
+    #[arg(long, value_name = "TIME", default_value = "100us", value_parser = values::time)]
+    pub(crate) spread: Duration,
+
     /// Seeds of each row, from 1 on; a row shows the worst
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = values::between::<u64>(1, 1_000))]
@@ -134,6 +143,8 @@ pub(crate) enum ScenarioKind {
     Turns,
     /// Three senders behind one port, one behind another, and an uninvolved flow
     TwoSwitches,
+    /// Three senders, and two uninvolved flows into the link of the first
+    ReturnPath,
     /// 143 boards at six leaves, trunks of ten times their rate, four servers
     Camera,
 }

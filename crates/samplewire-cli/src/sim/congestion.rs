@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use samplewire_proto::Nanos;
 use samplewire_proto::rate::WireRate;
 use samplewire_sim::{
     CongestionResult, CongestionRow, Control, ExploreOptions, ExplorePoint, Scenario, Traffic,
@@ -67,6 +68,9 @@ fn scenarios(options: &CongestionOptions) -> Result<Vec<(String, Scenario)>, Fai
         ScenarioKind::TwoSwitches => {
             vec![("two switches".into(), Scenario::two_switches(preset, line_bps, wire_bytes))]
         }
+        ScenarioKind::ReturnPath => {
+            vec![("way back".into(), Scenario::return_path(preset, line_bps, wire_bytes))]
+        }
         ScenarioKind::Camera => {
             vec![("camera".into(), Scenario::camera(preset, line_bps, wire_bytes))]
         }
@@ -100,6 +104,10 @@ fn scenarios(options: &CongestionOptions) -> Result<Vec<(String, Scenario)>, Fai
         scenario.switch.buffer_bytes = options.buffer;
         if let (Some(marking), Some(at)) = (&mut scenario.switch.marking, options.mark) {
             marking.at = at;
+        }
+        scenario.spread = Nanos(options.spread.as_nanos() as u64);
+        if let Some(frames) = options.burst {
+            scenario.set_burst(frames);
         }
         if options.pfc {
             scenario.set_pfc();

@@ -99,6 +99,8 @@ struct CongestionLine {
     join_ms: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     leave_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    done_ms: Option<f64>,
 }
 
 /// The object of `sim explore`: the points that no other point beats.
@@ -265,6 +267,7 @@ impl Congestion {
             victim_bps: row.victim_bps,
             join_ms: row.join_ms,
             leave_ms: row.leave_ms,
+            done_ms: row.done_ms,
         };
         Self { rows: rows.iter().map(line).collect() }
     }

@@ -144,6 +144,16 @@ impl Scenario {
         }
     }
 
+    /// Three senders to one server, and two uninvolved flows that congest the way back to the first
+    /// sender. It matters to streams alone: the reports of other flows find no queue.
+    pub fn return_path(preset: Preset, line_bps: u64, wire_bytes: u32) -> Self {
+        let mut scenario = Self::star(preset, 5, (line_bps, line_bps), wire_bytes);
+        for flow in &mut scenario.flows[3..] {
+            (flow.to, flow.is_victim) = (0, true);
+        }
+        scenario
+    }
+
     /// 143 boards of `line_bps` behind six leaves with trunks of ten times that, and four servers of
     /// ten times that at the spine; each board sends to one of them.
     pub fn camera(preset: Preset, line_bps: u64, wire_bytes: u32) -> Self {
@@ -162,6 +172,12 @@ impl Scenario {
     /// Puts all flows under another control.
     pub fn set_control(&mut self, control: Control) {
         self.flows.iter_mut().for_each(|flow| flow.control = control);
+    }
+
+    /// Every flow sends so many frames and ends; measured from the start.
+    pub fn set_burst(&mut self, frames: u64) {
+        self.flows.iter_mut().for_each(|flow| flow.frames = Some(frames));
+        self.span.0 = Nanos(0);
     }
 
     /// Turns PFC on, with thresholds that lose nothing: each port has its part of the buffer, less

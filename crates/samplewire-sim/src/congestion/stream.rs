@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use samplewire_io::Ecn;
+use samplewire_proto::wire::PacketType;
 use samplewire_proto::{Nanos, Rng};
 
 use super::measure::{Measure, RunResult};
@@ -114,12 +115,12 @@ impl World<'_> {
         let scenario = self.scenario;
         let end = &mut self.ends[index];
         let spec = &scenario.flows[index / 2];
-        if index % 2 == 0 && now >= spec.leaves_at {
+        if index.is_multiple_of(2) && now >= spec.leaves_at {
             end.leave();
         }
         let mut leaving = vec![];
         end.run(now, &mut leaving);
-        let (from, to) = if index % 2 == 0 { (spec.from, spec.to) } else { (spec.to, spec.from) };
+        let (from, to) = if index.is_multiple_of(2) { (spec.from, spec.to) } else { (spec.to, spec.from) };
         for Leaving { bytes, is_ect } in leaving {
             let frame = Travelling {
                 to,
@@ -133,7 +134,7 @@ impl World<'_> {
         self.start(now, from);
         let end = &mut self.ends[index];
         let mut due = end.due_at();
-        if index % 2 == 0 && spec.leaves_at > now {
+        if index.is_multiple_of(2) && spec.leaves_at > now {
             due = due.min(spec.leaves_at);
         }
         let due = due.max(now + Nanos(1));
@@ -162,12 +163,13 @@ impl World<'_> {
 
     fn take(&mut self, now: Nanos, frame: Travelling<Packet>) {
         let Packet { to, bytes } = frame.frame;
-        let is_report = to % 2 == 0;
+        let is_data = to % 2 == 1;
+        let is_report = !is_data && bytes.first().is_some_and(|it| it & 0x0F == REPORT);
         let mut is_lost = |ppm: u64| ppm > 0 && self.rng.below(1_000_000) < ppm;
         if is_report && is_lost(self.scenario.report_loss_ppm) {
             return;
         }
-        let is_stray = !is_report && is_lost(self.scenario.stray_marks_ppm);
+        let is_stray = is_data && is_lost(self.scenario.stray_marks_ppm);
         let is_marked = frame.is_ecn_capable && (frame.is_marked || is_stray);
         let ecn = match (is_marked, frame.is_ecn_capable) {
             (true, _) => Ecn::Ce,
@@ -194,6 +196,9 @@ impl World<'_> {
         self.network.plan(now + Timeline::STEP, Plan::Step);
     }
 }
+
+/// The type of a REPORT in its first byte (`docs/protocol.md#2.1`).
+const REPORT: u8 = PacketType::Report as u8;
 
 /// What a UDP payload takes of the wire besides itself: UDP, IPv4, Ethernet, FCS, preamble and gap.
 const OVERHEAD_BYTES: u32 = 8 + 20 + 14 + 4 + 8 + 12;

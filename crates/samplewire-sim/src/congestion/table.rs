@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use samplewire_proto::Nanos;
+
 use super::{CongestionError, CongestionResult, Scenario, congestion};
 
 /// One row: the worst of several seeds.
@@ -35,6 +37,8 @@ pub struct CongestionRow {
     pub join_ms: Option<f64>,
     /// The longest time until 95 % of the link was used after a sender had left, in milliseconds.
     pub leave_ms: Option<f64>,
+    /// When the last frame of senders with a bounded number of frames came, in milliseconds.
+    pub done_ms: Option<f64>,
 }
 
 /// Runs a scenario with each seed from 1 on; the row, and the run of the last seed.
@@ -76,6 +80,7 @@ impl CongestionRow {
             victim_bps: victim.map(|flow| run.rates_bps[flow]),
             join_ms: run.join.map(|span| span.0 as f64 / 1e6),
             leave_ms: run.leave.map(|span| span.0 as f64 / 1e6),
+            done_ms: (run.last_at > Nanos(0)).then_some(run.last_at.0 as f64 / 1e6),
         }
     }
 
@@ -94,6 +99,7 @@ impl CongestionRow {
         self.victim_bps = self.victim_bps.zip(other.victim_bps).map(|(a, b)| a.min(b));
         self.join_ms = longer(self.join_ms, other.join_ms);
         self.leave_ms = longer(self.leave_ms, other.leave_ms);
+        self.done_ms = longer(self.done_ms, other.done_ms);
     }
 
     /// Its figures as text, by name of the column.
@@ -115,6 +121,7 @@ impl CongestionRow {
             ("victim Gb/s", optional(self.victim_bps.map(|bps| bps / 1e9))),
             ("join ms", optional(self.join_ms)),
             ("leave ms", optional(self.leave_ms)),
+            ("done ms", optional(self.done_ms)),
         ]
     }
 }

@@ -37,6 +37,7 @@ pub(super) struct Leaving {
     pub(super) is_ect: bool,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a few in a run")]
 enum Program {
     Sends { device: Device, stream: Option<SendStream>, source: Source },
     Waits { port: Port, options: ReceiveOptions, seed: [u8; 16], begin: Nanos },

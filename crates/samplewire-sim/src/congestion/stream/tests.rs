@@ -45,3 +45,21 @@ fn converter_below_its_share_bridges_isolated_marks() {
     assert_eq!((run.overflows, run.dropped), (0, 0));
     assert!((run.utilisation - 0.8).abs() < 0.03, "{}", run.utilisation);
 }
+
+#[test]
+fn lost_reports_and_those_on_a_congested_way_back_are_enough() {
+    let mut lossy = small_buffer(None);
+    lossy.report_loss_ppm = 200_000;
+    let mut late = Scenario {
+        traffic: lossy.traffic,
+        span: lossy.span,
+        ..Scenario::return_path(Preset::Samplewire, TEN, 4_134)
+    };
+    late.switch.buffer_bytes = 600_000;
+    for scenario in [lossy, late] {
+        let run = run(&scenario);
+        let what = format!("{} {} {}", run.utilisation, run.jain, run.dropped);
+        assert!(run.dropped == 0 && run.utilisation > 0.97 && run.jain > 0.95, "{what}");
+        assert!(run.cuts > 100, "{}", run.cuts);
+    }
+}
