@@ -67,7 +67,13 @@ always_ff @(posedge clk_i) begin
   if (m_rx_tvalid) f_rx_in <= m_rx_tdata[4:0];
 end
 
+// Behind its reset the switch is at 0 for a cycle: nothing begins in a loop-back.
+logic f_rst_q;
+initial f_rst_q = 1'b0;
+always_ff @(posedge clk_i) f_rst_q <= rst_i;
+
 always_comb begin
+  if (f_rst_q && loopback_i != '0) a_switch : assert (!s_tx_tready && !m_rx_tvalid);
   if (f_open) a_no_gap : assert (mac_tx_tvalid);
   if (mac_tx_tvalid && !f_open) a_first : assert (mac_tx_tdata[1:0] == 2'd0 && !mac_tx_tuser);
   if (mac_tx_tvalid && f_open) a_one_frame : assert (f_repeats || (f_follows && !f_pad));
