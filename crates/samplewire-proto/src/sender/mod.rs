@@ -346,6 +346,9 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             self.follow_limit(now);
         }
         if now < self.pacer.ready_at(now) {
+            if self.next_new().is_some() {
+                self.pacer.wait();
+            }
             return None;
         }
         let seq = self.next_repeat(now).or_else(|| self.next_new())?;

@@ -9,6 +9,10 @@ use crate::rate::WireRate;
 /// nothing is owed. Time that passes without a debt is kept up to the burst, and lost beyond. What
 /// the last nanosecond of a payment leaves over is kept too, so that the mean rate is exact.
 ///
+/// A host sleeps until a debt is paid, and wakes late. Where congestion control limits the rate, the
+/// time that a waiting packet lost so is made up for, [`LATE_MAX`] at most: debts are paid twice as
+/// fast until then, and what leaves at once is no more than ever.
+///
 /// The RTL's pacer has the same arithmetic with 16 bits of fraction. This one has 44: each
 /// [`WireRate`] is exact in them, and the lowest pace of a user is within 10^-7.
 #[derive(Clone, Debug)]
@@ -25,6 +29,10 @@ pub(crate) struct Pacer {
     /// How much time is kept at the user's pace, and at the present rate.
     burst: Nanos,
     kept: Nanos,
+    /// Whether a packet has waited for the debt to be paid.
+    is_awaited: bool,
+    /// What late wake-ups have cost, and is to be made up for.
+    late: Nanos,
 }
 
 impl Pacer {
@@ -39,12 +47,19 @@ impl Pacer {
             left_over: 0,
             burst,
             kept: burst,
+            is_awaited: false,
+            late: Nanos(0),
         }
     }
 
     /// When the next packet may leave; not after `now` means at once.
     pub(crate) const fn ready_at(&self, now: Nanos) -> Nanos {
         if self.rate == UNPACED { now } else { self.paid_at }
+    }
+
+    /// A packet waits until [`Pacer::ready_at`].
+    pub(crate) const fn wait(&mut self) {
+        self.is_awaited = self.limit < self.pace;
     }
 
     /// Takes the wire for one packet of `frame_bytes` bytes, all overhead included. It may leave.
@@ -71,6 +86,9 @@ impl Pacer {
         let rate = self.pace.min(limit);
         let before = core::mem::replace(&mut self.rate, rate);
         self.kept = self.burst;
+        if limit >= self.pace {
+            (self.is_awaited, self.late) = (false, Nanos(0));
+        }
         if rate == UNPACED {
             return;
         }
@@ -89,17 +107,28 @@ impl Pacer {
         }
     }
 
-    /// Loses the time that is not kept.
+    /// Loses the time that is not kept, or makes it the time to make up for.
     fn lose_time(&mut self, now: Nanos) {
+        let is_awaited = core::mem::replace(&mut self.is_awaited, false);
         let earliest = now - self.kept;
         if self.paid_at < earliest {
+            let lost = earliest.since(self.paid_at);
+            self.late = if is_awaited { (self.late + lost).min(LATE_MAX) } else { Nanos(0) };
             (self.paid_at, self.left_over) = (earliest, 0);
+        }
+        // Debts are paid twice as fast, so half the time holds what may leave at once.
+        let earliest = now - Nanos(self.kept.0 / 2);
+        if self.late.0 > 0 && self.paid_at < earliest {
+            self.late = (self.late + earliest.since(self.paid_at)).min(LATE_MAX);
+            self.paid_at = earliest;
         }
     }
 
     fn owe(&mut self, owed: u64) {
         let span_ns = owed.div_ceil(self.rate);
-        self.paid_at = self.paid_at + Nanos(span_ns);
+        let made_up_ns = self.late.0.min(span_ns / 2);
+        self.late = Nanos(self.late.0 - made_up_ns);
+        self.paid_at = self.paid_at + Nanos(span_ns - made_up_ns);
         self.left_over = span_ns * self.rate - owed;
     }
 }
@@ -114,6 +143,9 @@ pub(crate) const FRAME_OVERHEAD_BYTES: u32 = 8 + 12 + 14 + 4 + 20 + 8;
 
 /// What may leave at once where congestion control limits the rate, as a span of it.
 const BURST_AT_LIMIT: Nanos = Nanos::from_micros(50);
+
+/// How much time is made up for.
+const LATE_MAX: Nanos = Nanos::from_millis(1);
 
 /// A debt has 20 bits before its fraction.
 const FRACTION_BITS: u32 = 44;
@@ -236,6 +268,69 @@ mod tests {
         assert!((9_999..=10_001).contains(&ready_ns), "{ready_ns}");
         pacer.set_limit(Nanos(6_000), None, 1_250);
         assert_eq!(pacer.ready_at(Nanos(6_000)), Nanos(6_000));
+    }
+
+    /// Departures at a limit of 1 Gb/s, of packets that always wait, when each wake-up is so late:
+    /// bytes in 100 ms, and the most at once.
+    fn departures_of_a_late_host(late_us: u64, frame_bytes: u32) -> (u64, u64) {
+        let mut pacer = Pacer::new(0, Nanos(0));
+        pacer.set_limit(Nanos(0), Some(WireRate::from_bps(1_000_000_000)), frame_bytes);
+        let (mut now, mut bytes, mut most_at_once) = (Nanos::from_millis(1), 0, 0);
+        while now < Nanos::from_millis(101) {
+            let mut at_once = 0;
+            while pacer.ready_at(now) <= now {
+                pacer.spend(now, frame_bytes);
+                at_once += u64::from(frame_bytes);
+            }
+            pacer.wait();
+            (bytes, most_at_once) = (bytes + at_once, most_at_once.max(at_once));
+            now = pacer.ready_at(now) + Nanos::from_micros(late_us);
+        }
+        (bytes, most_at_once)
+    }
+
+    #[test]
+    fn late_wake_ups_cost_no_rate_and_lengthen_no_burst() {
+        for frame_bytes in [1_250, 9_000] {
+            // What may leave at once, and how late it can still be that often.
+            let most = (2 * frame_bytes).max(6_250);
+            let most_late_us = u64::from(most - frame_bytes) * 8 / 1_000;
+            for late_us in [0, most_late_us / 2, most_late_us * 9 / 10] {
+                let (bytes, most_at_once) = departures_of_a_late_host(late_us, frame_bytes);
+                let share = bytes as f64 / 12_500_000.0;
+                assert!((0.995..1.005).contains(&share), "{late_us} us late: {share}");
+                assert!(most_at_once <= u64::from(most), "{late_us} us late: {most_at_once}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_late_wake_up_is_made_up_for_up_to_a_millisecond() {
+        let sent_after = |late_us: u64, is_awaited: bool| {
+            let mut pacer = Pacer::new(0, Nanos(0));
+            pacer.set_limit(Nanos(0), Some(WireRate::from_bps(1_000_000_000)), 125);
+            departures(&mut pacer, Nanos::from_millis(2), 125);
+            if is_awaited {
+                pacer.wait();
+            }
+            let mut now = Nanos::from_millis(2) + Nanos::from_micros(late_us);
+            let (end, mut sent) = (now + Nanos::from_millis(10), 0_i64);
+            while now < end {
+                if pacer.ready_at(now) <= now {
+                    pacer.spend(now, 125);
+                    sent += 1;
+                } else {
+                    pacer.wait();
+                    now = pacer.ready_at(now);
+                }
+            }
+            sent - 10_000
+        };
+        // A packet a microsecond. 50 at once are kept anyhow, half of them beside the millisecond.
+        for (late_us, made_up) in [(0, 0), (200, 200), (900, 900), (5_000, 1_025)] {
+            assert!((sent_after(late_us, true) - made_up).abs() <= 2, "{late_us} us");
+            assert!((sent_after(late_us, false) - made_up.min(50)).abs() <= 2, "{late_us} us idle");
+        }
     }
 
     #[test]
