@@ -43,13 +43,14 @@ impl Speed {
             return last.line_bps;
         }
         // A host without sysfs, or a route that is gone: the speed is unknown.
-        let line_bps = route_bps(peer).ok().flatten();
+        let line_bps = route_bps(Path::new(SYSFS), peer).ok().flatten();
         self.last = Some(Answer { peer: peer.ip(), line_bps, at: now });
         line_bps
     }
 }
 
-fn route_bps(peer: SocketAddr) -> io::Result<Option<u64>> {
+/// What the sysfs at `root` says of the interface that packets to `peer` leave by.
+fn route_bps(root: &Path, peer: SocketAddr) -> io::Result<Option<u64>> {
     let socket = Socket::open(peer)?;
     socket.connect(peer)?;
     let local = socket.local_addr()?.ip();
@@ -58,7 +59,7 @@ fn route_bps(peer: SocketAddr) -> io::Result<Option<u64>> {
         return Ok(None);
     }
     let name = socket.interface_name(local)?;
-    Ok(name.and_then(|name| interface_bps(Path::new(SYSFS), OsStr::from_bytes(name.to_bytes()))))
+    Ok(name.and_then(|name| interface_bps(root, OsStr::from_bytes(name.to_bytes()))))
 }
 
 /// The speed of the interface of that name under `root`.
@@ -83,6 +84,7 @@ const KEPT: Duration = Duration::from_secs(1);
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
+    use std::process::Command;
 
     use super::*;
 
@@ -112,6 +114,71 @@ mod tests {
         assert_eq!(bps_of("down", "pci0/0", None), None);
         assert_eq!(bps_of("veth", "virtual", Some("10000\n")), None);
     }
+
+    /// The kernel's own interfaces: routes lead to them, and their speeds are its texts.
+    #[test]
+    fn speed_is_of_the_interface_that_the_route_takes() {
+        if std::env::var_os(IN_NAMESPACE).is_some() {
+            return check_interfaces_of_the_namespace();
+        }
+        let test = "udp::speed::tests::speed_is_of_the_interface_that_the_route_takes";
+        let ran = Command::new("unshare")
+            .args(["--net", "--mount", "sh", "-c", INTERFACES])
+            .arg(std::env::current_exe().expect("it runs"))
+            .args(["--exact", test, "--nocapture"])
+            .env(IN_NAMESPACE, "yes")
+            .output();
+        let Ok(ran) = ran else { return eprintln!("skipped: unshare is not installed") };
+        let words = [ran.stdout, ran.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+        if ran.status.code() == Some(77) || words[1].contains("unshare: ") {
+            return eprintln!("skipped: no interface can be made here (needs root): {words:?}");
+        }
+        assert!(ran.status.success() && words[0].contains("1 passed"), "{words:?}");
+    }
+
+    fn check_interfaces_of_the_namespace() {
+        let tap: SocketAddr = "10.9.1.2:9".parse().expect("an address");
+        let veth: SocketAddr = "10.9.2.2:9".parse().expect("an address");
+        for name in ["sw-tap", "sw-veth"] {
+            let path = Path::new(SYSFS).join("class/net").join(name).join("speed");
+            let text = fs::read_to_string(path).expect("the kernel states a speed");
+            assert!(text.trim().parse::<i64>().is_ok_and(|mbps| mbps > 0), "{name}: {text}");
+        }
+        // Virtual ones have none of their own, whatever the kernel says.
+        assert_eq!(route_bps(Path::new(SYSFS), tap).expect("a route"), None);
+        assert_eq!(route_bps(Path::new(SYSFS), veth).expect("a route"), None);
+        assert_eq!(route_bps(Path::new(SYSFS), "10.9.1.1:9".parse().unwrap()).unwrap(), None);
+
+        // The same interfaces as hardware would be in sysfs.
+        let root = std::env::temp_dir().join(format!("speed-{}-kernel", std::process::id()));
+        let class = root.join("class/net");
+        fs::create_dir_all(&class).expect("a directory");
+        for name in ["sw-tap", "sw-veth"] {
+            let device = root.join("devices/pci0/net").join(name);
+            fs::create_dir_all(&device).expect("a directory");
+            symlink(&device, class.join(name)).expect("a link");
+            let speed = Path::new(SYSFS).join("class/net").join(name).join("speed");
+            symlink(speed, device.join("speed")).expect("a link");
+        }
+        let line_bps = |peer| route_bps(&root, peer).expect("a route");
+        assert_eq!(line_bps(tap), Some(40_000_000_000), "as ethtool set it");
+        assert!(line_bps(veth).is_some_and(|bps| bps != 40_000_000_000), "the other interface");
+        let down = Command::new("ip").args(["link", "set", "sw-veth", "down"]).status();
+        assert!(down.expect("ip is here").success());
+        assert_eq!(interface_bps(&root, OsStr::new("sw-veth")), None, "it is down");
+        fs::remove_dir_all(&root).expect("it is ours");
+    }
+
+    /// Tells the test that it runs in a namespace of its own.
+    const IN_NAMESPACE: &str = "SAMPLEWIRE_TEST_IN_NAMESPACE";
+    /// Makes the interfaces, and then runs its arguments.
+    const INTERFACES: &str = r#"
+        (mount -t sysfs sysfs /sys && ip link set lo up &&
+        ip tuntap add dev sw-tap mode tap && ip addr add 10.9.1.1/24 dev sw-tap &&
+        ip link set sw-tap up && ethtool -s sw-tap speed 40000 &&
+        ip link add sw-veth type veth peer name sw-peer && ip addr add 10.9.2.1/24 dev sw-veth &&
+        ip link set sw-veth up && ip link set sw-peer up) || exit 77
+        exec "$0" "$@""#;
 
     #[test]
     fn loopback_has_no_speed() {
