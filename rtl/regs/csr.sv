@@ -121,22 +121,35 @@ module csr #(
   assign bad_payload = wr_data_i > SlotBytes || wr_data_i < 2 * BeatBytes ||
       wr_data_i % BeatBytes != 0 || wr_data_i % SampleBytes != 0;
 
-  // Whether parameters of congestion control are out of their range or contradict each other.
-  function automatic logic is_contradictory(input sw_regs_pkg::cfg_t cfg);
-    is_contradictory = &cfg.rate_mode || ~|cfg.recovery_stages ||
-        ~|cfg.gain_shift || cfg.gain_shift > 5'd16 ||
-        ~|cfg.alpha_period_ns || ~|cfg.rise_period_ns || ~|cfg.rise_bytes[25:16] ||
-        ~|cfg.rate_minimum ||
-        cfg.rate_start < cfg.rate_minimum || cfg.rate_start > cfg.rate_line ||
-        cfg.rate_first_cut < cfg.rate_minimum || cfg.rate_first_cut > cfg.rate_line;
-  endfunction
+  // Whether the parameter of congestion control in view is out of its range, or contradicts others.
+  logic [23:0] rate;
+  logic is_contradictory;
+  assign rate = wr_data_i[23:0];
+  always_comb begin
+    unique case (write_word)
+      // Mode, gain, stages.
+      sw_regs_pkg::OffRateControl[7:2]:
+      is_contradictory = &wr_data_i[1:0] || ~|wr_data_i[6:2] || wr_data_i[6:2] > 5'd16 ||
+                         ~|wr_data_i[11:7];
+      sw_regs_pkg::OffAlphaPeriod[7:2], sw_regs_pkg::OffRisePeriod[7:2]:
+      is_contradictory = ~|wr_data_i[19:0];
+      sw_regs_pkg::OffRiseBytes[7:2]: is_contradictory = ~|wr_data_i[25:16];
+      sw_regs_pkg::OffRateMinimum[7:2]:
+      is_contradictory = ~|rate || rate > cfg_q.rate_start || rate > cfg_q.rate_first_cut;
+      sw_regs_pkg::OffRateStart[7:2], sw_regs_pkg::OffRateFirstCut[7:2]:
+      is_contradictory = rate < cfg_q.rate_minimum || rate > cfg_q.rate_line;
+      sw_regs_pkg::OffRateLine[7:2]:
+      is_contradictory = rate < cfg_q.rate_start || rate < cfg_q.rate_first_cut;
+      default: is_contradictory = 1'b0;
+    endcase
+  end
 
   assign is_rate = !write_word[5];
 
   always_comb begin
     refused = stream_open && written.source != cfg_q.source;
     if (write_word == sw_regs_pkg::OffPayload[7:2]) refused = stream_open || bad_payload;
-    if (is_rate) refused = stream_open || is_contradictory(written);
+    if (is_rate) refused = stream_open || is_contradictory;
   end
 
   always_ff @(posedge clk_i) begin
