@@ -59,13 +59,15 @@ module pacer (
   assign is_paying = phase_q == PhasePay && !charge_i;  // one sum at a time
 
   logic [StepWidth-1:0] step;
+  logic [19:0] kept;
   logic [TimeWidth:0] excess;  // of what is kept over the burst; negative: nothing
   // The clock alone fills the burst: what the last payment left over is lost.
   // A payment that was cut had more time than the debt took: what it left over counts as time kept.
   assign is_late = phase_q == PhaseMeasure && is_idle && &step_q;
   assign is_full = phase_q == PhaseChoose && is_idle && !excess[TimeWidth];
   assign step    = |span_q[TimeWidth-1:StepWidth] ? '1 : span_q[StepWidth-1:0];
-  assign excess  = {1'b0, span_q} - (TimeWidth + 1)'((is_free ? '0 : burst_ns_i) | Grace);
+  assign kept    = is_free ? '0 : burst_ns_i;
+  assign excess  = {1'b0, span_q} - (TimeWidth + 1)'(kept | Grace);
 
   debt_t change;  // less one where it is taken off
   assign change = charge_i ? debt_t'({charge_bytes_i, 16'd0}) : ~debt_t'(product_q);
