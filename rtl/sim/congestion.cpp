@@ -268,6 +268,7 @@ Saw saw(const RateWatch& watch, uint64_t ms, uint64_t end_ms, uint32_t line) {
   }
   for (uint64_t n = ms; n < end_ms; ++n)
     seen.mean += watch.allowed_bytes(n) / (double(line) * kMillisecond / 65536) / double(end_ms - ms);
+  if (seen.highest == 0) seen.lowest = seen.highest = seen.mean;  // it stood
   return seen;
 }
 
