@@ -134,7 +134,8 @@ std::string marks(const Options& options, uint64_t& cycles) {
   const uint64_t cuts = driver.counter(SW_COUNTER_CUTS);
   const uint64_t notifications = driver.counter(SW_COUNTER_CONGESTION);
   std::printf("marks: %" PRIu64 " marks, %" PRIu64 " notifications, %" PRIu64
-              " cuts; R_C of the line %.4f, then %.4f; %zu events as in Rust, %" PRIu64 " repeats\n",
+              " cuts; R_C of the line %.4f, then %.4f; %zu events as in Rust, %" PRIu64
+              " repeats\n",
               marked, notifications, cuts, double(lowest) / params.line,
               double(recovered) / params.line, watch.events().size() - 1, world.truth().repeats());
   if (cuts < span_ms || notifications < cuts) world.fail("too few cuts");
@@ -158,7 +159,8 @@ std::string marks(const Options& options, uint64_t& cycles) {
     run_to_ms(other, from + 4);
     share = 0;
     for (uint64_t ms = from; ms < from + 4; ++ms) {
-      const double allowed = double(rate) * kMillisecond / 65536, sent = double(seen.wire_bytes(ms));
+      const double allowed = double(rate) * kMillisecond / 65536;
+      const double sent = double(seen.wire_bytes(ms));
       if (std::fabs(sent - allowed) > 0.01 * allowed + 2000)
         other.fail("mode " + std::to_string(mode) + ": " + std::to_string(uint64_t(sent)) +
                    " wire bytes in a ms, not " + std::to_string(uint64_t(allowed)));
@@ -174,8 +176,8 @@ std::string marks(const Options& options, uint64_t& cycles) {
 
 namespace {
 
-// Boards behind one switch, whose only port leads to the hosts. Frames come in by the time that they
-// leave the boards, at most a slice late: the wires are longer than that.
+// Boards behind one switch, whose only port leads to the hosts. Frames come in by the time at which
+// they leave the boards, at most a slice late: the wires are longer than that.
 class Network {
  public:
   explicit Network(const sw_switch_config& config, uint64_t line_bps)
@@ -197,7 +199,7 @@ class Network {
   // Runs all boards to about `until_ns`.
   void run(uint64_t until_ns) {
     uint64_t now = UINT64_MAX;
-    for (const World* world : worlds_) now = std::min(now, const_cast<World*>(world)->model().now_ns());
+    for (World* world : worlds_) now = std::min(now, world->model().now_ns());
     while (now < until_ns) {
       now += kSliceNs;
       for (World* world : worlds_) world->run(now, [] { return false; });
@@ -266,8 +268,9 @@ Saw saw(const RateWatch& watch, uint64_t ms, uint64_t end_ms, uint32_t line) {
     seen.lowest = std::min(seen.lowest, double(event.rate) / line);
     seen.highest = std::max(seen.highest, double(event.rate) / line);
   }
+  const double line_bytes = double(line) * kMillisecond / 65536;
   for (uint64_t n = ms; n < end_ms; ++n)
-    seen.mean += watch.allowed_bytes(n) / (double(line) * kMillisecond / 65536) / double(end_ms - ms);
+    seen.mean += watch.allowed_bytes(n) / line_bytes / double(end_ms - ms);
   if (seen.highest == 0) seen.lowest = seen.highest = seen.mean;  // it stood
   return seen;
 }
@@ -334,7 +337,8 @@ std::string share_of_a_link(const Options& options, const Choice& choice, uint64
       std::printf(" R_C %.3f (%.3f to %.3f, %" PRIu64 " cuts)", seen.mean, seen.lowest,
                   seen.highest, seen.cuts);
       double sent = 0;
-      for (uint64_t at = begin + span_ms / 2; at < ms; ++at) sent += double(watches[n]->wire_bytes(at));
+      for (uint64_t at = begin + span_ms / 2; at < ms; ++at)
+        sent += double(watches[n]->wire_bytes(at));
       sum += sent;
       squares += sent * sent;
       const std::string wrong = watches[n]->compare(begin, ms);
