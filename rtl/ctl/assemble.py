@@ -66,7 +66,7 @@ class PortMap:
         for name in raw["registers"]["files"]:
             registers += tomllib.loads((HERE.parent / "regs" / name).read_text())["register"]
         self.registers = {r["name"]: self.config + r["offset"] % 128 // 4 * 2 for r in registers
-                          if r["offset"] >= 0x80}  # fmt: skip
+                          if 0x80 <= r["offset"] < 0x100}  # fmt: skip
 
     def names(self, part: str) -> dict[str, int]:
         """Names of a part, without their texts."""

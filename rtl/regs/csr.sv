@@ -8,12 +8,15 @@
 //
 // Refused writes are errors, change nothing and pulse ev_refused_o. They are those that would
 // falsify packets: `payload` that is not whole beats and whole samples from two beats to SlotBytes,
-// and `payload` or another `source` while a stream is open.
+// and `payload` or another `source` while a stream is open. Of the parameters of congestion control
+// (from `rate_control` on) all writes while a stream is open are refused, and those that dcqcn does
+// not hold: samplewire_proto::rate::DcqcnParams::check has the same ranges.
 //
 // rst_i clears the register `control`; all others keep what was written, and counters what they
 // counted, from the configuration of the device on. What is written is read back from a memory
 // beside the registers, except `control`. Fields that tx.toml calls memory stand in it
-// alone: key_data_o is the register at key_addr_i, a word of the control half, in the same cycle.
+// alone: key_data_o is the register at key_addr_i, one of the first 32 of the control half, in the same
+// cycle.
 //
 // Events are counted a cycle late, all of them.
 //
@@ -77,13 +80,14 @@ module csr #(
       32'(sw_regs_pkg::ResetPayloadBytes) : SlotBytes;
   localparam logic [15:0] PayloadReset = 16'(ResetBytes / PayloadStep * PayloadStep);
 
-  // Parts of the address space, and the word within one.
+  // Parts of the address space. The word within the control half is addr[7:2]: its first 32 have
+  // bit 5 set, the parameters of congestion control behind them have not.
   function automatic logic is_status(input logic [10:0] addr);
-    is_status = addr[10:6] == 5'b00000;
+    is_status = addr[10:7] == 4'b0000;
   endfunction
 
   function automatic logic is_control(input logic [10:0] addr);
-    is_control = addr[10:7] == 4'b0001;
+    is_control = addr[10:9] == 2'b00 && (addr[8] ^ addr[7]);
   endfunction
 
   function automatic logic is_counters(input logic [10:0] addr);
@@ -97,12 +101,12 @@ module csr #(
   // Writes.
   logic       write_control;
   logic       write_template;
-  logic [4:0] write_word;
+  logic [5:0] write_word;
 
   // A write stands until it is done: it is judged a cycle before.
   logic write_q, to_control_q, to_template_q, refused_q;
 
-  assign write_word = wr_addr_i[6:2];
+  assign write_word = wr_addr_i[7:2];
 
   sw_regs_pkg::cfg_t cfg_q, written;
 
@@ -110,16 +114,42 @@ module csr #(
   assign written = sw_regs_pkg::cfg_write(cfg_q, write_word, wr_data_i);
 
   // The packetizer uses payload and source in every cycle of a stream.
-  logic stream_open, bad_payload, refused;
+  logic stream_open, bad_payload, is_rate, refused;
 
   assign stream_open = status_i.state != wire_pkg::StateIdle &&
       status_i.state != wire_pkg::StateEnded;
   assign bad_payload = wr_data_i > SlotBytes || wr_data_i < 2 * BeatBytes ||
       wr_data_i % BeatBytes != 0 || wr_data_i % SampleBytes != 0;
 
+  // Whether the parameter of congestion control in view is out of its range, or contradicts others.
+  logic [23:0] rate;
+  logic is_contradictory;
+  assign rate = wr_data_i[23:0];
+  always_comb begin
+    unique case (write_word)
+      // Mode, gain, stages.
+      sw_regs_pkg::OffRateControl[7:2]:
+      is_contradictory = &wr_data_i[1:0] || ~|wr_data_i[6:2] || wr_data_i[6:2] > 5'd16 ||
+                         ~|wr_data_i[11:7];
+      sw_regs_pkg::OffAlphaPeriod[7:2], sw_regs_pkg::OffRisePeriod[7:2]:
+      is_contradictory = ~|wr_data_i[19:0];
+      sw_regs_pkg::OffRiseBytes[7:2]: is_contradictory = ~|wr_data_i[25:16];
+      sw_regs_pkg::OffRateMinimum[7:2]:
+      is_contradictory = ~|rate || rate > cfg_q.rate_start || rate > cfg_q.rate_first_cut;
+      sw_regs_pkg::OffRateStart[7:2], sw_regs_pkg::OffRateFirstCut[7:2]:
+      is_contradictory = rate < cfg_q.rate_minimum || rate > cfg_q.rate_line;
+      sw_regs_pkg::OffRateLine[7:2]:
+      is_contradictory = rate < cfg_q.rate_start || rate < cfg_q.rate_first_cut;
+      default: is_contradictory = 1'b0;
+    endcase
+  end
+
+  assign is_rate = !write_word[5];
+
   always_comb begin
     refused = stream_open && written.source != cfg_q.source;
-    if (write_word == sw_regs_pkg::OffPayload[6:2]) refused = stream_open || bad_payload;
+    if (write_word == sw_regs_pkg::OffPayload[7:2]) refused = stream_open || bad_payload;
+    if (is_rate) refused = stream_open || is_contradictory;
   end
 
   always_ff @(posedge clk_i) begin
@@ -144,7 +174,7 @@ module csr #(
 
   // Values from power-up on: always_ff allows no other process, not even `initial`.
   initial begin
-    cfg_q = sw_regs_pkg::CfgReset;
+    cfg_q = sw_regs_pkg::cfg_reset(W == 512);
     cfg_q.payload_bytes = PayloadReset;
     cmd_q = '0;
   end
@@ -160,7 +190,7 @@ module csr #(
 
   always @(posedge clk_i) begin
     cmd_q <= '0;
-    if (write_control && write_word == sw_regs_pkg::OffCommand[6:2]) begin
+    if (write_control && write_word == sw_regs_pkg::OffCommand[7:2]) begin
       cmd_q <= sw_regs_pkg::commands(wr_data_i);
     end
     if (rst_i) cmd_q <= '0;
@@ -170,18 +200,20 @@ module csr #(
   assign cmd_o = cmd_q;
 
   // What is read back, and what is read by the word.
-  (* ram_style = "distributed" *) logic [31:0] control_mem[32];
+  (* ram_style = "distributed" *) logic [31:0] control_mem[64];
 
   initial begin
-    for (int unsigned n = 0; n < 32; n++) control_mem[n] = sw_regs_pkg::control_reset(5'(n));
-    control_mem[sw_regs_pkg::OffPayload[6:2]] = {16'd0, PayloadReset};
+    for (int unsigned n = 0; n < 64; n++) begin
+      control_mem[n] = sw_regs_pkg::control_reset(6'(n), W == 512);
+    end
+    control_mem[sw_regs_pkg::OffPayload[7:2]] = {16'd0, PayloadReset};
   end
 
   always @(posedge clk_i) begin
     if (write_control) control_mem[write_word] <= wr_data_i;
   end
 
-  assign key_data_o = control_mem[key_addr_i];
+  assign key_data_o = control_mem[{1'b1, key_addr_i}];
 
   // The body of ACCEPT. The driver writes it while no stream opens (docs/registers.md).
   (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *) logic [31:0] template_lo_mem[64];
@@ -209,19 +241,19 @@ module csr #(
 
   always_comb begin
     readable = is_counters(rd_addr_i);
-    if (is_status(rd_addr_i)) readable = sw_regs_pkg::StatusReadable[rd_addr_i[5:2]];
-    else if (is_control(rd_addr_i)) readable = sw_regs_pkg::ControlReadable[rd_addr_i[6:2]];
+    if (is_status(rd_addr_i)) readable = sw_regs_pkg::StatusReadable[rd_addr_i[6:2]];
+    else if (is_control(rd_addr_i)) readable = sw_regs_pkg::ControlReadable[rd_addr_i[7:2]];
   end
 
   // A function, for the simulator to leave out where nothing is read.
   function automatic logic [31:0] data_at(input logic [10:0] addr);
     data_at = '0;
     if (is_status(addr)) begin
-      data_at = sw_regs_pkg::status_word(addr[5:2], status_i, 16'(W), 16'(SlotBytes), Slots,
+      data_at = sw_regs_pkg::status_word(addr[6:2], status_i, 16'(W), 16'(SlotBytes), Slots,
                                          16'(NackDepth), 8'(Channels));
     end else if (is_control(addr)) begin
-      data_at = control_mem[addr[6:2]];
-      if (addr[6:2] == sw_regs_pkg::OffControl[6:2]) data_at = sw_regs_pkg::control_word(cfg_q);
+      data_at = control_mem[addr[7:2]];
+      if (addr[7:2] == sw_regs_pkg::OffControl[7:2]) data_at = sw_regs_pkg::control_word(cfg_q);
     end
   endfunction
 

@@ -59,7 +59,7 @@ always_comb begin
                           32'(cfg_q.payload_bytes) >= 2 * BeatBytes);
     a_whole : assert (32'(cfg_q.payload_bytes) % BeatBytes == 0 &&
                       32'(cfg_q.payload_bytes) % SampleBytes == 0);
-    a_memory : assert (control_mem[sw_regs_pkg::OffPayload[6:2]] == 32'(cfg_q.payload_bytes));
+    a_memory : assert (control_mem[sw_regs_pkg::OffPayload[7:2]] == 32'(cfg_q.payload_bytes));
   end
 end
 
@@ -85,17 +85,27 @@ always_comb begin
   c_command : cover (f_past_q && cmd_q.snapshot && rd_valid_i);
 end
 
+// What dcqcn takes (dcqcn_props.svh).
+function automatic logic f_holds(input sw_regs_pkg::cfg_t cfg);
+  f_holds = cfg.rate_mode != 2'd3 && cfg.gain_shift >= 5'd1 && cfg.gain_shift <= 5'd16 &&
+      cfg.recovery_stages != '0 && cfg.alpha_period_ns != '0 && cfg.rise_period_ns != '0 &&
+      cfg.rise_bytes >= 26'h10000 && cfg.rate_minimum != '0 &&
+      cfg.rate_minimum <= cfg.rate_start && cfg.rate_start <= cfg.rate_line &&
+      cfg.rate_minimum <= cfg.rate_first_cut && cfg.rate_first_cut <= cfg.rate_line;
+endfunction
+
 // What an accepted write does, and nothing else: the word of its window, the configuration, one pulse
 // of its commands. The tables of sw_regs_pkg are generated; what they say is the tests' business.
 logic f_open, f_good, f_in_control, f_in_template, f_refuses, f_refuses_q, f_accepts;
 assign f_open = !(status_i.state == wire_pkg::StateIdle || status_i.state == wire_pkg::StateEnded);
 assign f_good = wr_data_i <= SlotBytes && wr_data_i >= 2 * BeatBytes &&
     wr_data_i % BeatBytes == 0 && wr_data_i % SampleBytes == 0;
-assign f_in_control = wr_whole_i && wr_addr_i >= 11'h080 && wr_addr_i < 11'h100 &&
-    sw_regs_pkg::ControlWritable[wr_addr_i[6:2]];
+assign f_in_control = wr_whole_i && wr_addr_i >= 11'h080 && wr_addr_i < 11'h180 &&
+    sw_regs_pkg::ControlWritable[wr_addr_i[7:2]];
 assign f_in_template = wr_whole_i && wr_addr_i >= 11'h400 && wr_addr_i < 11'h600;
-assign f_refuses = wr_addr_i[6:2] == sw_regs_pkg::OffPayload[6:2] ? f_open || !f_good :
-    f_open && wr_addr_i[6:2] == sw_regs_pkg::OffControl[6:2] &&
+assign f_refuses = wr_addr_i[8] ? f_open || !f_holds(written) :
+    wr_addr_i[7:2] == sw_regs_pkg::OffPayload[7:2] ? f_open || !f_good :
+    f_open && wr_addr_i[7:2] == sw_regs_pkg::OffControl[7:2] &&
     written.source != cfg_q.source;
 assign f_accepts = f_in_template || (f_in_control && !f_refuses_q);
 sw_regs_pkg::cfg_t f_expected_q;
@@ -105,8 +115,8 @@ always_ff @(posedge clk_i) begin
   f_commands_q <= '0;
   f_expected_q <= cfg_q;
   if (wr_done_o && !rst_i && f_in_control && !f_refuses_q) begin
-    f_expected_q <= sw_regs_pkg::cfg_write(cfg_q, wr_addr_i[6:2], wr_data_i);
-    if (wr_addr_i[6:2] == sw_regs_pkg::OffCommand[6:2])
+    f_expected_q <= sw_regs_pkg::cfg_write(cfg_q, wr_addr_i[7:2], wr_data_i);
+    if (wr_addr_i[7:2] == sw_regs_pkg::OffCommand[7:2])
       f_commands_q <= sw_regs_pkg::commands(wr_data_i);
   end
   if (rst_i) begin
@@ -116,13 +126,22 @@ always_ff @(posedge clk_i) begin
   end
 end
 
+always_comb begin
+  if (f_past_q) begin
+    a_rates : assert (f_holds(cfg_q));
+    if (!rst_i && !f_rst_q && f_long_q)
+      a_rates_stand : assert ({cfg_q.rate_mode, cfg_q.rate_start, cfg_q.rate_line} ==
+                              {f_cfg_q.rate_mode, f_cfg_q.rate_start, f_cfg_q.rate_line});
+  end
+end
+
 // One word of the control window and one of the template, chosen once for all.
-(* anyconst *) logic [4:0] f_word;
+(* anyconst *) logic [5:0] f_word;
 (* anyconst *) logic [6:0] f_tpl;
 logic f_word_known_q = 1'b0, f_tpl_known_q = 1'b0, f_tpl_read_q = 1'b0;
 logic [31:0] f_word_q, f_tpl_q, f_tpl_was_q;
 always_ff @(posedge clk_i) begin
-  if (wr_done_o && !rst_i && f_in_control && !f_refuses_q && wr_addr_i[6:2] == f_word) begin
+  if (wr_done_o && !rst_i && f_in_control && !f_refuses_q && wr_addr_i[7:2] == f_word) begin
     f_word_known_q <= 1'b1;
     f_word_q       <= wr_data_i;
   end
@@ -138,16 +157,16 @@ end
 logic f_readable, f_snapshot_q;
 logic [31:0] f_answer_q;
 logic f_readable_q, f_read_q = 1'b0;
-assign f_readable = rd_addr_i < 11'h040 ? sw_regs_pkg::StatusReadable[rd_addr_i[5:2]] :
-    rd_addr_i >= 11'h080 && rd_addr_i < 11'h100 ?
-    sw_regs_pkg::ControlReadable[rd_addr_i[6:2]] : rd_addr_i >= 11'h200 && rd_addr_i < 11'h400;
+assign f_readable = rd_addr_i < 11'h080 ? sw_regs_pkg::StatusReadable[rd_addr_i[6:2]] :
+    rd_addr_i >= 11'h080 && rd_addr_i < 11'h180 ?
+    sw_regs_pkg::ControlReadable[rd_addr_i[7:2]] : rd_addr_i >= 11'h200 && rd_addr_i < 11'h400;
 always_ff @(posedge clk_i) begin
   f_readable_q <= f_readable;
   f_answer_q <= !f_readable ? 32'd0 :
-      rd_addr_i < 11'h040 ? sw_regs_pkg::status_word(
-          rd_addr_i[5:2], status_i, 16'(W), 16'(SlotBytes), Slots, 16'(NackDepth), 8'(Channels)) :
-      rd_addr_i[6:2] == sw_regs_pkg::OffControl[6:2] ? sw_regs_pkg::control_word(cfg_q) :
-      control_mem[rd_addr_i[6:2]];
+      rd_addr_i < 11'h080 ? sw_regs_pkg::status_word(
+          rd_addr_i[6:2], status_i, 16'(W), 16'(SlotBytes), Slots, 16'(NackDepth), 8'(Channels)) :
+      rd_addr_i[7:2] == sw_regs_pkg::OffControl[7:2] ? sw_regs_pkg::control_word(cfg_q) :
+      control_mem[rd_addr_i[7:2]];
   f_read_q <= rd_done_o && rd_addr_i >= 11'h200 && rd_addr_i < 11'h400 && !rst_i;
   f_snapshot_q <= rd_addr_i[2];
 end
@@ -183,7 +202,7 @@ always_comb begin
                             template_lo_mem[f_tpl[6:1]]) == f_tpl_q);
     if (f_tpl_read_q)
       a_template_read : assert ((f_tpl[0] ? tpl_data_o[63:32] : tpl_data_o[31:0]) == f_tpl_was_q);
-    a_key : assert (key_data_o == control_mem[key_addr_i]);
+    a_key : assert (key_data_o == control_mem[{1'b1, key_addr_i}]);
     if (f_rst_q && f_stepped_q) a_reset : assert (events_q == '0 && samples_lost_q == '0);
     if (!f_rst_q && f_stepped_q)
       a_events : assert (events_q == f_events_q && samples_lost_q == f_samples_lost_q);

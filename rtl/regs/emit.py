@@ -71,6 +71,18 @@ def package(m: Map) -> str:
         *(f"    Reset{camel(f.name)}{',' if f is not config[-1] else ''}" for f in config),
         "  };",
         "",
+        "  // The same at either width; is_wide: W = 512.",
+        "  function automatic cfg_t cfg_reset(input logic is_wide);",
+        "    cfg_t cfg;",
+        "    cfg = CfgReset;",
+        *(
+            f"    if (is_wide) cfg.{f.name} = {f.of}'h{f.reset_wide:x};"
+            for f in config
+            if f.reset_wide != f.reset
+        ),
+        "    cfg_reset = cfg;",
+        "  endfunction",
+        "",
         *read_back(m),
         *decoding(m),
         "endpackage",
@@ -81,32 +93,40 @@ def package(m: Map) -> str:
     return "\n".join(lines)
 
 
-def words(m: Map, high: bool, *access: str) -> int:
+def place(r: Register) -> int:
+    """Which word of its half of the map a register is, by the low bits of its address."""
+    return r.offset // 4 % (32 if r.access == "ro" else 64)
+
+
+def words(m: Map, *access: str) -> int:
     """A bit for each word of a half of the map that has this access."""
-    return sum(
-        1 << (r.offset // 4 % 32)
-        for r in m.registers
-        if r.access in access and (r.offset >= 0x80) == high
-    )
+    return sum(1 << place(r) for r in m.registers if r.access in access)
+
+
+def initial(r: Register, is_wide: bool) -> int:
+    """What a register holds before it is written."""
+    values = {f.name: f.reset_wide if is_wide else f.reset for f in r.fields}
+    return sum((values[f.name] >> f.part & (1 << f.bits) - 1) << f.shift for f in r.fields)
 
 
 def read_back(m: Map) -> list[str]:
     """Reset values of what is read back from memory, and the bits that are read or written."""
     lines = [
         "  // A bit for each word of the low half (status) and the high half (control).",
-        f"  localparam logic [15:0] StatusReadable = 16'h{words(m, False, 'ro'):04x};",
-        f"  localparam logic [31:0] ControlReadable = 32'h{words(m, True, 'rw'):08x};",
-        "  localparam logic [31:0] ControlWritable = "
-        f"32'h{words(m, True, 'rw', 'wo', 'pulse'):08x};",
+        f"  localparam logic [31:0] StatusReadable = 32'h{words(m, 'ro'):08x};",
+        f"  localparam logic [63:0] ControlReadable = 64'h{words(m, 'rw'):016x};",
+        f"  localparam logic [63:0] ControlWritable = 64'h{words(m, 'rw', 'wo', 'pulse'):016x};",
         "",
-        "  // What a word of the control half reads before it is written.",
-        "  function automatic logic [31:0] control_reset(input logic [4:0] word);",
+        "  // What a word of the control half reads before it is written; is_wide: at W = 512.",
+        "  function automatic logic [31:0] control_reset(input logic [5:0] word,",
+        "                                                input logic is_wide);",
         "    case (word)",
     ]
     for r in m.registers:
-        value = sum((f.reset >> f.part & (1 << f.bits) - 1) << f.shift for f in r.fields)
-        if r.access == "rw" and value:
-            lines.append(f"      5'h{r.offset // 4 % 32:02x}: control_reset = 32'h{value:08x};")
+        narrow, wide = (f"32'h{initial(r, is_wide):08x}" for is_wide in (False, True))
+        if r.access == "rw" and initial(r, False):
+            value = narrow if narrow == wide else f"is_wide ? {wide} : {narrow}"
+            lines.append(f"      6'h{place(r):02x}: control_reset = {value};")
     lines += ["      default: control_reset = 32'h0;", "    endcase", "  endfunction", ""]
     return lines
 
@@ -115,7 +135,7 @@ def decoding(m: Map) -> list[str]:
     """The functions that csr.sv reads and writes by."""
     lines = [
         "  // The configuration after a write of `data` to a word of the control half.",
-        "  function automatic cfg_t cfg_write(input cfg_t cfg, input logic [4:0] word,",
+        "  function automatic cfg_t cfg_write(input cfg_t cfg, input logic [5:0] word,",
         "                                     input logic [31:0] data);",
         "    cfg_t written;",
         "    written = cfg;",
@@ -125,7 +145,7 @@ def decoding(m: Map) -> list[str]:
             for f in r.fields:
                 if not f.memory:
                     lines.append(
-                        f"    if (word == 5'h{r.offset // 4 % 32:02x}) "
+                        f"    if (word == 6'h{place(r):02x}) "
                         f"written.{part(f)} = data{bits(f.shift, f.bits)};"
                     )
     lines += ["    cfg_write = written;", "  endfunction", ""]
@@ -143,14 +163,14 @@ def decoding(m: Map) -> list[str]:
         "",
         "  // A word of the status half.",
         "  function automatic logic [31:0] status_word(",
-        "      input logic [3:0] word, input status_t status, input logic [15:0] width,",
+        "      input logic [4:0] word, input status_t status, input logic [15:0] width,",
         "      input logic [15:0] slot_bytes, input logic [31:0] slots,",
         "      input logic [15:0] nack_depth, input logic [7:0] channels);",
-        "    logic [511:0] words;",
+        "    logic [1023:0] words;",
         "    words = {",
     ]
-    status = {r.offset // 4: value_of(m, r) for r in m.registers if r.access == "ro"}
-    for n in range(15, -1, -1):
+    status = {place(r): value_of(m, r) for r in m.registers if r.access == "ro"}
+    for n in range(31, -1, -1):
         value = status.get(n, "32'd0")
         lines.append(f"      {value}{',' if n else ''}")
     return [*lines, "    };", "    status_word = words[word*32+:32];", "  endfunction", ""]
@@ -264,6 +284,7 @@ def names(m: Map) -> str:
         "    bits: int",
         "    part: int",
         "    reset: int",
+        "    reset_wide: int  # at W = 512",
         "",
         "",
         "class Register(NamedTuple):",
@@ -279,7 +300,8 @@ def names(m: Map) -> str:
     for r in m.registers:
         lines.append(f'    "{r.name}": Register(0x{r.offset:03X}, "{r.access}", (')
         lines += [
-            f'        Field("{f.name}", {f.shift}, {f.bits}, {f.part}, 0x{f.reset:X}),'
+            f'        Field("{f.name}", {f.shift}, {f.bits}, {f.part}, 0x{f.reset:X}, '
+            f"0x{f.reset_wide:X}),"
             for f in r.fields
         ]
         lines.append("    )),")
@@ -313,8 +335,10 @@ def table(m: Map) -> str:
             reset = ""
             if r.access in ("rw", "wo"):
                 value = f.reset >> f.part & (1 << f.bits) - 1
-                is_hex = value >= 1 << 16 or (value > 0 and f.of > 32)
+                is_hex = not f.unit and (value >= 1 << 16 or (value > 0 and f.of > 32))
                 reset = f"0x{value:x}" if is_hex else str(value)
+                if f.reset_wide != f.reset:
+                    reset += f"; at 512 bits {f.reset_wide}"
             text = f.text if f.text else r.text
             lines.append(f"| {place} | {span} | {name} | {reset} | {f.unit} | {text} |")
     lines += ["", "| offset | window | access | 64-bit words | meaning |", "|---|---|---|---|---|"]

@@ -31,6 +31,7 @@ class Field:
     of: int = 0
     part: int = 0
     reset: int = 0
+    reset_wide: int | None = None  # at W = 512; `reset` if there is none
     unit: str = ""
     constant: int | str | None = None
     memory: bool = False
@@ -84,6 +85,7 @@ def load(common: Path, own: Path) -> Map:
             if f.part == 0:
                 resets[f.name] = f.reset
             f.reset = resets[f.name]
+            f.reset_wide = f.reset if f.reset_wide is None else f.reset_wide
             register.fields.append(f)
         registers.append(register)
         check_register(register, shift, layout)
@@ -123,7 +125,7 @@ def check_register(register: Register, bits: int, layout: dict) -> None:
     for f in register.fields:
         if isinstance(f.constant, str) and f.constant not in PARAMETERS:
             raise ValueError(f"{name}: no parameter is called {f.constant}")
-        if f.reset >> f.of:
+        if f.reset >> f.of or f.reset_wide >> f.of:
             raise ValueError(f"{name}: the reset value of {f.name} is too large")
 
 

@@ -6,9 +6,10 @@
 // start of a flow, a notification of congestion, a departure, or none. Visits without an event go
 // round the flows without a pause.
 //
-// An event waits with valid until ready. Its fields hold still meanwhile; the bytes of a departure
-// may still grow, up to 2^16 - 1, since the sum of several counts as one departure. Start is taken
-// before notification, and notification before departure.
+// An event waits with valid until ready, and its flow holds still meanwhile. Round trip and bytes are
+// those of the cycle of ready: the bytes of a departure may grow until then, up to 2^16 - 1, since
+// the sum of several counts as one departure. Start is taken before notification, and notification
+// before departure.
 //
 // Throughput: an expiry or event takes at most 16 cycles, the check of what is due included. Alpha
 // and timer expire once in a round of at most 10 cycles: periods of Flows * 20 cycles and more are

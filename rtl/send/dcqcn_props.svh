@@ -34,19 +34,17 @@
     end
   end
 
-  // Events wait, and hold still.
+  // Events wait.
   logic f_start_q_valid = 0, f_note_q_valid = 0, f_dep_q_valid = 0;
-  logic [RttWidth-1:0] f_note_rtt_q;
   always_ff @(posedge clk_i) begin
     f_start_q_valid <= start_valid_i && !start_ready_o;
     f_note_q_valid  <= note_valid_i && !note_ready_o;
     f_dep_q_valid   <= dep_valid_i && !dep_ready_o;
-    f_note_rtt_q    <= note_rtt_ns_i;
   end
   always_comb begin
     assume (start_flow_i == '0 && note_flow_i == '0 && dep_flow_i == '0);
     if (f_start_q_valid) assume (start_valid_i);
-    if (f_note_q_valid) assume (note_valid_i && note_rtt_ns_i == f_note_rtt_q);
+    if (f_note_q_valid) assume (note_valid_i);
     if (f_dep_q_valid) assume (dep_valid_i);
   end
 

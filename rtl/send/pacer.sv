@@ -3,7 +3,8 @@
 // Keeps the debt of the packets that left, in bytes with 16 bits of fraction, and pays it with the
 // time that passes: while there is a debt, elapsed time times rate is taken off it; without one,
 // time is kept up to `burst_ns_i` and lost beyond (docs/protocol.md#4.7). Up to 63 ns are always
-// kept: the cycles from the end of a debt to the next choice would lower the rate. A packet may
+// kept: the cycles from the end of a debt to the next choice would lower the rate. Without a pace no
+// more than these is kept, so that a rate that begins does not begin with a burst. A packet may
 // leave when nothing is owed. What a payment leaves over is kept beside the burst, so the mean rate
 // is exact, until an idle time fills the burst.
 //
@@ -58,13 +59,15 @@ module pacer (
   assign is_paying = phase_q == PhasePay && !charge_i;  // one sum at a time
 
   logic [StepWidth-1:0] step;
+  logic [19:0] kept;
   logic [TimeWidth:0] excess;  // of what is kept over the burst; negative: nothing
   // The clock alone fills the burst: what the last payment left over is lost.
   // A payment that was cut had more time than the debt took: what it left over counts as time kept.
   assign is_late = phase_q == PhaseMeasure && is_idle && &step_q;
   assign is_full = phase_q == PhaseChoose && is_idle && !excess[TimeWidth];
   assign step    = |span_q[TimeWidth-1:StepWidth] ? '1 : span_q[StepWidth-1:0];
-  assign excess  = {1'b0, span_q} - (TimeWidth + 1)'(burst_ns_i | Grace);
+  assign kept    = is_free ? '0 : burst_ns_i;
+  assign excess  = {1'b0, span_q} - (TimeWidth + 1)'(kept | Grace);
 
   debt_t change;  // less one where it is taken off
   assign change = charge_i ? debt_t'({charge_bytes_i, 16'd0}) : ~debt_t'(product_q);

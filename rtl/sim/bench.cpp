@@ -17,7 +17,7 @@ namespace {
 using sw::Options;
 
 int usage() {
-  std::fputs("bench soak|throughput|latency|restarts|resets|domains|flushes|hostile "
+  std::fputs("bench soak|throughput|latency|restarts|resets|domains|flushes|hostile|marks|incast "
              "[--seed N] [--packets N] [--payload BYTES] [--line-gbps N] [--core-cycles N]\n", stderr);
   return 2;
 }
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
       {"soak", sw::soak},         {"throughput", sw::throughput}, {"latency", sw::latency},
       {"restarts", sw::restarts}, {"hostile", sw::hostile},
       {"resets", sw::resets},     {"flushes", sw::flushes},
-      {"domains", sw::domains},
+      {"domains", sw::domains},   {"marks", sw::marks},         {"incast", sw::incast},
   };
   if (argc < 2 || !scenarios.count(argv[1])) return usage();
   Options options;

@@ -80,6 +80,17 @@ inline Bytes udp_frame(const Address& from, const Address& to, const uint8_t* pa
   return frame;
 }
 
+// Marks an IPv4 packet as a switch does: CE (RFC 3168); false where it is not ECN-capable.
+inline bool mark_ce(Bytes& frame) {
+  if (get16(&frame[12]) != 0x0800 || (frame[15] & 3) == 0) return false;
+  frame[15] |= 3;
+  put16(&frame[24], 0);
+  put16(&frame[24], uint16_t(~sum16(&frame[14], 20)));
+  return true;
+}
+
+inline bool is_ce(const Bytes& frame) { return (frame[15] & 3) == 3; }
+
 // The datagram of a frame that a kernel would take; none when a checksum or a length is wrong.
 inline std::optional<Datagram> parse_udp(const Bytes& frame) {
   if (frame.size() < kPayloadAt || get16(&frame[12]) != 0x0800 || frame[14] != 0x45) return {};

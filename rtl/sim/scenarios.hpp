@@ -37,4 +37,9 @@ std::string flushes(const Options&, uint64_t& cycles);
 // Frames that no correct peer sends; the stream beside them loses nothing.
 std::string hostile(const Options&, uint64_t& cycles);
 
+// One board whose frames are marked: its rate is the Rust machine's, and what leaves keeps to it.
+std::string marks(const Options&, uint64_t& cycles);
+// Three boards through a switch, 3 -> 2 -> 1: what leaves each keeps to its rate, and they share.
+std::string incast(const Options&, uint64_t& cycles);
+
 }  // namespace sw

@@ -26,6 +26,8 @@ struct WorldSpec {
   size_t socket_bytes = 8 << 20;
   Setup setup;
   std::function<void(const Vboard&)> on_edge;  // before each edge of the clock
+  // A network in place of the wire to the host: takes a frame of the board, or returns false.
+  std::function<bool(uint64_t now_ns, const Bytes&)> to_network;
 };
 
 class World {
@@ -103,6 +105,9 @@ class World {
     driver_.configure(spec_.setup);
   }
 
+  // What the network hands on to the host.
+  void from_network(uint64_t now_ns, Bytes frame) { down_.send(now_ns, std::move(frame)); }
+
   // Hands a frame to the board past the host, as a stranger would.
   void inject(Bytes frame, bool is_bad = false) { model_.receive(std::move(frame), is_bad); }
 
@@ -152,7 +157,8 @@ class World {
       fail("a frame of " + std::to_string(frame.size()) + " bytes: " + hex(frame));
     if (get16(&frame[12]) == 0x0800 && frame[23] == 17 && !parse_udp(frame))
       fail("a frame that no kernel takes: " + hex(frame));
-    down_.send(model_.now_ns(), frame);
+    if (!spec_.to_network || !spec_.to_network(model_.now_ns(), frame))
+      down_.send(model_.now_ns(), frame);
   }
 
   static std::string hex(const Bytes& frame) {
@@ -182,7 +188,7 @@ class World {
     for (const Bytes& frame : socket_) {
       const auto datagram = parse_udp(frame);
       if (datagram && get16(&frame[36]) == host_address_.port)
-        sw_host_handle(host_, now, datagram->data, datagram->len);
+        sw_host_handle(host_, now, datagram->data, datagram->len, is_ce(frame));
     }
     socket_.clear();
     socket_used_ = 0;

@@ -7,6 +7,7 @@
 // counted and named by its index. The MAC's side takes frames as it likes and never sees a gap
 // inside one; received frames are taken in every cycle.
 //
+// DATA leaves at the rate that congestion control and the configured pace allow (rate_control).
 // Does not: cross clocks (rfdc_adapter, mac_fifo), hold the ring in DRAM, receive DATA.
 `default_nettype none
 
@@ -209,11 +210,19 @@ module samplewire_sender #(
   logic [31:0]  ctl_departure;
   send_pkg::job_t job;
 
-  pacer u_pacer (
-      .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .rate_i(cfg.pace_rate),
-      .burst_ns_i(cfg.pace_burst_ns), .charge_i(charge), .charge_bytes_i(charge_bytes),
-      .ok_o(pacer_ok)
+  logic        marked;
+  logic [44:0] event_time;
+
+  rate_control u_rate (
+      .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .cfg_i(cfg),
+      .opening_i(state == wire_pkg::StateOpening), .ev_marked_i(marked), .rtt_i(rtt),
+      .charge_i(charge), .charge_bytes_i(charge_bytes), .ok_o(pacer_ok),
+      .ev_cut_o(events.cuts), .rate_o(status.rate), .target_o(status.rate_target),
+      .alpha_o(status.alpha), .event_count_o(status.event_count), .event_time_ns_o(event_time),
+      .event_cause_o(status.event_cause), .event_rate_o(status.event_rate)
   );
+
+  assign {status.event_time_hi, status.event_time_lo} = event_time;
 
   tx_sched #(.Slots(Slots), .SlotBytes(SlotBytes)) u_sched (
       .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush), .time_ns_i(time_ns_i),
@@ -288,7 +297,7 @@ module samplewire_sender #(
       .rng_count_o(rng_count), .rng_to_next_o(), .rng_settled_o(rng_settled),
       .taken_o(taken), .alive_o(alive), .reported_o(), .number_o(number),
       .report_time_o(report_time),
-      .ev_refused_o(events.reports_refused), .ev_marked_o(events.congestion)
+      .ev_refused_o(events.reports_refused), .ev_marked_o(marked)
   );
 
   // ------------------------------------------------------------------ the session
@@ -360,6 +369,7 @@ module samplewire_sender #(
   assign events.packets         = depart_new;
   assign events.retransmissions = depart_repeat;
   assign events.reports         = taken;
+  assign events.congestion      = marked;
 
   // Two events of one name may come in one cycle: the second is counted in the next that has none.
   // The session's are many cycles apart, so one is owed at most.

@@ -58,8 +58,9 @@ typedef struct sw_gap {
 sw_host *sw_host_new(const sw_host_config *config, uint64_t now_ns);
 void sw_host_free(sw_host *host);
 
-/* Hands a packet over. */
-void sw_host_handle(sw_host *host, uint64_t now_ns, const uint8_t *packet, size_t len_bytes);
+/* Hands a packet over; is_marked: its IP header has CE. */
+void sw_host_handle(sw_host *host, uint64_t now_ns, const uint8_t *packet, size_t len_bytes,
+                    int is_marked);
 /* Does what is due. */
 void sw_host_run(sw_host *host, uint64_t now_ns);
 /* Writes the next packet, at most `capacity` (at least 9,000) bytes; 0 = nothing leaves. */
@@ -113,6 +114,42 @@ void sw_dcqcn_departure(sw_dcqcn *flow, uint64_t now_ns, uint16_t wire_bytes);
 /* Returns 1 when the rate was cut. */
 int sw_dcqcn_notification(sw_dcqcn *flow, uint64_t now_ns, uint64_t rtt_ns);
 sw_dcqcn_state sw_dcqcn_state_get(const sw_dcqcn *flow);
+
+/* samplewire_sim::Switch: one class, marks as frames leave, the tail dropped, no PFC. */
+typedef struct sw_switch sw_switch;
+
+typedef struct sw_switch_config {
+  uint64_t buffer_bytes;
+  uint64_t mark_min_bytes;   /* Kmin */
+  uint64_t mark_max_bytes;   /* Kmax */
+  double mark_probability_max; /* Pmax, 0 to 1 */
+  uint64_t seed;
+} sw_switch_config;
+
+typedef struct sw_switch_frame {
+  uint64_t at_ns;   /* when its last byte left */
+  uint64_t cookie;  /* as given to sw_switch_handle */
+  uint32_t port;
+  int32_t is_marked;
+} sw_switch_frame;
+
+typedef struct sw_switch_counts {
+  uint64_t forwarded;
+  uint64_t dropped;
+  uint64_t marked;
+} sw_switch_counts;
+
+/* A switch with `ports` ports of these rates; NULL where settings contradict each other. */
+sw_switch *sw_switch_new(const sw_switch_config *config, const uint64_t *port_bps, size_t ports);
+void sw_switch_free(sw_switch *network);
+/* Takes a frame of so many bytes of wire time, to leave by `port`; calls come in the order of time.
+ * Returns 0 when it was dropped. */
+int sw_switch_handle(sw_switch *network, uint64_t now_ns, uint32_t port, uint32_t wire_bytes,
+                     int is_ecn_capable, uint64_t cookie);
+/* The next frame that has left by now; returns 0 when there is none. Before every sw_switch_handle,
+ * what has left by then is to be taken. */
+int sw_switch_poll(sw_switch *network, uint64_t now_ns, sw_switch_frame *frame);
+sw_switch_counts sw_switch_counts_get(const sw_switch *network);
 
 #ifdef __cplusplus
 }

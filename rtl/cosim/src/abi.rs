@@ -100,10 +100,11 @@ pub unsafe extern "C" fn sw_host_handle(
     now_ns: u64,
     packet: *const u8,
     len_bytes: usize,
+    is_marked: i32,
 ) {
     // SAFETY: the caller gives a live host and a readable packet.
     let (host, packet) = unsafe { (&mut *host, slice::from_raw_parts(packet, len_bytes)) };
-    host.handle(Nanos(now_ns), packet);
+    host.handle(Nanos(now_ns), packet, is_marked != 0);
 }
 
 /// See the header.

@@ -101,13 +101,13 @@ impl Host {
         Self { config, state: State::Opening(opener), account: Account::default() }
     }
 
-    /// Takes a UDP payload that came from the board.
-    pub fn handle(&mut self, now: Nanos, bytes: &[u8]) {
+    /// Takes a UDP payload that came from the board, with CE on its packet or without.
+    pub fn handle(&mut self, now: Nanos, bytes: &[u8], is_marked: bool) {
         let Ok((header, packet)) = wire::parse(bytes) else { return };
         match &mut self.state {
             State::Opening(opener) => opener.handle(now, &header, &packet, bytes.len()),
             State::Streaming(stream) => match packet {
-                Packet::Data(body) => stream.handle_data(now, &header, body),
+                Packet::Data(body) => stream.handle_data(now, &header, body, is_marked),
                 _ => {
                     stream.receiver.handle(now, &header, &packet);
                 }
@@ -276,8 +276,8 @@ impl Stream {
         Ok(Self { receiver, info, payloads, sample_bytes })
     }
 
-    fn handle_data(&mut self, now: Nanos, header: &wire::Header, body: &[u8]) {
-        let placement = self.receiver.handle_data(now, header, body, false);
+    fn handle_data(&mut self, now: Nanos, header: &wire::Header, body: &[u8], is_marked: bool) {
+        let placement = self.receiver.handle_data(now, header, body, is_marked);
         if let Placement::Store { seq, payload_at } = placement {
             let payload = &body[payload_at..];
             let place = self.place(seq.0);

@@ -2,9 +2,11 @@
 //!
 //! The machines are those of `samplewire-proto`; time is the bench's. [`host`] holds the stream and
 //! checks every delivered byte; [`abi`] is what C++ calls, declared in
-//! `include/samplewire_cosim.h`. [`rate`] is the machine of congestion control alone.
+//! `include/samplewire_cosim.h`. [`rate`] is the machine of congestion control alone,
+//! [`network`] a switch between several boards.
 
 pub mod abi;
 pub mod host;
+pub mod network;
 pub mod pattern;
 pub mod rate;

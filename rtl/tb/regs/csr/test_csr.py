@@ -14,38 +14,12 @@ from cocotb.handle import HierarchyObject
 from cocotb.triggers import ReadOnly, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "regs"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-import samplewire_regs as regs
+from registers import CONFIG_WIDTHS, config_reset, pack, regs, unpack
 
 ROOT = Path(__file__).resolve().parents[4]
 EVENTS = len(regs.COUNTERS) - regs.VALUES
-CONFIG_WIDTHS: dict[str, int] = {}
-for _register in regs.REGISTERS.values():
-    if _register.access in ("rw", "wo"):
-        for _field in _register.fields:
-            if _field.name not in ("scratch", "boot_id", "secret"):  # in memory alone
-                end = _field.part + _field.bits
-                CONFIG_WIDTHS[_field.name] = max(CONFIG_WIDTHS.get(_field.name, 0), end)
-
-
-def unpack(value: int, widths: dict[str, int]) -> dict[str, int]:
-    """Fields of a packed struct, the first in the highest bits."""
-    fields = {}
-    low = sum(widths.values())
-    for name, bits in widths.items():
-        low -= bits
-        fields[name] = value >> low & ((1 << bits) - 1)
-    return fields
-
-
-def pack(values: dict[str, int], widths: dict[str, int]) -> int:
-    """Opposite of `unpack`."""
-    packed = 0
-    for name, bits in widths.items():
-        packed = packed << bits | values[name]
-    return packed
 
 
 def status_widths() -> dict[str, int]:
@@ -68,6 +42,7 @@ def status_widths() -> dict[str, int]:
     return {name: bits for name, bits in widths.items() if name not in (*constants, "counters")}
 
 
+CORNERS = ("rate_minimum", "rate_start", "rate_first_cut", "rate_line")
 STATES = {"idle": 0, "opening": 1, "flowing": 2, "closing": 3, "ended": 4}
 
 
@@ -186,16 +161,42 @@ def pauses(rng: random.Random) -> Iterator[bool]:
         yield rng.random() < 0.5
 
 
+def are_rates_consistent(config: dict[str, int]) -> bool:
+    """What samplewire_proto::rate::DcqcnParams::check demands."""
+    low, high = config["rate_minimum"], config["rate_line"]
+    return (
+        config["rate_mode"] <= 2
+        and 1 <= config["gain_shift"] <= 16
+        and all(config[name] >= 1 for name in ("alpha_period_ns", "rise_period_ns"))
+        and config["rise_bytes"] >= 1 << 16
+        and config["recovery_stages"] >= 1
+        and low >= 1
+        and all(low <= config[name] <= high for name in ("rate_start", "rate_first_cut"))
+    )
+
+
+def merged(register: regs.Register, config: dict[str, int], value: int) -> dict[str, int]:
+    """The configuration after a write of a register whose fields are whole."""
+    fields = {f.name: value >> f.shift & (1 << f.bits) - 1 for f in register.fields}
+    return config | fields
+
+
+def consistent(register: regs.Register, config: dict[str, int], rng: random.Random) -> int:
+    """A random value for a parameter of congestion control that the others allow."""
+    for _ in range(100):
+        value = rng.getrandbits(rng.randint(1, 32))
+        if are_rates_consistent(merged(register, config, value)):
+            return value
+    return sum(config[f.name] << f.shift for f in register.fields)
+
+
 @cocotb.test()
 async def configuration_before_any_write_is_the_reset_values(dut: HierarchyObject) -> None:
     tb = bench(dut)
     await tb.reset()
     assert len(dut.event_i) == EVENTS
-    expected = {}
-    for register in regs.REGISTERS.values():
-        for f in register.fields:
-            if f.name in CONFIG_WIDTHS:
-                expected[f.name] = f.reset
+    is_wide = int(dut.W.value) == 512
+    expected = config_reset(is_wide=is_wide)
     slot, step = int(dut.SlotBytes.value), tb.payload_step()
     expected["payload_bytes"] = min(expected["payload_bytes"], slot) // step * step
     assert tb.config() == expected
@@ -205,7 +206,10 @@ async def configuration_before_any_write_is_the_reset_values(dut: HierarchyObjec
             if name == "payload":
                 assert (value, resp) == (expected["payload_bytes"], AxiResp.OKAY)
                 continue
-            word = sum((f.reset >> f.part & (1 << f.bits) - 1) << f.shift for f in register.fields)
+            word = sum(
+                ((f.reset_wide if is_wide else f.reset) >> f.part & (1 << f.bits) - 1) << f.shift
+                for f in register.fields
+            )
             assert (value, resp) == (word, AxiResp.OKAY)
 
 
@@ -231,6 +235,8 @@ async def every_field_written_arrives_whatever_the_order_and_back_pressure(
             if name == "payload":
                 step = tb.payload_step()
                 value = step * tb.rng.randint(2, int(dut.SlotBytes.value) // step)
+            if register.offset >= regs.REGISTERS["rate_control"].offset:
+                value = consistent(register, expected, tb.rng)
             assert await tb.write(name, value) == AxiResp.OKAY
             written[name] = value
             for f in register.fields:
@@ -329,6 +335,47 @@ async def payload_and_source_stand_while_a_stream_is_open(dut: HierarchyObject) 
 
 
 @cocotb.test()
+async def parameters_of_congestion_control_never_contradict_each_other(
+    dut: HierarchyObject,
+) -> None:
+    tb = bench(dut)
+    await tb.reset()
+    names = [
+        name for name, r in regs.REGISTERS.items()
+        if r.access == "rw" and r.offset >= regs.REGISTERS["rate_control"].offset
+    ]  # fmt: skip
+    assert len(names) == 11
+    expected, refused = tb.config(), tb.refused
+    rates = [expected[name] for name in ("rate_minimum", "rate_start", "rate_first_cut")]
+    edges = [0, 1, 16, 17, 31, 0xFFFF, 0x10000, 0xFFFF_FFFF, *rates]
+    taken = 0
+    for n in range(800):
+        name = tb.rng.choice(names)
+        register = regs.REGISTERS[name]
+        value = tb.rng.choice([*edges, tb.rng.getrandbits(tb.rng.randint(1, 32))])
+        if n % 2:  # near another one
+            value = tb.config()[tb.rng.choice(CORNERS)] + tb.rng.randint(-1, 1) & 0xFFFF_FFFF
+        wanted = merged(register, expected, value)
+        is_good = are_rates_consistent(wanted)
+        response = await tb.write(name, value)
+        assert response == (AxiResp.OKAY if is_good else AxiResp.SLVERR), (name, value, expected)
+        expected = wanted if is_good else expected
+        assert tb.config() == expected, name
+        taken += is_good
+    assert tb.refused - refused == 800 - taken
+    assert 100 < taken < 700
+    # Not while a stream is open, even the same again.
+    word = {name: (await tb.read(regs.REGISTERS[name].offset))[0] for name in names}
+    for state in STATES:
+        tb.set_state(state)
+        is_open = state in ("opening", "flowing", "closing")
+        for name in names:
+            want = AxiResp.SLVERR if is_open else AxiResp.OKAY
+            assert await tb.write(name, word[name]) == want, (state, name)
+        assert await tb.write("event_index", 3) == AxiResp.OKAY
+
+
+@cocotb.test()
 async def address_before_data_and_data_before_address_are_both_taken(dut: HierarchyObject) -> None:
     tb = bench(dut)
     await tb.reset()
@@ -366,7 +413,7 @@ async def status_and_parameters_read_as_they_are(dut: HierarchyObject) -> None:
     status = {name: tb.rng.getrandbits(bits) for name, bits in widths.items()}
     dut.status_i.value = pack(status, widths)
     expected = status | {
-        "id": regs.ID_VALUE, "minor": 1, "major": 1, "width": int(dut.W.value),
+        "id": regs.ID_VALUE, "minor": 2, "major": 1, "width": int(dut.W.value),
         "slot_bytes": int(dut.SlotBytes.value), "slots": int(dut.Slots.value),
         "nack_depth": int(dut.NackDepth.value), "channels": int(dut.Channels.value),
         "counters": len(regs.COUNTERS), "core": 1,

@@ -31,7 +31,9 @@ set samplewire_files(samplewire_sender_64) {
     rtl/ctl/ctl_rom.sv
     rtl/ctl/programs/ctl_rom_sender.sv
     rtl/ctl/ctl_rx.sv
+    rtl/send/dcqcn.sv
     rtl/net/eth_ip_check.sv
+    rtl/send/event_ring.sv
     rtl/net/form_stream.sv
     rtl/net/frame_rx.sv
     rtl/net/frame_store.sv
@@ -46,6 +48,7 @@ set samplewire_files(samplewire_sender_64) {
     rtl/send/nack_walker.sv
     rtl/send/pacer.sv
     rtl/stream/tx/packetizer.sv
+    rtl/send/rate_control.sv
     rtl/stream/tx/report_rx.sv
     rtl/lib/mem/ring.sv
     rtl/net/rx_filter.sv
@@ -79,8 +82,10 @@ set samplewire_files(samplewire_board_64) {
     rtl/ctl/programs/ctl_rom_sender.sv
     rtl/ctl/ctl_rx.sv
     rtl/lib/cdc/cut_through_cdc.sv
+    rtl/send/dcqcn.sv
     rtl/net/eth_ip_check.sv
     rtl/lib/cdc/event_cdc.sv
+    rtl/send/event_ring.sv
     rtl/net/form_stream.sv
     rtl/lib/cdc/frame_cdc.sv
     rtl/lib/cdc/frame_gate.sv
@@ -98,6 +103,7 @@ set samplewire_files(samplewire_board_64) {
     rtl/send/nack_walker.sv
     rtl/send/pacer.sv
     rtl/stream/tx/packetizer.sv
+    rtl/send/rate_control.sv
     rtl/stream/tx/report_rx.sv
     rtl/lib/cdc/reset_ctrl.sv
     rtl/lib/cdc/reset_side.sv
@@ -138,7 +144,9 @@ set samplewire_files(samplewire_sender_512) {
     rtl/ctl/ctl_rom.sv
     rtl/ctl/programs/ctl_rom_sender.sv
     rtl/ctl/ctl_rx.sv
+    rtl/send/dcqcn.sv
     rtl/net/eth_ip_check.sv
+    rtl/send/event_ring.sv
     rtl/net/form_stream.sv
     rtl/net/frame_rx.sv
     rtl/net/frame_store.sv
@@ -153,6 +161,7 @@ set samplewire_files(samplewire_sender_512) {
     rtl/send/nack_walker.sv
     rtl/send/pacer.sv
     rtl/stream/tx/packetizer.sv
+    rtl/send/rate_control.sv
     rtl/stream/tx/report_rx.sv
     rtl/lib/mem/ring.sv
     rtl/net/rx_filter.sv
@@ -186,8 +195,10 @@ set samplewire_files(samplewire_board_512) {
     rtl/ctl/programs/ctl_rom_sender.sv
     rtl/ctl/ctl_rx.sv
     rtl/lib/cdc/cut_through_cdc.sv
+    rtl/send/dcqcn.sv
     rtl/net/eth_ip_check.sv
     rtl/lib/cdc/event_cdc.sv
+    rtl/send/event_ring.sv
     rtl/net/form_stream.sv
     rtl/lib/cdc/frame_cdc.sv
     rtl/lib/cdc/frame_gate.sv
@@ -205,6 +216,7 @@ set samplewire_files(samplewire_board_512) {
     rtl/send/nack_walker.sv
     rtl/send/pacer.sv
     rtl/stream/tx/packetizer.sv
+    rtl/send/rate_control.sv
     rtl/stream/tx/report_rx.sv
     rtl/lib/cdc/reset_ctrl.sv
     rtl/lib/cdc/reset_side.sv
