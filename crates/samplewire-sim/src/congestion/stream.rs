@@ -120,7 +120,8 @@ impl World<'_> {
         }
         let mut leaving = vec![];
         end.run(now, &mut leaving);
-        let (from, to) = if index.is_multiple_of(2) { (spec.from, spec.to) } else { (spec.to, spec.from) };
+        let (from, to) =
+            if index.is_multiple_of(2) { (spec.from, spec.to) } else { (spec.to, spec.from) };
         for Leaving { bytes, is_ect } in leaving {
             let frame = Travelling {
                 to,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::Timeline;
 
-/// Draws a run from the step of `from` on; `title` stands above it.
+/// Draws a run from its start; `title` stands above it.
 ///
 /// # Errors
 ///
@@ -90,15 +90,20 @@ impl Panel {
                 "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\"/>",
                 points.join(" ")
             )?;
+            if self.series.len() > 1 && number < COLOURS.len() {
+                let (x, y, name) = (left + 160 + 60 * number as u64, top - 5, number + 1);
+                writeln!(out, "<text x=\"{x}\" y=\"{y}\" fill=\"{colour}\">sender {name}</text>")?;
+            }
         }
         Ok(())
     }
 }
 
-/// The next of 1, 2 and 5 times a power of ten.
+/// The next of 1, 2 and 5 times a power of ten; a value may exceed it by 2 %, so that a link in full
+/// use fills its panel.
 pub(super) fn nice_above(value: f64) -> f64 {
-    let power = 10f64.powf(value.max(1e-9).log10().floor());
-    let found = [1.0, 2.0, 5.0, 10.0].into_iter().find(|&step| step * power >= value);
+    let power = 10f64.powf((value.max(1e-9) / 1.02).log10().floor());
+    let found = [1.0, 2.0, 5.0, 10.0].into_iter().find(|&step| 1.02 * step * power >= value);
     found.unwrap_or(10.0) * power
 }
 

@@ -199,3 +199,15 @@ fn preset_of_the_paper_gives_the_figures_of_a_separate_simulator() {
         assert!(queue_kb.is_none_or(|kb: f64| (mean_kb / kb - 1.0).abs() <= 0.2), "{what}");
     }
 }
+
+#[test]
+fn drawing_has_a_line_for_each_flow_and_the_queue() {
+    let scenario = Scenario::turns(Preset::Samplewire, TEN, wire_bytes(4_096));
+    let mut svg = vec![];
+    write_congestion_svg(&run(&scenario).timeline, "2 to 3 to 1 senders, DCQCN", &mut svg)
+        .expect("a vector takes all");
+    let svg = String::from_utf8(svg).expect("a drawing is text");
+    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
+    assert_eq!(svg.matches("<polyline").count(), 3 * 3 + 1);
+    assert!(!svg.contains("NaN"));
+}
