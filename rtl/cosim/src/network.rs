@@ -4,7 +4,7 @@
 use std::slice;
 
 use samplewire_proto::Nanos;
-use samplewire_sim::{FrameIn, Marking, MarkingPoint, Switch, SwitchConfig};
+use samplewire_switch::{FrameIn, Marking, MarkingPoint, Switch, SwitchConfig};
 
 /// `sw_switch_config`.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use samplewire_proto::Nanos;
 
 use super::scenario::{FlowSpec, Scenario};
-use crate::switch::SwitchCounts;
+use samplewire_switch::SwitchCounts;
 
 /// What a run showed; rates count wire bytes of frames that were of use.
 #[derive(Clone, Debug, PartialEq)]

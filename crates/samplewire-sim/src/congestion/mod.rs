@@ -24,10 +24,10 @@ use std::io;
 use samplewire_proto::rate::ParamsError;
 use samplewire_proto::{Nanos, Rng};
 
-use crate::switch::SwitchConfigError;
 use flow::{Answer, Flow};
 use measure::Measure;
 use network::{Happening, Network, Travelling};
+use samplewire_switch::SwitchConfigError;
 
 pub use explore::{
     ExploreFileError, ExploreOptions, Parameters as ExploreParameters, Point as ExplorePoint,

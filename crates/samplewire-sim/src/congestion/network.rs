@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use samplewire_proto::{Nanos, Rng};
 
 use super::topology::{End, Topology};
-use crate::switch::{FrameIn, Switch, SwitchConfig, SwitchConfigError, SwitchCounts};
+use samplewire_switch::{FrameIn, Switch, SwitchConfig, SwitchConfigError, SwitchCounts};
 
 /// The switches of a topology, the links, and the agenda of all. `F` is what a frame carries, `T`
 /// what its owner plans.

@@ -3,7 +3,7 @@
 use samplewire_proto::Nanos;
 use samplewire_proto::rate::DcqcnParams;
 
-use crate::switch::{Marking, MarkingPoint};
+use samplewire_switch::{Marking, MarkingPoint};
 
 /// A set of parameters for a line's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use samplewire_proto::rate::{DcqcnParams, WireRate};
 
 use super::preset::Preset;
 use super::topology::Topology;
-use crate::switch::{Pfc, SwitchConfig};
+use samplewire_switch::{Pfc, SwitchConfig};
 
 /// Flows through a network.
 #[derive(Clone, Debug)]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::switch::SwitchConfig;
+use samplewire_switch::SwitchConfig;
 
 /// The wire bytes of an IP packet of so many bytes.
 const fn wire_bytes(ip_bytes: u32) -> u32 {

@@ -15,9 +15,9 @@ use samplewire_io::Ecn;
 use samplewire_io::ether::{FRAME_BYTES_MAX, Headers};
 use samplewire_proto::{Nanos, Rng};
 
-use crate::switch::{FrameIn, Marking, Switch, SwitchConfig, SwitchConfigError};
 use addresses::Addresses;
 use frames::{Frame, Frames};
+use samplewire_switch::{FrameIn, Marking, Switch, SwitchConfig, SwitchConfigError};
 
 pub use addresses::ADDRESSES_MAX;
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::switch::{Marking, MarkingPoint};
+use samplewire_switch::{Marking, MarkingPoint};
 
 const GIGABIT: u64 = 1_000_000_000;
 const LATER: Nanos = Nanos(u64::MAX);

@@ -5,7 +5,7 @@ use samplewire_proto::rate::{DcqcnParams, WireRate};
 use samplewire_proto::{Nanos, Rng};
 
 use super::super::Preset;
-use crate::switch::Marking;
+use samplewire_switch::Marking;
 
 /// What senders, receivers and switch do.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 use super::super::{CongestionResult, Control, Preset, Scenario, Traffic, congestion};
-use crate::switch::SwitchConfig;
 use samplewire_proto::Nanos;
+use samplewire_switch::SwitchConfig;
 
 const TEN: u64 = 10_000_000_000;
 

@@ -2,7 +2,7 @@
 
 use samplewire_proto::Nanos;
 
-use super::{CLASSES, Pfc};
+use crate::{CLASSES, Pfc};
 
 /// A PAUSE frame for a neighbour (IEEE 802.1Qbb).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,6 +8,8 @@
 //! Drain order: after any `handle_*` call [`Switch::poll_transmit`] until it is `None`, then
 //! [`Switch::poll_pause`], then sleep until [`Switch::poll_timeout`].
 
+#![forbid(unsafe_code)]
+
 mod config;
 mod pause;
 mod port;

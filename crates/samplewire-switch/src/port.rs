@@ -2,7 +2,7 @@
 
 use samplewire_proto::Nanos;
 
-use super::{CLASSES, Frames};
+use crate::{CLASSES, Frames};
 
 /// A frame in the buffer.
 #[derive(Debug)]
