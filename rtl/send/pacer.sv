@@ -52,7 +52,7 @@ module pacer (
   logic [StepWidth-1:0] step_q;
   logic [RateWidth+StepWidth-1:0] product_q;
   debt_t debt_q;  // negative: nothing is owed
-  logic is_free, is_paying, is_idle, is_full, is_late;
+  logic is_free, was_free_q, is_paying, is_idle, is_full, is_late;
 
   assign is_free   = ~|rate_i;
   assign is_idle   = debt_q[DebtWidth-1];
@@ -66,7 +66,7 @@ module pacer (
   assign is_late = phase_q == PhaseMeasure && is_idle && &step_q;
   assign is_full = phase_q == PhaseChoose && is_idle && !excess[TimeWidth];
   assign step    = |span_q[TimeWidth-1:StepWidth] ? '1 : span_q[StepWidth-1:0];
-  assign kept    = is_free ? '0 : burst_ns_i;
+  assign kept    = was_free_q ? '0 : burst_ns_i;
   assign excess  = {1'b0, span_q} - (TimeWidth + 1)'(kept | Grace);
 
   debt_t change;  // less one where it is taken off
@@ -92,6 +92,7 @@ module pacer (
     endcase
     if (charge_i || is_paying) debt_q <= debt_q + change + debt_t'(is_paying);
     if ((is_full || is_late) && !charge_i) debt_q <= '1;
+    was_free_q <= is_free;
     if (rst_i || is_free) debt_q <= '1;
     if (rst_i) begin
       phase_q <= PhaseMeasure;
