@@ -2,7 +2,7 @@
 //! function is in `include/samplewire_cosim.h`.
 
 use samplewire_proto::Nanos;
-use samplewire_proto::rate::{Dcqcn, DcqcnParams, Notified, WireRate};
+use samplewire_proto::rate::{Dcqcn, DcqcnParams, Notified, Rules, WireRate};
 
 /// `sw_dcqcn_params`.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +56,7 @@ pub unsafe extern "C" fn sw_dcqcn_new(params: *const Params, now_ns: u64) -> *mu
         first_cut: WireRate::from_raw(params.first_cut),
         cut_interval: span(params.cut_interval_ns),
         line: WireRate::from_raw(params.line),
+        rules: Rules::Paper,
     };
     Dcqcn::new(params, Nanos(now_ns))
         .map_or(std::ptr::null_mut(), |flow| Box::into_raw(Box::new(flow)))
