@@ -1,6 +1,7 @@
 //! `sim congestion` and `sim explore`.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use samplewire_proto::Nanos;
@@ -22,10 +23,7 @@ use crate::outcome::Outcome;
 pub(super) fn run_congestion(options: &CongestionOptions) -> Result<Outcome, Failure> {
     let scenarios = scenarios(options)?;
     // The files are opened before the work starts.
-    let csv = options.csv.as_deref().map(|path| Ok((path, super::create(path)?)));
-    let csv = csv.transpose().map_err(|failure: Failure| failure)?;
-    let svg = options.svg.as_deref().map(|path| Ok((path, super::create(path)?)));
-    let svg = svg.transpose().map_err(|failure: Failure| failure)?;
+    let (csv, svg) = (opened(options.csv.as_deref())?, opened(options.svg.as_deref())?);
     let mut rows: Vec<CongestionRow> = vec![];
     let mut last: Option<CongestionResult> = None;
     for (name, mut scenario) in scenarios {
@@ -128,8 +126,7 @@ pub(super) fn run_explore(arguments: &ExploreArguments) -> Result<Outcome, Failu
     let path: &Path = &arguments.file;
     let (mut file, done) = open_points(path, &options)
         .map_err(|source| Failure::Explore { path: path.display().to_string(), source })?;
-    let svg = arguments.svg.as_deref().map(|path| Ok((path, super::create(path)?)));
-    let svg = svg.transpose().map_err(|failure: Failure| failure)?;
+    let svg = opened(arguments.svg.as_deref())?;
     let points = explore(&options, done, &mut file, &mut *super::words(arguments.json))
         .map_err(super::of_file(path))?;
     if let Some((path, mut file)) = svg {
@@ -180,6 +177,11 @@ fn write_front(shown: &[&ExplorePoint], front: &[usize], out: &mut dyn Write) ->
         )?;
     }
     Ok(())
+}
+
+/// A file that was requested, with its path.
+fn opened(path: Option<&Path>) -> Result<Option<(&Path, BufWriter<File>)>, Failure> {
+    path.map(|path| Ok((path, super::create(path)?))).transpose()
 }
 
 fn contradiction(words: &str) -> Failure {
