@@ -173,3 +173,55 @@ const NS_PER_S: u64 = 1_000_000_000;
 
 /// Frames between two looks at the clock and at signals.
 const TURN_FRAMES_MAX: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixDatagram;
+
+    use samplewire_io::ether::{Dgram, DgramAddress};
+    use samplewire_sim::{EtherSwitchConfig, SwitchConfig};
+
+    use super::*;
+
+    /// What a frame of 1,000 bytes takes of 1 Mb/s.
+    const FRAME: Nanos = Nanos(8_192_000);
+
+    #[test]
+    fn frames_come_in_at_the_rate_of_their_port_however_late_the_process_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let ends = ["a", "b"].map(|name| {
+            let local = folder.path().join(name);
+            let remote = folder.path().join(format!("{name}.far"));
+            let far = UnixDatagram::bind(&remote).unwrap();
+            (far, Dgram::open(&DgramAddress::Unix { local: local.clone(), remote }).unwrap(), local)
+        });
+        let [(a, near_a, local), (b, near_b, _)] = ends;
+        let config = EtherSwitchConfig { model: SwitchConfig::plain(1 << 20), loss: 0.0, seed: 1 };
+        let bps = 1_000_000;
+        let switch = EtherSwitch::new(config, &[bps; 2]).unwrap();
+        let ports = vec![Port::new(Box::new(near_a), bps), Port::new(Box::new(near_b), bps)];
+        let mut driver = Driver::new(switch, ports, Clock::start(1), 1).unwrap();
+        let mut frame = [0xEE; 1_000];
+        (frame[0], frame[6]) = (0x02, 0x04);
+        for _ in 0..4 {
+            a.send_to(&frame, &local).unwrap();
+        }
+        let mut counts = |at: u64| {
+            assert!(driver.turn(Nanos(at)).unwrap(), "all is done");
+            (driver.switch.ports()[0].frames_in, driver.switch.ports()[1].frames_out)
+        };
+        assert_eq!(counts(0), (0, 0));
+        assert_eq!(counts(FRAME.0 - 1), (0, 0), "the last byte is still missing");
+        assert_eq!(counts(FRAME.0), (1, 0));
+        // As if it had slept: the frames came one after the other, and two of them have left.
+        assert_eq!(counts(3 * FRAME.0), (3, 2));
+        assert_eq!(counts(5 * FRAME.0), (4, 4));
+        assert_eq!(driver.late.max(), Duration::from_nanos(FRAME.0));
+        let mut came = 0;
+        b.set_nonblocking(true).unwrap();
+        while b.recv(&mut [0; 2_000]).is_ok() {
+            came += 1;
+        }
+        assert_eq!(came, 4);
+    }
+}
