@@ -1,7 +1,11 @@
   // Properties of pfc_rx; included by it for formal runs, at 64 bits.
 
   logic f_reset_q = 1;
-  always_ff @(posedge clk_i) f_reset_q <= 1'b0;
+  logic f_was_reset_q = 0;
+  always_ff @(posedge clk_i) begin
+    f_reset_q     <= 1'b0;
+    f_was_reset_q <= f_reset_q;
+  end
   always_comb assume (rst_i == f_reset_q);
 
   // One class. Time begins at 0, or a little before what the module keeps of it wraps; it passes by a
@@ -93,6 +97,7 @@
   end
 
   always_ff @(posedge clk_i) begin
+    if (f_was_reset_q) assert (!stop_o && !ev_storm_o);
     if (!f_reset_q) begin
       // A frame is taken for what it says, and nothing else is.
       assert (is_good_q == f_ours_q);
