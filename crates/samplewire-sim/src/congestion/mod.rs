@@ -1,9 +1,9 @@
 //! Congestion on virtual time: flows through a network of switches, each under its reaction point.
 //!
 //! A flow here is a source that always has data, one frame after the other. The reaction point is
-//! [`Dcqcn`](samplewire_proto::rate::Dcqcn) itself, the switches are [`Switch`](crate::Switch). Flows
-//! repeat nothing, or go back N; or they are streams of the endpoint itself ([`stream`]). One seed
-//! decides everything.
+//! [`Dcqcn`](samplewire_proto::rate::Dcqcn) itself, the switches are
+//! [`Switch`](samplewire_switch::Switch). Flows repeat nothing, or go back N; or they are streams of
+//! the endpoint itself ([`stream`]). One seed decides everything.
 
 mod explore;
 mod flow;
