@@ -11,7 +11,7 @@ TARGET_DIR = cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo picture board test instructions wheel notebooks rtl rtl-full synth lint bench wire fuzz concurrency soak
-.PHONY: attacks incast mutants rtl-mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
+.PHONY: arm attacks incast mutants rtl-mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -85,6 +85,10 @@ mutants: ## which share of 200 mutants of the engine its tests catch, an hour or
 rtl-mutants: ## which share of 200 mutants of the RTL proofs and cocotb tests catch, hours; MUTANTS="--resume"
 	@tools/setup.sh linker python rtl
 	.venv/bin/python rtl/mutants.py $(MUTANTS)
+
+arm: ## kernels, pools and protocol on aarch64 in QEMU, minutes
+	@tools/setup.sh linker cross
+	@tools/arm.sh
 
 concurrency: ## loom, Miri and ThreadSanitizer on all that threads share, some minutes
 	@tools/setup.sh linker nightly

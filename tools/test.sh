@@ -30,14 +30,6 @@ arm_compiles() {
     cargo check --quiet --workspace --target "$arm"
 }
 
-# The parts whose code differs by processor, or by the width of its words.
-arm_runs() {
-    CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
-        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
-        cargo test --quiet -p samplewire-proto -p samplewire-circuit -p samplewire-blocks \
-        --lib --target "$arm"
-}
-
 # Of those that `cargo test` has built.
 example() {
     local name=$1
@@ -76,7 +68,8 @@ fi
 if has_target $arm && command -v aarch64-linux-gnu-gcc >/dev/null; then
     step "the workspace compiles for $arm" arm_compiles
     if command -v qemu-aarch64 >/dev/null; then
-        begin "proto and pools for $arm in QEMU" arm_runs
+        # The kernels, which take minutes to build: `make arm`.
+        begin "proto and pools for $arm in QEMU" tools/arm.sh samplewire-proto samplewire-circuit
     else
         skip "proto and pools for $arm in QEMU" "there is no qemu-aarch64"
     fi

@@ -43,6 +43,8 @@ def status_widths() -> dict[str, int]:
 
 
 CORNERS = ("rate_minimum", "rate_start", "rate_first_cut", "rate_line")
+# Where the registers of the other core begin.
+OTHER = 1 << 11
 STATES = {"idle": 0, "opening": 1, "flowing": 2, "closing": 3, "ended": 4}
 
 
@@ -63,6 +65,7 @@ class TB:
         bus = AxiLiteBus.from_prefix(dut, "s_axil")
         self.axi = AxiLiteMaster(bus, dut.clk_i, dut.rst_i)
         self.dut.status_i.value = 0
+        self.dut.other_event_i.value = 0
         self.dut.sync_index_i.value = 0
         self.dut.sync_time_i.value = 0
         self.dut.tpl_addr_i.value = 0
@@ -108,21 +111,22 @@ class TB:
             if value:
                 self.commands.append(value)
 
-    async def write(self, name: str, value: int) -> AxiResp:
-        response = await self.axi.write(regs.REGISTERS[name].offset, value.to_bytes(4, "little"))
+    async def write(self, name: str, value: int, base: int = 0) -> AxiResp:
+        offset = base + regs.REGISTERS[name].offset
+        response = await self.axi.write(offset, value.to_bytes(4, "little"))
         return response.resp
 
     async def read(self, offset: int) -> tuple[int, AxiResp]:
         response = await self.axi.read(offset, 4)
         return int.from_bytes(response.data, "little"), response.resp
 
-    async def snapshot(self) -> list[int]:
+    async def snapshot(self, base: int = 0) -> list[int]:
         """All entries of a snapshot asked for here."""
-        assert await self.write("command", 1) == AxiResp.OKAY
+        assert await self.write("command", 1, base) == AxiResp.OKAY
         entries = []
         for n in range(len(regs.COUNTERS)):
-            low, first = await self.read(regs.COUNTERS_OFFSET + 8 * n)
-            high, second = await self.read(regs.COUNTERS_OFFSET + 8 * n + 4)
+            low, first = await self.read(base + regs.COUNTERS_OFFSET + 8 * n)
+            high, second = await self.read(base + regs.COUNTERS_OFFSET + 8 * n + 4)
             assert first == second == AxiResp.OKAY
             entries.append(high << 32 | low)
         return entries
@@ -481,6 +485,32 @@ async def counts_survive_reset_and_control_does_not(dut: HierarchyObject) -> Non
     assert await tb.read(regs.REGISTERS["control"].offset) == (0, AxiResp.OKAY)
     assert await tb.read(regs.REGISTERS["port"].offset) == (1234, AxiResp.OKAY)
     assert tb.config()["enable"] == 0
+
+
+@cocotb.test()
+async def cores_behind_one_decoder_have_registers_and_counts_of_their_own(
+    dut: HierarchyObject,
+) -> None:
+    tb = bench(dut)
+    await tb.reset()
+    before, other_before = await tb.snapshot(), await tb.snapshot(OTHER)
+    for base, value in ((0, 0x1111_1111), (OTHER, 0x2222_2222)):
+        assert await tb.write("scratch", value, base) == AxiResp.OKAY
+    await tb.write("port", 5000)
+    await tb.write("port", 6000, OTHER)
+    assert tb.config()["port"] == 5000
+    for base, scratch, port in ((0, 0x1111_1111, 5000), (OTHER, 0x2222_2222, 6000)):
+        assert await tb.read(base + regs.REGISTERS["scratch"].offset) == (scratch, AxiResp.OKAY)
+        assert await tb.read(base + regs.REGISTERS["port"].offset) == (port, AxiResp.OKAY)
+    dut.other_event_i.value = (1 << EVENTS) - 1
+    for _ in range(77):
+        await RisingEdge(dut.clk_i)
+    dut.other_event_i.value = 0
+    for _ in range(4):
+        await RisingEdge(dut.clk_i)
+    assert (await tb.snapshot())[regs.VALUES :] == before[regs.VALUES :]
+    counted = (await tb.snapshot(OTHER))[regs.VALUES :]
+    assert counted == [n + 77 for n in other_before[regs.VALUES :]]
 
 
 @pytest.mark.parametrize(

@@ -803,7 +803,7 @@ async def no_tag_repeats_within_the_last_8_of_1000_restarts(dut):
     wish_made = tb.now()
     nonce = random.getrandbits(56) << 8
     wish = await tb.prove(HOST, Wish(nonce, owner=11))
-    for k in range(1000 if FULL else 60):
+    for k in range(1000 if FULL else 30):
         # Sizes of one attempt, or another attempt; a takeover, an end before, or a reset.
         wish.departure = (tb.now() // UNIT + k) % 2**32
         how = random.random()
