@@ -11,7 +11,7 @@ use super::values;
 // No doc comment: clap would use it for the verb.
 #[derive(Args, Debug)]
 pub(crate) struct CongestionOptions {
-    /// Who sends to whom
+    /// The senders, the receivers and the links between them
     #[arg(long, value_name = "NAME", default_value = "star")]
     pub(crate) scenario: ScenarioKind,
 
@@ -134,7 +134,7 @@ pub(crate) struct ExploreArguments {
     pub(crate) json: bool,
 }
 
-/// Who sends to whom.
+/// The senders, the receivers and the links between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ScenarioKind {
     /// --senders through one switch to one server

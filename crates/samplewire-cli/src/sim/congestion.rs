@@ -55,7 +55,7 @@ fn scenarios(options: &CongestionOptions) -> Result<Vec<(String, Scenario)>, Fai
     let preset = options.preset;
     let star = |&senders: &u16| {
         let shared_bps = options.shared.unwrap_or(options.line) as u64;
-        let scenario = Scenario::star(preset, senders.into(), (line_bps, shared_bps), wire_bytes);
+        let scenario = Scenario::star(preset, senders.into(), line_bps, shared_bps, wire_bytes);
         (format!("{senders} senders"), scenario)
     };
     let mut scenarios = match options.scenario {

@@ -24,7 +24,7 @@ impl Tap {
     ///
     /// # Errors
     /// The name cannot be an interface's, the device is open elsewhere or no TAP device, or the
-    /// process lacks CAP_NET_ADMIN.
+    /// process does not have CAP_NET_ADMIN.
     pub fn open(name: &str) -> Result<Self, EtherError> {
         // A percent sign lets the kernel choose a number.
         let is_allowed = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'/' | b':' | b'%');

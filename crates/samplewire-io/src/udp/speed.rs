@@ -169,7 +169,7 @@ mod tests {
         fs::remove_dir_all(&root).expect("it is ours");
     }
 
-    /// Tells the test that it runs in a namespace of its own.
+    /// Set where the test runs in a namespace of its own.
     const IN_NAMESPACE: &str = "SAMPLEWIRE_TEST_IN_NAMESPACE";
     /// Makes the interfaces, and then runs its arguments.
     const INTERFACES: &str = r#"

@@ -120,7 +120,7 @@ impl<'a, F, T> Network<'a, F, T> {
                     let bytes = self.switches[switch].queued_bytes(egress);
                     let to = frame.to;
                     let is_last = self.topology.switches[switch][egress].to == End::Host(to);
-                    self.arrive(now, (switch, port, egress), frame);
+                    self.arrive(now, switch, port, egress, frame);
                     if is_last {
                         return Some((now, Happening::Queued { to, bytes }));
                     }
@@ -152,7 +152,9 @@ impl<'a, F, T> Network<'a, F, T> {
     fn arrive(
         &mut self,
         now: Nanos,
-        (switch, ingress, egress): (usize, usize, usize),
+        switch: usize,
+        ingress: usize,
+        egress: usize,
         frame: Travelling<F>,
     ) {
         self.hops += 1;

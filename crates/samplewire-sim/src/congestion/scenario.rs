@@ -12,7 +12,7 @@ use samplewire_switch::{Pfc, SwitchConfig};
 pub struct Scenario {
     /// Hosts, switches and links.
     pub topology: Topology,
-    /// Who sends to whom, when, and under which control. A host sends at most one flow.
+    /// Senders and receivers, when each sends, and under which control. A host sends at most one flow.
     pub flows: Vec<FlowSpec>,
     /// What senders do about lost frames.
     pub traffic: Traffic,
@@ -95,7 +95,8 @@ impl Scenario {
     pub fn star(
         preset: Preset,
         senders: usize,
-        (line_bps, shared_bps): (u64, u64),
+        line_bps: u64,
+        shared_bps: u64,
         wire_bytes: u32,
     ) -> Self {
         let control = Control::Dcqcn(preset.params(line_bps));
@@ -121,7 +122,7 @@ impl Scenario {
     /// Two senders, a third that joins them at 0.2 s, and one after the other leaves: at 0.4 s and at
     /// 0.5 s. Measured from 0.1 to 0.6 s.
     pub fn turns(preset: Preset, line_bps: u64, wire_bytes: u32) -> Self {
-        let mut scenario = Self::star(preset, 3, (line_bps, line_bps), wire_bytes);
+        let mut scenario = Self::star(preset, 3, line_bps, line_bps, wire_bytes);
         scenario.flows[2].joins_at = Nanos::from_millis(200);
         scenario.flows[2].leaves_at = Nanos::from_millis(400);
         scenario.flows[1].leaves_at = Nanos::from_millis(500);
@@ -140,14 +141,14 @@ impl Scenario {
         Self {
             topology: Topology::two_switches(line_bps, 4 * line_bps),
             flows,
-            ..Self::star(preset, 1, (line_bps, line_bps), wire_bytes)
+            ..Self::star(preset, 1, line_bps, line_bps, wire_bytes)
         }
     }
 
     /// Three senders to one server, and two uninvolved flows that congest the way back to the first
     /// sender. It matters to streams alone: the reports of other flows find no queue.
     pub fn return_path(preset: Preset, line_bps: u64, wire_bytes: u32) -> Self {
-        let mut scenario = Self::star(preset, 5, (line_bps, line_bps), wire_bytes);
+        let mut scenario = Self::star(preset, 5, line_bps, line_bps, wire_bytes);
         for flow in &mut scenario.flows[3..] {
             (flow.to, flow.is_victim) = (0, true);
         }
@@ -165,7 +166,7 @@ impl Scenario {
         Self {
             topology: Topology::leaf_and_spine((boards, line_bps), (leaves, fast), (servers, fast)),
             flows: (0..boards).map(|it| FlowSpec::new(it, server(it), control)).collect(),
-            ..Self::star(preset, 1, (line_bps, line_bps), wire_bytes)
+            ..Self::star(preset, 1, line_bps, line_bps, wire_bytes)
         }
     }
 

@@ -64,8 +64,8 @@ pub(super) fn run(scenario: &Scenario, window: u32) -> Result<RunResult, Congest
     let mut ends = vec![];
     for (flow, spec) in scenario.flows.iter().enumerate() {
         let begin = spec.joins_at + Nanos(rng.below(scenario.spread.0.max(1)));
-        ends.push(End::sender(scenario, flow, (window, epoch), &mut rng)?);
-        ends.push(End::receiver(scenario, flow, (window, begin), epoch, &mut rng)?);
+        ends.push(End::sender(scenario, flow, window, epoch, &mut rng)?);
+        ends.push(End::receiver(scenario, flow, window, begin, epoch, &mut rng)?);
     }
     let Scenario { topology, switch, wire_delay, .. } = scenario;
     let network = Network::new(topology, *switch, *wire_delay, &mut rng)?;

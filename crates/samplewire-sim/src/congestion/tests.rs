@@ -10,11 +10,11 @@ const TEN: u64 = 10_000_000_000;
 const FORTY: u64 = 40_000_000_000;
 
 fn ten(senders: usize) -> Scenario {
-    Scenario::star(Preset::Samplewire, senders, (TEN, TEN), wire_bytes(4_096))
+    Scenario::star(Preset::Samplewire, senders, TEN, TEN, wire_bytes(4_096))
 }
 
 fn forty(preset: Preset, senders: usize) -> Scenario {
-    Scenario::star(preset, senders, (FORTY, FORTY), wire_bytes(1_000))
+    Scenario::star(preset, senders, FORTY, FORTY, wire_bytes(1_000))
 }
 
 fn run(scenario: &Scenario) -> CongestionResult {
@@ -149,7 +149,7 @@ fn a_seed_decides_everything() {
 
 #[test]
 fn what_contradicts_itself_is_named() {
-    let scenario = Scenario::star(Preset::Samplewire, 2, (TEN, 0), 4_134);
+    let scenario = Scenario::star(Preset::Samplewire, 2, TEN, 0, 4_134);
     let error = congestion(&scenario).err().map(|error| error.to_string());
     assert_eq!(error.as_deref(), Some("port 2: its rate is 0 b/s"));
 }
@@ -190,7 +190,7 @@ fn preset_of_the_paper_gives_the_figures_of_a_separate_simulator() {
         (4, TEN, 0.87, 0.02, None),
     ];
     for (senders, line, utilisation, tolerance, queue_kb) in cases {
-        let mut scenario = Scenario::star(Preset::Paper, senders, (line, line), wire_bytes(1_000));
+        let mut scenario = Scenario::star(Preset::Paper, senders, line, line, wire_bytes(1_000));
         scenario.span = (Nanos::from_millis(150), Nanos::from_millis(250));
         let run = run(&scenario);
         let mean_kb = run.queue_mean_bytes / 1e3;

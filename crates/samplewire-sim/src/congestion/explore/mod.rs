@@ -66,7 +66,7 @@ impl Point {
     }
 }
 
-/// Runs the points that `done` lacks, and appends each to `file`; all points in the order of their
+/// Runs the points that are not in `done`, and appends each to `file`; all points in the order of their
 /// numbers.
 ///
 /// # Errors
@@ -111,7 +111,7 @@ pub fn explore(
 fn run(options: &ExploreOptions, number: usize) -> Result<Point, CongestionError> {
     let ExploreOptions { line_bps, wire_bytes, seed, .. } = *options;
     let parameters = Parameters::of(number, seed, line_bps);
-    let mut incast = Scenario::star(Preset::Samplewire, SENDERS, (line_bps, line_bps), wire_bytes);
+    let mut incast = Scenario::star(Preset::Samplewire, SENDERS, line_bps, line_bps, wire_bytes);
     incast.span = (Nanos::from_millis(100), Nanos::from_millis(200));
     let mut turns = Scenario::turns(Preset::Samplewire, line_bps, wire_bytes);
     let mut runs = vec![];

@@ -26,10 +26,10 @@ pub fn write_explore_svg(points: &[Point], out: &mut dyn Write) -> io::Result<()
          font-family=\"sans-serif\" font-size=\"10\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>"
     )?;
-    for (row, pair) in PAIRS.iter().enumerate() {
+    for (row, (across, up)) in PAIRS.iter().enumerate() {
         for (column, figure) in figures.iter().enumerate() {
-            let corner = (column as u64 * PITCH + 50, row as u64 * PITCH + 30);
-            write_map(points, *pair, figure, corner, out)?;
+            let (left, top) = (column as u64 * PITCH + 50, row as u64 * PITCH + 30);
+            write_map(points, across, up, figure, left, top, out)?;
         }
     }
     write_front(points, PAIRS.len() as u64 * PITCH + 30, out)?;
@@ -46,9 +46,11 @@ fn value(point: &Point, name: &str) -> f64 {
 /// The mean of a figure in each cell of two parameters, both by their logarithms.
 fn write_map(
     points: &[Point],
-    (across, up): (&str, &str),
+    across: &str,
+    up: &str,
     (title, figure): &Figure,
-    (left, top): (u64, u64),
+    left: u64,
+    top: u64,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let range = |name: &str| {

@@ -62,7 +62,8 @@ impl End {
     pub(super) fn sender(
         scenario: &Scenario,
         flow: usize,
-        (window, epoch): (u32, Instant),
+        window: u32,
+        epoch: Instant,
         rng: &mut Rng,
     ) -> Result<Self, CongestionError> {
         let spec = &scenario.flows[flow];
@@ -103,7 +104,8 @@ impl End {
     pub(super) fn receiver(
         scenario: &Scenario,
         flow: usize,
-        (window, begin): (u32, Nanos),
+        window: u32,
+        begin: Nanos,
         epoch: Instant,
         rng: &mut Rng,
     ) -> Result<Self, CongestionError> {

@@ -6,7 +6,7 @@ const TEN: u64 = 10_000_000_000;
 
 /// Three senders into a buffer of 300 KB.
 fn small_buffer(control: Option<Control>) -> Scenario {
-    let mut scenario = Scenario::star(Preset::Samplewire, 3, (TEN, TEN), 4_134);
+    let mut scenario = Scenario::star(Preset::Samplewire, 3, TEN, TEN, 4_134);
     scenario.traffic = Traffic::Stream { window: 256 };
     scenario.switch = SwitchConfig { buffer_bytes: 300_000, ..scenario.switch };
     scenario.span = (Nanos::from_millis(50), Nanos::from_millis(150));
