@@ -8,7 +8,8 @@ use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::{EtherError, EtherLink, is_passing, received};
+use super::{EtherError, EtherLink};
+use crate::concern::{Call, Concern};
 
 /// Both ends of a datagram port: `127.0.0.1:4000,127.0.0.1:4001` or `/run/local,/run/remote`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,17 +78,16 @@ impl Dgram {
     /// Binds the local end. The remote end may come and go: frames to no one are lost.
     ///
     /// # Errors
-    /// The local address is in use, or cannot be had.
+    /// The local address is in use or not this host's, or there is no route to the remote one.
     pub fn open(address: &DgramAddress) -> Result<Self, EtherError> {
         let name = address.to_string();
         let socket = match address {
-            DgramAddress::Inet { local, remote } => UdpSocket::bind(local)
-                .and_then(|socket| {
-                    socket.set_nonblocking(true)?;
-                    socket.connect(remote)?;
-                    Ok(Socket::Inet(socket))
-                })
-                .map_err(EtherError::of(&name, "bind"))?,
+            DgramAddress::Inet { local, remote } => {
+                let socket = UdpSocket::bind(local).map_err(EtherError::of(&name, "bind"))?;
+                socket.set_nonblocking(true).map_err(EtherError::of(&name, "bind"))?;
+                socket.connect(remote).map_err(EtherError::of(&name, "connect"))?;
+                Socket::Inet(socket)
+            }
             DgramAddress::Unix { local, remote } => {
                 let socket = UnixDatagram::bind(local).map_err(EtherError::of(&name, "bind"))?;
                 socket.set_nonblocking(true).map_err(EtherError::of(&name, "bind"))?;
@@ -104,11 +104,21 @@ impl EtherLink for Dgram {
     }
 
     fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
-        let read = match &self.socket {
-            Socket::Inet(socket) => socket.recv(into),
-            Socket::Unix { socket, .. } => socket.recv(into),
-        };
-        received(read).map_err(EtherError::of(&self.name, "recv"))
+        // Behind an answer of the network frames may wait, which are not reported again.
+        for _ in 0..ATTEMPTS_MAX {
+            let read = match &self.socket {
+                Socket::Inet(socket) => socket.recv(into),
+                Socket::Unix { socket, .. } => socket.recv(into),
+            };
+            match read {
+                Ok(len) => return Ok(Some(len)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) => {
+                    passing(Call::Receive, error).map_err(EtherError::of(&self.name, "recv"))?
+                }
+            }
+        }
+        Ok(None)
     }
 
     fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
@@ -119,8 +129,9 @@ impl EtherLink for Dgram {
         match sent {
             Ok(_) => Ok(true),
             // A frame longer than the socket takes is lost like one on a full link.
-            Err(error) if is_passing(&error) || is_lost(&error) => Ok(false),
-            Err(source) => Err(EtherError::of(&self.name, "send")(source)),
+            Err(error) => passing(Call::Send, error)
+                .map(|()| false)
+                .map_err(EtherError::of(&self.name, "send")),
         }
     }
 
@@ -147,10 +158,15 @@ impl Drop for Dgram {
     }
 }
 
-fn is_lost(error: &io::Error) -> bool {
-    let code = error.raw_os_error().unwrap_or(0);
-    [libc::ENOENT, libc::ENOBUFS, libc::ENOMEM, libc::EMSGSIZE].contains(&code)
+/// Passes an error on only where the socket or the host is broken: what the network answers may be
+/// forged, and the remote end may come and go.
+fn passing(call: Call, error: io::Error) -> io::Result<()> {
+    if Concern::of_system(call, &error).ends_endpoint() { Err(error) } else { Ok(()) }
 }
+
+/// Answers of the network in a row that a read passes over. A link that has more of them is read
+/// again at the next one, or at the next frame.
+const ATTEMPTS_MAX: u32 = 16;
 
 #[cfg(test)]
 mod tests {
@@ -174,7 +190,7 @@ mod tests {
         assert_eq!(near.recv(&mut [0; 8]).expect("it is open"), None);
         near.send(b"to no one").expect("it is open");
         let mut far = Dgram::open(far).expect("it is free");
-        // An answer of the network to the first frame may end the next call.
+        // An answer of the network to the first frame may cost the next one.
         let mut into = [0; 8];
         while !near.send(b"frame").expect("it is open") {}
         while far.recv(&mut into).expect("it is open") != Some(5) {}
@@ -185,9 +201,42 @@ mod tests {
         assert_eq!(near.dropped().expect("it is open"), None);
     }
 
+    fn free() -> SocketAddr {
+        UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    }
+
+    #[test]
+    fn answers_of_the_network_neither_end_the_link_nor_hide_a_frame() {
+        let (one, other) = (free(), free());
+        let mut near = Dgram::open(&DgramAddress::Inet { local: one, remote: other }).unwrap();
+        // The answer, that the port is closed, waits at the socket before the frame comes.
+        assert!(near.send(b"to no one").unwrap());
+        let far = UdpSocket::bind(other).unwrap();
+        far.send_to(b"frame", one).unwrap();
+        let mut into = [0; 8];
+        assert_eq!(near.recv(&mut into).unwrap(), Some(5));
+        assert_eq!(near.recv(&mut into).unwrap(), None);
+        for call in [Call::Send, Call::Receive] {
+            for code in [libc::EHOSTUNREACH, libc::ENETUNREACH, libc::ENETDOWN, libc::EACCES] {
+                assert!(passing(call, io::Error::from_raw_os_error(code)).is_ok(), "{code}");
+            }
+            let broken = io::Error::from_raw_os_error(libc::EBADF);
+            assert!(passing(call, broken).is_err());
+        }
+    }
+
+    #[test]
+    fn what_failed_is_named() {
+        let here = free();
+        let open = |local, remote| Dgram::open(&DgramAddress::Inet { local, remote }).unwrap_err();
+        let broadcast = "127.255.255.255:9".parse().unwrap();
+        assert_eq!(open(here, broadcast).operation, "connect");
+        let elsewhere = "192.0.2.1:9".parse().unwrap();
+        assert_eq!(open(elsewhere, here).operation, "bind");
+    }
+
     #[test]
     fn datagrams_of_both_kinds_are_frames() {
-        let free = || UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let (one, other) = (free(), free());
         let inet = |local, remote| DgramAddress::Inet { local, remote };
         exchange(&inet(one, other), &inet(other, one));

@@ -63,21 +63,6 @@ impl EtherError {
     }
 }
 
-/// A read that did not block: its length, or nothing to read.
-fn received(read: io::Result<usize>) -> io::Result<Option<usize>> {
-    match read {
-        Ok(len) => Ok(Some(len)),
-        Err(error) if is_passing(&error) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Whether the next call may do better: nothing is there, or no one is.
-fn is_passing(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionRefused, Interrupted, WouldBlock};
-    matches!(error.kind(), WouldBlock | Interrupted | ConnectionRefused)
-}
-
 /// The longest frame that counts, in bytes without FCS: an IP packet of 9,000 bytes behind two VLAN
 /// tags, and a reserve. Switches drop longer ones.
 pub const FRAME_BYTES_MAX: usize = 9_216;

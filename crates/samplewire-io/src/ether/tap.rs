@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 
-use super::{EtherError, EtherLink, is_passing, received, sys};
+use super::{EtherError, EtherLink, sys};
 
 /// An open TAP device. It may be moved to another network namespace while it is open.
 #[derive(Debug)]
@@ -60,14 +60,16 @@ impl EtherLink for Tap {
     }
 
     fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
-        received(self.file.read(into)).map_err(EtherError::of(&self.name, "read"))
+        match self.file.read(into) {
+            Ok(len) => Ok(Some(len)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(source) => Err(EtherError::of(&self.name, "read")(source)),
+        }
     }
 
     fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
         match self.file.write(frame) {
             Ok(_) => Ok(true),
-            // EIO: the interface is down. EINVAL: the kernel takes no frame without a whole header.
-            Err(error) if is_passing(&error) => Ok(false),
             Err(error) if LOST.contains(&error.raw_os_error().unwrap_or(0)) => Ok(false),
             Err(source) => Err(EtherError::of(&self.name, "write")(source)),
         }
@@ -84,7 +86,9 @@ impl AsFd for Tap {
     }
 }
 
-const LOST: [i32; 4] = [libc::EIO, libc::EINVAL, libc::ENOBUFS, libc::ENOMEM];
+/// The queue is full or memory is short; EIO: the interface is down; EINVAL: the kernel takes no
+/// frame without a whole header. No packet causes another error: a device that is gone has EBADFD.
+const LOST: [i32; 5] = [libc::EAGAIN, libc::EIO, libc::EINVAL, libc::ENOBUFS, libc::ENOMEM];
 
 const NAME_WORDS: &str = "an interface has a name of 1 to 15 letters without / : and %";
 
