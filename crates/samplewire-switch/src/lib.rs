@@ -5,8 +5,10 @@
 //! Store and forward: a frame's bytes are in the buffer from its arrival to the end of its departure.
 //! Memory is bounded by the buffer: a frame takes at least [`FRAME_BYTES_MIN`] of it.
 //!
-//! Drain order: after any `handle_*` call [`Switch::poll_transmit`] until it is `None`, then
-//! [`Switch::poll_pause`], then sleep until [`Switch::poll_timeout`].
+//! Drain order: before a `handle_*` at `now`, [`Switch::poll_transmit`] until nothing is left that
+//! ended before `now`: a frame that still counts as on the wire takes room, and the next frame of its
+//! port starts at its end. After the call [`Switch::poll_transmit`] and [`Switch::poll_pause`] until
+//! both are `None`, then sleep until [`Switch::poll_timeout`].
 
 #![forbid(unsafe_code)]
 
@@ -71,7 +73,7 @@ pub struct SwitchCounts {
     pub dropped: u64,
     /// Frames that were marked.
     pub marked: u64,
-    /// PAUSE frames that asked a sender to stop, refreshes included.
+    /// PAUSE frames that stopped a sender, refreshes included.
     pub pauses: u64,
 }
 
@@ -119,8 +121,10 @@ impl<F> Switch<F> {
     ///
     /// # Panics
     ///
-    /// A port or class that does not exist.
+    /// A port or class that does not exist. With debug assertions, also when a frame that ended
+    /// before `now` was not drained.
     pub fn handle_frame(&mut self, now: Nanos, frame: FrameIn<F>) -> bool {
+        self.debug_assert_drained(now);
         if !self.has_room(frame.wire_bytes) {
             self.counts.dropped += 1;
             return false;
@@ -156,8 +160,9 @@ impl<F> Switch<F> {
     ///
     /// # Panics
     ///
-    /// A port or class that does not exist.
+    /// As [`Self::handle_frame`].
     pub fn handle_pause(&mut self, now: Nanos, port: usize, class: usize, until: Nanos) {
+        self.debug_assert_drained(now);
         self.was_paused = true;
         self.ports[port].pause(class, until);
         self.start(now, port);
@@ -195,9 +200,14 @@ impl<F> Switch<F> {
         [end, resume, self.pauses.due()].into_iter().flatten().min()
     }
 
-    /// Lets ports go on whose pause is over; for callers that slept until
+    /// Restarts ports whose pause is over; for callers that slept until
     /// [`poll_timeout`](Self::poll_timeout).
+    ///
+    /// # Panics
+    ///
+    /// With debug assertions, when a frame that ended before `now` was not drained.
     pub fn handle_timeout(&mut self, now: Nanos) {
+        self.debug_assert_drained(now);
         if self.was_paused {
             (0..self.ports.len()).for_each(|port| self.start(now, port));
         }
@@ -215,6 +225,11 @@ impl<F> Switch<F> {
 
     fn next_end(&self) -> Option<(usize, Nanos)> {
         self.ends.peek().map(|&Reverse((at, port))| (port, at))
+    }
+
+    fn debug_assert_drained(&self, now: Nanos) {
+        let end = self.next_end();
+        debug_assert!(end.is_none_or(|(_, at)| at >= now), "{end:?} is not drained at {now:?}");
     }
 
     /// Puts the next frame of a port on the wire, and marks it there if that is the place.

@@ -1,4 +1,4 @@
-//! PFC: who is asked to stop, by what it has in the buffer.
+//! PFC: which neighbours are paused, by the bytes that they have in the buffer.
 
 use samplewire_proto::Nanos;
 
@@ -7,18 +7,18 @@ use crate::{CLASSES, Pfc};
 /// A PAUSE frame for a neighbour (IEEE 802.1Qbb).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseFrame {
-    /// The port whose neighbour is asked.
+    /// The port whose neighbour is paused or resumed.
     pub port: usize,
     /// Which class stands still.
     pub class: usize,
-    /// For how long; zero: it may go on.
+    /// For how long; zero ends the pause.
     pub span: Nanos,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     held_bytes: u64,
-    /// Of a neighbour that was asked to stop: when it must hear again.
+    /// When the PAUSE of a paused neighbour must be repeated; `None` for another.
     refresh_at: Option<Nanos>,
 }
 
@@ -27,7 +27,7 @@ struct State {
 pub(super) struct Pauses {
     pfc: Option<Pfc>,
     states: Vec<[State; CLASSES]>,
-    /// Earlier than every refresh, or none is due.
+    /// The earliest refresh as of the last poll that found nothing; `None` if there was none.
     due: Option<Nanos>,
     /// Whether a neighbour has crossed a threshold since the last poll that found none.
     has_crossed: bool,
@@ -90,7 +90,7 @@ impl Pauses {
     }
 }
 
-/// The longest pause of a frame at 100 Gb/s: 65,535 quanta of 512 bits. It is asked for again well
-/// before it is over.
+/// The longest pause of a frame at 100 Gb/s: 65,535 quanta of 512 bits. It is repeated well
+/// before it ends.
 const PAUSE: Nanos = Nanos(335_539);
 const REFRESH: Nanos = Nanos(200_000);

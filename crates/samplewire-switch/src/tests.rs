@@ -158,6 +158,16 @@ fn a_neighbour_is_stopped_above_xoff_reminded_and_released_at_xon() {
     assert_eq!(switch.counts().pauses, 3);
 }
 
+#[cfg(debug_assertions)]
+#[test]
+#[should_panic(expected = "is not drained")]
+fn frame_behind_one_that_has_left_but_was_not_drained_is_a_fault_of_the_caller() {
+    let mut switch = Switch::new(SwitchConfig::plain(1 << 20), &[GIGABIT], 1).expect("valid");
+    assert!(switch.handle_frame(Nanos(0), frame(0, 0, 1_000, 0)));
+    assert!(switch.handle_frame(Nanos(8_000), frame(0, 0, 1_000, 1)), "it leaves at this instant");
+    switch.handle_frame(Nanos(8_001), frame(0, 0, 1_000, 2));
+}
+
 #[test]
 fn settings_that_contradict_each_other_are_named() {
     let plain = SwitchConfig::plain(1_000);

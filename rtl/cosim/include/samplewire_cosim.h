@@ -115,7 +115,7 @@ void sw_dcqcn_departure(sw_dcqcn *flow, uint64_t now_ns, uint16_t wire_bytes);
 int sw_dcqcn_notification(sw_dcqcn *flow, uint64_t now_ns, uint64_t rtt_ns);
 sw_dcqcn_state sw_dcqcn_state_get(const sw_dcqcn *flow);
 
-/* samplewire_sim::Switch: one class, marks as frames leave, the tail dropped, no PFC. */
+/* samplewire_switch::Switch: one class, marks as frames leave, the tail dropped, no PFC. */
 typedef struct sw_switch sw_switch;
 
 typedef struct sw_switch_config {
