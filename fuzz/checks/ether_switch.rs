@@ -2,11 +2,9 @@
 //! checksum that covers them.
 
 use samplewire_io::Ecn;
-use samplewire_io::ether::Headers;
+use samplewire_io::ether::{FRAME_BYTES_MAX, Headers};
 use samplewire_proto::Nanos;
-use samplewire_sim::{
-    EtherSwitch, EtherSwitchConfig, Marking, MarkingPoint, SwitchConfig, wire_bytes,
-};
+use samplewire_sim::{EtherSwitch, EtherSwitchConfig, Marking, MarkingPoint};
 
 use crate::input::Input;
 
@@ -21,9 +19,8 @@ pub(crate) fn check(bytes: &[u8]) {
     let max_bytes = min_bytes + u64::from(input.half());
     let marking = Some(Marking { min_bytes, max_bytes, probability_max: 1.0, at });
     let buffer_bytes = u64::from(input.half());
-    let model = SwitchConfig { marking, ..SwitchConfig::plain(buffer_bytes) };
     let loss = input.choose(&[0.0, 0.0, 0.25, 1.0]);
-    let config = EtherSwitchConfig { model, loss, seed };
+    let config = EtherSwitchConfig { buffer_bytes, marking, loss, seed };
     let mut switch = EtherSwitch::new(config, &[1_000_000_000; PORTS]).expect("it is consistent");
     let mut now = Nanos(0);
     let mut taken: Vec<Vec<u8>> = vec![];
@@ -76,7 +73,7 @@ fn frame(input: &mut Input<'_>) -> Vec<u8> {
 fn drain(switch: &mut EtherSwitch, now: Nanos, taken: &[Vec<u8>]) {
     while let Some(departure) = switch.poll_transmit(now) {
         assert!(departure.at <= now && departure.port < PORTS);
-        assert!(wire_bytes(departure.bytes.len()) >= 84);
+        assert!((14..=FRAME_BYTES_MAX).contains(&departure.bytes.len()));
         let is_it = |frame: &Vec<u8>| {
             let mut marked = frame.clone();
             let is_marked = Headers::parse(frame).is_some_and(|it| it.mark(&mut marked));

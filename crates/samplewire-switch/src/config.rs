@@ -1,6 +1,6 @@
 //! What a switch is set to.
 
-use samplewire_proto::Rng;
+use samplewire_proto::{Odds, Rng};
 
 /// Buffer, marks and PFC of a switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,9 +39,9 @@ pub enum MarkingPoint {
 /// Priority flow control, for each port that frames come in by, and each class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pfc {
-    /// Above so many bytes of a neighbour in the buffer it is asked to stop.
+    /// A neighbour with more bytes than this in the buffer is paused.
     pub xoff_bytes: u64,
-    /// At so many bytes it is asked to go on.
+    /// A paused neighbour with this many bytes or fewer is resumed.
     pub xon_bytes: u64,
 }
 
@@ -117,8 +117,6 @@ impl Marking {
         }
         let share =
             (waiting_bytes - self.min_bytes) as f64 / (self.max_bytes - self.min_bytes) as f64;
-        // 53 bits, as many as the probability has.
-        let drawn = (rng.draw() >> 11) as f64 / (1u64 << 53) as f64;
-        drawn < share * self.probability_max
+        rng.chance(Odds::of(share * self.probability_max))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A port takes frames no faster than its rate, like the network card at the other end of the cable:
 //! what the host cannot send yet waits in its TAP device. So a frame has come in a frame's time after
-//! the one before it, however late this process was; and it leaves when the model says so.
+//! the one before it, however late this process was; and it leaves at the time that the model gives.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -179,7 +179,7 @@ mod tests {
     use std::os::unix::net::UnixDatagram;
 
     use samplewire_io::ether::{Dgram, DgramAddress};
-    use samplewire_sim::{EtherSwitchConfig, SwitchConfig};
+    use samplewire_sim::EtherSwitchConfig;
 
     use super::*;
 
@@ -196,7 +196,7 @@ mod tests {
             (far, Dgram::open(&DgramAddress::Unix { local: local.clone(), remote }).unwrap(), local)
         });
         let [(a, near_a, local), (b, near_b, _)] = ends;
-        let config = EtherSwitchConfig { model: SwitchConfig::plain(1 << 20), loss: 0.0, seed: 1 };
+        let config = EtherSwitchConfig { buffer_bytes: 1 << 20, marking: None, loss: 0.0, seed: 1 };
         let bps = 1_000_000;
         let switch = EtherSwitch::new(config, &[bps; 2]).unwrap();
         let ports = vec![Port::new(Box::new(near_a), bps), Port::new(Box::new(near_b), bps)];

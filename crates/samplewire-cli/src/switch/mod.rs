@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use samplewire_io::Clock;
 use samplewire_io::ether::{Dgram, EtherLink, Tap};
-use samplewire_sim::{EtherSwitch, EtherSwitchConfig, Marking, MarkingPoint, SwitchConfig};
+use samplewire_sim::{EtherSwitch, EtherSwitchConfig, Marking, MarkingPoint};
 
 use crate::arguments::{MarkAt, SwitchArguments};
 use crate::cadence::Cadence;
@@ -42,7 +42,8 @@ fn forward(
     let (bps, slow) = (arguments.rate as u64, arguments.slow.factor);
     let marking = marking(arguments, bps)?;
     let config = EtherSwitchConfig {
-        model: SwitchConfig { marking, ..SwitchConfig::plain(arguments.buffer) },
+        buffer_bytes: arguments.buffer,
+        marking,
         loss: arguments.loss,
         seed: arguments.seed,
     };

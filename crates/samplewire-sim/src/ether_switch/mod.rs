@@ -13,7 +13,7 @@ mod tests;
 
 use samplewire_io::Ecn;
 use samplewire_io::ether::{FRAME_BYTES_MAX, Headers};
-use samplewire_proto::{Nanos, Rng};
+use samplewire_proto::{Nanos, Odds, Rng};
 
 use addresses::Addresses;
 use frames::{Frame, Frames};
@@ -21,11 +21,13 @@ use samplewire_switch::{FrameIn, Marking, Switch, SwitchConfig, SwitchConfigErro
 
 pub use addresses::ADDRESSES_MAX;
 
-/// What an Ethernet switch is set to.
+/// What an Ethernet switch is set to. It sends and takes no PAUSE: what finds no room is dropped.
 #[derive(Clone, Copy, Debug)]
 pub struct EtherSwitchConfig {
-    /// Buffer, marks and PFC.
-    pub model: SwitchConfig,
+    /// The buffer that all ports share.
+    pub buffer_bytes: u64,
+    /// ECN marks; `None`: it marks nothing.
+    pub marking: Option<Marking>,
     /// The share of frames that are lost at random as they come in, 0 to 1.
     pub loss: f64,
     /// Of losses and marks.
@@ -83,8 +85,8 @@ pub struct PortCounts {
     pub dropped: u64,
     /// Frames that were lost at random as they came in.
     pub lost: u64,
-    /// Frames that no port was to get: of the link, for a station behind the same port, too short or
-    /// too long.
+    /// Frames that were not forwarded: link-local, for a station behind the same port, or not 14 to
+    /// [`FRAME_BYTES_MAX`] bytes long.
     pub filtered: u64,
     /// The longest queue in bytes.
     pub queue_bytes_max: u64,
@@ -119,9 +121,11 @@ impl EtherSwitch {
         if !(0.0..=1.0).contains(&config.loss) {
             return Err(EtherSwitchConfigError::Loss(config.loss));
         }
+        let model =
+            SwitchConfig { marking: config.marking, ..SwitchConfig::plain(config.buffer_bytes) };
         Ok(Self {
             config,
-            model: Switch::new(config.model, port_bps, config.seed)?,
+            model: Switch::new(model, port_bps, config.seed)?,
             addresses: Addresses::new(),
             frames: Frames::default(),
             ports: vec![PortCounts::default(); port_bps.len()].into(),
@@ -140,7 +144,7 @@ impl EtherSwitch {
         let counts = &mut self.ports[port];
         counts.frames_in += 1;
         counts.bytes_in += u64::from(wire_bytes);
-        if self.config.loss > 0.0 && share(&mut self.rng) < self.config.loss {
+        if self.rng.chance(Odds::of(self.config.loss)) {
             counts.lost += 1;
             return;
         }
@@ -210,7 +214,7 @@ impl EtherSwitch {
 
     /// How frames are marked.
     pub const fn marking(&self) -> Option<Marking> {
-        self.config.model.marking
+        self.config.marking
     }
 
     /// What it has done, by port.
@@ -237,9 +241,4 @@ pub const fn wire_bytes(frame_bytes: usize) -> u32 {
     const LEN_MIN: usize = 60;
     let padded = if frame_bytes < LEN_MIN { LEN_MIN } else { frame_bytes };
     (padded + 4 + 8 + 12) as u32
-}
-
-/// 0 to 1, with the 53 bits that a double has.
-fn share(rng: &mut Rng) -> f64 {
-    (rng.draw() >> 11) as f64 / (1u64 << 53) as f64
 }

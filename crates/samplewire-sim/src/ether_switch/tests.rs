@@ -16,7 +16,7 @@ fn switch(config: EtherSwitchConfig) -> EtherSwitch {
 }
 
 fn plain(buffer_bytes: u64) -> EtherSwitchConfig {
-    EtherSwitchConfig { model: SwitchConfig::plain(buffer_bytes), loss: 0.0, seed: 1 }
+    EtherSwitchConfig { buffer_bytes, marking: None, loss: 0.0, seed: 1 }
 }
 
 /// The ports that what is in the switch leaves by.
@@ -69,8 +69,7 @@ fn frames_for_no_other_port_are_filtered() {
 fn long_queues_mark_what_can_be_marked() {
     let at = MarkingPoint::Enqueue;
     let marking = Marking { min_bytes: 1_000, max_bytes: 1_000, probability_max: 1.0, at };
-    let model = SwitchConfig { marking: Some(marking), ..SwitchConfig::plain(1 << 20) };
-    let mut switch = switch(EtherSwitchConfig { model, ..plain(0) });
+    let mut switch = switch(EtherSwitchConfig { marking: Some(marking), ..plain(1 << 20) });
     switch.handle_frame(Nanos(0), 1, &frame(2, 1, 100));
     drain(&mut switch);
     for _ in 0..4 {
