@@ -21,7 +21,7 @@ pub(crate) struct ControlOptions {
     pub(crate) control_rate: Option<f64>,
 
     /// Speed of the interface for --control dcqcn, 1M to 10T, where the system does not know it: in a
-    /// virtual machine, on a TAP device, in slow motion [default: what the system says]
+    /// virtual machine, on a TAP device, in slow motion [default: what the interface reports]
     #[arg(long, value_name = "BPS", value_parser = values::line_rate)]
     pub(crate) line_rate: Option<f64>,
 }
@@ -38,7 +38,8 @@ pub(crate) enum ControlKind {
 }
 
 impl ControlOptions {
-    /// The socket options of every command, and the speed of the interface.
+    /// The socket options of a command that sends: those of every command, and the speed of the
+    /// interface.
     pub(crate) fn udp_options(&self) -> UdpOptions {
         let options = wiring::udp_options();
         match self.line_rate {
@@ -58,11 +59,12 @@ impl ControlOptions {
     /// The same, for a command that sends only with some of its options.
     pub(crate) fn control_if(&self, sends: bool) -> Result<Control, Failure> {
         let control = self.control()?;
-        if sends || control == Control::default() {
+        if sends || control == Control::default() && self.line_rate.is_none() {
             return Ok(control);
         }
         Err(Failure::Contradiction(
-            "--control limits what is sent, and nothing is: leave --control and --control-rate out"
+            "--control limits what is sent, and nothing is: leave --control, --control-rate and \
+             --line-rate out"
                 .into(),
         ))
     }
@@ -104,6 +106,9 @@ mod tests {
         assert!(none.control_if(false).is_err_and(|it| it.to_string().contains("--control-rate")));
         let dcqcn = options("--control dcqcn").expect("it is a control").options;
         assert_eq!(dcqcn.control_if(false).ok(), Some(Control::default()));
+        let line = options("--line-rate 1G").expect("it is a rate").options;
+        assert_eq!(line.control_if(true).ok(), Some(Control::default()));
+        assert!(line.control_if(false).is_err_and(|it| it.to_string().contains("--line-rate")));
     }
 
     #[test]

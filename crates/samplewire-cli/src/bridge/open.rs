@@ -13,7 +13,7 @@ use crate::arguments::BridgeArguments;
 use crate::failure::Failure;
 use crate::faults::FaultPair;
 use crate::memory::check_window;
-use crate::wiring::{self, Wiring};
+use crate::wiring::Wiring;
 use crate::zmtp::{Config, Endpoint, Kind, Socket};
 
 /// The opened streams of a device.
@@ -39,7 +39,7 @@ impl Opened {
         };
         let mut logs = Vec::new();
         let mut wire = |number: u16, is_sent: bool| -> Result<Wiring, Failure> {
-            let socket = Udp::client(address, &wiring::udp_options())
+            let socket = Udp::client(address, &arguments.control.udp_options())
                 .map_err(|error| Failure::Open(error.into()))?;
             let wiring = Wiring::new(socket);
             let mtu_bytes = wiring.link.capabilities().mtu_bytes;
@@ -103,7 +103,7 @@ pub(super) fn listen(
         sockets.map(|sockets| info(arguments, sockets)).transpose()
     };
     let (plays, sends) = (described(&outward)?, described(&inward)?);
-    let socket = Udp::bind(address, &wiring::udp_options())
+    let socket = Udp::bind(address, &arguments.control.udp_options())
         .map_err(|error| Failure::Listen(error.into()))?;
     let mut wiring = Wiring::new(socket);
     if let Some(faults) = faults {

@@ -67,7 +67,8 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     }
     check_window(arguments.window, windows, packet_bytes(wiring.link.capabilities().mtu_bytes))?;
     let clock = clock(arguments, &sends, plays.as_ref());
-    let options = sends.iter().cloned().fold(device_options(arguments)?, DeviceOptions::sends);
+    let options = device_options(arguments, !sends.is_empty())?;
+    let options = sends.iter().cloned().fold(options, DeviceOptions::sends);
     let options = plays.iter().cloned().fold(options, DeviceOptions::plays);
     let options = clock.into_iter().fold(options, DeviceOptions::clock);
     let device = options.listen_over(wiring.link).map_err(Failure::of_listening)?;
@@ -174,11 +175,11 @@ fn overflow(
     }
 }
 
-fn device_options(arguments: &EmulateArguments) -> Result<DeviceOptions, Failure> {
+fn device_options(arguments: &EmulateArguments, sends: bool) -> Result<DeviceOptions, Failure> {
     let mut options = DeviceOptions::new()
         .window(arguments.window)
         .play_jump_max(arguments.play_jump_max)
-        .control(arguments.control.control()?)
+        .control(arguments.control.control_if(sends)?)
         .real_time(arguments.real_time.options().slow(arguments.slow.factor));
     if let Some(payload_bytes) = arguments.payload {
         options = options.payload_bytes(payload_bytes);

@@ -63,7 +63,7 @@ fn measure(
         .owner(owner)
         .control(control)
         .timeout(arguments.timeout)
-        .udp(wiring::udp_options())
+        .udp(arguments.control.udp_options())
         .real_time(arguments.real_time.options());
     let transmitter = sender.open(address)?;
     check(arguments, &receiver, &transmitter)?;

@@ -247,7 +247,7 @@ fn send_options(arguments: &RateArguments) -> SendOptions {
         .delivery(arguments.delivery)
         .window(arguments.window)
         .timeout(arguments.timeout)
-        .udp(wiring::udp_options())
+        .udp(arguments.control.udp_options())
         .real_time(arguments.real_time.options().slow(arguments.slow.factor));
     match arguments.mtu {
         Some(bytes) => options.mtu(bytes),

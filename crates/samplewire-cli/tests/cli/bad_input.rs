@@ -60,11 +60,19 @@ fn control_and_rate_that_contradict_each_other_are_named_by_every_verb_that_send
             run(&[verb, &["--control"], control].concat()).expect_error(1, words);
         }
     }
-    for verb in
-        [&["rate", "127.0.0.1:9"][..], &["bridge", "127.0.0.1:9", "--zmq-pub", "tcp://127.0.0.1:0"]]
-    {
-        let ran = run(&[verb, &["--control", "none"]].concat());
-        ran.expect_error(1, &["--control limits what is sent", "--control-rate"]);
+    let verbs: [&[&str]; 3] = [
+        &["rate", "127.0.0.1:9"],
+        &["bridge", "127.0.0.1:9", "--zmq-pub", "tcp://127.0.0.1:0"],
+        &["emulate", "--listen", "127.0.0.1:0", "--play", "null"],
+    ];
+    for verb in verbs {
+        for option in [["--control", "none"], ["--line-rate", "1G"]] {
+            let ran = run(&[verb, &option].concat());
+            ran.expect_error(
+                1,
+                &["--control limits what is sent", "--control-rate and --line-rate"],
+            );
+        }
     }
 }
 

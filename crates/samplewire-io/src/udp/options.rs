@@ -11,7 +11,7 @@ pub struct UdpOptions {
     pub(super) joining: bool,
     pub(super) send_packets_max: usize,
     pub(super) receive_messages_max: usize,
-    /// `None`: what the system says.
+    /// `None`: as the system reports it.
     pub(super) line_bps: Option<u64>,
 }
 
@@ -84,7 +84,7 @@ impl UdpOptions {
     }
 
     /// The speed of the interface in bits a second, where the system does not know it: in a virtual
-    /// machine, on a TAP device. Default: what the system says.
+    /// machine, on a TAP device. Default: as the system reports it.
     #[must_use]
     pub fn line_bps(mut self, bps: u64) -> Self {
         self.line_bps = Some(bps);

@@ -24,7 +24,7 @@ struct Answer {
 }
 
 impl Speed {
-    /// A speed that is set replaces what the system says.
+    /// A speed that is set replaces the one that the system reports.
     pub(super) const fn new(set_bps: Option<u64>) -> Self {
         Self { set_bps, last: None }
     }
