@@ -39,7 +39,11 @@ impl Interrupt {
         Self::of(&[SIGINT, SIGTERM])
     }
 
-    fn of(signals: &[c_int]) -> io::Result<Self> {
+    /// Stores these signals.
+    ///
+    /// # Errors
+    /// The system rejects the handler.
+    pub(crate) fn of(signals: &[c_int]) -> io::Result<Self> {
         let signal = Arc::new(AtomicUsize::new(0));
         let is_second = Arc::new(AtomicBool::new(false));
         for &number in signals {
