@@ -12,7 +12,7 @@ use super::values;
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct TopArguments {
     /// Show only the streams of these devices, by the address that opens the
-    /// device [default: all streams of this user]
+    /// device [default: all streams of this user, and the ports of switches]
     #[arg(value_name = "ADDR")]
     pub(crate) addresses: Vec<String>,
 

@@ -7,7 +7,7 @@ use samplewire_record::account::{Hop, Hops};
 use samplewire_record::sigmf::RecordedCause;
 
 use super::stream::{About, View};
-use super::tables::{GAP_SAMPLES, Kind, RECORDING, SWITCH_PORT, Table};
+use super::tables::{GAP_SAMPLES, Kind, LINK_DROPPED, RECORDING, SWITCH_PORT, Table};
 use crate::counters::{LISTENER, PLAYER, PORT, RECEIVER, RECEIVER_PORT, SENDER, SENDER_PORT};
 use crate::record::json::cause_key;
 use crate::switch::figures::Figures;
@@ -121,9 +121,17 @@ impl Page {
         for metric in SWITCH_PORT.metrics {
             self.head(metric.name, metric.kind.as_str(), metric.help);
             for port in ports {
-                let labels = format!("port={}", Quoted(&port.name));
-                self.sample(metric.name, &labels, (metric.value)(port));
+                self.sample(metric.name, &port_label(port), (metric.value)(port));
             }
+        }
+        let counted = ports.iter().filter_map(|port| Some((port, port.link_dropped?)));
+        let mut counted = counted.peekable();
+        if counted.peek().is_some() {
+            let help = "Frames that the link dropped before the switch read them";
+            self.head(LINK_DROPPED, Kind::Count.as_str(), help);
+        }
+        for (port, dropped) in counted {
+            self.sample(LINK_DROPPED, &port_label(port), dropped);
         }
     }
 
@@ -186,6 +194,10 @@ impl Page {
 fn labels_of(about: &About) -> String {
     let About { device, stream, direction, .. } = about;
     format!("device=\"{device}\",stream=\"{stream}\",direction=\"{}\"", direction.as_str())
+}
+
+fn port_label(port: &Figures) -> String {
+    format!("port={}", Quoted(&port.name))
 }
 
 /// The value of a label, escaped: the peer may have chosen it.

@@ -123,7 +123,7 @@ pub(crate) const SWITCH_PORT: Table<Figures> = Table {
         Metric {
             name: "samplewire_switch_port_filtered_total",
             kind: Kind::Count,
-            help: "Frames that no port was to get",
+            help: "Frames not forwarded: link-local, for the same port, or not 14 to 9,216 bytes",
             value: |it| it.counts.filtered,
         },
         Metric {
@@ -151,12 +151,6 @@ pub(crate) const SWITCH_PORT: Table<Figures> = Table {
             value: |it| it.kmax_bytes,
         },
         Metric {
-            name: "samplewire_switch_port_link_dropped_total",
-            kind: Kind::Count,
-            help: "Frames that the link dropped before the switch read them",
-            value: |it| it.link_dropped.unwrap_or(0),
-        },
-        Metric {
             name: "samplewire_switch_port_link_refused_total",
             kind: Kind::Count,
             help: "Frames that the link did not take",
@@ -164,6 +158,10 @@ pub(crate) const SWITCH_PORT: Table<Figures> = Table {
         },
     ],
 };
+
+/// Frames that the link dropped before the switch read them: not every link counts them, so not in a
+/// table.
+pub(crate) const LINK_DROPPED: &str = "samplewire_switch_port_link_dropped_total";
 
 /// Samples of gaps by cause: several numbers, so not in a table.
 pub(crate) const GAP_SAMPLES: &str = "gap_samples_total";

@@ -160,3 +160,23 @@ fn thread_that_panicked_takes_nothing_with_it() {
     let registry = Registry::of("test");
     drop(Exporter { registry, stop: None, thread: Some(thread), _local: None });
 }
+
+#[test]
+fn count_that_a_link_does_not_have_is_left_out() {
+    let registry = Registry::of("switch");
+    let port = |name: &str, link_dropped| Figures {
+        name: name.into(),
+        link_dropped,
+        ..Figures::default()
+    };
+    let exported = Exported::new(vec![port("tap", Some(3)), port("dgram", None)]);
+    registry.add_switch(exported.clone());
+    let name = "samplewire_switch_port_link_dropped_total";
+    let page = registry.page();
+    let (kind, samples) = &families(&page)[name];
+    assert_eq!((kind.as_str(), samples.len()), ("counter", 1), "{page}");
+    assert_eq!((samples[0].label("port"), samples[0].value), ("tap", 3.0));
+    assert_eq!(families(&page)["samplewire_switch_port_frames_in_total"].1.len(), 2);
+    exported.set(vec![port("dgram", None)]);
+    assert!(!registry.page().contains(name));
+}

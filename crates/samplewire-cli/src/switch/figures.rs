@@ -103,7 +103,7 @@ pub(super) fn print(console: &mut Console, ports: &[Figures]) {
             (counts.marked, "marked"),
             (counts.dropped, "dropped: the buffer was full"),
             (counts.lost, "lost at random"),
-            (counts.filtered, "for no other port"),
+            (counts.filtered, FILTERED),
             (link_dropped.unwrap_or(0), "dropped by the link before this process read them"),
             (*link_refused, "not taken by the link"),
         ];
@@ -117,3 +117,5 @@ pub(super) fn print(console: &mut Console, ports: &[Figures]) {
         }
     }
 }
+
+const FILTERED: &str = "not forwarded: link-local, for the same port, or not 14 to 9,216 bytes";

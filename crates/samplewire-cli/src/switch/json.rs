@@ -96,7 +96,7 @@ pub(super) struct Port {
     dropped: u64,
     /// Frames lost at random as they came in.
     lost: u64,
-    /// Frames that no port was to get.
+    /// Frames not forwarded: link-local, for the same port, or not 14 to 9,216 bytes.
     filtered: u64,
     /// The longest queue.
     queue_bytes_max: u64,

@@ -62,7 +62,7 @@ fn watch(
                 screen.is_asking = false;
                 screen.processes = survey.processes;
                 screen.errors = std::mem::take(&mut survey.errors);
-                screen.ports = ports.take(&survey.ports);
+                screen.ports = ports.take(std::mem::take(&mut survey.ports));
                 screen.streams = history.take(survey);
                 is_changed = true;
             }

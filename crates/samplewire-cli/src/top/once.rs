@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 
 use super::history::{History, Rates, Shown};
-use super::ports::PortHistory;
+use super::ports::{PortHistory, ShownPort};
 use super::survey::Surveyor;
 use super::words::{HEADS, cause_words, cells, other_words, stream_words};
 use crate::arguments::TopArguments;
@@ -16,31 +16,32 @@ use crate::outcome::Outcome;
 /// Takes two surveys, an interval apart, and prints the result.
 pub(super) fn run(surveyor: &Surveyor, arguments: &TopArguments) -> Result<Outcome, Failure> {
     let (mut history, mut ports) = (History::default(), PortHistory::default());
-    let first = surveyor.look();
-    ports.take(&first.ports);
+    let mut first = surveyor.look();
+    ports.take(std::mem::take(&mut first.ports));
     history.take(first);
     std::thread::sleep(arguments.interval);
     let mut survey = surveyor.look();
     let (errors, has_others) = (std::mem::take(&mut survey.errors), survey.has_others);
-    let ports = ports.take(&survey.ports);
+    let ports = ports.take(std::mem::take(&mut survey.ports));
     let shown = history.take(survey);
     let mut console = Console::new(Lines::Stdout, false);
     if arguments.json {
         let streams = shown.iter().map(Stream::new).collect();
         let version = env!("CARGO_PKG_VERSION");
-        let document = Document { version, streams, switch_ports: &ports, errors: &errors };
+        let switch_ports = ports.iter().map(SwitchPort::new).collect();
+        let document = Document { version, streams, switch_ports, errors: &errors };
         let text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
         console.line(format_args!("{text}"));
     } else {
         print(&mut console, &shown);
         for port in &ports {
-            console.line(format_args!("{port}"));
+            console.line(format_args!("{}", port.words()));
         }
         for error in &errors {
             console.warn(format_args!("{error}"));
         }
     }
-    if shown.is_empty() && ports.is_empty() {
+    if shown.is_empty() {
         return Err(Failure::NoStreams { has_others });
     }
     Ok(Outcome::Whole)
@@ -72,8 +73,8 @@ struct Document<'a> {
     /// The version of this command.
     version: &'static str,
     streams: Vec<Stream<'a>>,
-    /// Ports of switches, a line each.
-    switch_ports: &'a [String],
+    /// Ports of switches; none where devices are asked for.
+    switch_ports: Vec<SwitchPort<'a>>,
     /// Processes and folders that cannot be read, and why.
     errors: &'a [String],
 }
@@ -143,6 +144,32 @@ impl<'a> Stream<'a> {
             samples_missing: Number(facts.lost()),
             gap_samples: numbers(&facts.causes),
             numbers: numbers(&facts.numbers),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SwitchPort<'a> {
+    /// The process ID as the process itself sees it.
+    pid: Option<u64>,
+    /// The name of its link.
+    port: &'a str,
+    /// Time between the two answers that give the rate; both are null if there was only one.
+    interval_s: Option<f64>,
+    /// Bits of wire time that left per second.
+    bits_out_per_s: Option<f64>,
+    /// All numbers by their names in Prometheus, without `samplewire_switch_port_`.
+    numbers: BTreeMap<&'a str, Number>,
+}
+
+impl<'a> SwitchPort<'a> {
+    fn new(ShownPort { port, rate }: &'a ShownPort) -> Self {
+        Self {
+            pid: port.pid.parse().ok(),
+            port: port.name(),
+            interval_s: rate.map(|rate| rate.interval),
+            bits_out_per_s: rate.map(|rate| rate.bits_per_s),
+            numbers: numbers(&port.numbers),
         }
     }
 }

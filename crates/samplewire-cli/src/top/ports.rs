@@ -1,4 +1,4 @@
-//! The ports of switches, a line each.
+//! The ports of switches.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -16,9 +16,9 @@ pub(super) struct Port {
     /// When the process answered.
     at: Instant,
     key: (Endpoint, String),
-    pid: String,
+    pub(super) pid: String,
     /// Numbers by name, without the common prefix.
-    numbers: BTreeMap<String, f64>,
+    pub(super) numbers: BTreeMap<String, f64>,
 }
 
 /// The ports of one page, received at `at`.
@@ -46,46 +46,78 @@ pub(super) struct PortHistory {
     before: BTreeMap<(Endpoint, String), (Instant, f64)>,
 }
 
+/// A port, and what left by it since the survey before.
+#[derive(Debug)]
+pub(super) struct ShownPort {
+    pub(super) port: Port,
+    /// `None` after one survey.
+    pub(super) rate: Option<PortRate>,
+}
+
+/// A rate of an interval.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PortRate {
+    /// Seconds.
+    pub(super) interval: f64,
+    /// Of wire time, out of the port.
+    pub(super) bits_per_s: f64,
+}
+
 impl PortHistory {
-    /// Takes a survey and returns a line for each port.
-    pub(super) fn take(&mut self, ports: &[Port]) -> Vec<String> {
+    /// Takes the ports of a survey.
+    pub(super) fn take(&mut self, ports: Vec<Port>) -> Vec<ShownPort> {
         let before = std::mem::take(&mut self.before);
-        let line = |port: &Port| {
+        let shown = |port: Port| {
             let bytes = port.number("wire_bytes_out_total");
             self.before.insert(port.key.clone(), (port.at, bytes));
             let rate = before.get(&port.key).and_then(|(at, then)| {
-                let seconds = (port.at - *at).as_secs_f64();
-                (seconds > 0.0).then(|| (bytes - then).max(0.0) * 8.0 / seconds)
+                let interval = (port.at - *at).as_secs_f64();
+                let bits_per_s = (bytes - then).max(0.0) * 8.0 / interval;
+                (interval > 0.0).then_some(PortRate { interval, bits_per_s })
             });
-            port.words(rate)
+            ShownPort { port, rate }
         };
-        ports.iter().map(line).collect()
+        ports.into_iter().map(shown).collect()
     }
 }
 
 impl Port {
+    /// The name of its link.
+    pub(super) fn name(&self) -> &str {
+        &self.key.1
+    }
+
     fn number(&self, name: &str) -> f64 {
         self.numbers.get(name).copied().unwrap_or(0.0)
     }
+}
 
+impl ShownPort {
     /// `switch 7, port r: 198 Mb/s out, queue 45.1 kB (most 61.2 kB, marks from 40.0 kB on), ...`
-    fn words(&self, rate_bps: Option<f64>) -> String {
-        let rate = rate_bps.map_or_else(|| "-".into(), |bps| measured(bps.round(), "b/s"));
-        let bytes = |name| measured(self.number(name), "B");
-        let marks = match self.number("kmin_bytes") {
+    pub(super) fn words(&self) -> String {
+        let port = &self.port;
+        let rate =
+            self.rate.map_or_else(|| "-".into(), |rate| measured(rate.bits_per_s.round(), "b/s"));
+        let bytes = |name| measured(port.number(name), "B");
+        let count = |name| grouped(port.number(name) as u64);
+        let marks = match port.number("kmin_bytes") {
             0.0 => String::new(),
             _ => format!(", marks from {} on", bytes("kmin_bytes")),
         };
+        // Not every link counts them.
+        let by_link = match port.numbers.get("link_dropped_total") {
+            Some(dropped) => format!(", {} by the link", grouped(*dropped as u64)),
+            None => String::new(),
+        };
         format!(
-            "switch {}, port {}: {rate} out, queue {} (most {}{marks}), {} marked, {} dropped, {} \
-             by the link",
-            self.pid,
-            self.key.1,
+            "switch {}, port {}: {rate} out, queue {} (most {}{marks}), {} marked, {} \
+             dropped{by_link}",
+            port.pid,
+            port.name(),
             bytes("queue_bytes"),
             bytes("queue_bytes_max"),
-            grouped(self.number("marked_total") as u64),
-            grouped(self.number("dropped_total") as u64),
-            grouped(self.number("link_dropped_total") as u64),
+            count("marked_total"),
+            count("dropped_total"),
         )
     }
 }
@@ -102,28 +134,36 @@ mod tests {
 
     #[test]
     fn port_is_shown_with_its_rate_and_its_threshold() {
-        let page = |bytes: u64| {
+        let page = |bytes: u64, rest: &str| {
             format!(
                 "samplewire_info{{pid=\"7\",verb=\"switch\"}} 1\n\
                  samplewire_switch_port_wire_bytes_out_total{{port=\"r\"}} {bytes}\n\
                  samplewire_switch_port_queue_bytes{{port=\"r\"}} 45100\n\
                  samplewire_switch_port_queue_bytes_max{{port=\"r\"}} 61200\n\
                  samplewire_switch_port_kmin_bytes{{port=\"r\"}} 40000\n\
-                 samplewire_switch_port_marked_total{{port=\"r\"}} 1234\n"
+                 samplewire_switch_port_marked_total{{port=\"r\"}} 1234\n{rest}"
             )
         };
         let endpoint = Endpoint::Tcp("127.0.0.1:1".parse().unwrap());
         let start = Instant::now();
         let mut history = PortHistory::default();
-        let mut look = |bytes, ms| {
+        let mut look = |bytes, ms, rest| {
             let at = start + Duration::from_millis(ms);
-            history.take(&ports(&endpoint, &text::parse(&page(bytes)).unwrap(), at))
+            let page = text::parse(&page(bytes, rest)).unwrap();
+            history.take(ports(&endpoint, &page, at)).remove(0)
         };
-        assert!(look(1_000, 0)[0].starts_with("switch 7, port r: - out, queue 45.1 kB"));
+        let first = look(1_000, 0, "");
+        assert!(first.rate.is_none());
+        assert!(first.words().starts_with("switch 7, port r: - out, queue 45.1 kB"));
+        let known = "samplewire_switch_port_link_dropped_total{port=\"r\"} 5\n";
+        let shown = look(12_501_000, 500, known);
         assert_eq!(
-            look(12_501_000, 500),
-            ["switch 7, port r: 200 Mb/s out, queue 45.1 kB (most 61.2 kB, marks from 40.0 kB \
-              on), 1,234 marked, 0 dropped, 0 by the link"]
+            shown.words(),
+            "switch 7, port r: 200 Mb/s out, queue 45.1 kB (most 61.2 kB, marks from 40.0 kB on), \
+             1,234 marked, 0 dropped, 5 by the link"
         );
+        assert_eq!(shown.port.numbers["queue_bytes"], 45_100.0);
+        let shown = look(12_501_000, 1_000, "");
+        assert!(shown.words().ends_with("1,234 marked, 0 dropped"), "not every link counts them");
     }
 }

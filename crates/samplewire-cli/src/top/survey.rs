@@ -28,7 +28,7 @@ pub(super) struct Survey {
     pub(super) processes: usize,
     /// Ordered by key.
     pub(super) streams: Vec<Facts>,
-    /// Ports of switches, ordered by process and name.
+    /// Ports of switches, ordered by endpoint and name; none where devices are asked for.
     pub(super) ports: Vec<Port>,
     /// Whether there are streams of other devices.
     pub(super) has_others: bool,
@@ -92,6 +92,8 @@ impl Surveyor {
         let has_others = streams.len() < all;
         streams.sort_by(|one, other| one.key.cmp(&other.key));
         streams.truncate(STREAMS_MAX);
+        // A port belongs to no device.
+        of_switches.truncate(if self.wanted.is_empty() { PORTS_MAX } else { 0 });
         Survey { processes, streams, ports: of_switches, has_others, errors }
     }
 
@@ -276,6 +278,9 @@ const ASKED_AT_ONCE: usize = 16;
 
 /// Maximum number of streams shown.
 const STREAMS_MAX: usize = 1_024;
+
+/// Maximum number of ports shown.
+const PORTS_MAX: usize = 1_024;
 
 /// Longer names are cut to this length.
 const LABEL_CHARS_MAX: usize = 256;

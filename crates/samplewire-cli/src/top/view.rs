@@ -7,7 +7,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Paragraph, Row, Sparkline, SparklineBar, Table, TableState, Wrap};
 
 use super::history::Shown;
-use super::ports::PORTS_SHOWN_MAX;
+use super::ports::{PORTS_SHOWN_MAX, ShownPort};
 use super::survey::Key;
 use super::words::{HEADS, cause_words, cells, other_words, peer_words, stream_words};
 use crate::figures::measured;
@@ -16,8 +16,8 @@ use crate::figures::measured;
 #[derive(Debug, Default)]
 pub(super) struct Screen {
     pub(super) streams: Vec<Shown>,
-    /// Ports of switches, a line each.
-    pub(super) ports: Vec<String>,
+    /// Ports of switches.
+    pub(super) ports: Vec<ShownPort>,
     /// Processes that answered.
     pub(super) processes: usize,
     pub(super) errors: Vec<String>,
@@ -57,7 +57,7 @@ impl Screen {
             self.errors.iter().take(ERRORS_MAX).map(|error| Line::from(error.as_str())).collect();
         frame.render_widget(Paragraph::new(lines).yellow(), errors);
         let lines: Vec<Line<'_>> =
-            self.ports.iter().take(PORTS_SHOWN_MAX).map(|port| Line::from(port.as_str())).collect();
+            self.ports.iter().take(PORTS_SHOWN_MAX).map(|port| Line::from(port.words())).collect();
         frame.render_widget(Paragraph::new(lines), ports);
         let Some(selected) = self.streams.get(self.at()) else {
             let hint = match (self.is_asking, self.is_filtered) {

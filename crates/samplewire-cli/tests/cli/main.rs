@@ -19,6 +19,7 @@ mod interruption;
 mod json;
 mod kills;
 mod measuring;
+mod metered;
 mod metrics;
 mod mutations;
 mod playing;

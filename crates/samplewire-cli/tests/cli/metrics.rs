@@ -1,132 +1,19 @@
 //! The counters while a command runs: by TCP, by `top`, and on a terminal.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{InputModes, LocalModes, OutputModes, tcgetattr};
 use serde_json::Value;
 
 use crate::harness::{folder, run, signal, terminal, text, wait};
-
-/// A command with a folder of its own for sockets; killed when it is dropped.
-struct Metered {
-    child: Child,
-    /// Where the page is.
-    url: String,
-    /// The first line of standard output, if it was requested.
-    first_line: String,
-    stdout: BufReader<std::process::ChildStdout>,
-}
-
-impl Metered {
-    fn start(sockets: &Path, arguments: &[&str], has_line: bool) -> Self {
-        let mut child = command(sockets)
-            .args(arguments)
-            .args(["--metrics", "127.0.0.1:0"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary was built for this test");
-        let mut stderr = BufReader::new(child.stderr.take().expect("it is piped"));
-        let mut url = String::new();
-        stderr.read_line(&mut url).expect("standard error can be read");
-        // The command's later output must have a reader.
-        std::thread::spawn(move || stderr.read_to_string(&mut String::new()));
-        let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
-        let mut first_line = String::new();
-        if has_line {
-            stdout.read_line(&mut first_line).expect("standard output can be read");
-        }
-        let url = url.trim().strip_prefix("metrics: http://").expect(&url);
-        let url = url.strip_suffix("/metrics").expect(url).to_owned();
-        Self { child, url, first_line, stdout }
-    }
-
-    /// A device, with its address.
-    fn device(sockets: &Path, arguments: &[&str]) -> (Self, String) {
-        let all = [&["emulate", "--listen", "127.0.0.1:0"], arguments].concat();
-        let device = Self::start(sockets, &all, true);
-        let address = device.first_line.trim().split_once("listening on ").expect("it listens").1;
-        let address = address.to_owned();
-        (device, address)
-    }
-
-    fn signal(&self, number: i32) {
-        signal(&self.child, number);
-    }
-
-    /// The page's numbers by their names and causes, as a plain client gets them.
-    fn numbers(&self) -> BTreeMap<String, f64> {
-        let page = get(&self.url, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
-        let (head, body) = page.split_once("\r\n\r\n").expect("a head");
-        assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
-        let lines = body.lines().filter(|line| !line.starts_with('#'));
-        lines.map(number).collect()
-    }
-
-    /// Waits for its end; returns its status and its standard output.
-    fn finish(mut self) -> (i32, String) {
-        let status = wait(&mut self.child);
-        let mut words = String::new();
-        self.stdout.read_to_string(&mut words).expect("standard output can be read");
-        (status.code().expect("it was not killed"), words)
-    }
-}
-
-impl Drop for Metered {
-    fn drop(&mut self) {
-        let is_over = matches!(self.child.try_wait(), Ok(Some(_)));
-        if !is_over && self.child.kill().is_ok() {
-            wait(&mut self.child);
-        }
-    }
-}
-
-fn command(sockets: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_samplewire"));
-    command.env("XDG_RUNTIME_DIR", sockets);
-    command
-}
-
-fn get(address: &str, request: &str) -> String {
-    let mut wire = TcpStream::connect(address).expect("it listens");
-    wire.write_all(request.as_bytes()).expect("it reads");
-    let mut answer = String::new();
-    wire.read_to_string(&mut answer).expect("it answers in words");
-    answer
-}
-
-/// `name{..}` of a line without its labels, but for the cause, and the value.
-fn number(line: &str) -> (String, f64) {
-    let (name, value) = line.rsplit_once(' ').expect("a value");
-    let cause = name.split_once("cause=\"").map_or("", |(_, rest)| rest.trim_end_matches("\"}"));
-    let name = name.split('{').next().expect("a name");
-    (format!("{name}{cause}"), value.parse().expect("a number"))
-}
-
-/// `top --once --json`, and its exit status.
-fn top(sockets: &Path, arguments: &[&str]) -> (i32, Value) {
-    let all = [&["top", "--json", "--interval", "300ms"], arguments].concat();
-    let output = command(sockets).args(all).output().expect("it runs");
-    let document = serde_json::from_slice(&output.stdout).expect("JSON");
-    (output.status.code().expect("it ends without a signal"), document)
-}
-
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !is_so() {
-        assert!(started.elapsed() < Duration::from_secs(20), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
+use crate::metered::{Metered, command, top, until};
 
 #[test]
 fn counters_agree_with_the_summary_and_top_sees_both_ends() {
@@ -248,6 +135,57 @@ fn recording_whose_device_is_gone_has_no_window_and_keeps_its_counters() {
     until("it is noticed", || number("samplewire_receiver_port_window") == 0.0);
     assert_eq!(number("samplewire_receiver_port_rtt_seconds"), 0.0);
     assert!(number("samplewire_receiver_received_total") > 0.0);
+}
+
+#[test]
+fn every_verb_that_sends_uses_the_speed_of_the_line_that_is_given() {
+    let sockets = folder("metrics-line-rate");
+    let file = sockets.join("samples.sc16");
+    fs::write(&file, [0; 4_000]).unwrap();
+    // Without a speed there is no limit. At this one it takes seconds until the rate has risen to it.
+    let line = ["--line-rate", "10T", "--control-rate", "1G"];
+    let has_limit = |sender: &Metered| {
+        until("a limit", || {
+            sender.numbers().get("samplewire_sender_limit_bps").is_some_and(|it| *it > 0.0)
+        });
+    };
+    let bridged = ["--zmq-sub", "tcp://127.0.0.1:9"];
+    let device = ["--source", "null", "--play", "null", "--rate", "1M"];
+    let replayed = ["replay", text(&file), "--format", "sc16", "--at", "+20s"];
+    for verb in [&["rate", "--way", "transmit"][..], &["latency"], &replayed, &["bridge"]] {
+        let (_device, address) = Metered::device(&sockets, &device);
+        let more = if verb == ["bridge"] { &bridged[..] } else { &[] };
+        let arguments = [verb, &[&address], more, &line].concat();
+        has_limit(&Metered::start(&sockets, &arguments, false));
+    }
+    for verb in [&["emulate", "--source", "null", "--rate", "1M"][..], &["bridge"]] {
+        let more = if verb == ["bridge"] { &bridged[..] } else { &[] };
+        let (device, address) = Metered::listening(&sockets, &[verb, more, &line].concat());
+        let arguments = ["rate", &address, "--duration", "20s"];
+        let _receiver = Metered::start(&sockets, &arguments, false);
+        has_limit(&device);
+    }
+}
+
+#[test]
+fn switch_is_shown_by_its_ports_and_is_no_stream() {
+    let sockets = folder("metrics-switch");
+    let ports = ["a", "b"].map(|name| {
+        let near = sockets.join(format!("{name}.port"));
+        format!("{},{}", text(&near), text(&sockets.join(name)))
+    });
+    let arguments = ["switch", "--dgram", &ports[0], "--dgram", &ports[1], "--kmin", "7k"];
+    let switch = Metered::start(&sockets, &arguments, true);
+    let (status, document) = top(&sockets, &[]);
+    assert_eq!((status, document["streams"].as_array().map(Vec::len)), (2, Some(0)), "{document}");
+    let port = &document["switch_ports"][0];
+    assert_eq!(port["pid"], switch.child.id());
+    assert_eq!(port["port"], ports[0].as_str());
+    assert_eq!(port["bits_out_per_s"].as_f64(), Some(0.0));
+    assert_eq!(port["numbers"]["kmin_bytes"], 7_000);
+    assert_eq!(port["numbers"].get("link_dropped_total"), None, "a datagram port does not count");
+    let (status, document) = top(&sockets, &["127.0.0.1:1"]);
+    assert_eq!((status, document["switch_ports"].as_array().map(Vec::len)), (2, Some(0)));
 }
 
 #[test]

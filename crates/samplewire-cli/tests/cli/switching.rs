@@ -1,5 +1,6 @@
 //! The switch between datagram ports, and verbs in slow motion. TAP devices: `bench/incast.py`.
 
+use std::net::UdpSocket;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -120,4 +121,14 @@ fn device_and_receiver_in_slow_motion_take_as_much_longer() {
     run(&arguments).expect(0);
     // 25 ms of 2 MS/s; the last quantum is filled ahead of its time.
     assert!(started.elapsed() >= Duration::from_millis(300), "{:?}", started.elapsed());
+}
+
+#[test]
+fn time_limit_of_an_opening_in_slow_motion_is_as_much_longer() {
+    let mute = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let address = mute.local_addr().expect("it is bound").to_string();
+    let started = Instant::now();
+    let limit = ["--timeout", "50ms", "--slow", "10"];
+    run(&[&["record", &address, "null"], &limit[..]].concat()).expect(2);
+    assert!(started.elapsed() >= Duration::from_millis(500), "{:?}", started.elapsed());
 }
