@@ -142,11 +142,15 @@ fn every_verb_that_sends_uses_the_speed_of_the_line_that_is_given() {
     let sockets = folder("metrics-line-rate");
     let file = sockets.join("samples.sc16");
     fs::write(&file, [0; 4_000]).unwrap();
-    // Without a speed there is no limit. At this one it takes seconds until the rate has risen to it.
+    // Without a speed there is never a limit. At this one it takes seconds until the rate has risen to
+    // it, and of a source of unknown rate the time until then is counted.
     let line = ["--line-rate", "10T", "--control-rate", "1G"];
     let has_limit = |sender: &Metered| {
         until("a limit", || {
-            sender.numbers().get("samplewire_sender_limit_bps").is_some_and(|it| *it > 0.0)
+            let numbers = sender.numbers();
+            ["samplewire_sender_limit_bps", "samplewire_sender_limited_seconds_total"]
+                .iter()
+                .any(|name| numbers.get(*name).is_some_and(|it| *it > 0.0))
         });
     };
     let bridged = ["--zmq-sub", "tcp://127.0.0.1:9"];
