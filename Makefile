@@ -99,7 +99,7 @@ soak: ## the simulator on all cores for MINUTES (10), or until HOSTILE packets; 
 	cargo run --quiet --release -p samplewire-cli -- sim soak \
 	    $(if $(HOSTILE),--hostile $(HOSTILE),--duration $(MINUTES)min)
 
-incast: ## congestion control in simulation: every case of docs/congestion.md, five seeds, some minutes
+incast: ## congestion control in simulation: the cases of tools/incast.py, five seeds, some minutes
 	@tools/setup.sh linker
 	cargo build --release -p samplewire-cli
 	$(PYTHON) tools/incast.py "$$($(TARGET_DIR))/release/samplewire"

@@ -1,4 +1,4 @@
-"""Congestion control in simulation: each figure of docs/congestion.md against its bound.
+"""Congestion control in simulation: cases of docs/congestion.md against bounds of their figures.
 
 Usage: incast.py SAMPLEWIRE [--seeds N]
 """
@@ -25,6 +25,16 @@ def steady(utilisation: float, jain: float, p99_kb: int, longest_kb: int) -> dic
     }
 
 
+def turns(utilisation: float, join_ms: int, leave_ms: int) -> dict:
+    """Bounds of senders that join and leave: nothing is dropped."""
+    return {
+        "utilisation": (utilisation, 1.001),
+        "join_ms": (0, join_ms),
+        "leave_ms": (0, leave_ms),
+        "dropped": (0, 0),
+    }
+
+
 def paper(utilisation: float, tolerance: float, queue_kb: float | None = None) -> dict:
     """Bounds around the figures of a separate simulator."""
     bounds = {"utilisation": (utilisation - tolerance, utilisation + tolerance)}
@@ -36,6 +46,10 @@ def paper(utilisation: float, tolerance: float, queue_kb: float | None = None) -
 PAPER = ["--preset", "paper", "--mtu", "1000"]
 BOTH = ["--scenario", "two-switches", "--pfc"]
 SMALL = ["--senders", "3", "--buffer", "300k"]
+TURNS = ["--scenario", "turns"]
+CAMERA = ["--scenario", "camera"]
+BURST = [*CAMERA, "--burst", "100"]
+MANY = float("inf")
 
 CASES = [
     ([*TEN, "--senders", "2"], steady(0.998, 0.99, 80, 450)),
@@ -51,14 +65,24 @@ CASES = [
     ([*PAPER, "--line", "40G", "--senders", "4"], paper(0.999, 0.005, 57)),
     ([*PAPER, "--line", "40G", "--senders", "8"], paper(0.987, 0.005, 75)),
     ([*PAPER, "--line", "10G", "--senders", "4"], paper(0.87, 0.02)),
-    (["--scenario", "turns"], {"join_ms": (0, 80), "leave_ms": (0, 40), "dropped": (0, 0)}),
+    ([*TEN, "--senders", "3", "--control", "none"], {"jain": (0, 0.8), "dropped": (5_000, MANY)}),
+    (TURNS, turns(0.975, 80, 40)),
+    ([*TURNS, "--preset", "paper"], turns(0.9, 80, 150)),
+    ([*TURNS, "--preset", "hpcc"], turns(0.92, 100, 100)),
     ([*SMALL, "--traffic", "roce", "--control", "none"], {"jain": (0, 0.6)}),
     ([*SMALL, "--traffic", "roce"], {"dropped": (0, 0), "repeats": (0, 0), "jain": (0.98, 1)}),
     ([*SMALL, "--traffic", "stream", "--control", "none"], {"repeats_share": (1e-3, 1)}),
-    ([*SMALL, "--traffic", "stream"], {"repeats_share": (0, 1e-5)}),
+    ([*SMALL, "--traffic", "stream"], {"repeats_share": (0, 1e-5), **steady(0.99, 0.98, 150, 298)}),
+    ([*SMALL, "--traffic", "stream", "--report-loss", "20%"], steady(0.99, 0.98, 150, 298)),
+    (["--scenario", "return-path", "--traffic", "stream"], steady(0.99, 0.97, 150, 450)),
     ([*BOTH, "--control", "none"], {"jain": (0, 0.8), "victim_bps": (0, 6e9), "dropped": (0, 0)}),
     (BOTH, {"jain": (0.98, 1), "victim_bps": (9.5e9, 10.01e9), "dropped": (0, 0)}),
-    (["--scenario", "camera"], {"dropped": (0, 0)}),
+    (CAMERA, steady(0.995, 0.98, 100, 200)),
+    ([*BURST, "--control", "none"], {"dropped": (1_000, MANY), "done_ms": (0, 2)}),
+    ([*BURST, "--control", "none", "--buffer", "32MB"], {"dropped": (0, 0), "done_ms": (1, 2)}),
+    ([*BURST, "--control", "none", "--pfc"], {"dropped": (0, 0), "done_ms": (1, 2)}),
+    ([*BURST, "--control", "none", "--spread", "2ms"], {"dropped": (0, 0), "done_ms": (2, 3)}),
+    (BURST, {"dropped": (0, 0), "queue_max_bytes": (0, 20 * KB), "done_ms": (5, 10)}),
 ]
 
 

@@ -155,9 +155,6 @@ fn run_repair(forms: [(Option<&Path>, Writer); 2], is_json: bool) -> Result<Outc
 /// Writes a table in one of its forms.
 type Writer = fn(&[RepairRow], &mut dyn Write) -> io::Result<()>;
 
-/// What an IP packet takes of the wire besides itself: preamble, Ethernet, FCS and gap.
-const ETHERNET_BYTES: u32 = 8 + 14 + 4 + 12;
-
 /// Where words go: nowhere if the output is JSON.
 fn words(is_json: bool) -> Box<dyn Write + Send> {
     if is_json { Box::new(io::sink()) } else { Box::new(io::stdout()) }

@@ -36,20 +36,19 @@ mod world;
 pub use check::{Machine, Tally, Transition, Transitions};
 pub use congestion::{
     CongestionError, CongestionResult, CongestionRow, Control, ExploreFileError, ExploreOptions,
-    ExploreParameters, ExplorePoint, FlowSpec, Preset, Scenario, Timeline, Topology, Traffic,
-    congestion, congestion_row, explore, open_points, pareto_front, write_congestion_csv,
-    write_congestion_svg, write_congestion_table, write_explore_svg,
+    ExplorePoint, Preset, Scenario, Traffic, congestion, congestion_row, explore, open_points,
+    pareto_front, write_congestion_csv, write_congestion_svg, write_congestion_table,
+    write_explore_svg,
 };
 pub use ether_switch::{
     ADDRESSES_MAX, Departure, EtherSwitch, EtherSwitchConfig, EtherSwitchConfigError, PortCounts,
     wire_bytes,
 };
+pub use link::ETHERNET_BYTES;
 pub use repair::{
     Bound, Figure, RepairOptions, RepairRow, figures, repair, write_csv, write_svg, write_table,
 };
-pub use samplewire_switch::{
-    Marking, MarkingPoint, Pfc, SwitchConfig, SwitchConfigError, SwitchCounts,
-};
+pub use samplewire_switch::{Marking, MarkingPoint, SwitchConfig, SwitchConfigError};
 pub use search::{
     Broken, Explored, Mutant, Property, SearchFailure, SearchOptions, SearchResult, search,
 };

@@ -239,7 +239,7 @@ impl Wire {
 }
 
 /// What Ethernet adds to an IP packet in wire time: preamble, gap, header, CRC.
-pub(crate) const ETHERNET_BYTES: u32 = 8 + 12 + 14 + 4;
+pub const ETHERNET_BYTES: u32 = 8 + 12 + 14 + 4;
 
 #[cfg(test)]
 mod tests {

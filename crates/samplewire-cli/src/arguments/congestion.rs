@@ -15,13 +15,13 @@ pub(crate) struct CongestionOptions {
     #[arg(long, value_name = "NAME", default_value = "star")]
     pub(crate) scenario: ScenarioKind,
 
-    /// Numbers of senders of the star, 1 to 1000, with commas
-    #[arg(long, value_name = "N,..", default_value = "2,3,8,16,32", value_delimiter = ',',
+    /// Numbers of senders of the star, 1 to 1000, with commas [default: 2,3,8,16,32]
+    #[arg(long, value_name = "N,..", value_delimiter = ',',
           value_parser = values::between::<u16>(1, 1_000))]
-    pub(crate) senders: Vec<u16>,
+    pub(crate) senders: Option<Vec<u16>>,
 
     /// Rate of each sender's link
-    #[arg(long, value_name = "BPS", default_value = "10G", value_parser = values::link_rate)]
+    #[arg(long, value_name = "BPS", default_value = "10G", value_parser = values::line_rate)]
     pub(crate) line: f64,
 
     /// Rate of the link that the senders of the star share [default: that of a sender]
@@ -113,7 +113,7 @@ pub(crate) struct ExploreArguments {
     pub(crate) seed: u64,
 
     /// Rate of each link
-    #[arg(long, value_name = "BPS", default_value = "10G", value_parser = values::link_rate)]
+    #[arg(long, value_name = "BPS", default_value = "10G", value_parser = values::line_rate)]
     pub(crate) line: f64,
 
     /// Bytes of an IP packet, 576 to 9000
@@ -132,6 +132,11 @@ pub(crate) struct ExploreArguments {
     /// Print one JSON object instead of words
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl CongestionOptions {
+    /// Without `--senders`.
+    pub(crate) const SENDERS: [u16; 5] = [2, 3, 8, 16, 32];
 }
 
 /// The senders, the receivers and the links between them.

@@ -7,9 +7,9 @@ use std::path::Path;
 use samplewire_proto::Nanos;
 use samplewire_proto::rate::WireRate;
 use samplewire_sim::{
-    CongestionResult, CongestionRow, Control, ExploreOptions, ExplorePoint, Scenario, Traffic,
-    congestion_row, explore, open_points, pareto_front, write_congestion_csv, write_congestion_svg,
-    write_congestion_table, write_explore_svg,
+    CongestionResult, CongestionRow, Control, ETHERNET_BYTES, ExploreOptions, ExplorePoint, Preset,
+    Scenario, Traffic, congestion_row, explore, open_points, pareto_front, write_congestion_csv,
+    write_congestion_svg, write_congestion_table, write_explore_svg,
 };
 
 use super::json;
@@ -48,10 +48,38 @@ pub(super) fn run_congestion(options: &CongestionOptions) -> Result<Outcome, Fai
     Ok(Outcome::Whole)
 }
 
+/// Refuses options that only others give a meaning.
+fn check(options: &CongestionOptions) -> Result<(), Failure> {
+    let CongestionOptions { scenario, senders, shared, .. } = options;
+    let is_star = *scenario == ScenarioKind::Star;
+    let refused = [
+        (
+            options.burst.is_some() && options.traffic != TrafficKind::Steady,
+            "--burst is for --traffic steady: set that, or leave --burst out",
+        ),
+        (
+            senders.is_some() && !is_star,
+            "--senders is for --scenario star: the other scenarios have their own number",
+        ),
+        (
+            shared.is_some() && !is_star,
+            "--shared is for --scenario star: the other scenarios have their own links",
+        ),
+        (
+            options.control == SimControl::Reference && options.preset == Preset::Hpcc,
+            "--control reference has no rules for --preset hpcc: choose --control dcqcn or another \
+             preset",
+        ),
+    ];
+    let found = refused.into_iter().find(|it| it.0);
+    found.map_or(Ok(()), |(_, words)| Err(contradiction(words)))
+}
+
 /// What to run, with a name each.
 fn scenarios(options: &CongestionOptions) -> Result<Vec<(String, Scenario)>, Failure> {
+    check(options)?;
     let line_bps = options.line as u64;
-    let wire_bytes = options.mtu + super::ETHERNET_BYTES;
+    let wire_bytes = options.mtu + ETHERNET_BYTES;
     let preset = options.preset;
     let star = |&senders: &u16| {
         let shared_bps = options.shared.unwrap_or(options.line) as u64;
@@ -59,7 +87,10 @@ fn scenarios(options: &CongestionOptions) -> Result<Vec<(String, Scenario)>, Fai
         (format!("{senders} senders"), scenario)
     };
     let mut scenarios = match options.scenario {
-        ScenarioKind::Star => options.senders.iter().map(star).collect(),
+        ScenarioKind::Star => {
+            let senders = options.senders.as_deref();
+            senders.unwrap_or(&CongestionOptions::SENDERS).iter().map(star).collect()
+        }
         ScenarioKind::Turns => {
             vec![("2 to 3 to 1 senders".into(), Scenario::turns(preset, line_bps, wire_bytes))]
         }
@@ -120,7 +151,7 @@ pub(super) fn run_explore(arguments: &ExploreArguments) -> Result<Outcome, Failu
         points: arguments.points as usize,
         seed: arguments.seed,
         line_bps: arguments.line as u64,
-        wire_bytes: arguments.mtu + super::ETHERNET_BYTES,
+        wire_bytes: arguments.mtu + ETHERNET_BYTES,
         threads: super::threads_or_all(arguments.threads)?,
     };
     let path: &Path = &arguments.file;
@@ -135,7 +166,7 @@ pub(super) fn run_explore(arguments: &ExploreArguments) -> Result<Outcome, Failu
     }
     let front = pareto_front(&points);
     let shown = |point: &&ExplorePoint| {
-        front.contains(&point.number) || (point.preset().is_some() && !arguments.json)
+        front.binary_search(&point.number).is_ok() || (point.preset().is_some() && !arguments.json)
     };
     let shown: Vec<&ExplorePoint> = points.iter().filter(shown).collect();
     if arguments.json {
@@ -167,7 +198,7 @@ fn write_front(shown: &[&ExplorePoint], front: &[usize], out: &mut dyn Write) ->
             "{:>6} {:>11} {:>6} {:>11.4} {:>7.4} {:>9.1} {:>8.1} {:>8.1} {:>8}",
             point.number,
             point.preset().map_or("", |preset| preset.name()),
-            if front.contains(&point.number) { "yes" } else { "" },
+            if front.binary_search(&point.number).is_ok() { "yes" } else { "" },
             point.utilisation,
             point.jain,
             point.queue_kb,

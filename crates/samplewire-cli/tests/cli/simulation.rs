@@ -158,3 +158,28 @@ fn command_that_a_failure_prints_traces_its_seed_and_writes_its_packets() {
     assert!(ran.text().lines().last().is_some_and(|line| line.starts_with("1 runs")));
     assert!(std::fs::metadata(&path).unwrap().len() > 1_000);
 }
+
+#[test]
+fn options_of_congestion_that_have_no_effect_are_refused_by_name() {
+    let cases: [(&[&str], [&str; 2]); 5] = [
+        (&["--traffic", "stream", "--burst", "10"], ["--burst", "--traffic steady"]),
+        (&["--traffic", "roce", "--burst", "10"], ["--burst", "--traffic steady"]),
+        (&["--scenario", "turns", "--senders", "3"], ["--senders", "--scenario star"]),
+        (&["--scenario", "camera", "--shared", "100G"], ["--shared", "--scenario star"]),
+        (&["--preset", "hpcc", "--control", "reference"], ["--control reference", "--preset hpcc"]),
+    ];
+    for (options, words) in cases {
+        let arguments = [&["sim", "congestion"], options].concat();
+        run(&arguments).expect_error(1, &words);
+    }
+}
+
+#[test]
+fn lines_too_slow_for_congestion_control_are_refused_by_name() {
+    let path = folder("sim-explore").join("sweep.csv");
+    for arguments in [["sim", "explore", text(&path)].as_slice(), &["sim", "congestion"]] {
+        let arguments = [arguments, &["--line", "10k"]].concat();
+        run(&arguments).expect_error(1, &["10k", "1M to 10T"]);
+    }
+    assert!(!path.exists());
+}

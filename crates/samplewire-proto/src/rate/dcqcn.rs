@@ -128,9 +128,10 @@ impl Dcqcn {
     /// owner need not call before the next notification.
     ///
     /// Alpha and the timer's count are then what calls at each expiry give. Departures may have been
-    /// left out, so only the byte counter differs, until the next cut.
+    /// left out, so only the byte counter differs, until the next cut. For [`Rules::Paper`] alone.
     pub fn catch_up(&mut self, now: Nanos) {
         debug_assert!(self.is_at_line(), "the rate would rise on the way");
+        debug_assert!(self.params.rules == Rules::Paper, "alpha would follow other rules");
         let decays = periods(now, self.alpha_due, self.params.alpha_period);
         // Alpha is 0 after some 2,000 of them at g = 2^-8.
         for _ in 0..decays {

@@ -71,10 +71,20 @@ pub enum ParamsError {
     /// See [`DcqcnParams::minimum`].
     #[error("minimum rate 0: must be above 0")]
     MinimumZero,
+    /// The lowest rate is above the highest one.
+    #[error(
+        "minimum rate of {} b/s: must be at most the line's {} b/s", .minimum.bps(), .line.bps()
+    )]
+    MinimumAboveLine {
+        /// The lowest rate.
+        minimum: WireRate,
+        /// The highest rate.
+        line: WireRate,
+    },
     /// A rate is not within the lowest and the highest one.
     #[error("{name} rate of {} b/s: must be {} to {} b/s", .rate.bps(), .minimum.bps(), .line.bps())]
     Outside {
-        /// Of `minimum`, `start` and `first cut`.
+        /// `start` or `first cut`.
         name: &'static str,
         /// Its value.
         rate: WireRate,
@@ -179,11 +189,12 @@ impl DcqcnParams {
         if self.minimum.raw() == 0 {
             return Err(ParamsError::MinimumZero);
         }
-        let rates =
-            [("minimum", self.minimum), ("start", self.start), ("first cut", self.first_cut)];
-        for (name, rate) in rates {
-            if !(self.minimum..=self.line).contains(&rate) {
-                let (minimum, line) = (self.minimum, self.line);
+        let (minimum, line) = (self.minimum, self.line);
+        if minimum > line {
+            return Err(ParamsError::MinimumAboveLine { minimum, line });
+        }
+        for (name, rate) in [("start", self.start), ("first cut", self.first_cut)] {
+            if !(minimum..=line).contains(&rate) {
                 return Err(ParamsError::Outside { name, rate, minimum, line });
             }
         }

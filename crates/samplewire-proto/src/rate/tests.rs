@@ -174,7 +174,7 @@ fn each_parameter_is_held_to_its_range() {
         change(&mut params);
         Dcqcn::new(params, Nanos(0)).map(|_| ()).map_err(|error| error.to_string())
     };
-    let cases: [(Change, &str); 14] = [
+    let cases: [(Change, &str); 15] = [
         (|p| p.gain_shift = 0, "gain shift 0: must be 1 to 16"),
         (|p| p.gain_shift = 17, "gain shift 17: must be 1 to 16"),
         (|p| p.alpha_period = Nanos(0), "alpha period of 0 ns: must be 1 to 1048575 ns"),
@@ -195,11 +195,15 @@ fn each_parameter_is_held_to_its_range() {
         (|p| p.minimum = WireRate::from_raw(0), "minimum rate 0: must be above 0"),
         (
             |p| p.minimum = WireRate::from_bps(20_000_000_000),
-            "minimum rate of 20000000000 b/s: must be 20000000000 to 10000000000 b/s",
+            "minimum rate of 20000000000 b/s: must be at most the line's 10000000000 b/s",
         ),
         (
             |p| p.start = WireRate::from_raw(81),
             "start rate of 9887695 b/s: must be 10009765 to 10000000000 b/s",
+        ),
+        (
+            |p| p.first_cut = WireRate::from_raw(81_921),
+            "first cut rate of 10000122070 b/s: must be 10009765 to 10000000000 b/s",
         ),
     ];
     for (change, message) in cases {

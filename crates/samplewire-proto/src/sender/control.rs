@@ -23,7 +23,6 @@ pub struct DcqcnConfig {
     line_bps: Option<u64>,
     start_bps: Option<u64>,
     source: Option<SampleRate>,
-    params: Option<DcqcnParams>,
 }
 
 /// Samples a second, as a fraction.
@@ -36,7 +35,7 @@ pub(super) struct SampleRate {
 impl DcqcnConfig {
     /// Nothing is known: there is no limit before the first notification.
     pub const fn new() -> Self {
-        Self { line_bps: None, start_bps: None, source: None, params: None }
+        Self { line_bps: None, start_bps: None, source: None }
     }
 
     /// The speed of the interface in bits a second; `None` (the default) where it is unknown or
@@ -67,13 +66,6 @@ impl DcqcnConfig {
         self
     }
 
-    /// Parameters that replace the preset as they stand, line and start included.
-    #[must_use]
-    pub const fn with_params(mut self, params: DcqcnParams) -> Self {
-        self.params = Some(params);
-        self
-    }
-
     /// With this line where none is configured.
     pub(super) fn or_line(mut self, line_bps: Option<u64>) -> Self {
         self.line_bps = self.line_bps.or(line_bps);
@@ -83,9 +75,6 @@ impl DcqcnConfig {
     /// The rate at which a stream of these terms starts, and all else; `None` for a line of unknown
     /// rate.
     pub(super) fn params(&self, terms: &Terms) -> Option<DcqcnParams> {
-        if self.params.is_some() {
-            return self.params;
-        }
         let preset = DcqcnParams::samplewire(self.line_bps?);
         let chosen = self.start_bps.map(WireRate::from_bps);
         let source = self.source.map(|source| source.wire_rate(terms));
@@ -100,10 +89,8 @@ impl DcqcnConfig {
 
     /// Checks what does not depend on a stream's terms.
     pub(super) fn check(&self) -> Result<(), ParamsError> {
-        let Some(line_bps) = self.line_bps else {
-            return self.params.map_or(Ok(()), |params| params.check());
-        };
-        let preset = self.params.unwrap_or(DcqcnParams::samplewire(line_bps));
+        let Some(line_bps) = self.line_bps else { return Ok(()) };
+        let preset = DcqcnParams::samplewire(line_bps);
         let start = self.start_bps.map_or(preset.start, WireRate::from_bps);
         DcqcnParams { start, ..preset }.check()
     }

@@ -36,6 +36,7 @@ pub use config::{SenderConfig, SenderConfigError};
 pub use control::{Control, DcqcnConfig};
 use feedback::LastReport;
 use marks::Marks;
+pub use pacer::FRAME_OVERHEAD_BYTES;
 use pacer::Pacer;
 pub use packet::{DataTransmit, NewPacket, PushError, Transmit};
 use reaction::Reaction;

@@ -110,7 +110,7 @@ const fn rate_of_bps(bps: u64) -> u64 {
 }
 
 /// What a UDP payload costs on the wire besides itself: preamble, gap, Ethernet, CRC, IPv4, UDP.
-pub(crate) const FRAME_OVERHEAD_BYTES: u32 = 8 + 12 + 14 + 4 + 20 + 8;
+pub const FRAME_OVERHEAD_BYTES: u32 = 8 + 12 + 14 + 4 + 20 + 8;
 
 /// What may leave at once where congestion control limits the rate, as a span of it.
 const BURST_AT_LIMIT: Nanos = Nanos::from_micros(50);

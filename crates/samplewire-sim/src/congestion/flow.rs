@@ -75,7 +75,7 @@ impl Flow {
             Control::Dcqcn(params) => Reaction::Dcqcn(Box::new(Dcqcn::new(params, begin)?)),
             Control::Reference(params) => {
                 params.check()?;
-                debug_assert!(params.rules == Rules::Paper, "it follows no other rules");
+                assert!(params.rules == Rules::Paper, "the reference follows no other rules");
                 Reaction::Reference(Box::new(Reference::new(params, begin)))
             }
         };

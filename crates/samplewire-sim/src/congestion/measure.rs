@@ -32,8 +32,6 @@ pub struct RunResult {
     pub repeats: u64,
     /// Packets that found no room at their converter.
     pub overflows: u64,
-    /// Frames that came to a switch, counted at each.
-    pub hops: u64,
     /// Mean rate of each flow from its begin or that of the span, in bits a second.
     pub rates_bps: Vec<f64>,
     /// The longest time in which a flow that joined reached 80 % of its share, over 5 ms.
@@ -71,6 +69,8 @@ pub(super) struct Measure {
     span: (Nanos, Nanos),
     capacity_bps: u64,
     specs: Vec<FlowSpec>,
+    /// The hosts whose queues count.
+    servers: Vec<usize>,
     queues: Vec<u32>,
     queue_max: u64,
     last_at: Nanos,
@@ -85,6 +85,7 @@ impl Measure {
             span: scenario.span,
             capacity_bps: scenario.capacity_bps(),
             specs: scenario.flows.clone(),
+            servers: scenario.servers(),
             queues: Vec::new(),
             queue_max: 0,
             last_at: Nanos(0),
@@ -98,9 +99,9 @@ impl Measure {
         }
     }
 
-    /// A frame has come to the queue of a server.
+    /// A frame has come to the queue of a host; that of a server counts.
     pub(super) fn queue(&mut self, now: Nanos, to: usize, bytes: u64) {
-        if self.specs.iter().any(|spec| spec.is_victim && spec.to == to) {
+        if self.servers.binary_search(&to).is_err() {
             return;
         }
         self.queue_max = self.queue_max.max(bytes);
@@ -128,7 +129,7 @@ impl Measure {
         self.timeline.rates_bps[(step_of(at) - 1) * self.specs.len() + flow] = bps;
     }
 
-    pub(super) fn result(mut self, counts: SwitchCounts, hops: u64) -> RunResult {
+    pub(super) fn result(mut self, counts: SwitchCounts) -> RunResult {
         self.queues.sort_unstable();
         let total: u64 = self.queues.iter().map(|&bytes| u64::from(bytes)).sum();
         let p99 = self.queues.get(self.queues.len() * 99 / 100).copied().unwrap_or(0);
@@ -146,7 +147,6 @@ impl Measure {
             departures: 0,
             repeats: 0,
             overflows: 0,
-            hops,
             rates_bps: (0..self.specs.len()).map(|flow| self.mean_bps(flow, from, end)).collect(),
             join: self.slowest(|spec| spec.joins_at, |it, flow, from| it.has_share(flow, from)),
             leave: self.slowest(

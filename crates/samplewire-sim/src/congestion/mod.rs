@@ -22,23 +22,22 @@ mod topology;
 use std::io;
 
 use samplewire_proto::rate::ParamsError;
-use samplewire_proto::{Nanos, Rng};
+use samplewire_proto::{Nanos, Odds, Rng};
 
 use flow::{Answer, Flow};
-use measure::Measure;
+use measure::{Measure, Timeline};
 use network::{Happening, Network, Travelling};
 use samplewire_switch::SwitchConfigError;
 
 pub use explore::{
-    ExploreFileError, ExploreOptions, Parameters as ExploreParameters, Point as ExplorePoint,
-    explore, open_points, pareto_front, write_explore_svg,
+    ExploreFileError, ExploreOptions, Point as ExplorePoint, explore, open_points, pareto_front,
+    write_explore_svg,
 };
-pub use measure::{RunResult as CongestionResult, Timeline};
+pub use measure::RunResult as CongestionResult;
 pub use preset::Preset;
-pub use scenario::{Control, FlowSpec, Scenario, Traffic};
+pub use scenario::{Control, Scenario, Traffic};
 pub use svg::write_congestion_svg;
 pub use table::{CongestionRow, congestion_row, write_congestion_csv, write_congestion_table};
-pub use topology::Topology;
 
 /// Why a scenario cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -52,9 +51,12 @@ pub enum CongestionError {
     /// An endpoint cannot run so.
     #[error(transparent)]
     Stream(#[from] samplewire::OpenError),
-    /// Streams follow the preset of their line, and no other parameters.
-    #[error("streams follow no other preset than samplewire")]
-    StreamPreset,
+    /// Streams follow the preset `samplewire` of their line; the name of the other one.
+    #[error("streams follow the preset samplewire, and not {0}")]
+    StreamPreset(&'static str),
+    /// Streams follow integers, and not [`Control::Reference`].
+    #[error("streams do not follow the control reference: it is for other traffic")]
+    StreamReference,
     /// The output could not be written.
     #[error(transparent)]
     Output(#[from] io::Error),
@@ -65,6 +67,10 @@ pub enum CongestionError {
 /// # Errors
 ///
 /// Parameters that contradict each other.
+///
+/// # Panics
+///
+/// [`Control::Reference`] with other rules than [`Rules::Paper`](samplewire_proto::rate::Rules::Paper).
 pub fn congestion(scenario: &Scenario) -> Result<CongestionResult, CongestionError> {
     match scenario.traffic {
         Traffic::Stream { window } => stream::run(scenario, window),
@@ -144,8 +150,7 @@ impl<'a> World<'a> {
                 }
             }
         }
-        let (counts, hops) = self.network.counts();
-        let mut result = self.measure.result(counts, hops);
+        let mut result = self.measure.result(self.network.counts());
         result.cuts = self.flows.iter().map(Flow::cuts).sum();
         result.departures = self.flows.iter().map(Flow::sent).sum();
         result.repeats = self.flows.iter().map(Flow::repeats).sum();
@@ -159,7 +164,7 @@ impl<'a> World<'a> {
                 let flow = &mut self.flows[index];
                 flow.reported();
                 let way = flow.way();
-                if self.rng.below(1_000_000) >= self.scenario.report_loss_ppm {
+                if !self.rng.chance(Odds::ppm(self.scenario.report_loss_ppm)) {
                     self.network.plan(now + way, Plan::Notify(index));
                 }
             }
@@ -188,7 +193,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Plans the next departure of a flow, unless it is planned for no later.
+    /// Plans the next departure of a flow, unless it is planned for that instant.
     fn plan_departure(&mut self, now: Nanos, index: usize) {
         let flow = &mut self.flows[index];
         let next = flow.next_departure(now);

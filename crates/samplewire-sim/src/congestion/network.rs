@@ -21,7 +21,6 @@ pub(super) struct Network<'a, F, T> {
     planned: u64,
     wire_delay: Nanos,
     has_pfc: bool,
-    hops: u64,
 }
 
 /// A frame from one host to another.
@@ -83,7 +82,6 @@ impl<'a, F, T> Network<'a, F, T> {
             planned: 0,
             wire_delay,
             has_pfc: config.pfc.is_some(),
-            hops: 0,
         })
     }
 
@@ -136,8 +134,8 @@ impl<'a, F, T> Network<'a, F, T> {
         }
     }
 
-    /// Counts of all switches, and frames that switches took or dropped.
-    pub(super) fn counts(&self) -> (SwitchCounts, u64) {
+    /// Counts of all switches.
+    pub(super) fn counts(&self) -> SwitchCounts {
         let mut all = SwitchCounts::default();
         for switch in &self.switches {
             let SwitchCounts { forwarded, dropped, marked, pauses } = *switch.counts();
@@ -146,7 +144,7 @@ impl<'a, F, T> Network<'a, F, T> {
             all.marked += marked;
             all.pauses += pauses;
         }
-        (all, self.hops)
+        all
     }
 
     fn arrive(
@@ -157,7 +155,6 @@ impl<'a, F, T> Network<'a, F, T> {
         egress: usize,
         frame: Travelling<F>,
     ) {
-        self.hops += 1;
         let (wire_bytes, is_ecn_capable) = (frame.wire_bytes, frame.is_ecn_capable);
         let frame = FrameIn { ingress, egress, class: CLASS, wire_bytes, is_ecn_capable, frame };
         self.switches[switch].handle_frame(now, frame);

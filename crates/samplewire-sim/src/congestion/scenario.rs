@@ -196,11 +196,16 @@ impl Scenario {
 
     /// The rate that all servers can take of the flows that count, in bits a second.
     pub(super) fn capacity_bps(&self) -> u64 {
+        self.servers().iter().map(|&server| self.topology.host_bps(server)).sum()
+    }
+
+    /// The hosts that receive flows that count, in order.
+    pub(super) fn servers(&self) -> Vec<usize> {
         let mut servers: Vec<_> =
             self.flows.iter().filter(|flow| !flow.is_victim).map(|flow| flow.to).collect();
         servers.sort_unstable();
         servers.dedup();
-        servers.iter().map(|&server| self.topology.host_bps(server)).sum()
+        servers
     }
 }
 

@@ -12,13 +12,14 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use samplewire_io::Ecn;
-use samplewire_proto::wire::PacketType;
-use samplewire_proto::{Nanos, Rng};
+use samplewire_proto::sender::FRAME_OVERHEAD_BYTES;
+use samplewire_proto::wire::{Header, PacketType};
+use samplewire_proto::{Nanos, Odds, Rng};
 
-use super::measure::{Measure, RunResult};
+use super::CongestionError;
+use super::measure::{Measure, RunResult, Timeline};
 use super::network::{Happening, Network, Travelling};
 use super::scenario::Scenario;
-use super::{CongestionError, Timeline};
 use end::{End, Leaving};
 
 /// A packet between two ends.
@@ -98,8 +99,7 @@ impl World<'_> {
                 }
             }
         }
-        let (counts, hops) = self.network.counts();
-        let mut result = self.measure.result(counts, hops);
+        let mut result = self.measure.result(self.network.counts());
         for end in self.ends.iter().step_by(2) {
             let stats = end.sender_stats();
             result.cuts += stats.cuts;
@@ -125,7 +125,7 @@ impl World<'_> {
         for Leaving { bytes, is_ect } in leaving {
             let frame = Travelling {
                 to,
-                wire_bytes: bytes.len() as u32 + OVERHEAD_BYTES,
+                wire_bytes: bytes.len() as u32 + FRAME_OVERHEAD_BYTES,
                 is_ecn_capable: is_ect,
                 is_marked: false,
                 frame: Packet { to: index ^ 1, bytes },
@@ -165,8 +165,9 @@ impl World<'_> {
     fn take(&mut self, now: Nanos, frame: Travelling<Packet>) {
         let Packet { to, bytes } = frame.frame;
         let is_data = to % 2 == 1;
-        let is_report = !is_data && bytes.first().is_some_and(|it| it & 0x0F == REPORT);
-        let mut is_lost = |ppm: u64| ppm > 0 && self.rng.below(1_000_000) < ppm;
+        let is_report =
+            !is_data && Header::parse(&bytes).is_ok_and(|header| header.kind == PacketType::Report);
+        let mut is_lost = |ppm: u64| self.rng.chance(Odds::ppm(ppm));
         if is_report && is_lost(self.scenario.report_loss_ppm) {
             return;
         }
@@ -192,14 +193,9 @@ impl World<'_> {
 
     fn step(&mut self, now: Nanos) {
         for (flow, end) in self.ends.iter().step_by(2).enumerate() {
-            self.measure.rate(now, flow, end.sender_stats().limit_bps);
+            let is_there = now < self.scenario.flows[flow].leaves_at;
+            self.measure.rate(now, flow, if is_there { end.sender_stats().limit_bps } else { 0 });
         }
         self.network.plan(now + Timeline::STEP, Plan::Step);
     }
 }
-
-/// The type of a REPORT in its first byte (`docs/protocol.md#2.1`).
-const REPORT: u8 = PacketType::Report as u8;
-
-/// What a UDP payload takes of the wire besides itself: UDP, IPv4, Ethernet, FCS, preamble and gap.
-const OVERHEAD_BYTES: u32 = 8 + 20 + 14 + 4 + 8 + 12;

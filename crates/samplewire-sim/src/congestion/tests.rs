@@ -1,9 +1,11 @@
+use super::topology::{End, Topology};
 use super::*;
-use samplewire_switch::SwitchConfig;
+use crate::link::ETHERNET_BYTES;
+use samplewire_switch::{SwitchConfig, SwitchCounts};
 
 /// The wire bytes of an IP packet of so many bytes.
 const fn wire_bytes(ip_bytes: u32) -> u32 {
-    ip_bytes + 38
+    ip_bytes + ETHERNET_BYTES
 }
 
 const TEN: u64 = 10_000_000_000;
@@ -138,6 +140,16 @@ fn lost_reports_slow_the_control_and_do_not_break_it() {
 }
 
 #[test]
+fn queues_towards_senders_do_not_count() {
+    let mut measure = Measure::new(&ten(2));
+    let at = Nanos::from_millis(300);
+    measure.queue(at, 0, 9_000);
+    measure.queue(at, 2, 1_000);
+    let run = measure.result(SwitchCounts::default());
+    assert_eq!((run.queue_max_bytes, run.queue_p99_bytes), (1_000, 1_000));
+}
+
+#[test]
 fn a_seed_decides_everything() {
     let run = |seed| {
         let span = (Nanos::from_millis(80), Nanos::from_millis(100));
@@ -155,6 +167,14 @@ fn what_contradicts_itself_is_named() {
 }
 
 #[test]
+#[should_panic(expected = "the reference follows no other rules")]
+fn reference_refuses_the_rules_of_hpcc() {
+    let mut scenario = forty(Preset::Hpcc, 2);
+    scenario.set_control(Control::Reference(Preset::Hpcc.params(FORTY)));
+    run(&scenario);
+}
+
+#[test]
 fn every_host_of_a_topology_reaches_every_other() {
     let topologies = [
         Topology::star(3, TEN, TEN),
@@ -169,8 +189,8 @@ fn every_host_of_a_topology_reaches_every_other() {
                     links += 1;
                     let port = topology.routes[switch][to];
                     match topology.switches[switch][port].to {
-                        topology::End::Host(host) => break assert_eq!(host, to),
-                        topology::End::Switch { index, .. } => switch = index,
+                        End::Host(host) => break assert_eq!(host, to),
+                        End::Switch { index, .. } => switch = index,
                     }
                     assert!(links < 5, "a loop from {from} to {to}");
                 }

@@ -58,7 +58,6 @@ impl Parameters {
     /// The swept values by name, in the units of the CSV file.
     pub(super) fn values(&self) -> [(&'static str, f64); 9] {
         let Self { params, marking, .. } = self;
-        let megabits = |rate: WireRate| rate.bps() as f64 / 1e6;
         [
             ("kmin_kb", marking.min_bytes as f64 / 1e3),
             ("kmax_kb", marking.max_bytes as f64 / 1e3),
@@ -71,4 +70,9 @@ impl Parameters {
             ("rhai_mbps", megabits(params.hyper)),
         ]
     }
+}
+
+/// A rate in the unit of the CSV file.
+pub(super) fn megabits(rate: WireRate) -> f64 {
+    rate.bps() as f64 / 1e6
 }

@@ -8,6 +8,7 @@ mod svg;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -18,7 +19,7 @@ use samplewire_proto::Nanos;
 
 use super::{CongestionError, Control, Preset, Scenario, congestion};
 
-pub use draw::Parameters;
+use draw::Parameters;
 pub use file::{ExploreFileError, open_points};
 pub use pareto::pareto_front;
 pub use svg::write_explore_svg;
@@ -82,8 +83,8 @@ pub fn explore(
     file: &mut File,
     progress: &mut (dyn Write + Send),
 ) -> io::Result<Vec<Point>> {
-    let is_done = |number: &usize| done.iter().any(|point| point.number == *number);
-    let left: Vec<usize> = (0..options.points).filter(|number| !is_done(number)).collect();
+    let numbers: HashSet<usize> = done.iter().map(|point| point.number).collect();
+    let left: Vec<usize> = (0..options.points).filter(|number| !numbers.contains(number)).collect();
     let next = AtomicUsize::new(0);
     let shared = Mutex::new((done, file, progress));
     thread::scope(|scope| {

@@ -2,7 +2,10 @@
 
 use std::io::{self, Write};
 
+use samplewire_proto::rate::WireRate;
+
 use super::super::svg::{COLOURS, nice_above};
+use super::draw::megabits;
 use super::{Point, pareto_front};
 
 /// Draws heat maps of every figure over two pairs of parameters, and the front.
@@ -38,9 +41,11 @@ pub fn write_explore_svg(points: &[Point], out: &mut dyn Write) -> io::Result<()
 
 type Figure = (&'static str, fn(&Point) -> f64);
 
+/// A value that has a logarithm: a rate that rounds to 0 counts as the lowest one above it.
 fn value(point: &Point, name: &str) -> f64 {
     let values = point.parameters.values();
-    values.iter().find(|value| value.0 == name).map_or(f64::NAN, |value| value.1)
+    let value = values.iter().find(|value| value.0 == name).map_or(f64::NAN, |value| value.1);
+    if name.ends_with("_mbps") { value.max(megabits(WireRate::from_raw(1))) } else { value }
 }
 
 /// The mean of a figure in each cell of two parameters, both by their logarithms.
@@ -114,7 +119,7 @@ fn write_front(points: &[Point], top: u64, out: &mut dyn Write) -> io::Result<()
         let x = left as f64 + width as f64 * point.queue_kb / queue_max;
         let share = (point.utilisation - lowest) / (1.0 - lowest).max(f64::MIN_POSITIVE);
         let y = (top + height) as f64 - height as f64 * share.min(1.0);
-        let is_best = front.contains(&point.number);
+        let is_best = front.binary_search(&point.number).is_ok();
         let colour = COLOURS[if point.preset().is_some() { 5 } else { 0 }];
         let fill = if is_best { colour } else { "none" };
         writeln!(

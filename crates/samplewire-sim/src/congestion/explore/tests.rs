@@ -1,5 +1,8 @@
 use std::fs;
 
+use samplewire_proto::Rng;
+use samplewire_proto::rate::WireRate;
+
 use super::*;
 
 const OPTIONS: ExploreOptions =
@@ -61,6 +64,64 @@ fn front_has_the_points_that_none_beats() {
         point(3, 1.0, 1.0, 7),
     ];
     assert_eq!(pareto_front(&points), [0, 2]);
+}
+
+#[test]
+fn front_is_that_of_a_comparison_of_every_pair() {
+    let mut rng = Rng::new(1);
+    let mut few = || rng.below(20) as f64;
+    let points: Vec<Point> = (0..400)
+        .map(|number| Point {
+            number,
+            parameters: Parameters::of(number, 1, 1_000_000_000),
+            utilisation: few(),
+            jain: few(),
+            queue_kb: few(),
+            join_ms: few(),
+            leave_ms: few(),
+            dropped: few() as u64 / 15,
+        })
+        .collect();
+    let costs = |it: &Point| [-it.utilisation, -it.jain, it.queue_kb, it.join_ms, it.leave_ms];
+    let beats = |a: &Point, b: &Point| {
+        let (a, b) = (costs(a), costs(b));
+        a != b && a.iter().zip(b).all(|(a, b)| *a <= b)
+    };
+    let sound: Vec<&Point> = points.iter().filter(|point| point.dropped == 0).collect();
+    let is_best = |point: &&&Point| !sound.iter().any(|other| beats(other, point));
+    let wanted: Vec<usize> = sound.iter().filter(is_best).map(|point| point.number).collect();
+    assert!(wanted.len() > 1 && wanted.len() < sound.len() / 2, "{wanted:?}");
+    assert_eq!(pareto_front(&points), wanted);
+}
+
+#[test]
+fn rate_of_zero_has_its_place_in_a_map() {
+    let points: Vec<Point> = (0..40)
+        .map(|number| Point {
+            number,
+            parameters: Parameters::of(number, 1, 100_000_000),
+            utilisation: 0.9,
+            jain: 1.0,
+            queue_kb: number as f64,
+            join_ms: 1.0,
+            leave_ms: 1.0,
+            dropped: 0,
+        })
+        .collect();
+    assert_eq!(points[2].parameters.params.additive, WireRate::from_raw(0), "that of HPCC");
+    let mut svg = vec![];
+    write_explore_svg(&points, &mut svg).expect("a vector takes all");
+    let svg = String::from_utf8(svg).expect("a drawing is text");
+    assert!(svg.contains("rai_mbps 0.122 to") && !svg.contains("NaN"), "{svg}");
+}
+
+#[test]
+fn slowest_line_has_a_sweep() {
+    let options = ExploreOptions { points: 4, line_bps: 1_000_000, ..OPTIONS };
+    for number in 0..4 {
+        let point = run(&options, number).expect("drawn within the ranges");
+        assert!(point.utilisation > 0.0, "{point:?}");
+    }
 }
 
 #[test]

@@ -13,8 +13,10 @@ use samplewire_proto::sender::SenderStats;
 use samplewire_proto::wire::Flags;
 use samplewire_proto::{Nanos, Rng};
 
+use super::super::Preset;
 use super::super::scenario::{self, Scenario};
 use super::CongestionError;
+use crate::link::ETHERNET_BYTES;
 use crate::net::address_of;
 use crate::packets::ProcessId;
 use crate::process::{Departed, MailLink, Mailbox, lock};
@@ -29,6 +31,10 @@ pub(super) struct End {
     due_at: Nanos,
     peer: ProcessId,
     program: Program,
+    /// Counters of the sender, which outlast it.
+    sender_stats: SenderStats,
+    /// Packets that found no room at a converter that has left.
+    overflows_before: u64,
 }
 
 /// A packet on its way out.
@@ -71,14 +77,16 @@ impl End {
         let control = match spec.control {
             scenario::Control::None => Control::None,
             scenario::Control::Fixed(rate) => Control::Fixed { bps: rate.bps() },
-            scenario::Control::Dcqcn(params)
-                if params == super::super::Preset::Samplewire.params(line_bps) =>
-            {
+            scenario::Control::Dcqcn(params) if params == Preset::Samplewire.params(line_bps) => {
                 Control::Dcqcn { start_bps: Some(params.start.bps().max(START_BPS_MIN)) }
             }
-            scenario::Control::Dcqcn(_) | scenario::Control::Reference(_) => {
-                return Err(CongestionError::StreamPreset);
+            scenario::Control::Dcqcn(params) => {
+                let is_of = |preset: &Preset| preset.params(line_bps) == params;
+                let preset = Preset::ALL.into_iter().find(is_of);
+                let name = preset.map_or("other parameters", Preset::name);
+                return Err(CongestionError::StreamPreset(name));
             }
+            scenario::Control::Reference(_) => return Err(CongestionError::StreamReference),
         };
         let bytes_per_s = spec.converter_bps.map(|bps| bps / 8);
         let rate_hz = bytes_per_s.map_or(1.0, |bytes| bytes as f64 / SAMPLE_BYTES as f64);
@@ -134,6 +142,8 @@ impl End {
             due_at: Nanos(0),
             peer,
             program,
+            sender_stats: SenderStats::default(),
+            overflows_before: 0,
         }
     }
 
@@ -166,24 +176,20 @@ impl End {
 
     /// The sender ends its stream.
     pub(super) fn leave(&mut self) {
+        self.overflows_before = self.overflows();
         self.program = Program::Gone;
     }
 
     pub(super) const fn overflows(&self) -> u64 {
         match &self.program {
             Program::Sends { source, .. } => source.overflows,
-            _ => 0,
+            _ => self.overflows_before,
         }
     }
 
-    /// Counters of the sender; zeros where there is none.
-    pub(super) fn sender_stats(&self) -> SenderStats {
-        let mut views = self.stepped.iter().flat_map(Stepped::views);
-        let sending = views.find_map(|view| match view.machine {
-            Machine::Sending(sender) => Some(*sender.stats()),
-            _ => None,
-        });
-        sending.unwrap_or_default()
+    /// Counters of the sender, also after it has left; zeros before it begins.
+    pub(super) const fn sender_stats(&self) -> &SenderStats {
+        &self.sender_stats
     }
 
     /// Packets that have come once, at a receiver.
@@ -198,7 +204,7 @@ impl End {
 
     /// Notifications that came to a sender.
     pub(super) fn notifications(&self) -> u64 {
-        self.sender_stats().congestion
+        self.sender_stats.congestion
     }
 
     /// Turns the endpoint until nothing is left to do at once.
@@ -206,6 +212,11 @@ impl End {
         for _ in 0..TURNS_MAX {
             let Some(stepped) = &mut self.stepped else { return };
             let rest = stepped.turn(now);
+            let sending = stepped.views().find_map(|view| match view.machine {
+                Machine::Sending(sender) => Some(*sender.stats()),
+                _ => None,
+            });
+            self.sender_stats = sending.unwrap_or(self.sender_stats);
             lock(&self.mailbox).take(&mut self.departed);
             let packets = self.departed.iter();
             leaving.extend(
@@ -343,7 +354,6 @@ fn seed(rng: &mut Rng) -> [u8; 16] {
 const START_BPS_MIN: u64 = 10_000_000;
 /// One `sc16` sample.
 const SAMPLE_BYTES: u64 = 4;
-const ETHERNET_BYTES: u32 = 38;
 /// More than a window has.
 const QUANTA_MAX: usize = 1 << 16;
 /// More than an endpoint takes until it rests.

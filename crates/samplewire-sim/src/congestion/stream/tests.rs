@@ -63,3 +63,36 @@ fn lost_reports_and_those_on_a_congested_way_back_are_enough() {
         assert!(run.cuts > 100, "{}", run.cuts);
     }
 }
+
+#[test]
+fn counters_of_senders_that_leave_are_kept() {
+    const LINE: u64 = 100_000_000;
+    let mut scenario = Scenario::turns(Preset::Samplewire, LINE, 4_134);
+    scenario.traffic = Traffic::Stream { window: 256 };
+    // The second sender's converter needs the whole line, and leaves within the run.
+    scenario.flows[1].converter_bps = Some(LINE);
+    let run = run(&scenario);
+    let arrived = run.timeline.bytes.iter().sum::<u64>() / 4_134;
+    let departed = run.departures - run.repeats;
+    assert!(arrived > 1_500, "{arrived}");
+    assert!((arrived..arrived + 3 * 256).contains(&departed), "{departed} of {arrived}");
+    assert!(run.overflows > 100, "{}", run.overflows);
+    let rates = run.timeline.rates_bps.chunks(3);
+    assert!(rates.skip(510).all(|rates| rates[1..] == [0, 0]), "they have left");
+}
+
+#[test]
+fn streams_name_the_control_that_they_do_not_follow() {
+    let error = |preset: Preset, of: fn(Preset) -> Control| {
+        let mut scenario = small_buffer(Some(of(preset)));
+        scenario.span = (Nanos(0), Nanos::from_millis(1));
+        congestion(&scenario).map(|_| ()).map_err(|error| error.to_string())
+    };
+    let dcqcn = |preset: Preset| Control::Dcqcn(preset.params(TEN));
+    let reference = |preset: Preset| Control::Reference(preset.params(TEN));
+    assert_eq!(error(Preset::Samplewire, dcqcn), Ok(()));
+    let message = "streams follow the preset samplewire, and not hpcc";
+    assert_eq!(error(Preset::Hpcc, dcqcn), Err(message.into()));
+    let message = "streams do not follow the control reference: it is for other traffic";
+    assert_eq!(error(Preset::Samplewire, reference), Err(message.into()));
+}
