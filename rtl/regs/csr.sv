@@ -9,8 +9,9 @@
 // Refused writes are errors, change nothing and pulse ev_refused_o. They are those that would
 // falsify packets: `payload` that is not whole beats and whole samples from two beats to SlotBytes,
 // and `payload` or another `source` while a stream is open. Of the parameters of congestion control
-// (from `rate_control` on) all writes while a stream is open are refused, and those that dcqcn does
-// not hold: samplewire_proto::rate::DcqcnParams::check has the same ranges.
+// (from `rate_control` on) all writes while a stream is open are refused, and values outside the
+// ranges of samplewire_proto::rate::DcqcnParams::check. Periods of alpha and timer are 256 ns or
+// more here: dcqcn keeps none below 20 cycles.
 //
 // rst_i clears the register `control`; all others keep what was written, and counters what they
 // counted, from the configuration of the device on. What is written is read back from a memory
@@ -132,7 +133,7 @@ module csr #(
       is_contradictory = &wr_data_i[1:0] || ~|wr_data_i[6:2] || wr_data_i[6:2] > 5'd16 ||
                          ~|wr_data_i[11:7];
       sw_regs_pkg::OffAlphaPeriod[7:2], sw_regs_pkg::OffRisePeriod[7:2]:
-      is_contradictory = ~|wr_data_i[19:0];
+      is_contradictory = ~|wr_data_i[19:8];
       sw_regs_pkg::OffRiseBytes[7:2]: is_contradictory = ~|wr_data_i[25:16];
       sw_regs_pkg::OffRateMinimum[7:2]:
       is_contradictory = ~|rate || rate > cfg_q.rate_start || rate > cfg_q.rate_first_cut;

@@ -85,10 +85,11 @@ always_comb begin
   c_command : cover (f_past_q && cmd_q.snapshot && rd_valid_i);
 end
 
-// What dcqcn takes (dcqcn_props.svh).
+// What dcqcn takes (dcqcn_props.svh), and keeps to.
 function automatic logic f_holds(input sw_regs_pkg::cfg_t cfg);
   f_holds = cfg.rate_mode != 2'd3 && cfg.gain_shift >= 5'd1 && cfg.gain_shift <= 5'd16 &&
-      cfg.recovery_stages != '0 && cfg.alpha_period_ns != '0 && cfg.rise_period_ns != '0 &&
+      cfg.recovery_stages != '0 && cfg.alpha_period_ns >= 20'd256 &&
+      cfg.rise_period_ns >= 20'd256 &&
       cfg.rise_bytes >= 26'h10000 && cfg.rate_minimum != '0 &&
       cfg.rate_minimum <= cfg.rate_start && cfg.rate_start <= cfg.rate_line &&
       cfg.rate_minimum <= cfg.rate_first_cut && cfg.rate_first_cut <= cfg.rate_line;

@@ -234,6 +234,10 @@ def header(m: Map) -> str:
             for f in r.fields:
                 lines.append(f"#define {name}_{f.name.upper()}_SHIFT {f.shift}")
                 lines.append(f"#define {name}_{f.name.upper()}_MASK 0x{(1 << f.bits) - 1:x}u")
+        for f in r.fields:
+            if f.reset_wide != f.reset:
+                lines.append(f"#define {name}_RESET {f.reset}u")
+                lines.append(f"#define {name}_RESET_WIDE {f.reset_wide}u  /* at W = 512 */")
     lines.append("")
     for w in m.windows:
         lines.append(f"#define SW_WINDOW_{w['name'].upper()} 0x{w['offset']:03x}u")
@@ -277,7 +281,10 @@ def names(m: Map) -> str:
         "",
         "",
         "class Field(NamedTuple):",
-        '    """Bits of a register from `shift` up: those of the value `name` from `part` up."""',
+        '    """Bits of a register from `shift` up: those of the value `name` from `part` up.',
+        "",
+        "    `is_constant`: a parameter of the build. `is_in_memory`: in csr's memory alone.",
+        '    """',
         "",
         "    name: str",
         "    shift: int",
@@ -285,6 +292,8 @@ def names(m: Map) -> str:
         "    part: int",
         "    reset: int",
         "    reset_wide: int  # at W = 512",
+        "    is_constant: bool = False",
+        "    is_in_memory: bool = False",
         "",
         "",
         "class Register(NamedTuple):",
@@ -301,7 +310,9 @@ def names(m: Map) -> str:
         lines.append(f'    "{r.name}": Register(0x{r.offset:03X}, "{r.access}", (')
         lines += [
             f'        Field("{f.name}", {f.shift}, {f.bits}, {f.part}, 0x{f.reset:X}, '
-            f"0x{f.reset_wide:X}),"
+            f"0x{f.reset_wide:X}"
+            f"{', is_constant=True' * (f.constant is not None)}"
+            f"{', is_in_memory=True' * f.memory}),"
             for f in r.fields
         ]
         lines.append("    )),")

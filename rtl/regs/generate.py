@@ -96,8 +96,9 @@ def load(common: Path, own: Path) -> Map:
     windows = sorted(shared["window"] + raw["window"], key=lambda w: w["offset"])
     check_windows(windows, layout)
     room = next(w["words"] for w in windows if w["name"] == "counters")
-    if len(shared["value"]) + len(raw["counters"]) > room:
-        raise ValueError(f"counters: more entries than the {room} of their window")
+    # counters.sv keeps one position of its cycle free.
+    if len(shared["value"]) + len(raw["counters"]) >= room:
+        raise ValueError(f"counters: more than {room - 1} entries of their window")
     return Map(raw["core"], registers, windows, shared["value"], raw["counters"])
 
 

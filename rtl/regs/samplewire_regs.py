@@ -5,7 +5,10 @@ from typing import NamedTuple
 
 
 class Field(NamedTuple):
-    """Bits of a register from `shift` up: those of the value `name` from `part` up."""
+    """Bits of a register from `shift` up: those of the value `name` from `part` up.
+
+    `is_constant`: a parameter of the build. `is_in_memory`: in csr's memory alone.
+    """
 
     name: str
     shift: int
@@ -13,6 +16,8 @@ class Field(NamedTuple):
     part: int
     reset: int
     reset_wide: int  # at W = 512
+    is_constant: bool = False
+    is_in_memory: bool = False
 
 
 class Register(NamedTuple):
@@ -25,23 +30,23 @@ class Register(NamedTuple):
 
 REGISTERS = {
     "id": Register(0x000, "ro", (
-        Field("id", 0, 32, 0, 0x0, 0x0),
+        Field("id", 0, 32, 0, 0x0, 0x0, is_constant=True),
     )),
     "version": Register(0x004, "ro", (
-        Field("minor", 0, 16, 0, 0x0, 0x0),
-        Field("major", 16, 16, 0, 0x0, 0x0),
+        Field("minor", 0, 16, 0, 0x0, 0x0, is_constant=True),
+        Field("major", 16, 16, 0, 0x0, 0x0, is_constant=True),
     )),
     "geometry": Register(0x008, "ro", (
-        Field("width", 0, 16, 0, 0x0, 0x0),
-        Field("slot_bytes", 16, 16, 0, 0x0, 0x0),
+        Field("width", 0, 16, 0, 0x0, 0x0, is_constant=True),
+        Field("slot_bytes", 16, 16, 0, 0x0, 0x0, is_constant=True),
     )),
     "slots": Register(0x00C, "ro", (
-        Field("slots", 0, 32, 0, 0x0, 0x0),
+        Field("slots", 0, 32, 0, 0x0, 0x0, is_constant=True),
     )),
     "capability": Register(0x010, "ro", (
-        Field("nack_depth", 0, 16, 0, 0x0, 0x0),
-        Field("channels", 16, 8, 0, 0x0, 0x0),
-        Field("counters", 24, 8, 0, 0x0, 0x0),
+        Field("nack_depth", 0, 16, 0, 0x0, 0x0, is_constant=True),
+        Field("channels", 16, 8, 0, 0x0, 0x0, is_constant=True),
+        Field("counters", 24, 8, 0, 0x0, 0x0, is_constant=True),
     )),
     "state": Register(0x014, "ro", (
         Field("state", 0, 3, 0, 0x0, 0x0),
@@ -79,7 +84,7 @@ REGISTERS = {
         Field("report_number", 0, 32, 0, 0x0, 0x0),
     )),
     "core": Register(0x03C, "ro", (
-        Field("core", 0, 8, 0, 0x0, 0x0),
+        Field("core", 0, 8, 0, 0x0, 0x0, is_constant=True),
     )),
     "rate": Register(0x040, "ro", (
         Field("rate", 0, 24, 0, 0x0, 0x0),
@@ -146,22 +151,22 @@ REGISTERS = {
         Field("template_words", 0, 7, 0, 0x0, 0x0),
     )),
     "boot_lo": Register(0x0AC, "rw", (
-        Field("boot_id", 0, 32, 0, 0x0, 0x0),
+        Field("boot_id", 0, 32, 0, 0x0, 0x0, is_in_memory=True),
     )),
     "boot_hi": Register(0x0B0, "rw", (
-        Field("boot_id", 0, 32, 32, 0x0, 0x0),
+        Field("boot_id", 0, 32, 32, 0x0, 0x0, is_in_memory=True),
     )),
     "secret_0": Register(0x0B4, "wo", (
-        Field("secret", 0, 32, 0, 0x0, 0x0),
+        Field("secret", 0, 32, 0, 0x0, 0x0, is_in_memory=True),
     )),
     "secret_1": Register(0x0B8, "wo", (
-        Field("secret", 0, 32, 32, 0x0, 0x0),
+        Field("secret", 0, 32, 32, 0x0, 0x0, is_in_memory=True),
     )),
     "secret_2": Register(0x0BC, "wo", (
-        Field("secret", 0, 32, 64, 0x0, 0x0),
+        Field("secret", 0, 32, 64, 0x0, 0x0, is_in_memory=True),
     )),
     "secret_3": Register(0x0C0, "wo", (
-        Field("secret", 0, 32, 96, 0x0, 0x0),
+        Field("secret", 0, 32, 96, 0x0, 0x0, is_in_memory=True),
     )),
     "source_index_lo": Register(0x0C4, "rw", (
         Field("source_index", 0, 32, 0, 0x0, 0x0),
@@ -179,7 +184,7 @@ REGISTERS = {
         Field("source_rate", 0, 24, 0, 0x0, 0x0),
     )),
     "scratch": Register(0x0D8, "rw", (
-        Field("scratch", 0, 32, 0, 0x0, 0x0),
+        Field("scratch", 0, 32, 0, 0x0, 0x0, is_in_memory=True),
     )),
     "event_index": Register(0x0DC, "rw", (
         Field("event_index", 0, 9, 0, 0x0, 0x0),

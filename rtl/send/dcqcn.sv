@@ -20,8 +20,9 @@
 // A clock that is set makes expiries come early or late by at most 2^SpanWidth ns, and a cut late by
 // at most 2^RttWidth ns.
 //
-// The parameters hold still from a flow's start on, and hold what DcqcnParams::check wants. After
-// rst_i all flows start. Does not space packets (pacer). One clock; one DSP.
+// The parameters hold what DcqcnParams::check wants, and stand from a flow's start on. If they change
+// later, minimum <= R_C <= R_T <= line holds again from the flow's next start on. After rst_i all
+// flows start. Does not space packets (pacer). One clock; one DSP.
 `default_nettype none
 
 module dcqcn #(

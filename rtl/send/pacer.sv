@@ -12,7 +12,7 @@
 // a cycle without the rate falling behind; a larger jump is paid for in the cycles that follow.
 // A burst of 12 cycles' time keeps the rate whatever the cycles of choice and payment are.
 // Throughput: a charge every cycle. Latency: `ok_o` falls in the cycle after a charge, and rises at
-// most 8 cycles after the debt is paid. Rate 0, and any of 1,024 bytes a ns or more: no pace.
+// most 8 cycles after the debt is paid. Rate 0: no pace.
 // Does not pace MARK and CLOSE. One clock; one DSP.
 `default_nettype none
 

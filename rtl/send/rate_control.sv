@@ -5,12 +5,14 @@
 // nothing. Its machine runs in every mode, with the departures, but takes notifications only in mode
 // 2. A flow starts with rst_i, and where an opening is accepted (opening_i rises).
 //
-// Notifications and departures are pulses, never held back: several within a visit of dcqcn, at most
-// 16 cycles, count as one notification, and as one departure of at most 2^16 - 1 bytes. Behind a
-// jump of the clock a visit takes up to 255 * 10 cycles: bytes above that are then left out. Latency:
-// a cut reaches the pacer at most 32 cycles after its notification; `ok_o` as in pacer.
+// Notifications and departures are pulses, never held back. Several within a visit of dcqcn, at most
+// 23 cycles, count as one notification, and as one departure: bytes beyond 65,535 within one visit do
+// not reach the byte counter. Behind a jump of the clock a visit takes up to 255 * 10 cycles more.
+// Latency: a cut reaches the pacer at most 46 cycles after its notification; `ok_o` as in pacer.
 //
-// pace_rate_i may change at any time, the parameters while opening_i is low and no DATA leaves.
+// cfg_i.pace_rate and cfg_i.pace_burst_ns may change at any time, the parameters while no stream is
+// open. The flow of the stream before, or of the reset, then goes on with other parameters: R_C may
+// be above the line or below the minimum until the next opening starts it again.
 // One clock; two DSPs, one block RAM.
 `default_nettype none
 

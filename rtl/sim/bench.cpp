@@ -1,6 +1,6 @@
 // The bench of the sender in hardware: scenarios against the Rust receiver, in simulated time.
 //
-//   bench SCENARIO [--seed N] [--packets N] [--payload BYTES] ...
+//   bench SCENARIO [--seed N] [--packets N] [--ms N] [--payload BYTES] ...
 //
 // Prints one line of figures a scenario and fails with the seed that replays it.
 
@@ -18,7 +18,8 @@ using sw::Options;
 
 int usage() {
   std::fputs("bench soak|throughput|latency|restarts|resets|domains|flushes|hostile|marks|incast "
-             "[--seed N] [--packets N] [--payload BYTES] [--line-gbps N] [--core-cycles N]\n", stderr);
+             "[--seed N] [--packets N] [--ms N] [--payload BYTES] [--line-gbps N] "
+             "[--core-cycles N]\n", stderr);
   return 2;
 }
 
@@ -38,6 +39,7 @@ int main(int argc, char** argv) {
     const uint64_t value = std::strtoull(argv[i + 1], nullptr, 0);
     if (name == "--seed") options.seed = value;
     else if (name == "--packets") options.packets = value;
+    else if (name == "--ms") options.span_ms = value;
     else if (name == "--payload") options.payload_bytes = uint32_t(value);
     else if (name == "--line-gbps") options.line_gbps = value;
     else if (name == "--core-cycles") options.core_cycles = value;
@@ -51,8 +53,10 @@ int main(int argc, char** argv) {
   std::printf("  %.1f Mcycles in %.1f s of processor time: %.2f Mcycles/s\n", double(cycles) / 1e6,
               seconds, double(cycles) / 1e6 / seconds);
   if (fault.empty()) return 0;
-  std::printf("FAILED: %s\n  replay: %s %s --seed %llu --packets %llu --payload %u\n", fault.c_str(),
-              argv[0], argv[1], static_cast<unsigned long long>(options.seed),
-              static_cast<unsigned long long>(options.packets), options.payload_bytes);
+  std::printf("FAILED: %s\n  replay: %s %s --seed %llu", fault.c_str(), argv[0], argv[1],
+              static_cast<unsigned long long>(options.seed));
+  for (int i = 2; i + 1 < argc; i += 2)
+    if (std::string(argv[i]) != "--seed") std::printf(" %s %s", argv[i], argv[i + 1]);
+  std::printf("\n");
   return 1;
 }

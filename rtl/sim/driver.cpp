@@ -7,6 +7,7 @@ constexpr unsigned kRangesMax = 32;
 constexpr unsigned kFormatSc16 = 2;
 constexpr unsigned kPayloadOffset = 22;
 constexpr unsigned kTlvName = 2;
+constexpr uint32_t kGbps = 8192;  // in 2^-16 bytes a ns
 
 // Body of an ACCEPT, docs/protocol.md#2.15, as the words of the window `template`.
 std::vector<uint64_t> accept_words(const Setup& setup, uint32_t slots, uint32_t beat_bytes) {
@@ -50,6 +51,22 @@ uint64_t Driver::counter(unsigned number) {
   return snapshot_value(number);
 }
 
+void Driver::write_line(uint32_t line_gbps) {
+  // docs/congestion.md#the-preset-samplewire: a faster line has what 512 bits begin with.
+  const bool is_slow = line_gbps <= 20;
+  write(SW_REG_RISE_BYTES, is_slow ? SW_REG_RISE_BYTES_RESET : SW_REG_RISE_BYTES_RESET_WIDE);
+  write(SW_REG_RATE_ADDITIVE,
+        is_slow ? SW_REG_RATE_ADDITIVE_RESET : SW_REG_RATE_ADDITIVE_RESET_WIDE);
+  write(SW_REG_RATE_HYPER, is_slow ? SW_REG_RATE_HYPER_RESET : SW_REG_RATE_HYPER_RESET_WIDE);
+  // After each write the others are to be at most `rate_line`.
+  const uint32_t rate = line_gbps * kGbps;
+  const bool is_faster = rate >= read(SW_REG_RATE_LINE);
+  if (is_faster) write(SW_REG_RATE_LINE, rate);
+  write(SW_REG_RATE_FIRST_CUT, rate);
+  write(SW_REG_RATE_START, rate);
+  if (!is_faster) write(SW_REG_RATE_LINE, rate);
+}
+
 void Driver::configure(const Setup& setup) {
   if (read(SW_REG_ID) != SW_ID_VALUE) throw std::runtime_error("no samplewire board answers");
   const uint32_t geometry = read(SW_REG_GEOMETRY);
@@ -66,6 +83,7 @@ void Driver::configure(const Setup& setup) {
   write(SW_REG_PORT, setup.self.port);
   write(SW_REG_PAYLOAD, setup.payload_bytes);
   write(SW_REG_PACE_RATE, setup.pace_bytes_per_ns_q);
+  write_line(setup.line_gbps);
   write(SW_REG_SILENCE, setup.idle_ms << SW_REG_SILENCE_IDLE_MS_SHIFT | setup.dead_ms);
   write64(SW_REG_BOOT_LO, setup.boot_id);
   write64(SW_REG_SECRET_0, setup.secret[0]);

@@ -15,6 +15,7 @@ struct Setup {
   uint64_t rate_hz = 0;            // samples a second, reported in ACCEPT; 0 = unknown
   uint32_t samples_per_ns_q = 0;   // the test source's rate, 0 = as fast as the ring takes them
   uint32_t pace_bytes_per_ns_q = 0;
+  uint32_t line_gbps = Model::kBeatBytes == 64 ? 100 : 10;  // congestion control limits nothing there
   uint64_t gate_samples = 0;       // 0 = without end
   uint64_t boot_id = 1;
   uint64_t secret[2] = {0x0123456789ABCDEF, 0xFEDCBA9876543210};
@@ -53,6 +54,8 @@ class Driver {
   uint64_t counter(unsigned number);
 
   void configure(const Setup& setup);
+  // The preset of congestion control for a line; a stream starts at the line's rate.
+  void write_line(uint32_t line_gbps);
   void close();
 
  private:

@@ -14,6 +14,7 @@ WorldSpec base(const Options& options) {
   spec.cycle_ps = cycle_ps(line_gbps);
   spec.line_bps = line_gbps * 1'000'000'000;
   spec.setup.secret[0] ^= options.seed;
+  spec.setup.line_gbps = uint32_t(line_gbps);
   return spec;
 }
 
@@ -34,6 +35,10 @@ void finish(World& world) {
   world.driver().close();
   const uint64_t until = world.model().now_ns() + 20 * kSecond;
   world.run(until, [&] { return world.standing() != SW_STREAMING; });
+  check_finished(world);
+}
+
+void check_finished(World& world) {
   if (world.standing() != SW_FINISHED) return world.fail("not finished: " + world.host_words());
   const std::string wrong = world.truth().compare(world.host(), world.counts());
   if (!wrong.empty()) world.fail(wrong);

@@ -21,6 +21,8 @@ bool start(World& world, uint64_t owner);
 
 // Ends the stream from the board's side and compares both ends' accounts.
 void finish(World& world);
+// The second half of it, for a stream that has been closed.
+void check_finished(World& world);
 
 inline uint32_t source_rate(double bytes_per_ns) { return uint32_t(bytes_per_ns * 65536); }
 

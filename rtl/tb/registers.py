@@ -7,12 +7,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "regs"))
 
 import samplewire_regs as regs
 
-IN_MEMORY_ALONE = ("scratch", "boot_id", "secret")
 CONFIG_WIDTHS: dict[str, int] = {}
 for _register in regs.REGISTERS.values():
     if _register.access in ("rw", "wo"):
         for _field in _register.fields:
-            if _field.name not in IN_MEMORY_ALONE:
+            if not _field.is_in_memory:
                 end = _field.part + _field.bits
                 CONFIG_WIDTHS[_field.name] = max(CONFIG_WIDTHS.get(_field.name, 0), end)
 

@@ -110,7 +110,7 @@ module samplewire_sender #(
 
   // ------------------------------------------------------------------ the stream's state
   wire_pkg::state_e state;
-  logic           flush, run, stop, busy;
+  logic           opening, flush, run, stop, busy;
   logic [31:0]    stream_tag, peer_tag, peer_window;
   logic           stream_tag_valid;
   logic [31:0]    oldest, sent, next, limit, rtt;
@@ -215,7 +215,7 @@ module samplewire_sender #(
 
   rate_control u_rate (
       .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .cfg_i(cfg),
-      .opening_i(state == wire_pkg::StateOpening), .ev_marked_i(marked), .rtt_i(rtt),
+      .opening_i(opening), .ev_marked_i(marked), .rtt_i(rtt),
       .charge_i(charge), .charge_bytes_i(charge_bytes), .ok_o(pacer_ok),
       .ev_cut_o(events.cuts), .rate_o(status.rate), .target_o(status.rate_target),
       .alpha_o(status.alpha), .event_count_o(status.event_count), .event_time_ns_o(event_time),
@@ -315,7 +315,8 @@ module samplewire_sender #(
       .tpl_addr_o(tpl_addr), .tpl_data_i(tpl_data),
       .c_valid_i(c_valid && c_ready), .c_data_i(c_data), .c_last_i(c_last),
       .c_is_report_i(is_report),
-      .state_o(state), .stream_tag_o(stream_tag), .stream_tag_valid_o(stream_tag_valid),
+      .state_o(state), .opening_o(opening), .stream_tag_o(stream_tag),
+      .stream_tag_valid_o(stream_tag_valid),
       .peer_tag_o(peer_tag), .peer_o(peer), .window_o(peer_window), .rtt_o(rtt),
       .flush_o(flush), .run_o(run), .stop_o(stop),
       .close_i(cmd.close), .close_reason_i(2'd0),

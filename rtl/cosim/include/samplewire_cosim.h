@@ -129,7 +129,6 @@ typedef struct sw_switch_config {
 typedef struct sw_switch_frame {
   uint64_t at_ns;   /* when its last byte left */
   uint64_t cookie;  /* as given to sw_switch_handle */
-  uint32_t port;
   int32_t is_marked;
 } sw_switch_frame;
 
@@ -139,13 +138,13 @@ typedef struct sw_switch_counts {
   uint64_t marked;
 } sw_switch_counts;
 
-/* A switch with `ports` ports of these rates; NULL where settings contradict each other. */
-sw_switch *sw_switch_new(const sw_switch_config *config, const uint64_t *port_bps, size_t ports);
+/* A switch that all frames leave by one port of this rate; NULL where settings contradict each other. */
+sw_switch *sw_switch_new(const sw_switch_config *config, uint64_t port_bps);
 void sw_switch_free(sw_switch *network);
-/* Takes a frame of so many bytes of wire time, to leave by `port`; calls come in the order of time.
- * Returns 0 when it was dropped. */
-int sw_switch_handle(sw_switch *network, uint64_t now_ns, uint32_t port, uint32_t wire_bytes,
-                     int is_ecn_capable, uint64_t cookie);
+/* Takes a frame of so many bytes of wire time; calls come in the order of time. Returns 0 when it was
+ * dropped. */
+int sw_switch_handle(sw_switch *network, uint64_t now_ns, uint32_t wire_bytes, int is_ecn_capable,
+                     uint64_t cookie);
 /* The next frame that has left by now; returns 0 when there is none. Before every sw_switch_handle,
  * what has left by then is to be taken. */
 int sw_switch_poll(sw_switch *network, uint64_t now_ns, sw_switch_frame *frame);

@@ -1,8 +1,6 @@
 //! The switch of the simulator for benches of several boards; the contract of each function is in
 //! `include/samplewire_cosim.h`.
 
-use std::slice;
-
 use samplewire_proto::Nanos;
 use samplewire_switch::{FrameIn, Marking, MarkingPoint, Switch, SwitchConfig};
 
@@ -23,7 +21,6 @@ pub struct Config {
 pub struct Frame {
     at_ns: u64,
     cookie: u64,
-    port: u32,
     is_marked: i32,
 }
 
@@ -39,17 +36,11 @@ pub struct Counts {
 /// See the header.
 ///
 /// # Safety
-/// `config` points to one, or is null; `port_bps` points to `ports` rates.
+/// `config` points to one, or is null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sw_switch_new(
-    config: *const Config,
-    port_bps: *const u64,
-    ports: usize,
-) -> *mut Switch<u64> {
+pub unsafe extern "C" fn sw_switch_new(config: *const Config, port_bps: u64) -> *mut Switch<u64> {
     // SAFETY: the caller gives a valid pointer or null.
     let Some(config) = (unsafe { config.as_ref() }) else { return std::ptr::null_mut() };
-    // SAFETY: the caller gives as many rates.
-    let port_bps = unsafe { slice::from_raw_parts(port_bps, ports) };
     let marking = Marking {
         min_bytes: config.mark_min_bytes,
         max_bytes: config.mark_max_bytes,
@@ -58,7 +49,7 @@ pub unsafe extern "C" fn sw_switch_new(
     };
     let settings =
         SwitchConfig { buffer_bytes: config.buffer_bytes, marking: Some(marking), pfc: None };
-    Switch::new(settings, port_bps, config.seed)
+    Switch::new(settings, &[port_bps], config.seed)
         .map_or(std::ptr::null_mut(), |network| Box::into_raw(Box::new(network)))
 }
 
@@ -82,14 +73,13 @@ pub unsafe extern "C" fn sw_switch_free(network: *mut Switch<u64>) {
 pub unsafe extern "C" fn sw_switch_handle(
     network: *mut Switch<u64>,
     now_ns: u64,
-    port: u32,
     wire_bytes: u32,
     is_ecn_capable: i32,
     cookie: u64,
 ) -> i32 {
     let frame = FrameIn {
-        ingress: port as usize,
-        egress: port as usize,
+        ingress: 0,
+        egress: 0,
         class: 0,
         wire_bytes,
         is_ecn_capable: is_ecn_capable != 0,
@@ -111,12 +101,7 @@ pub unsafe extern "C" fn sw_switch_poll(
 ) -> i32 {
     // SAFETY: the caller gives a live switch.
     let Some(out) = unsafe { &mut *network }.poll_transmit(Nanos(now_ns)) else { return 0 };
-    let filled = Frame {
-        at_ns: out.at.0,
-        cookie: out.frame,
-        port: out.egress as u32,
-        is_marked: out.is_marked.into(),
-    };
+    let filled = Frame { at_ns: out.at.0, cookie: out.frame, is_marked: out.is_marked.into() };
     // SAFETY: the caller gives writable room for one.
     unsafe { frame.write(filled) };
     1

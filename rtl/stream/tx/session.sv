@@ -41,6 +41,7 @@ module session #(
 
   // The stream.
   output wire_pkg::state_e state_o,
+  output logic             opening_o,           // rises once for each stream
   output logic [31:0]      stream_tag_o,        // what comes carries it
   output logic             stream_tag_valid_o,
   output logic [31:0]      peer_tag_o,          // what leaves carries it
@@ -164,6 +165,8 @@ module session #(
   assign is_closing = state_q == wire_pkg::StateClosing;
 
   assign state_o            = state_q;
+  // A stream that takes over one that is Opening leaves the state as it is: the flush is between them.
+  assign opening_o          = state_q == wire_pkg::StateOpening && !flush_q;
   assign stream_tag_o       = stream_tag_q;
   assign stream_tag_valid_o = is_live && !flush_q;
   assign peer_tag_o         = peer_tag_q;

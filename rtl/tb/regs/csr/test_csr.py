@@ -27,19 +27,8 @@ def status_widths() -> dict[str, int]:
     widths = {}
     for register in regs.REGISTERS.values():
         if register.access == "ro":
-            widths.update({f.name: f.bits for f in register.fields})
-    constants = (
-        "core",
-        "id",
-        "minor",
-        "major",
-        "width",
-        "slot_bytes",
-        "slots",
-        "nack_depth",
-        "channels",
-    )
-    return {name: bits for name, bits in widths.items() if name not in (*constants, "counters")}
+            widths.update({f.name: f.bits for f in register.fields if not f.is_constant})
+    return widths
 
 
 CORNERS = ("rate_minimum", "rate_start", "rate_first_cut", "rate_line")
@@ -166,12 +155,12 @@ def pauses(rng: random.Random) -> Iterator[bool]:
 
 
 def are_rates_consistent(config: dict[str, int]) -> bool:
-    """What samplewire_proto::rate::DcqcnParams::check demands."""
+    """What samplewire_proto::rate::DcqcnParams::check demands, and periods that dcqcn keeps."""
     low, high = config["rate_minimum"], config["rate_line"]
     return (
         config["rate_mode"] <= 2
         and 1 <= config["gain_shift"] <= 16
-        and all(config[name] >= 1 for name in ("alpha_period_ns", "rise_period_ns"))
+        and all(config[name] >= 256 for name in ("alpha_period_ns", "rise_period_ns"))
         and config["rise_bytes"] >= 1 << 16
         and config["recovery_stages"] >= 1
         and low >= 1
@@ -351,7 +340,7 @@ async def parameters_of_congestion_control_never_contradict_each_other(
     assert len(names) == 11
     expected, refused = tb.config(), tb.refused
     rates = [expected[name] for name in ("rate_minimum", "rate_start", "rate_first_cut")]
-    edges = [0, 1, 16, 17, 31, 0xFFFF, 0x10000, 0xFFFF_FFFF, *rates]
+    edges = [0, 1, 16, 17, 31, 255, 256, 0xFFFF, 0x10000, 0xFFFF_FFFF, *rates]
     taken = 0
     for n in range(800):
         name = tb.rng.choice(names)

@@ -266,6 +266,32 @@ async def a_mark_cuts_departures_at_once_and_they_recover_to_the_line(dut):
     assert await tb.sent_in(24_000) == 1_000 * FRAME
 
 
+@cocotb.test()
+async def a_visit_takes_23_cycles_at_most_and_a_cut_reaches_the_pacer_within_46(dut):
+    tb = TB(dut, alpha_period_ns=256, rise_period_ns=264, rise_bytes=1 << 16, cut_interval_ns=0)
+    await tb.reset()
+    await tb.open()
+    visits, cuts, began, marked, note = set(), set(), 0, 0, False
+    for cycle in range(30_000):
+        if int(dut.u_dcqcn.phase_q.value) == 0:  # PhasePick
+            visits.add(cycle - began)
+            began = cycle
+        if note and int(dut.ev_cut_o.value):
+            # The limit and the pace are a register each.
+            cuts.add(cycle - marked + 2)
+            note = False
+        is_marked = not note and tb.rng.random() < 0.05
+        if is_marked:
+            marked, note = cycle, True
+        dut.ev_marked_i.value = is_marked
+        # As tx_sched: at most one packet in 3 cycles.
+        dut.charge_i.value = cycle % 3 == 0
+        dut.charge_bytes_i.value = tb.rng.randint(84, 9_000)
+        await tb.cycles(1, 8)
+    assert max(visits) == 23
+    assert 32 < max(cuts) <= 46, max(cuts)
+
+
 def test_rate_control():
     from runner import run
 

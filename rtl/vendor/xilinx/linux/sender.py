@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Bring a sender up from Linux on the board, through its registers. Not tried on hardware.
 
-    sender.py /dev/uio0 --ip 10.0.0.2 --mac 02:00:00:00:00:01 [--rate HZ] [--offset ADDRESS]
+    sender.py /dev/uio0 --ip 10.0.0.2 --mac 02:00:00:00:00:01 --line-gbps 25 [--rate HZ]
     sender.py /dev/mem --offset 0xA0000000 ..
 
 It needs `samplewire_regs.py` of rtl/regs beside it or on PYTHONPATH. With PYNQ the memory is
@@ -31,6 +31,11 @@ WORD = 0xFFFFFFFF
 # Of docs/protocol.md#2.15.
 FORMAT_SC16, PAYLOAD_OFFSET, RANGES_MAX, TLV_NAME = 2, 22, 32, 2
 SOURCE_CONVERTER = 1
+# In 2^-16 bytes/ns. Faster lines than the slow ones have what a sender of 512 bits begins with
+# (docs/congestion.md#the-preset-samplewire).
+GBPS = 8192
+LINE_GBPS_MAX = ((1 << 24) - 1) // GBPS
+SLOW_LINE_GBPS_MAX = 20
 
 
 class Memory(Protocol):
@@ -68,6 +73,7 @@ class Setup:
     ip: int
     boot_id: int  # another at each start
     secret: int  # 128 random bits
+    line_gbps: int  # of the MAC: congestion control limits nothing there
     port: int = 9100
     payload_bytes: int = 8192
     rate_hz: int = 0
@@ -119,13 +125,28 @@ class Sender:
             for n, name in enumerate(regs.COUNTERS)
         }
 
+    def put_line(self, line_gbps: int) -> None:
+        """Write the preset of congestion control for a line; a stream starts at the line's rate."""
+        for name in ("rise_bytes", "rate_additive", "rate_hyper"):
+            (part,) = regs.REGISTERS[name].fields
+            is_slow = line_gbps <= SLOW_LINE_GBPS_MAX
+            self.put(name, **{name: part.reset if is_slow else part.reset_wide})
+        # After each write the others are to be at most `rate_line`.
+        rate = line_gbps * GBPS
+        names = ["rate_line", "rate_first_cut", "rate_start"]
+        if rate < self.get("rate_line"):
+            names.reverse()
+        for name in names:
+            self.put(name, **{name: rate})
+
     def bring_up(self, setup: Setup) -> None:
         """Configure the board and let it answer: `control` comes last.
 
         Raises
         ------
         ValueError
-            The payload does not fit the slots, the beats or the samples of this build.
+            The payload does not fit the slots, the beats or the samples of this build, or the
+            line's rate does not fit its register.
         """
         beat_bytes = self.get("geometry", "width") // 8
         sample_bytes = 4 * setup.channels
@@ -136,9 +157,12 @@ class Sender:
             or setup.payload_bytes % sample_bytes
         ):
             raise ValueError(f"a payload of {setup.payload_bytes} bytes, slots of {slot_bytes}")
+        if not 1 <= setup.line_gbps <= LINE_GBPS_MAX:
+            raise ValueError(f"a line of {setup.line_gbps} Gb/s, not 1 to {LINE_GBPS_MAX}")
         self.put_wide(mac=setup.mac, ip=setup.ip, port=setup.port)
         self.put("payload", payload_bytes=setup.payload_bytes)
         self.put("pace_rate", pace_rate=0)
+        self.put_line(setup.line_gbps)
         self.put("silence", dead_ms=setup.dead_ms, idle_ms=setup.idle_ms)
         self.put_wide(boot_id=setup.boot_id, secret=setup.secret)
         words = accept_words(setup, self.get("slots"), beat_bytes)
@@ -177,6 +201,7 @@ def main() -> None:
     parser.add_argument("--offset", type=lambda s: int(s, 0), default=0)
     parser.add_argument("--ip", type=ipaddress.IPv4Address, required=True)
     parser.add_argument("--mac", type=lambda s: int(s.replace(":", ""), 16), required=True)
+    parser.add_argument("--line-gbps", type=int, required=True, help="of the MAC: 10, 25 or 100")
     parser.add_argument("--rate", type=int, default=0, help="samples a second")
     parser.add_argument("--payload", type=int, default=8192, help="bytes: 1408 at an MTU of 1500")
     given = parser.parse_args()
@@ -187,6 +212,7 @@ def main() -> None:
             ip=int(given.ip),
             boot_id=time.time_ns(),
             secret=secrets.randbits(128),
+            line_gbps=given.line_gbps,
             payload_bytes=given.payload,
             rate_hz=given.rate,
         )

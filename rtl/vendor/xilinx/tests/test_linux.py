@@ -1,5 +1,6 @@
 """The example for Linux against a memory that knows the registers' access."""
 
+import dataclasses
 import re
 import struct
 from pathlib import Path
@@ -14,9 +15,12 @@ SETUP = sender.Setup(
     ip=0x0A000002,
     boot_id=0x1122334455667788,
     secret=0x00112233445566778899AABBCCDDEEFF,
+    line_gbps=25,
     rate_hz=2_457_600_000,
     gate_samples=1 << 40,
 )
+
+RATES = ("rate_minimum", "rate_start", "rate_first_cut", "rate_line")
 
 
 class Board:
@@ -25,7 +29,8 @@ class Board:
     def __init__(self, **constants: int) -> None:
         geometry = 8192 << 16 | 512
         given = {"id": regs.ID_VALUE, "geometry": geometry, "slots": 256} | constants
-        self.words = {regs.REGISTERS[n].offset: v for n, v in given.items()}
+        resets = {n: regs.REGISTERS[n].fields[0].reset_wide for n in RATES}
+        self.words = {regs.REGISTERS[n].offset: v for n, v in (resets | given).items()}
         self.access = {r.offset: r.access for r in regs.REGISTERS.values()}
         self.writes: list[tuple[int, int]] = []
 
@@ -43,6 +48,8 @@ class Board:
         else:
             assert 0 <= offset - regs.TEMPLATE_OFFSET < 8 * regs.TEMPLATE_WORDS
         self.words[offset] = value
+        low, *rates, line = (self.word(name) for name in RATES)
+        assert all(low <= rate <= line < 1 << 24 for rate in rates), (low, rates, line)
         self.writes.append((offset, value))
 
     def word(self, name: str) -> int:
@@ -71,6 +78,24 @@ def test_board_is_configured_and_enabled_last() -> None:
     assert board.writes[-2][1] == 1 << 2  # gate_open
     assert board.writes[-1][1] == 1 | sender.SOURCE_CONVERTER << 3
     assert [names.get(o) for o, _ in board.writes].count("control") == 1
+
+
+@pytest.mark.parametrize(("line_gbps", "is_fast"), [(10, False), (25, True), (400, True)])
+def test_congestion_control_has_the_preset_of_the_line(line_gbps: int, is_fast: bool) -> None:
+    board = Board()
+    sender.Sender(board).bring_up(dataclasses.replace(SETUP, line_gbps=line_gbps))
+    rates = [board.word(name) for name in ("rate_start", "rate_first_cut", "rate_line")]
+    assert rates == [line_gbps * 10**9 // 8 * 2**16 // 10**9] * 3
+    preset = [board.word(name) for name in ("rise_bytes", "rate_additive", "rate_hyper")]
+    assert preset == ([2_000_000, 82, 1638] if is_fast else [1_000_000, 41, 819])
+
+
+@pytest.mark.parametrize("line_gbps", [0, 2048])
+def test_line_that_no_register_holds_is_refused_before_any_write(line_gbps: int) -> None:
+    board = Board()
+    with pytest.raises(ValueError, match=f" {line_gbps} Gb/s"):
+        sender.Sender(board).bring_up(dataclasses.replace(SETUP, line_gbps=line_gbps))
+    assert board.writes == []
 
 
 def test_template_is_the_body_of_accept() -> None:
@@ -105,7 +130,7 @@ def test_other_memory_is_refused() -> None:
 def test_payload_that_does_not_fit_is_refused_before_any_write(payload: int) -> None:
     board = Board()
     with pytest.raises(ValueError, match=str(payload)):
-        sender.Sender(board).bring_up(sender.Setup(1, 2, 3, 4, payload_bytes=payload))
+        sender.Sender(board).bring_up(dataclasses.replace(SETUP, payload_bytes=payload))
     assert board.writes == []
 
 

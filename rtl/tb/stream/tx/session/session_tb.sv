@@ -27,6 +27,7 @@ module session_tb (
   input  logic         c_is_report_i,
 
   output logic [2:0]   state_o,
+  output logic         opening_o,
   output logic [31:0]  stream_tag_o,
   output logic         stream_tag_valid_o,
   output logic [31:0]  peer_tag_o,
@@ -129,7 +130,8 @@ module session_tb (
     .key_data_i(key_data), .tpl_addr_o(tpl_addr), .tpl_data_i(tpl_data_q),
     .c_valid_i(c_valid_i), .c_data_i(c_data_i), .c_last_i(c_last_i),
     .c_is_report_i(c_is_report_i),
-    .state_o(state), .stream_tag_o(stream_tag_o), .stream_tag_valid_o(stream_tag_valid_o),
+    .state_o(state), .opening_o(opening_o), .stream_tag_o(stream_tag_o),
+    .stream_tag_valid_o(stream_tag_valid_o),
     .peer_tag_o(peer_tag_o), .peer_o(peer), .window_o(window_o), .rtt_o(rtt_o),
     .flush_o(flush_o), .run_o(run_o), .stop_o(stop_o), .close_i(close_i),
     .close_reason_i(close_reason_i),

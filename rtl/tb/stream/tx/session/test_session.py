@@ -465,13 +465,16 @@ async def owner_takes_over_and_late_copies_do_not(dut):
     assert await tb.ask(HOST, late) is None
     assert tb.count("late") == 1 and tb.tag() == tag
     # From another address the departure says nothing.
-    flushes = []
+    flushes, openings = [], []
     cocotb.start_soon(watch_flush(dut, flushes))
+    cocotb.start_soon(watch_openings(dut, openings))
     moved = await tb.prove(OTHER, Wish(7, owner=1, departure=3))
     got = await tb.ask(OTHER, moved)
     assert got == tb.accept(OTHER, moved, got, tag=tb.tag(), length=154)
     assert tb.tag() != tag and tb.count("takeover") == 1
     assert len(flushes) == 1 and flushes[0] >= 4
+    # The stream before was Opening too, and what follows starts again nevertheless.
+    assert openings == [tb.tag()] and int(dut.opening_o.value)
     got = await tb.ask(HOST, packet(REPORT, bytes(40), tag=tag))
     body = struct.pack("!HHIQ", 1, 0, tag, 0)
     assert got == tb.frame(HOST, CLOSE_ACK, body, got)
@@ -484,8 +487,17 @@ async def owner_takes_over_and_late_copies_do_not(dut):
     assert await tb.ask(OTHER, late) is None
     await tb.jump(2_010 * MS)
     late = await tb.prove(OTHER, Wish(8, **early))
+    assert not dut.opening_o.value
     assert (await tb.ask(OTHER, late))[42] & 15 == ACCEPT
+    assert len(openings) == 2 and openings[1] == tb.tag()
     assert first.tag and tb.count("accepted") == 3
+
+
+async def watch_openings(dut, tags: list[int]):
+    """The tags of streams, where opening_o rises."""
+    while True:
+        await RisingEdge(dut.opening_o)
+        tags.append(int(dut.stream_tag_o.value))
 
 
 async def watch_flush(dut, flushes: list[int]):
