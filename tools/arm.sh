@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # arm.sh [CRATE...]: unit tests of crates on aarch64, in QEMU. By default of those whose code differs by
-# processor, or by the width of its words.
+# processor, or by the width of its words; and then the whole workspace must compile.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu'
-[ $# -gt 0 ] || set -- samplewire-proto samplewire-circuit samplewire-blocks
+if [ $# = 0 ]; then
+    cargo check --quiet --workspace --target aarch64-unknown-linux-gnu
+    set -- samplewire-proto samplewire-circuit samplewire-blocks
+fi
 cargo test --quiet "${@/#/--package=}" --lib --target aarch64-unknown-linux-gnu

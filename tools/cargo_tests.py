@@ -19,8 +19,6 @@ from pathlib import Path
 AT_ONCE = 2
 EXAMPLES = ("first", "peak", "raw_udp", "record_counter", "throughput")
 """Those that later steps run. Clippy compiles the others."""
-AS_TESTS = {"CARGO_PROFILE_DEV_OPT_LEVEL": "2"}
-"""The profile of the tests, by its settings: `cargo test` would build an example as a test."""
 ALONE = {"hops", "hostile"}
 """Programs that compare CPU times, or stall a receiver for a known time: others at work beside them
 would change both."""
@@ -64,8 +62,9 @@ def build() -> list[Program] | None:
     command = ["cargo", "test", "--workspace", "--no-run", "--tests"]
     command.append("--message-format=json-render-diagnostics")
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    # `cargo test` would build an example as a test.
     examples = ["cargo", "build", "--workspace", *(f"--example={name}" for name in EXAMPLES)]
-    if done.returncode or subprocess.run(examples, env=os.environ | AS_TESTS).returncode:
+    if done.returncode or subprocess.run(examples).returncode:
         return None
     messages = map(json.loads, done.stdout.splitlines())
     return [

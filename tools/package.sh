@@ -8,10 +8,8 @@ cd "$(dirname "$0")/.."
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-# `cargo rustc --profile test` would build a test; so it is the profile by its settings, which finds
-# what `cargo test` has built.
-CARGO_PROFILE_DEV_OPT_LEVEL=2 .venv/bin/maturin build --quiet --profile dev \
-    --manifest-path python/Cargo.toml --out "$folder"
+# It finds what `cargo test` has built.
+.venv/bin/maturin build --quiet --profile dev --manifest-path python/Cargo.toml --out "$folder"
 wheel=$(ls "$folder"/samplewire-*-cp310-abi3-*.whl)
 .venv/bin/python -m venv "$folder/venv"
 # What the package needs, and pytest, are those of .venv: nothing is fetched.

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use samplewire_sim::{
-    Figure, RepairOptions, RepairRow, SearchOptions, SoakEnd, SwarmOptions, SwarmResult, Tap,
-    figures, repair, search, soak, swarm, write_csv, write_svg,
+    Figure, FigurePart, RepairOptions, RepairRow, SearchOptions, SoakEnd, SwarmOptions,
+    SwarmResult, Tap, figures, repair, search, soak, swarm, write_csv, write_svg,
 };
 use serde::Serialize;
 
@@ -51,8 +51,9 @@ pub(crate) fn run(arguments: &SimArguments) -> Result<Outcome, Failure> {
         }
         SimRun::Congestion(options) => congestion::run_congestion(options),
         SimRun::Explore(arguments) => congestion::run_explore(arguments),
-        SimRun::Figures { packets, json } => {
-            let all = figures(*packets, &mut *words(*json))?;
+        SimRun::Figures { parts, packets, json } => {
+            let parts = if parts.is_empty() { &FigurePart::ALL[..] } else { parts };
+            let all = figures(parts, *packets, &mut *words(*json))?;
             let hold = all.iter().all(Figure::holds);
             let outcome = if hold { Outcome::Whole } else { Outcome::Threshold };
             if *json {

@@ -46,7 +46,8 @@ pub use ether_switch::{
 };
 pub use link::ETHERNET_BYTES;
 pub use repair::{
-    Bound, Figure, RepairOptions, RepairRow, figures, repair, write_csv, write_svg, write_table,
+    Bound, Figure, FigurePart, RepairOptions, RepairRow, figures, repair, write_csv, write_svg,
+    write_table,
 };
 pub use samplewire_switch::{Marking, MarkingPoint, SwitchConfig, SwitchConfigError};
 pub use search::{

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use samplewire_sim::Mutant;
+use samplewire_sim::{FigurePart, Mutant};
 
 use super::congestion::{CONGESTION_EXAMPLES, CongestionOptions, ExploreArguments};
 use super::values;
@@ -97,8 +97,12 @@ pub(crate) enum SimRun {
     )]
     Explore(ExploreArguments),
     /// Measure the figures that must hold, each against its bound
-    #[command(after_help = "Example:\n  samplewire sim figures")]
+    #[command(after_help = "Example:\n  samplewire sim figures --parts latency,rings")]
     Figures {
+        /// What to measure: latency, bursts, goodput (minutes), duplicates, rings [default: all]
+        #[arg(long, value_name = "PART,..", value_delimiter = ',', value_parser = part)]
+        parts: Vec<FigurePart>,
+
         /// Packets of each figure; more packets take longer and scatter less
         #[arg(long, value_name = "N", default_value_t = 10_100_000)]
         packets: u64,
@@ -137,6 +141,13 @@ pub(crate) enum SimRun {
 fn mutant(text: &str) -> Result<Mutant, String> {
     let found = Mutant::ALL.into_iter().find(|mutant| mutant.name() == text);
     found.ok_or_else(|| format!("`{text}` is none of {}", Mutant::ALL.map(Mutant::name).join(", ")))
+}
+
+/// Reads the name of a part of the figures.
+fn part(text: &str) -> Result<FigurePart, String> {
+    let found = FigurePart::ALL.into_iter().find(|part| part.name() == text);
+    let names = FigurePart::ALL.map(FigurePart::name).join(", ");
+    found.ok_or_else(|| format!("`{text}` is none of {names}"))
 }
 
 /// Reads `A..B`.

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use samplewire_proto::Nanos;
 
-pub use figures::{Bound, Figure, figures};
+pub use figures::{Bound, Figure, FigurePart, figures};
 pub use render::{write_csv, write_table};
 pub(crate) use scene::Scene;
 pub use svg::write_svg;

@@ -11,14 +11,12 @@ fn small_table_is_as_it_was() {
 }
 
 #[test]
-fn every_figure_that_must_hold_holds_on_a_small_scale() {
-    let mut text = vec![];
-    let all = figures(400_000, &mut text).expect("a vector takes all");
+fn figures_that_must_hold_hold_on_a_small_scale() {
+    // Goodput takes minutes at any scale: `sim figures`.
+    let parts = FigurePart::ALL.into_iter().filter(|it| *it != FigurePart::Goodput);
+    let all =
+        figures(&parts.collect::<Vec<_>>(), 400_000, &mut io::sink()).expect("a sink takes all");
     let failed: Vec<_> = all.iter().filter(|figure| !figure.holds()).collect();
-    // At 1e-3 the goodput is measured on the large scale alone: what costs it is the one packet in a
-    // thousand of those lost that is lost twice, and the small scale has a few of these or none.
-    let failed: Vec<_> =
-        failed.into_iter().filter(|figure| !figure.name.contains("loss 1000 ppm")).collect();
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
