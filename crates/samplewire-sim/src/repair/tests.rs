@@ -15,7 +15,7 @@ fn figures_that_must_hold_hold_on_a_small_scale() {
     // Goodput takes minutes at any scale: `sim figures`.
     let parts = FigurePart::ALL.into_iter().filter(|it| *it != FigurePart::Goodput);
     let all =
-        figures(&parts.collect::<Vec<_>>(), 400_000, &mut io::sink()).expect("a sink takes all");
+        figures(&parts.collect::<Vec<_>>(), 100_000, &mut io::sink()).expect("a sink takes all");
     let failed: Vec<_> = all.iter().filter(|figure| !figure.holds()).collect();
     assert!(failed.is_empty(), "{failed:#?}");
 }

@@ -12,16 +12,16 @@ fn assert_holds(seed: u64) -> RunResult {
 #[test]
 fn first_seeds_hold() {
     let mut tally = Tally::default();
-    for seed in 0..1_000 {
+    for seed in 0..400 {
         tally += assert_holds(seed).tally;
     }
-    assert!(tally.hostile() >= 1_000_000, "{tally:?}");
-    assert!(tally.hostile_ignored >= 800_000, "{tally:?}");
-    assert!(tally.hostile_replayed >= 50_000, "{tally:?}");
-    assert!(tally.hostile_refused >= 50_000, "{tally:?}");
-    assert!(tally.hostile_on_path >= 10_000, "{tally:?}");
-    assert!(tally.hostile_accepts >= 30_000, "{tally:?}");
-    assert!(tally.hostile_opens >= 15_000, "{tally:?}");
+    assert!(tally.hostile() >= 400_000, "{tally:?}");
+    assert!(tally.hostile_ignored >= 320_000, "{tally:?}");
+    assert!(tally.hostile_replayed >= 20_000, "{tally:?}");
+    assert!(tally.hostile_refused >= 20_000, "{tally:?}");
+    assert!(tally.hostile_on_path >= 4_000, "{tally:?}");
+    assert!(tally.hostile_accepts >= 12_000, "{tally:?}");
+    assert!(tally.hostile_opens >= 6_000, "{tally:?}");
 }
 
 /// Each once showed something that did not hold; `docs/testing.md` says what.
