@@ -34,6 +34,8 @@ pub struct Group {
     looks: u32,
     /// Since when it found nothing.
     idle_since: Option<Instant>,
+    /// Whether it had found nothing for long when it was last watched.
+    is_overdue: bool,
     /// Whether it is among those that had nothing to do for long.
     is_idle: bool,
     /// As a future: whether something outside of the graph is to wake it.
@@ -76,6 +78,7 @@ impl Group {
             idle: Duration::ZERO,
             looks: 0,
             idle_since: None,
+            is_overdue: false,
             is_idle: false,
             waits_outside: false,
         }
@@ -135,6 +138,7 @@ impl Group {
     fn watch(&mut self, polled: Polled) {
         if polled != Polled::Idle {
             self.looks = 0;
+            self.is_overdue = false;
             if self.idle_since.take().is_some() && std::mem::take(&mut self.is_idle) {
                 // Relaxed, here and below: a count, looked at a second after it was last changed.
                 self.shared.idle().fetch_sub(1, Ordering::Relaxed);
@@ -148,6 +152,10 @@ impl Group {
         self.looks = 0;
         let since = *self.idle_since.get_or_insert_with(Instant::now);
         if since.elapsed() < STALLED_AFTER {
+            return;
+        }
+        // This poll may be as old as that: the thread may have been off its core since.
+        if !std::mem::replace(&mut self.is_overdue, true) {
             return;
         }
         if !std::mem::replace(&mut self.is_idle, true) {

@@ -56,7 +56,8 @@ fn stalls_of_the_file_and_of_the_device_in_turn_each_have_their_own_cause() {
     drained.join().unwrap();
     let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
     let gaps = document["gaps"].as_array().unwrap();
-    let large = gaps.iter().filter(|gap| gap["samples"].as_u64() > Some(300_000));
+    // A busy machine may cut one stall into several gaps.
+    let large = gaps.iter().filter(|gap| gap["samples"].as_u64() > Some(100_000));
     let mut causes: Vec<_> = large.map(|gap| gap["cause"].as_str().unwrap()).collect();
     // A device that catches up may have room for a quantum in between.
     causes.dedup();
