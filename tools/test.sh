@@ -31,7 +31,7 @@ arm_compiles() {
     cargo check --quiet -p samplewire-ffi -p samplewire-record -p samplewire-switch --target "$arm"
 }
 
-# Of those that `cargo test` has built.
+# Of those that tools/cargo_tests.py has built.
 example() {
     local name=$1
     shift

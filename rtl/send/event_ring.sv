@@ -1,11 +1,11 @@
-// The last 512 events of a rate: when, why, and the rate from then on. Ignored notifications, and cuts
-// at the minimum, are events that leave the rate as it is.
+// The last 512 events of a rate: when, why, and the rate from then on. Ignored notifications, and
+// cuts at the minimum, are events that leave the rate as it is.
 //
 // An event comes with ev_i, at most one a cycle; event n stands in entry n mod 512, and count_o is
-// the number of events since rst_i; it wraps. The entry at index_i is shown two cycles after index_i changes.
-// It holds what was written last: a reader takes the count once more behind what it read, and
-// discards an event n for which that is above n + 512, modulo 2^32. Entries that have not been written since the
-// device was configured are zero.
+// the number of events since rst_i; it wraps. The entry at index_i is shown two cycles after index_i
+// changes. It holds what was written last: a reader takes the count once more behind what it read,
+// and discards an event n for which that is above n + 512, modulo 2^32. Entries that have not been
+// written since the device was configured are zero.
 //
 // Time: 45 bits, 9.7 hours. One block RAM. No back-pressure, no clock crossing.
 `default_nettype none
