@@ -99,10 +99,14 @@ soak: ## the simulator on all cores for MINUTES (10), or until HOSTILE packets; 
 	cargo run --quiet --release -p samplewire-cli -- sim soak \
 	    $(if $(HOSTILE),--hostile $(HOSTILE),--duration $(MINUTES)min)
 
-incast: ## congestion control in simulation: the cases of tools/incast.py, five seeds, some minutes
-	@tools/setup.sh linker
+incast: ## congestion control: the cases of tools/incast.py simulated, then devices and a board on one switch; root
+	@tools/setup.sh linker rtl
 	cargo build --release -p samplewire-cli
 	$(PYTHON) tools/incast.py "$$($(TARGET_DIR))/release/samplewire"
+	$(PYTHON) bench/incast.py "$$($(TARGET_DIR))/release/samplewire"
+	$(PYTHON) bench/incast.py "$$($(TARGET_DIR))/release/samplewire" --devices 16 --jain 0.97
+	make -f rtl/sim/Makefile W=64 board
+	$(PYTHON) bench/incast.py "$$($(TARGET_DIR))/release/samplewire" --devices 2 --boards 1 --slow 200 --seconds 40
 
 attacks: ## raw packets against a device and a receiver, with a flood of FLOOD_SECONDS (60); root
 	@tools/setup.sh linker namespaces

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Devices share one port of `samplewire switch` over real sockets, in slow motion.
+"""Senders share one port of `samplewire switch` over real sockets, in slow motion.
 
 Each device has a network namespace with a TAP device, and so has the receiver, which opens a stream
-of each. All TAP devices are ports of one switch. The figures come from its counts, in windows of a
-second of the host: how evenly the port of the receiver is shared (Jain's index of what each device
-got through), and how much of it is used. Needs root and /dev/net/tun; changes nothing outside its
+of each sender. All TAP devices are ports of one switch. Virtual boards (`make board` builds one)
+are connected to it by datagram sockets. The figures come from its counts, in windows of a second of
+the host: how evenly the port of the receiver is shared (Jain's index of what each sender got
+through), and how much of it is used. Needs root and /dev/net/tun; changes nothing outside its
 namespaces, which go when it ends.
 """
 
@@ -14,6 +15,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -28,8 +30,8 @@ from turns import ProgramError
 NEEDED_COMMAND = "ip"
 RECEIVER = "receiver"
 
-START_S = 5
-"""Joining is over by then: 0.1 s at a factor of 50."""
+START_S = 0.1
+"""Joining is over by then, in slow time."""
 
 SLACK_S = 0.2
 PATIENCE_S = 30
@@ -38,14 +40,35 @@ SOURCE = "max:3M"
 """As fast as it goes; announced as 3 MS/s, 96 Mb/s, which is the rate that a stream starts at."""
 
 
+BOARD = Path(__file__).parent.parent / "out/rtl/sim/board_64"
+BOARD_HEADERS_BYTES = 20 + 8 + 22 + 4
+"""Of a packet besides its payload, which fills whole beats of 8 bytes."""
+
+SENDERS_MAX = 62
+
+
 @dataclass(frozen=True, kw_only=True)
 class Station:
-    """A namespace with one end of a cable; the switch holds the other."""
+    """One end of a cable, the switch holds the other: a namespace with a TAP device, or a board."""
 
-    space: str
-    tap: str
-    ip: str
-    mac: str
+    name: str
+    number: int
+
+    @property
+    def space(self) -> str:
+        return f"{netns.PREFIX}{os.getpid()}-{self.name}"
+
+    @property
+    def tap(self) -> str:
+        return f"sw{os.getpid()}p{self.number}"
+
+    @property
+    def ip(self) -> str:
+        return f"10.98.0.{self.number + 1}"
+
+    @property
+    def mac(self) -> str:
+        return f"02:00:00:00:98:{self.number + 1:02x}"
 
     @property
     def inside(self) -> tuple[str, ...]:
@@ -78,22 +101,15 @@ def missing() -> str:
     return ""
 
 
-def stations_of(devices: int) -> list[Station]:
-    """The receiver comes last."""
-    pid = os.getpid()
+def stations_of(devices: int, boards: int) -> tuple[list[Station], list[Station], Station]:
+    """Devices, boards and the receiver, as the switch numbers their ports."""
     names = [f"device{number}" for number in range(devices)] + [RECEIVER]
-    return [
-        Station(
-            space=f"{netns.PREFIX}{pid}-{name}",
-            tap=f"sw{pid}p{number}",
-            ip=f"10.98.0.{number + 1}",
-            mac=f"02:00:00:00:98:{number + 1:02x}",
-        )
-        for number, name in enumerate(names)
-    ]
+    names += [f"board{number}" for number in range(boards)]
+    stations = [Station(name=name, number=number) for number, name in enumerate(names)]
+    return stations[:devices], stations[devices + 1 :], stations[devices]
 
 
-def connect(stations: list[Station], mtu_bytes: int) -> None:
+def connect(stations: list[Station], peers: list[Station], mtu_bytes: int) -> None:
     """Moves the open TAP devices into their namespaces and gives them addresses."""
     for station in stations:
         wait_for(lambda tap=station.tap: Path("/sys/class/net", tap).exists(), station.tap)
@@ -105,7 +121,7 @@ def connect(stations: list[Station], mtu_bytes: int) -> None:
         # Without an IPv6 address the kernel sends no packets of its own.
         run(*inside, "link", "set", station.tap, "addrgenmode", "none")
         run(*inside, "link", "set", station.tap, "up")
-        for peer in stations:
+        for peer in peers:
             if peer is not station:
                 words = (peer.ip, "lladdr", peer.mac, "dev", station.tap)
                 run(*inside, "neighbour", "replace", *words)
@@ -122,10 +138,11 @@ def wait_for(condition: Callable[[], bool], what: str) -> None:
 def incast(arguments: argparse.Namespace, stack: ExitStack) -> Result:
     """Runs all programs and reads what the switch counted."""
     program, slow = arguments.samplewire, str(arguments.slow)
-    stations = stations_of(arguments.devices)
+    devices, boards, receiver = stations_of(arguments.devices, arguments.boards)
+    spaces = [*devices, receiver]
     netns.remove_left()
-    stack.callback(netns.remove, [station.space for station in stations])
-    for station in stations:
+    stack.callback(netns.remove, [station.space for station in spaces])
+    for station in spaces:
         run("ip", "netns", "add", station.space)
     programs: list[subprocess.Popen[str]] = []
 
@@ -135,11 +152,13 @@ def incast(arguments: argparse.Namespace, stack: ExitStack) -> Result:
         stack.callback(end, started)
         return started
 
-    ports = [word for station in stations for word in ("--tap", station.tap)]
+    folder = stack.enter_context(tempfile.TemporaryDirectory())
+    ports = [word for station in spaces for word in ("--tap", station.tap)]
+    for board in boards:
+        ports += ["--dgram", f"{folder}/switch-{board.name},{folder}/{board.name}"]
     options = ("--rate", arguments.rate, "--buffer", arguments.buffer, "--slow", slow)
     switch = start(program, "switch", *ports, *options, "--json")
-    connect(stations, arguments.mtu)
-    *devices, receiver = stations
+    connect(spaces, [*spaces, *boards], arguments.mtu)
     mtu = ("--mtu", str(arguments.mtu), "--slow", slow)
     for device in devices:
         emulate = (program, "emulate", "--listen", f"{device.ip}:9100", "--source", "null")
@@ -154,11 +173,16 @@ def incast(arguments: argparse.Namespace, stack: ExitStack) -> Result:
             arguments.control,
             *mtu,
         )
+    payload = (arguments.mtu - BOARD_HEADERS_BYTES) // 8 * 8
+    for board in boards:
+        path = f"{folder}/{board.name}"
+        address = ("--ip", board.ip, "--mac", board.mac, "--unix", path, "--slow", slow)
+        start(arguments.board, *address, "--payload", str(payload))
     time.sleep(1)
     duration = ("--duration", f"{arguments.seconds + 1}s")
     receivers = [
-        start(*receiver.inside, program, "rate", device.ip, *duration, "--json", *mtu)
-        for device in devices
+        start(*receiver.inside, program, "rate", sender.ip, *duration, "--json", *mtu)
+        for sender in [*devices, *boards]
     ]
     reports = [finish(started, arguments.seconds + PATIENCE_S) for started in receivers]
     switch.send_signal(signal.SIGINT)
@@ -179,35 +203,37 @@ def end(started: subprocess.Popen[str]) -> None:
 
 
 def read(report: dict, receivers: list[dict], arguments: argparse.Namespace) -> Result:
-    """Figures of each window from START_S after all devices send, while the receivers are there."""
-    count = arguments.devices
+    """Figures of each window from START_S on after all send, while the receivers are there."""
+    receiver = arguments.devices
+    senders = [at for at in range(receiver + 1 + arguments.boards) if at != receiver]
     windows = report["intervals"]
 
     def got(window: dict) -> list[int]:
-        return [port["bytes_forwarded"] for port in window["ports"][:count]]
+        return [window["ports"][at]["bytes_forwarded"] for at in senders]
 
     def is_full(window: dict) -> bool:
         return min(got(window)) > 0 and window["end_s"] - window["start_s"] > 0.9
 
     full = [at for at, window in enumerate(windows) if is_full(window)]
     if not full:
-        raise ProgramError("no window in which all devices sent")
+        raise ProgramError("no window in which all sent")
     begun = windows[full[0]]["start_s"]
     until = begun + arguments.seconds
     # Windows begin some ms late, each after the one before.
-    first_s, last_s = begun + START_S - SLACK_S, until + SLACK_S
+    start_s = START_S * arguments.slow
+    first_s, last_s = begun + start_s - SLACK_S, until + SLACK_S
     measured = [it for it in windows if it["start_s"] >= first_s and it["end_s"] <= last_s]
     if not measured:
-        raise ProgramError(f"--seconds {arguments.seconds}: nothing is left after {START_S} s")
+        raise ProgramError(f"--seconds {arguments.seconds}: nothing is left after {start_s} s")
     ports = report["end"]["ports"]
     return Result(
         jain=[jain(got(window)) for window in measured],
-        utilisation=[window["ports"][count]["utilisation"] for window in measured],
+        utilisation=[window["ports"][receiver]["utilisation"] for window in measured],
         dropped=sum(port["dropped"] for port in ports),
         tap_dropped=sum(port["link_dropped"] or 0 for port in ports),
         repaired=sum(it["end"]["receive"]["packets_repaired"] for it in receivers),
         marked=sum(port["marked"] for port in ports),
-        queue_bytes_max=ports[count]["queue_bytes_max"],
+        queue_bytes_max=ports[receiver]["queue_bytes_max"],
         late_ns=report["end"]["late"],
     )
 
@@ -224,7 +250,8 @@ def print_result(result: Result, arguments: argparse.Namespace) -> bool:
     ]
     holds = True
     windows = len(result.jain)
-    print(f"{arguments.devices} devices, {windows} windows of 1 s, {arguments.slow} times slower")
+    senders = f"{arguments.devices} devices, {arguments.boards} boards"
+    print(f"{senders}, {windows} windows of 1 s, {arguments.slow} times slower")
     for name, value, least in rows:
         holds &= value >= least
         print(f"  {name:30} {value:.4f}  at least {least}")
@@ -247,8 +274,11 @@ def print_result(result: Result, arguments: argparse.Namespace) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("samplewire", type=Path, nargs="?", help="the program")
-    parser.add_argument("--devices", type=int, default=3, help="1 to 62 [3]")
-    parser.add_argument("--seconds", type=int, default=15, help=f"{START_S} of them to join [15]")
+    parser.add_argument("--devices", type=int, default=3, help="programs that send [3]")
+    parser.add_argument("--boards", type=int, default=0, help="virtual boards that send [0]")
+    parser.add_argument("--board", type=Path, default=BOARD, help="the program of a board")
+    joining = f"in the host's time, the first {START_S} of slow time to join [15]"
+    parser.add_argument("--seconds", type=int, default=15, help=joining)
     parser.add_argument("--slow", type=int, default=50, help="slow motion [50]")
     parser.add_argument("--rate", default="10G", help="of each port, in slow time [10G]")
     parser.add_argument("--buffer", default="2MB", help="of the switch [2MB]")
@@ -265,8 +295,12 @@ def main() -> int:
     if reason or not arguments.samplewire:
         print(f"incast: {reason or 'name the program'}", file=sys.stderr)
         return 1
-    if not 1 <= arguments.devices <= 62:
-        parser.error(f"--devices {arguments.devices}: must be 1 to 62")
+    if arguments.boards and not arguments.board.exists():
+        print(f"incast: {arguments.board} is missing: make board builds it", file=sys.stderr)
+        return 1
+    counts = (arguments.devices, arguments.boards)
+    if min(counts) < 0 or not 1 <= sum(counts) <= SENDERS_MAX:
+        parser.error(f"--devices {counts[0]} --boards {counts[1]}: must be 1 to {SENDERS_MAX}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         with ExitStack() as stack:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import incast
 from turns import ProgramError
 
-ARGUMENTS = argparse.Namespace(devices=2, seconds=7, slow=50, jain=0.98, utilisation=0.97)
+ARGUMENTS = argparse.Namespace(devices=2, boards=0, seconds=7, slow=50, jain=0.98, utilisation=0.97)
 
 
 def window(start_s: float, shares: list[int], utilisation: float) -> dict:

@@ -1,4 +1,5 @@
-// The virtual board: the Verilated sender, its Ethernet on a TAP device, its time the wall's.
+// The virtual board: the Verilated sender, its Ethernet on a TAP device, its time the wall's or,
+// in slow motion, a fraction of it. What people watch goes by the wall's time.
 //
 //   board --tap NAME | --unix PATH | --udp PORT [options]; --help lists them
 
@@ -112,7 +113,7 @@ class Board {
 
   void run() {
     say_start();
-    const uint64_t end_ns = options_.seconds ? options_.seconds * kSecond : UINT64_MAX;
+    const uint64_t end_ns = options_.seconds ? of_host(options_.seconds * kSecond) : UINT64_MAX;
     while (!is_over(end_ns)) {
       round();
       if (now_ns_ >= look_ns_) look();
@@ -122,7 +123,13 @@ class Board {
   }
 
  private:
-  uint64_t wall_ns() const { return clock_ns() - start_ns_; }
+  // By the board's clock, like all times here.
+  uint64_t wall_ns() const { return of_host(clock_ns() - start_ns_); }
+
+  // What the board's clock counts in a span of the host's.
+  uint64_t of_host(uint64_t span_ns) const { return span_ns / options_.slow; }
+
+  double host_seconds(uint64_t span_ns) const { return double(span_ns * options_.slow) / 1e9; }
 
   // A simulation that the machine did not run makes up for the time in steps: a converter would
   // have given its samples one by one in between, and in a leap most would find no room.
@@ -156,9 +163,9 @@ class Board {
     }
   }
 
-  // Once a millisecond: state, registers, figures.
+  // Once a millisecond of the host: state, registers, figures.
   void look() {
-    look_ns_ = now_ns_ + kMillisecond;
+    look_ns_ = now_ns_ + of_host(kMillisecond);
     state_ = driver_.read(SW_REG_STATE) & SW_REG_STATE_STATE_MASK;
     if (console_) console_->serve();
     if (now_ns_ >= figures_ns_) say_figures();
@@ -173,11 +180,11 @@ class Board {
       asked_ns_ = now_ns_;
       if (state_ == kFlowing) driver_.close();
     }
-    return !is_open() || signals > 1 || now_ns_ - asked_ns_ > kPatienceNs;
+    return !is_open() || signals > 1 || now_ns_ - asked_ns_ > of_host(kPatienceNs);
   }
 
   bool is_quiet() const {
-    return !is_open() && now_ns_ - moved_ns_ > kQuietNs && model_.has_received_all();
+    return !is_open() && now_ns_ - moved_ns_ > of_host(kQuietNs) && model_.has_received_all();
   }
 
   void sleep() {
@@ -254,21 +261,22 @@ class Board {
     // tools/board.sh knows how a program gets to the board's network.
     const char* given = std::getenv("SAMPLEWIRE_BOARD_COMMAND");
     const char* command = given && *given ? given : "samplewire";
+    const std::string slow = options_.slow > 1 ? " --slow " + std::to_string(options_.slow) : "";
     if (options_.unix_path.empty())
-      std::printf("describe it: %s probe %s\nreceive:     %s record %s board.sigmf-data\n", command,
-                  to.c_str(), command, to.c_str());
+      std::printf("describe it: %s probe %s\nreceive:     %s record %s%s board.sigmf-data\n",
+                  command, to.c_str(), command, to.c_str(), slow.c_str());
     else
       std::printf("the board is %s\n", to.c_str());
     std::fflush(stdout);
   }
 
   void say_figures() {
-    const double seconds = double(now_ns_ - figures_start_ns_) / 1e9;
+    const double seconds = host_seconds(now_ns_ - figures_start_ns_);
     const MacCounts& mac = model_.mac();
     const bool is_idle = mac.bytes == bytes_;
     if (isatty(STDERR_FILENO) && seconds > 0 && !is_idle) {
       std::fprintf(stderr, "%8.1f s  %5.2f Mcycles/s  %-7s  %8.0f frames/s  %7.2f MB/s\n",
-                   double(now_ns_) / 1e9, double(model_.cycles() - cycles_) / seconds / 1e6,
+                   host_seconds(now_ns_), double(model_.cycles() - cycles_) / seconds / 1e6,
                    state_ < 5 ? kStates[state_] : "?", double(mac.frames - frames_) / seconds,
                    double(mac.bytes - bytes_) / seconds / 1e6);
     }
@@ -276,11 +284,11 @@ class Board {
     frames_ = model_.mac().frames;
     bytes_ = model_.mac().bytes;
     figures_start_ns_ = now_ns_;
-    figures_ns_ = now_ns_ + kSecond;
+    figures_ns_ = now_ns_ + of_host(kSecond);
   }
 
   void say_end() {
-    const double seconds = double(now_ns_) / 1e9;
+    const double seconds = host_seconds(now_ns_);
     std::printf("board: %.1f s, %.1f Mcycles; frames lost %" PRIu64 " down, %" PRIu64
                 " up, corrupted %" PRIu64 " down, %" PRIu64 " up\n",
                 seconds, double(model_.cycles()) / 1e6, down_.counts().lost, up_.counts().lost,

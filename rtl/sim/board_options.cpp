@@ -2,13 +2,17 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 #include <string_view>
 
 namespace sw {
 namespace {
+
+constexpr uint64_t kSlowMax = 1'000;
 
 constexpr const char* kUsage =
     "The sender in hardware, simulated, as a board on a network.\n\n"
@@ -18,8 +22,10 @@ constexpr const char* kUsage =
     "  --udp PORT        UDP at 127.0.0.1:PORT, wrapped into frames for the board\n"
     "  --ip A.B.C.D      the board's address [10.64.0.2]\n"
     "  --port N          the board's UDP port [9100]\n"
+    "  --mac M           the board's Ethernet address [02:53:57:00:00:01]\n"
     "  --payload BYTES   of a full packet [1408]\n"
     "  --rate N          samples a second [as fast as the ring takes them]\n"
+    "  --slow N          slow motion: the board's clock runs N times slower, 1 to 1000 [1]\n"
     "  --loss P          share of frames lost, each way [0]\n"
     "  --corrupt P       share of datagrams with a bit turned and the checksum corrected [0]\n"
     "  --seed N          what loss and corruption are drawn from [1]\n"
@@ -50,6 +56,16 @@ double share(const std::string& name, const std::string& text) {
   return value;
 }
 
+void set_mac(const std::string& text, uint8_t (&mac)[6]) {
+  unsigned bytes[6];
+  char rest;
+  const int read = std::sscanf(text.c_str(), "%2x:%2x:%2x:%2x:%2x:%2x%c", &bytes[0], &bytes[1],
+                               &bytes[2], &bytes[3], &bytes[4], &bytes[5], &rest);
+  if (read != 6 || text.size() != std::strlen("00:00:00:00:00:00") || bytes[0] & 1)
+    throw std::runtime_error("--mac: `" + text + "` is no Ethernet address of one station");
+  std::copy(bytes, bytes + 6, mac);
+}
+
 uint32_t ip(const std::string& text) {
   in_addr address{};
   if (inet_pton(AF_INET, text.c_str(), &address) != 1)
@@ -64,8 +80,10 @@ void set(BoardOptions& options, const std::string& name, const std::string& text
   else if (name == "--udp") options.udp_port = uint16_t(count(65535));
   else if (name == "--ip") options.setup.self.ip = ip(text);
   else if (name == "--port") options.setup.self.port = uint16_t(count(65535));
+  else if (name == "--mac") set_mac(text, options.setup.self.mac);
   else if (name == "--payload") options.setup.payload_bytes = uint32_t(count(65535));
   else if (name == "--rate") options.rate_hz = count(kSourceRateHzMax);
+  else if (name == "--slow") options.slow = count(kSlowMax);
   else if (name == "--loss") options.loss = share(name, text);
   else if (name == "--corrupt") options.corruption = share(name, text);
   else if (name == "--seed") options.seed = count();
@@ -93,6 +111,7 @@ std::optional<BoardOptions> parse_board_options(int argc, char** argv, int& stat
       set(options, name, argv[i + 1]);
     }
     const int ports = !options.tap.empty() + !options.unix_path.empty() + bool(options.udp_port);
+    if (options.slow == 0) throw std::runtime_error("--slow: `0` is no number from 1 to 1000");
     if (ports != 1) throw std::runtime_error("one of --tap, --unix and --udp is needed");
     return options;
   } catch (const std::runtime_error& error) {

@@ -20,7 +20,8 @@ struct BoardOptions {
   uint64_t seed = 1;
   std::optional<uint64_t> boot_id;
   std::string registers_path, trace_path;
-  uint64_t seconds = 0;  // 0 = until a signal
+  uint64_t seconds = 0;  // of the host; 0 = until a signal
+  uint64_t slow = 1;     // so many times slower than the host is the board's clock
 };
 
 // Reads the options; on an error, or when help is requested, prints why and how, and sets `status`.

@@ -41,8 +41,7 @@ pub use congestion::{
     write_explore_svg,
 };
 pub use ether_switch::{
-    ADDRESSES_MAX, Departure, EtherSwitch, EtherSwitchConfig, EtherSwitchConfigError, PortCounts,
-    wire_bytes,
+    Departure, EtherSwitch, EtherSwitchConfig, EtherSwitchConfigError, PortCounts, wire_bytes,
 };
 pub use link::ETHERNET_BYTES;
 pub use repair::{

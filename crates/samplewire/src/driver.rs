@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use samplewire_circuit::Pages;
 use samplewire_circuit::wait::Bell;
-use samplewire_io::{Batch, Capabilities, Clock, LinkError};
+use samplewire_io::{Batch, Capabilities, Clock, LinkError, thread};
 use samplewire_proto::Nanos;
 
 use crate::endpoint::{Endpoint, Rest, View};
@@ -57,16 +57,21 @@ pub(crate) struct Running {
     pub(crate) stepped: Stepped,
     pub(crate) clock: Clock,
     pub(crate) wakeups: Arc<Wakeups>,
+    timers: Timers,
 }
 
 impl Running {
-    /// Not inlined in [`Engine::step`], which seldom rests where a thread spins.
+    pub(crate) fn new(stepped: Stepped, clock: Clock, wakeups: Arc<Wakeups>) -> Self {
+        Self { stepped, clock, wakeups, timers: Timers::Chosen }
+    }
+
+    /// Not inlined in [`Running::step`], which seldom rests where a thread spins.
     #[inline(never)]
     fn rest(&mut self, rest: Rest) -> Result<(), LinkError> {
         match rest {
             Rest::No => Ok(()),
             Rest::Until(at) => {
-                let span = self.clock.span_until(at);
+                let span = self.timers.prepare(self.clock.span_until(at));
                 self.wakeups.sleep(self.stepped.endpoint.link(), span, || true)
             }
             Rest::Room(at) => {
@@ -89,6 +94,51 @@ impl Running {
             self.stepped.endpoint.fail(&error);
         }
         true
+    }
+}
+
+/// How late the timers of an I/O thread may end.
+///
+/// The kernel lets a thread sleep up to 50 us longer, so that the machine wakes less often. A pace that
+/// keeps 50 us cannot make up for that and the wake's own time. So sleeps shorter than [`SHORT_SLEEP`]
+/// end on time. They last [`SLEEP_MIN`] at least, so that a wake serves several small packets.
+#[derive(Clone, Copy, Debug)]
+enum Timers {
+    /// The user chose it, or the thread is the program's.
+    Chosen,
+    OnTime {
+        usual: Duration,
+    },
+    Usual(Duration),
+}
+
+impl Timers {
+    fn of_thread(options: &RealTime) -> Self {
+        match thread::timer_slack() {
+            Ok(usual) if !options.has_timer_slack() => Self::Usual(usual),
+            _ => Self::Chosen,
+        }
+    }
+
+    /// Before a sleep of that span; returns how long it should last.
+    fn prepare(&mut self, span: Duration) -> Duration {
+        if matches!(self, Self::Chosen) || span.is_zero() {
+            return span;
+        }
+        let is_short = span < SHORT_SLEEP;
+        match *self {
+            Self::Usual(usual) if is_short => self.change(ON_TIME, Self::OnTime { usual }),
+            Self::OnTime { usual } if !is_short => self.change(usual, Self::Usual(usual)),
+            _ => {}
+        }
+        span.max(SLEEP_MIN)
+    }
+
+    /// Where the system refuses, sleeps end as late as before.
+    fn change(&mut self, slack: Duration, timers: Self) {
+        if thread::set_timer_slack(slack).is_ok() {
+            *self = timers;
+        }
     }
 }
 
@@ -133,6 +183,7 @@ impl Port {
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             // The program that opens the port waits for it.
             let _is_sent = grant.send(Granted::ask(&options, pages)).is_ok();
+            running.timers = Timers::of_thread(&options);
             while running.step() {}
         })?;
         let granted = granted.recv();
@@ -230,5 +281,11 @@ impl fmt::Debug for Drive {
     }
 }
 
+/// Below this, a sleep must end on time: the kernel's usual slack, and what a wake costs.
+const SHORT_SLEEP: Duration = Duration::from_micros(60);
+/// What is due earlier is later by at most this, less than by the usual slack.
+const SLEEP_MIN: Duration = Duration::from_micros(20);
+/// The slack of a sleep that ends on time.
+const ON_TIME: Duration = Duration::from_micros(1);
 /// The longest sleep of a waiting program.
 const WAIT_MAX: Duration = Duration::from_millis(200);

@@ -53,10 +53,9 @@ pub(crate) struct CongestionOptions {
     #[arg(long, value_name = "NAME", default_value = "steady")]
     pub(crate) traffic: TrafficKind,
 
-    /// Packets on their way at most, with --traffic roce or stream
-    #[arg(long, value_name = "N", default_value_t = 256,
-          value_parser = values::between::<u32>(1, 65_536))]
-    pub(crate) window: u32,
+    /// Packets on their way at most, with --traffic roce or stream [default: 256]
+    #[arg(long, value_name = "N", value_parser = values::between::<u32>(1, 65_536))]
+    pub(crate) window: Option<u32>,
 
     /// The buffer of each switch
     #[arg(long, value_name = "BYTES", default_value = "2MB", value_parser = values::size)]

@@ -58,6 +58,10 @@ fn check(options: &CongestionOptions) -> Result<(), Failure> {
             "--burst is for --traffic steady: set that, or leave --burst out",
         ),
         (
+            options.window.is_some() && options.traffic == TrafficKind::Steady,
+            "--window is for --traffic roce or stream: steady senders have none",
+        ),
+        (
             senders.is_some() && !is_star,
             "--senders is for --scenario star: the other scenarios have their own number",
         ),
@@ -121,10 +125,11 @@ fn scenarios(options: &CongestionOptions) -> Result<Vec<(String, Scenario)>, Fai
         (SimControl::Dcqcn, None) => Control::Dcqcn(params),
         (SimControl::Reference, None) => Control::Reference(params),
     };
+    let window = options.window.unwrap_or(WINDOW);
     let traffic = match options.traffic {
         TrafficKind::Steady => Traffic::Steady,
-        TrafficKind::Roce => Traffic::GoBackN { window: options.window.into() },
-        TrafficKind::Stream => Traffic::Stream { window: options.window },
+        TrafficKind::Roce => Traffic::GoBackN { window: window.into() },
+        TrafficKind::Stream => Traffic::Stream { window },
     };
     for (_, scenario) in &mut scenarios {
         scenario.set_control(control);
@@ -218,6 +223,9 @@ fn opened(path: Option<&Path>) -> Result<Option<(&Path, BufWriter<File>)>, Failu
 fn contradiction(words: &str) -> Failure {
     Failure::Contradiction(words.into())
 }
+
+/// Packets of a stream or a go-back-N sender on their way at most.
+const WINDOW: u32 = 256;
 
 const fn control_name(control: SimControl) -> &'static str {
     match control {

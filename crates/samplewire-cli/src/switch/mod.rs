@@ -7,8 +7,8 @@ mod lateness;
 
 use std::time::{Duration, Instant};
 
-use samplewire_io::Clock;
 use samplewire_io::ether::{Dgram, EtherLink, Tap};
+use samplewire_io::{Clock, thread};
 use samplewire_sim::{EtherSwitch, EtherSwitchConfig, Marking, MarkingPoint};
 
 use crate::arguments::{MarkAt, SwitchArguments};
@@ -63,6 +63,8 @@ fn forward(
         links.push(Box::new(Dgram::open(address)?));
     }
     let interrupt = Interrupt::install()?;
+    // Of this thread: by default the kernel lets its sleeps end up to 50 us late.
+    thread::set_timer_slack(TIMER_SLACK)?;
     let clock = Clock::start(slow);
     let ports = links.into_iter().map(|link| Port::new(link, bps)).collect();
     let driver = Driver::new(switch, ports, clock, slow).map_err(std::io::Error::from)?;
@@ -241,6 +243,9 @@ const fn at_words(at: MarkingPoint) -> &'static str {
         MarkingPoint::Dequeue => "dequeue",
     }
 }
+
+/// How late a frame may leave by the kernel's choice.
+const TIMER_SLACK: Duration = Duration::from_micros(1);
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 

@@ -1,8 +1,9 @@
 //! One sender and what its receiver knows of it.
 
 use samplewire_proto::Nanos;
-use samplewire_proto::rate::{Dcqcn, Notified, ParamsError, Rules, WireRate};
+use samplewire_proto::rate::{Dcqcn, Notified, Rules, WireRate};
 
+use super::CongestionError;
 use super::reference::Reference;
 use super::scenario::{Control, FlowSpec, Scenario, Traffic};
 
@@ -67,7 +68,7 @@ impl Flow {
         scenario: &Scenario,
         spec: FlowSpec,
         begin: Nanos,
-    ) -> Result<Self, ParamsError> {
+    ) -> Result<Self, CongestionError> {
         let bits = u64::from(scenario.wire_bytes) * 8 * 1_000_000_000;
         let reaction = match spec.control {
             Control::None => Reaction::None,
@@ -75,7 +76,9 @@ impl Flow {
             Control::Dcqcn(params) => Reaction::Dcqcn(Box::new(Dcqcn::new(params, begin)?)),
             Control::Reference(params) => {
                 params.check()?;
-                assert!(params.rules == Rules::Paper, "the reference follows no other rules");
+                if params.rules != Rules::Paper {
+                    return Err(CongestionError::ReferenceRules);
+                }
                 Reaction::Reference(Box::new(Reference::new(params, begin)))
             }
         };

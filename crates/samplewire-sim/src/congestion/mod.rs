@@ -57,6 +57,9 @@ pub enum CongestionError {
     /// Streams follow integers, and not [`Control::Reference`].
     #[error("streams do not follow the control reference: it is for other traffic")]
     StreamReference,
+    /// [`Control::Reference`] with other rules than [`Rules::Paper`](samplewire_proto::rate::Rules::Paper).
+    #[error("the control reference follows the rules of the paper alone")]
+    ReferenceRules,
     /// The output could not be written.
     #[error(transparent)]
     Output(#[from] io::Error),
@@ -67,10 +70,6 @@ pub enum CongestionError {
 /// # Errors
 ///
 /// Parameters that contradict each other.
-///
-/// # Panics
-///
-/// [`Control::Reference`] with other rules than [`Rules::Paper`](samplewire_proto::rate::Rules::Paper).
 pub fn congestion(scenario: &Scenario) -> Result<CongestionResult, CongestionError> {
     match scenario.traffic {
         Traffic::Stream { window } => stream::run(scenario, window),

@@ -54,7 +54,7 @@ impl Addresses {
 }
 
 /// Stations that a switch knows at most.
-pub const ADDRESSES_MAX: usize = 4_096;
+const ADDRESSES_MAX: usize = 4_096;
 
 /// A power of two.
 const SETS: usize = ADDRESSES_MAX / WAYS;

@@ -2,7 +2,7 @@
 //! [`Switch`], which queues, marks and drops. One table of addresses serves all VLANs.
 //!
 //! Any bytes are forwarded or dropped. What it holds is bounded: frames by the buffer of the model,
-//! addresses by [`ADDRESSES_MAX`]. It owns no clock and no socket; after
+//! 4,096 addresses. It owns no clock and no socket; after
 //! [`EtherSwitch::handle_frame`] call [`EtherSwitch::poll_transmit`] until it is `None`, then sleep
 //! until [`EtherSwitch::poll_timeout`].
 
@@ -18,8 +18,6 @@ use samplewire_proto::{Nanos, Odds, Rng};
 use addresses::Addresses;
 use frames::{Frame, Frames};
 use samplewire_switch::{FrameIn, Marking, Switch, SwitchConfig, SwitchConfigError};
-
-pub use addresses::ADDRESSES_MAX;
 
 /// What an Ethernet switch is set to. It sends and takes no PAUSE: what finds no room is dropped.
 #[derive(Clone, Copy, Debug)]

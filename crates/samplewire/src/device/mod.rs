@@ -56,7 +56,7 @@ impl Device {
         let name = if options.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
         let origin = (clock, [seed()?, seed()?]);
         Self::make(link, options, origin, BATCH_PACKETS, |link, pages, stepped, wakeups| {
-            let running = Running { stepped, clock, wakeups };
+            let running = Running::new(stepped, clock, wakeups);
             Port::start(name, link, real_time, pages, running)
         })
     }

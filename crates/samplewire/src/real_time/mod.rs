@@ -106,8 +106,8 @@ impl RealTime {
         self
     }
 
-    /// How late the I/O thread's timers may end, 1 ns to 1 s. Default: the system's, usually 50 us.
-    /// Needs no right. A thread under SCHED_FIFO has no such slack.
+    /// How late the I/O thread's timers may end, 1 ns to 1 s. Default: the system's, usually 50 us;
+    /// 1 us for sleeps below 60 us. Needs no right. A thread under SCHED_FIFO has no such slack.
     #[must_use]
     pub const fn timer_slack(mut self, slack: Duration) -> Self {
         self.timer_slack = Some(slack);
@@ -189,6 +189,10 @@ impl RealTime {
             }
         }
         Ok(())
+    }
+
+    pub(crate) const fn has_timer_slack(&self) -> bool {
+        self.timer_slack.is_some()
     }
 
     pub(crate) fn slow_factor(&self) -> u32 {

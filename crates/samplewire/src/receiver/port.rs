@@ -153,7 +153,7 @@ impl Port {
     ) -> Result<Self, OpenError> {
         let clock = Clock::start(real_time.slow_factor());
         let drive = |capabilities, stepped, wakeups| {
-            let running = Running { stepped, clock, wakeups };
+            let running = Running::new(stepped, clock, wakeups);
             driver::Port::start(name, capabilities, real_time, None, running)
         };
         Self::make(link, real_time, places, clock, BATCH_PACKETS, drive)

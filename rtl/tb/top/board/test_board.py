@@ -139,12 +139,14 @@ def test_probe_shows_the_board(start: Callable[..., Board], host: Host) -> None:
     assert int(board.ask("read state")[0], 0) & 7 == 0
 
 
+@pytest.mark.parametrize("slow", [1, 10])
 def test_record_of_a_steady_rate_is_whole(
-    start: Callable[..., Board], host: Host, tmp_path: Path
+    start: Callable[..., Board], host: Host, tmp_path: Path, slow: int
 ) -> None:
-    """A converter at a rate that the simulation keeps up with loses nothing."""
-    board = start("--rate", "200000")
-    status, end = host.record(tmp_path / "steady.sigmf-data", "--nsamps", "200000")
+    """A converter at a rate that the simulation keeps up with loses nothing, in slow motion too."""
+    board = start("--rate", 200_000 * slow, "--slow", slow)
+    options = ("--nsamps", "200000", "--slow", slow)
+    status, end = host.record(tmp_path / "steady.sigmf-data", *options)
     assert status == 0, end["end"]
     assert 0.8 < end["end"]["seconds"] < 1.5
     assert check_counter(tmp_path / "steady.sigmf-data") == 200_000 * SAMPLE_BYTES
