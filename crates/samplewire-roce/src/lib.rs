@@ -9,7 +9,12 @@
 #![cfg_attr(not(any(test, feature = "std")), no_std)]
 #![forbid(unsafe_code)]
 
+mod counters;
 mod number;
+mod region;
+pub mod responder;
 pub mod wire;
 
+pub use counters::ResponderStats;
 pub use number::{MESSAGE_BYTES_MAX, PathMtu, Psn, Qpn};
+pub use region::{Access, Region, RegionError};
