@@ -11,10 +11,12 @@
 
 mod counters;
 mod number;
+pub mod qp;
 mod region;
+pub mod requester;
 pub mod responder;
 pub mod wire;
 
-pub use counters::ResponderStats;
+pub use counters::{QpStats, RequesterStats, ResponderStats};
 pub use number::{MESSAGE_BYTES_MAX, PathMtu, Psn, Qpn};
 pub use region::{Access, Region, RegionError};
