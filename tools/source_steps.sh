@@ -32,6 +32,12 @@ step "reading of the pages' examples" python3 -m unittest discover --start-direc
 step "vectors are what their generator writes" python3 vectors/generate.py --check
 step "histories of congestion control are what their generator writes" \
     python3 vectors/dcqcn.py --check
+step "RoCE frames are what their generator writes" python3 vectors/roce.py --check
+if .venv/bin/python -c 'import scapy' 2>/dev/null; then
+    step "RoCE frames as scapy and tshark read them" .venv/bin/python vectors/check_roce.py
+else
+    skip "RoCE frames as scapy and tshark read them" "scapy is not in .venv"
+fi
 step "counters are what their generator writes" python3 tools/statistics.py --check
 step "generator of the counters" python3 -m unittest discover --start-directory tools
 . tools/rtl_source_steps.sh

@@ -11,19 +11,22 @@ cd "$(dirname "$0")/.." || exit
 target=$(cargo metadata --no-deps --format-version 1 |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])') || exit 1
 
-# samplewire-proto below std and alloc; see the file that is compiled last.
+# The protocol crates below std and alloc; see the file that is compiled last.
 no_std() {
     local dir=$target/no_std
-    cargo build --quiet -p samplewire-proto --no-default-features --lib --target-dir "$dir" &&
+    cargo build --quiet -p samplewire-proto -p samplewire-roce --no-default-features --lib \
+        --target-dir "$dir" &&
         rustc --edition 2024 --crate-type staticlib -C panic=abort \
             -L dependency="$dir/debug/deps" \
             --extern samplewire_proto="$dir/debug/libsamplewire_proto.rlib" \
+            --extern samplewire_roce="$dir/debug/libsamplewire_roce.rlib" \
             -o "$dir/no_std.a" tools/no_std.rs
 }
 
 # Where nothing but core is there.
 bare() {
-    cargo build --quiet -p samplewire-proto --no-default-features --lib --target "$1"
+    cargo build --quiet -p samplewire-proto -p samplewire-roce --no-default-features --lib \
+        --target "$1"
 }
 
 # The command and the Python package have no code of their own for a processor.
@@ -58,13 +61,13 @@ else
     skip "instructions of the host" "$reason"
 fi
 . tools/source_steps.sh
-step "proto without std and alloc" no_std
+step "proto and roce without std and alloc" no_std
 has_target() { [ -d "$(rustc --print sysroot)/lib/rustlib/$1" ]; }
 bare=thumbv7em-none-eabihf arm=aarch64-unknown-linux-gnu
 if has_target $bare; then
-    step "proto for $bare" bare $bare
+    step "proto and roce for $bare" bare $bare
 else
-    skip "proto for $bare" "rustup target add $bare"
+    skip "proto and roce for $bare" "rustup target add $bare"
 fi
 if has_target $arm && command -v aarch64-linux-gnu-gcc >/dev/null; then
     step "the libraries compile for $arm" arm_compiles

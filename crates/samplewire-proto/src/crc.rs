@@ -1,4 +1,5 @@
-//! CRC-32C (Castagnoli, as in iSCSI, RFC 3720 appendix B.4) and the joining of two of them.
+//! CRC-32C (Castagnoli, as in iSCSI, RFC 3720 appendix B.4), the joining of two of them, and the
+//! CRC-32 of Ethernet (IEEE 802.3, 3.2.9), which RoCEv2 uses too.
 //!
 //! A slot keeps the CRC of its payload; each transmission has a fresh header. [`Shift`] joins the
 //! header's CRC and the payload's without a pass over the payload: with `A` followed by `B`,
@@ -14,41 +15,67 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
 /// The CRC-32C of `bytes`.
 #[cfg(any(not(feature = "std"), samplewire_portable))]
 pub fn crc32c(bytes: &[u8]) -> u32 {
-    crc32c_by_tables(bytes)
+    by_tables(&CASTAGNOLI, 0, bytes)
+}
+
+/// Ethernet's CRC-32 of some bytes and of the `bytes` behind them; `crc` is that of the former, 0
+/// where there are none.
+#[cfg(all(feature = "std", not(samplewire_portable)))]
+pub fn crc32_extend(crc: u32, bytes: &[u8]) -> u32 {
+    let algorithm = crc_fast::CrcAlgorithm::Crc32IsoHdlc;
+    let mut digest = crc_fast::Digest::new_with_init_state(algorithm, u64::from(!crc));
+    digest.update(bytes);
+    digest.finalize() as u32
+}
+
+/// Ethernet's CRC-32 of some bytes and of the `bytes` behind them; `crc` is that of the former, 0
+/// where there are none.
+#[cfg(any(not(feature = "std"), samplewire_portable))]
+pub fn crc32_extend(crc: u32, bytes: &[u8]) -> u32 {
+    by_tables(&ETHERNET, crc, bytes)
 }
 
 /// Eight bytes a step ("slicing-by-8", Kounavis and Berry 2005). Not inlined: one loop serves all
 /// callers, and costs each the same.
 #[cfg(any(test, not(feature = "std"), samplewire_portable))]
 #[inline(never)]
-fn crc32c_by_tables(bytes: &[u8]) -> u32 {
+fn by_tables(tables: &Tables, crc: u32, bytes: &[u8]) -> u32 {
     let (steps, rest) = bytes.as_chunks::<8>();
-    let mut crc = !0u32;
+    let mut crc = !crc;
     for step in steps {
         let step = u64::from_le_bytes(*step) ^ u64::from(crc);
         crc = step
             .to_le_bytes()
             .iter()
             .rev()
-            .zip(&TABLES)
+            .zip(tables)
             .fold(0, |crc, (byte, table)| crc ^ table[usize::from(*byte)]);
     }
     for byte in rest {
-        crc = (crc >> 8) ^ TABLES[0][usize::from(crc as u8 ^ byte)];
+        crc = (crc >> 8) ^ tables[0][usize::from(crc as u8 ^ byte)];
     }
     !crc
 }
 
-/// `TABLES[n][b]` is what byte `b` contributes with `n` bytes behind it.
+/// Entry `[n][b]` is what byte `b` contributes with `n` bytes behind it.
 #[cfg(any(test, not(feature = "std"), samplewire_portable))]
-static TABLES: [[u32; 256]; 8] = {
+type Tables = [[u32; 256]; 8];
+
+#[cfg(any(test, not(feature = "std"), samplewire_portable))]
+static CASTAGNOLI: Tables = tables(POLY_REFLECTED);
+
+#[cfg(any(test, not(feature = "std"), samplewire_portable))]
+static ETHERNET: Tables = tables(POLY_ETHERNET_REFLECTED);
+
+#[cfg(any(test, not(feature = "std"), samplewire_portable))]
+const fn tables(poly_reflected: u32) -> Tables {
     let mut tables = [[0u32; 256]; 8];
     let mut byte = 0;
     while byte < 256 {
         let mut crc = byte as u32;
         let mut bit = 0;
         while bit < 8 {
-            crc = if crc & 1 != 0 { (crc >> 1) ^ POLY_REFLECTED } else { crc >> 1 };
+            crc = if crc & 1 != 0 { (crc >> 1) ^ poly_reflected } else { crc >> 1 };
             bit += 1;
         }
         tables[0][byte] = crc;
@@ -61,7 +88,7 @@ static TABLES: [[u32; 256]; 8] = {
         entry += 1;
     }
     tables
-};
+}
 
 /// Moves a CRC over a fixed number of following bytes: the map of one payload length.
 #[derive(Clone, Debug)]
@@ -110,6 +137,10 @@ pub fn join(crc_a: u32, crc_b: u32, len_b: usize) -> u32 {
 /// The polynomial without its leading term, bit-reversed: the highest coefficient is bit 0.
 const POLY_REFLECTED: u32 = 0x82F6_3B78;
 
+/// Ethernet's polynomial in the same form.
+#[cfg(any(test, not(feature = "std"), samplewire_portable))]
+const POLY_ETHERNET_REFLECTED: u32 = 0xEDB8_8320;
+
 /// The product of two polynomials modulo the CRC's; bit 31 is the coefficient of x^0.
 const fn multiply(a: u32, b: u32) -> u32 {
     let mut product = 0;
@@ -148,13 +179,26 @@ mod tests {
     #[test]
     fn matches_the_check_value_of_the_catalogue() {
         assert_eq!(crc32c(b"123456789"), 0xE306_9283);
+        assert_eq!(crc32_extend(0, b"123456789"), 0xCBF4_3926);
+    }
+
+    #[test]
+    fn extended_crc_equals_the_crc_of_the_whole() {
+        let bytes: Vec<u8> = (0..300u32).map(|i| (i * i + 3) as u8).collect();
+        let whole = crc32_extend(0, &bytes);
+        for split in 0..=bytes.len() {
+            let (a, b) = bytes.split_at(split);
+            assert_eq!(crc32_extend(crc32_extend(0, a), b), whole, "split {split}");
+        }
     }
 
     #[test]
     fn tables_and_instructions_agree() {
         let bytes: Vec<u8> = (0..300u32).map(|i| (i * i + 3) as u8).collect();
         for len in 0..bytes.len() {
-            assert_eq!(crc32c_by_tables(&bytes[..len]), crc32c(&bytes[..len]), "{len} bytes");
+            let bytes = &bytes[..len];
+            assert_eq!(by_tables(&CASTAGNOLI, 0, bytes), crc32c(bytes), "{len} bytes");
+            assert_eq!(by_tables(&ETHERNET, 7, bytes), crc32_extend(7, bytes), "{len} bytes");
         }
     }
 

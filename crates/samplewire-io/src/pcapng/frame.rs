@@ -3,6 +3,8 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
+use samplewire_proto::checksum::InternetSum;
+
 use crate::link::Ecn;
 
 /// Headers of one packet.
@@ -23,7 +25,7 @@ impl Headers {
     ) -> Self {
         let udp_len_bytes = UDP_BYTES + payload.len();
         let mut headers = Self { bytes: [0; HEADERS_BYTES_MAX], len_bytes: 0 };
-        let mut sum = Sum::default();
+        let mut sum = InternetSum::default();
         match (source.ip(), destination.ip()) {
             (IpAddr::V4(from), IpAddr::V4(to)) => {
                 let (from, to) = (from.octets(), to.octets());
@@ -37,7 +39,7 @@ impl Headers {
                 ip[9] = PROTOCOL_UDP;
                 ip[12..16].copy_from_slice(&from);
                 ip[16..20].copy_from_slice(&to);
-                let mut header_sum = Sum::default();
+                let mut header_sum = InternetSum::default();
                 header_sum.add(&ip);
                 ip[10..12].copy_from_slice(&header_sum.complement().to_be_bytes());
                 headers.append(&ip);
@@ -88,29 +90,6 @@ impl Headers {
     }
 }
 
-/// The ones' complement sum of 16-bit words (RFC 1071). Each part but the last has an even length.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sum(u64);
-
-impl Sum {
-    fn add(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks::<2>();
-        // 2^48 words fit before the sum wraps.
-        self.0 += words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum::<u64>();
-        if let [last] = rest {
-            self.0 += u64::from(*last) << 8;
-        }
-    }
-
-    fn complement(self) -> u16 {
-        let mut sum = self.0;
-        while sum > 0xffff {
-            sum = (sum & 0xffff) + (sum >> 16);
-        }
-        !(sum as u16)
-    }
-}
-
 /// A length field of 16 bits; what does not fit in it never was on a wire, and reads as 0, which
 /// IPv6 calls a jumbogram.
 fn field(len_bytes: usize) -> [u8; 2] {
@@ -157,7 +136,7 @@ mod tests {
                     (from.parse().unwrap(), to.parse().unwrap());
                 let headers = Headers::new(from, to, Ecn::Ce, &payload);
                 let (ip, udp) = headers.as_bytes().split_at(headers.as_bytes().len() - UDP_BYTES);
-                let mut sum = Sum::default();
+                let mut sum = InternetSum::default();
                 sum.add(&ip[if from.is_ipv4() { 12 } else { 8 }..]);
                 sum.add(&[0, PROTOCOL_UDP]);
                 sum.add(&field(UDP_BYTES + payload.len()));

@@ -11,7 +11,7 @@ mod challenge;
 mod close;
 mod close_ack;
 mod data;
-mod field;
+pub mod field;
 mod format;
 mod header;
 mod mark;

@@ -1,0 +1,211 @@
+//! What a queue pair takes in each state, and what remains of a connection.
+
+use super::*;
+use crate::number::{PathMtu, Psn};
+use crate::region::Access;
+use crate::requester::{SendStatus, Verb};
+use crate::responder::ReceiveStatus;
+use crate::wire::{Aeth, Bth, FRAME_BYTES_MAX, NakCode, Opcode, Syndrome};
+
+type TestPair = QueuePair<Vec<SendSlot>, Vec<ReceiveSlot>, Vec<Region>>;
+
+const NOW: Nanos = Nanos(1_000);
+const OURS: Qpn = Qpn::new(0x11);
+const THEIRS: Qpn = Qpn::new(0x22);
+
+fn route() -> Route {
+    Route { source_ip: [192, 0, 2, 1], destination_ip: [192, 0, 2, 2], ttl: 64, ..Route::default() }
+}
+
+fn pair() -> TestPair {
+    let region = Region::new(7, 0, 4_096, Access::Write).expect("it fits");
+    let (sends, receives) = (vec![SendSlot::default(); 4], vec![ReceiveSlot::default(); 4]);
+    QueuePair::new(OURS, sends, receives, vec![region])
+}
+
+fn connect(qp: &mut TestPair, psn: u32) {
+    qp.init().expect("it is reset");
+    let peer = Peer { number: THEIRS, route: route() };
+    let responder = ResponderConfig { psn: Psn::new(psn), ..ResponderConfig::default() };
+    qp.ready_to_receive(peer, responder).expect("it is initialised");
+    let requester = RequesterConfig { psn: Psn::new(psn), ..RequesterConfig::default() };
+    qp.ready_to_send(requester).expect("it is ready to receive");
+}
+
+/// Hands over a frame of the peer.
+fn take(qp: &mut TestPair, route: Route, packet: Packet<'_>) -> Placement {
+    let mut bytes = [0; FRAME_BYTES_MAX];
+    let len = packet.emit(&route, &mut bytes);
+    qp.handle(NOW, &Frame::new_checked(&bytes[..len]).expect("what is written can be read"))
+}
+
+fn from_peer() -> Route {
+    let Route { source_ip, destination_ip, .. } = route();
+    Route { source_ip: destination_ip, destination_ip: source_ip, ..route() }
+}
+
+fn request(opcode: Opcode, psn: u32, payload: &[u8]) -> Packet<'_> {
+    let bth = Bth { ack_request: true, ..Bth::new(opcode, OURS, Psn::new(psn)) };
+    Packet { bth, body: Body::Request { reth: None, immediate: None, payload } }
+}
+
+fn acknowledge(psn: u32, syndrome: Syndrome) -> Packet<'static> {
+    let bth = Bth::new(Opcode::Acknowledge, OURS, Psn::new(psn));
+    Packet { bth, body: Body::Acknowledge(Aeth { syndrome, msn: 0 }) }
+}
+
+const RECEIVE: ReceiveRequest = ReceiveRequest { id: 1, len_bytes: 64 };
+const SEND: WorkRequest =
+    WorkRequest { id: 2, verb: Verb::Send, len_bytes: 3, immediate: None, is_solicited: false };
+
+/// IB 10.3
+#[test]
+fn each_state_takes_what_the_standard_says() {
+    let mut qp = pair();
+    assert_eq!(qp.post_receive(RECEIVE), Err(PostReceiveError::State(State::Reset)));
+    assert_eq!(qp.post_send(SEND), Err(PostSendError::State(State::Reset)));
+    qp.init().expect("it is reset");
+    qp.post_receive(RECEIVE).expect("INIT takes receive requests");
+    let before = take(&mut qp, from_peer(), request(Opcode::SendOnly, 5, &[1]));
+    assert_eq!((before, qp.stats().0.wrong_state), (Placement::Nothing, 1));
+    let peer = Peer { number: THEIRS, route: route() };
+    let config = ResponderConfig { psn: Psn::new(5), ..ResponderConfig::default() };
+    qp.ready_to_receive(peer, config).expect("it is initialised");
+    assert_eq!(qp.post_send(SEND), Err(PostSendError::State(State::ReadyToReceive)));
+    let placement = take(&mut qp, from_peer(), request(Opcode::SendOnly, 5, &[1]));
+    assert_eq!(placement, Placement::Receive { id: 1, offset: 0 });
+    let ack = qp.poll_transmit(NOW).expect("RTR acknowledges").packet(&[]);
+    assert_eq!((ack.bth.destination, ack.bth.psn), (THEIRS, Psn::new(5)));
+    take(&mut qp, from_peer(), acknowledge(5, Syndrome::Ack(31)));
+    assert_eq!(qp.stats().0.wrong_state, 2, "RTR takes no acknowledgement");
+    qp.ready_to_send(RequesterConfig::default()).expect("it is ready to receive");
+    qp.post_send(SEND).expect("RTS takes work requests");
+    assert_eq!(qp.poll_transmit(NOW).and_then(|it| it.payload()).map(|it| it.id), Some(2));
+}
+
+#[test]
+fn choice_out_of_range_leaves_the_state() {
+    let mut qp = pair();
+    qp.init().expect("it is reset");
+    qp.ready_to_receive(Peer::default(), ResponderConfig::default()).expect("it is initialised");
+    let config = RequesterConfig { window: 0, ..RequesterConfig::default() };
+    let error = ReadyToSendError::Config(RequesterConfigError::Window(0));
+    assert_eq!(qp.ready_to_send(config), Err(error));
+    assert_eq!(qp.state(), State::ReadyToReceive);
+}
+
+/// IB 9.6: number, address and partition are those of the connection.
+#[test]
+fn frames_of_others_are_dropped_with_their_cause() {
+    let mut qp = pair();
+    connect(&mut qp, 0);
+    qp.post_receive(RECEIVE).expect("there is room");
+    let good = request(Opcode::SendOnly, 0, &[1]);
+    let with = |bth| Packet { bth, ..good };
+    let far = Route { source_ip: [192, 0, 2, 3], ..from_peer() };
+    take(&mut qp, from_peer(), with(Bth { destination: THEIRS, ..good.bth }));
+    take(&mut qp, far, good);
+    take(&mut qp, Route { destination_ip: [192, 0, 2, 9], ..from_peer() }, good);
+    take(&mut qp, from_peer(), with(Bth { p_key: 0x7FFF, ..good.bth }));
+    let stats = *qp.stats().0;
+    let expected =
+        QpStats { other_number: 1, other_address: 2, other_partition: 1, ..QpStats::default() };
+    assert_eq!((stats, qp.poll_transmit(NOW)), (expected, None));
+    let marked = Route { source_mac: [9; 6], tos: 3, ttl: 1, ..from_peer() };
+    assert_eq!(take(&mut qp, marked, good), Placement::Receive { id: 1, offset: 0 });
+}
+
+#[test]
+fn fault_of_the_peer_is_nacked_once_and_flushes_both_halves() {
+    let mut qp = pair();
+    connect(&mut qp, 0);
+    qp.post_receive(RECEIVE).expect("there is room");
+    qp.post_send(SEND).expect("there is room");
+    take(&mut qp, from_peer(), request(Opcode::SendMiddle, 0, &[0; 1_024]));
+    assert_eq!(qp.state(), State::Error);
+    let nak = qp.poll_transmit(NOW).expect("the NAK leaves in ERROR").packet(&[]);
+    let syndrome = Syndrome::Nak(NakCode::InvalidRequest);
+    assert_eq!(nak.body, Body::Acknowledge(Aeth { syndrome, msn: 0 }));
+    assert_eq!(qp.poll_transmit(NOW), None, "and nothing else");
+    let received = ReceiveCompletion { id: 1, status: ReceiveStatus::Flushed };
+    let sent = SendCompletion { id: 2, status: SendStatus::Flushed };
+    let events: Vec<_> = std::iter::from_fn(|| qp.poll_event()).collect();
+    assert_eq!(events, [Event::Received(received), Event::Sent(sent)]);
+    qp.post_send(SEND).expect("ERROR takes and flushes");
+    assert_eq!(qp.poll_event(), Some(Event::Sent(sent)));
+    take(&mut qp, from_peer(), request(Opcode::SendOnly, 0, &[]));
+    assert_eq!((qp.stats().0.wrong_state, qp.poll_timeout()), (1, None));
+}
+
+#[test]
+fn nak_of_the_peer_and_silence_move_to_error() {
+    let mut qp = pair();
+    connect(&mut qp, 9);
+    qp.post_send(SEND).expect("there is room");
+    qp.poll_transmit(NOW).expect("it leaves");
+    take(&mut qp, from_peer(), acknowledge(9, Syndrome::Nak(NakCode::RemoteAccess)));
+    assert_eq!(qp.state(), State::Error);
+    let sent = SendCompletion { id: 2, status: SendStatus::Nak(NakCode::RemoteAccess) };
+    assert_eq!(qp.poll_event(), Some(Event::Sent(sent)));
+
+    qp.reset(OURS);
+    connect(&mut qp, 9);
+    qp.post_send(SEND).expect("there is room");
+    let mut now = NOW;
+    while qp.poll_transmit(now).is_some() {
+        now = qp.poll_timeout().expect("it waits for an acknowledgement");
+        qp.handle_timeout(now);
+    }
+    let sent = SendCompletion { id: 2, status: SendStatus::RetriesExceeded };
+    assert_eq!((qp.state(), qp.poll_event()), (State::Error, Some(Event::Sent(sent))));
+}
+
+/// The numbers of a connection end with it.
+#[test]
+fn reset_forgets_all_but_the_regions() {
+    let mut qp = pair();
+    let number = Qpn::new(0x33);
+    let fresh = {
+        let mut fresh = pair();
+        fresh.reset(number);
+        format!("{fresh:?}")
+    };
+    connect(&mut qp, 77);
+    qp.reset(number);
+    assert_eq!(format!("{qp:?}"), fresh, "an idle connection");
+    connect(&mut qp, 99);
+    qp.post_receive(RECEIVE).expect("there is room");
+    qp.post_send(SEND).expect("there is room");
+    qp.poll_transmit(NOW).expect("it leaves");
+    let mut first = request(Opcode::SendFirst, 99, &[0; 1_024]);
+    first.bth.destination = number;
+    take(&mut qp, from_peer(), first);
+    qp.reset(number);
+    assert_eq!((qp.state(), qp.poll_event(), qp.poll_timeout()), (State::Reset, None, None));
+    assert_eq!((qp.poll_transmit(NOW), qp.requester().in_flight()), (None, 0));
+    assert_eq!((qp.stats().0, qp.responder().regions().len()), (&QpStats::default(), 1));
+    connect(&mut qp, 5);
+    assert_eq!(qp.responder().expected(), Psn::new(5));
+    let mut late = acknowledge(99, Syndrome::Ack(31));
+    late.bth.destination = number;
+    take(&mut qp, from_peer(), late);
+    qp.post_send(WorkRequest { len_bytes: 2_000, ..SEND }).expect("there is room");
+    let psns = [PathMtu::Bytes1024; 2].map(|_| qp.poll_transmit(NOW).expect("two").packet_psn());
+    assert_eq!(psns, [5, 6]);
+}
+
+impl Transmit {
+    fn packet_psn(&self) -> u32 {
+        let len = self.payload().map_or(0, |at| at.len_bytes as usize);
+        self.packet(&vec![0; len]).bth.psn.get()
+    }
+}
+
+#[test]
+fn congestion_notification_is_counted() {
+    let mut qp = pair();
+    connect(&mut qp, 0);
+    let cnp = Packet { bth: Bth::new(Opcode::Cnp, OURS, Psn::new(0)), body: Body::Cnp };
+    take(&mut qp, from_peer(), cnp);
+    assert_eq!((qp.stats().0.cnps, qp.poll_transmit(NOW)), (1, None));
+}

@@ -1,0 +1,64 @@
+//! What a queue pair sends.
+
+use crate::number::Qpn;
+use crate::requester::{PayloadAt, Request};
+use crate::responder::Response;
+use crate::wire::{Aeth, Body, Bth, Opcode, Packet, Reth, Route};
+
+/// A packet to send, without its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    bth: Bth,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Acknowledge(Aeth),
+    Request { reth: Option<Reth>, immediate: Option<u32>, payload: PayloadAt },
+}
+
+impl Transmit {
+    pub(super) const fn response(destination: Qpn, response: &Response) -> Self {
+        let bth = Bth::new(Opcode::Acknowledge, destination, response.psn);
+        Self { bth, kind: Kind::Acknowledge(response.aeth) }
+    }
+
+    pub(super) const fn request(destination: Qpn, request: &Request) -> Self {
+        let Request { opcode, psn, ack_request, is_solicited, reth, immediate, payload } = *request;
+        let bth = Bth::new(opcode, destination, psn);
+        let bth = Bth { ack_request, solicited: is_solicited, ..bth };
+        Self { bth, kind: Kind::Request { reth, immediate, payload } }
+    }
+
+    /// The bytes that it carries; `None` for an acknowledgement.
+    pub const fn payload(&self) -> Option<PayloadAt> {
+        match self.kind {
+            Kind::Acknowledge(_) => None,
+            Kind::Request { payload, .. } => Some(payload),
+        }
+    }
+
+    /// The packet with the bytes that [`Transmit::payload`] names; empty for an acknowledgement.
+    ///
+    /// # Panics
+    /// When `payload` has another length.
+    pub fn packet<'a>(&self, payload: &'a [u8]) -> Packet<'a> {
+        let len_bytes = self.payload().map_or(0, |at| at.len_bytes);
+        assert_eq!(payload.len(), len_bytes as usize, "the payload has another length");
+        let body = match self.kind {
+            Kind::Acknowledge(aeth) => Body::Acknowledge(aeth),
+            Kind::Request { reth, immediate, .. } => Body::Request { reth, immediate, payload },
+        };
+        Packet { bth: self.bth, body }
+    }
+
+    /// Writes the frame around the bytes that [`Transmit::payload`] names, and returns its length.
+    ///
+    /// # Panics
+    /// When `payload` has another length, or `out` is too short;
+    /// [`FRAME_BYTES_MAX`](crate::wire::FRAME_BYTES_MAX) fits all.
+    pub fn emit(&self, route: &Route, payload: &[u8], out: &mut [u8]) -> usize {
+        self.packet(payload).emit(route, out)
+    }
+}

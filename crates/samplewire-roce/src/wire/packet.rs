@@ -1,0 +1,111 @@
+//! An InfiniBand packet: what a frame carries between its addresses and its ICRC.
+
+use samplewire_proto::wire::field;
+
+use super::{Aeth, Bth, IMMEDIATE_LEN, Operation, Reth, Route, aeth, at, bth, icrc, reth};
+
+/// A packet, borrowed from the bytes that it was read from or from the message that it carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// The header of every packet.
+    pub bth: Bth,
+    /// What follows it.
+    pub body: Body<'a>,
+}
+
+/// What follows the base transport header; which one follows from the opcode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body<'a> {
+    /// A packet of a SEND or an RDMA WRITE.
+    Request {
+        /// Where to write; in the first packet of a WRITE.
+        reth: Option<Reth>,
+        /// Immediate data; in the last packet, if there is any.
+        immediate: Option<u32>,
+        /// Bytes of the message, without padding.
+        payload: &'a [u8],
+    },
+    /// A request that gets a NAK; its headers are not read.
+    Unsupported,
+    /// An acknowledgement.
+    Acknowledge(Aeth),
+    /// A congestion notification: 16 reserved bytes (A17.9.3).
+    Cnp,
+}
+
+impl Packet<'_> {
+    /// The length of the frame, without Ethernet's padding and checksum.
+    pub fn frame_len(&self) -> usize {
+        let (head, payload) = self.body_len();
+        at::BODY + head + payload + pad_of(payload) + icrc::LEN
+    }
+
+    /// Writes the whole frame, without Ethernet's padding and checksum, and returns its length.
+    ///
+    /// # Panics
+    /// When `out` is too short, the body is not that of the opcode, or it is a request that this
+    /// crate does not send.
+    pub fn emit(&self, route: &Route, out: &mut [u8]) -> usize {
+        let opcode = self.bth.opcode;
+        let (head_len, payload_len) = self.body_len();
+        let pad = pad_of(payload_len);
+        let len = self.frame_len();
+        let frame = &mut out[..len];
+        route.emit(len - at::BTH, frame);
+        frame[at::BTH..at::BODY].copy_from_slice(&self.bth.to_bytes(pad as u8));
+        let body = &mut frame[at::BODY..];
+        match self.body {
+            Body::Request { reth, immediate, payload } => {
+                assert_eq!(reth.is_some(), opcode.has_reth(), "{opcode:?} with {reth:?}");
+                assert_eq!(immediate.is_some(), opcode.has_immediate(), "{opcode:?}");
+                if let Some(reth) = reth {
+                    field::put(body, 0, reth.to_bytes());
+                }
+                if let Some(immediate) = immediate {
+                    field::put_u32(body, head_len - IMMEDIATE_LEN, immediate);
+                }
+                body[head_len..head_len + payload_len].copy_from_slice(payload);
+                body[head_len + payload_len..][..pad].fill(0);
+            }
+            Body::Acknowledge(aeth) => {
+                assert_eq!(opcode.operation(), Operation::Acknowledge);
+                field::put(body, 0, aeth.to_bytes());
+            }
+            Body::Cnp => {
+                assert_eq!(opcode.operation(), Operation::Cnp);
+                body[..CNP_LEN].fill(0);
+            }
+            Body::Unsupported => panic!("{opcode:?} is not sent"),
+        }
+        let (covered, trailer) = frame.split_at_mut(len - icrc::LEN);
+        trailer.copy_from_slice(&icrc::to_bytes(icrc::icrc(covered)));
+        len
+    }
+
+    /// Bytes of headers behind the base transport header, and of payload.
+    fn body_len(&self) -> (usize, usize) {
+        match self.body {
+            Body::Request { payload, .. } => (head_len(&self.bth), payload.len()),
+            Body::Acknowledge(_) => (aeth::LEN, 0),
+            Body::Cnp => (CNP_LEN, 0),
+            Body::Unsupported => (0, 0),
+        }
+    }
+}
+
+/// Bytes of headers between the base transport header and the payload of a request.
+pub(super) fn head_len(bth: &Bth) -> usize {
+    let reth = if bth.opcode.has_reth() { reth::LEN } else { 0 };
+    let immediate = if bth.opcode.has_immediate() { IMMEDIATE_LEN } else { 0 };
+    reth + immediate
+}
+
+/// Bytes up to the next multiple of 4 (IB 9.2).
+const fn pad_of(payload_len: usize) -> usize {
+    payload_len.wrapping_neg() & 3
+}
+
+/// The reserved bytes of a congestion notification (A17.9.3).
+pub(super) const CNP_LEN: usize = 16;
+
+const _: () = assert!(at::BODY - at::BTH == bth::LEN);
