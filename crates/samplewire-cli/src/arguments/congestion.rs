@@ -171,7 +171,7 @@ pub(crate) enum SimControl {
 pub(crate) enum TrafficKind {
     /// Nothing
     Steady,
-    /// Go back N: repeat everything from the first lost frame on
+    /// What RoCE does: repeat everything from the first lost frame on
     Roce,
     /// What streams do: the endpoint of this program, REPORTs included
     Stream,

@@ -128,7 +128,7 @@ fn scenarios(options: &CongestionOptions) -> Result<Vec<(String, Scenario)>, Fai
     let window = options.window.unwrap_or(WINDOW);
     let traffic = match options.traffic {
         TrafficKind::Steady => Traffic::Steady,
-        TrafficKind::Roce => Traffic::GoBackN { window: window.into() },
+        TrafficKind::Roce => Traffic::Roce { window },
         TrafficKind::Stream => Traffic::Stream { window },
     };
     for (_, scenario) in &mut scenarios {

@@ -2,9 +2,11 @@
 
 use samplewire_proto::Nanos;
 use samplewire_proto::rate::{Dcqcn, Notified, Rules, WireRate};
+use samplewire_roce::requester::Request;
 
 use super::CongestionError;
 use super::reference::Reference;
+use super::roce::Roce;
 use super::scenario::{Control, FlowSpec, Scenario, Traffic};
 
 #[derive(Debug)]
@@ -22,10 +24,12 @@ pub(super) struct Flow {
     rtt: Nanos,
     /// The instant that its next departure is planned for.
     pub(super) planned_at: Option<Nanos>,
+    /// Whether a look at the timer of RoCE is planned.
+    pub(super) is_timeout_planned: bool,
     is_report_planned: bool,
     report_from: Nanos,
     report_spacing: Nanos,
-    repair: Option<GoBackN>,
+    pub(super) roce: Option<Box<Roce>>,
     sent: u64,
     cuts: u64,
 }
@@ -37,30 +41,6 @@ enum Reaction {
     Fixed(WireRate),
     Dcqcn(Box<Dcqcn>),
     Reference(Box<Reference>),
-}
-
-/// Both ends of a go-back-N flow: the sender repeats everything from the first frame on that is
-/// missing, and the receiver takes frames in order alone.
-#[derive(Clone, Copy, Debug, Default)]
-struct GoBackN {
-    window: u64,
-    next: u64,
-    acked: u64,
-    /// One above the highest that was sent.
-    end: u64,
-    progress_at: Nanos,
-    repeats: u64,
-    expected: u64,
-    has_nacked: bool,
-}
-
-/// What a receiver answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
-    /// Everything before it has come.
-    pub(super) expected: u64,
-    /// Whether a frame is missing.
-    pub(super) is_nack: bool,
 }
 
 impl Flow {
@@ -82,9 +62,9 @@ impl Flow {
                 Reaction::Reference(Box::new(Reference::new(params, begin)))
             }
         };
-        let repair = match scenario.traffic {
+        let roce = match scenario.traffic {
             Traffic::Steady | Traffic::Stream { .. } => None,
-            Traffic::GoBackN { window } => Some(GoBackN { window, ..GoBackN::default() }),
+            Traffic::Roce { window } => Some(Box::new(Roce::new(scenario.wire_bytes, window))),
         };
         let links = scenario.topology.links_between(spec.from, spec.to);
         Ok(Self {
@@ -97,18 +77,19 @@ impl Flow {
             wire_bytes: scenario.wire_bytes,
             rtt: Nanos(2 * links * scenario.wire_delay.0),
             planned_at: None,
+            is_timeout_planned: false,
             is_report_planned: false,
             report_from: Nanos(0),
             report_spacing: scenario.report_spacing,
-            repair,
+            roce,
             sent: 0,
             cuts: 0,
             spec,
         })
     }
 
-    /// When the next frame may leave, not before `now`, at the rate of `now`; `None` while a window
-    /// is full, and from the flow's end on.
+    /// When the next frame may leave, not before `now`, at the rate of `now`; `None` while a
+    /// window is full, and from the flow's end on.
     pub(super) fn next_departure(&mut self, now: Nanos) -> Option<Nanos> {
         let now = now.max(self.paid_at);
         let rate = self.rate(now);
@@ -117,7 +98,7 @@ impl Flow {
             self.debt_q16 = self.debt_q16.saturating_sub(now.since(self.paid_at).0 * rate);
             self.paid_at = now;
         }
-        if self.repair.is_some_and(|it| it.next >= it.acked + it.window)
+        if self.roce.as_ref().is_some_and(|roce| !roce.may_send())
             || self.spec.frames.is_some_and(|frames| self.sent >= frames)
         {
             return None;
@@ -143,8 +124,13 @@ impl Flow {
         }
     }
 
-    /// Sends a frame: when its last byte has left, and its number.
-    pub(super) fn depart(&mut self, now: Nanos) -> (Nanos, u64) {
+    /// Sends a frame: when its last byte has left, and the packet of RoCE that it carries; `None`
+    /// where RoCE has none.
+    pub(super) fn depart(&mut self, now: Nanos) -> Option<(Nanos, Option<Request>)> {
+        let request = match &mut self.roce {
+            Some(roce) => Some(roce.depart(now)?),
+            None => None,
+        };
         match &mut self.reaction {
             Reaction::None => {}
             Reaction::Fixed(_) => self.debt_q16 += u64::from(self.wire_bytes) << 16,
@@ -159,51 +145,12 @@ impl Flow {
         }
         self.link_free_at = now + self.frame_span;
         self.sent += 1;
-        let seq = self.repair.as_mut().map_or(self.sent - 1, |it| it.depart(now));
-        (self.link_free_at, seq)
+        Some((self.link_free_at, request))
     }
 
     /// The neighbour requests silence until then.
     pub(super) fn pause(&mut self, until: Nanos) {
         self.paused_until = until;
-    }
-
-    /// The receiver has a frame: whether it is of use, and what it answers at once.
-    pub(super) fn arrived(&mut self, seq: u64) -> (bool, Option<Answer>) {
-        let Some(repair) = &mut self.repair else { return (true, None) };
-        if seq == repair.expected {
-            repair.expected += 1;
-            repair.has_nacked = false;
-            return (true, Some(Answer { expected: repair.expected, is_nack: false }));
-        }
-        let is_nack = seq > repair.expected && !repair.has_nacked;
-        repair.has_nacked |= is_nack;
-        (false, is_nack.then_some(Answer { expected: repair.expected, is_nack }))
-    }
-
-    /// The sender has an answer.
-    pub(super) fn answered(&mut self, now: Nanos, answer: Answer) {
-        let Some(repair) = &mut self.repair else { return };
-        if answer.expected > repair.acked {
-            repair.acked = answer.expected;
-            repair.next = repair.next.max(answer.expected);
-            repair.progress_at = now;
-        }
-        if answer.is_nack && answer.expected == repair.acked {
-            repair.next = repair.acked;
-            repair.progress_at = now;
-        }
-    }
-
-    /// Goes back where no answer has come for too long; when to look again.
-    pub(super) fn check_silence(&mut self, now: Nanos) -> Option<Nanos> {
-        let repair = self.repair.as_mut()?;
-        if now.since(repair.progress_at) >= SILENCE && repair.next > repair.acked {
-            repair.next = repair.acked;
-            repair.progress_at = now;
-            repair.has_nacked = false;
-        }
-        Some(now.max(repair.progress_at) + SILENCE)
     }
 
     /// The receiver has a marked frame; when it reports, if no report is planned.
@@ -242,7 +189,7 @@ impl Flow {
     }
 
     pub(super) fn repeats(&self) -> u64 {
-        self.repair.map_or(0, |it| it.repeats)
+        self.roce.as_ref().map_or(0, |roce| roce.repeats())
     }
 
     /// One way without queues.
@@ -250,20 +197,3 @@ impl Flow {
         Nanos(self.rtt.0 / 2)
     }
 }
-
-impl GoBackN {
-    fn depart(&mut self, now: Nanos) -> u64 {
-        if self.next == self.acked {
-            self.progress_at = now;
-        }
-        let seq = self.next;
-        self.repeats += u64::from(seq < self.end);
-        self.next += 1;
-        self.end = self.end.max(self.next);
-        seq
-    }
-}
-
-/// A go-back-N sender that hears nothing for so long repeats its window: 4.096 us times 2^14, which
-/// is what perftest sets for RDMA (`--qp-timeout`).
-const SILENCE: Nanos = Nanos(4_096 << 14);

@@ -2,8 +2,8 @@
 //!
 //! A flow here is a source that always has data, one frame after the other. The reaction point is
 //! [`Dcqcn`](samplewire_proto::rate::Dcqcn) itself, the switches are
-//! [`Switch`](samplewire_switch::Switch). Flows repeat nothing, or go back N; or they are streams of
-//! the endpoint itself ([`stream`]). One seed decides everything.
+//! [`Switch`](samplewire_switch::Switch). Flows repeat nothing, or are connections of RoCE ([`roce`]),
+//! or streams of the endpoint itself ([`stream`]). One seed decides everything.
 
 mod explore;
 mod flow;
@@ -11,6 +11,7 @@ mod measure;
 mod network;
 mod preset;
 mod reference;
+mod roce;
 mod scenario;
 mod stream;
 mod svg;
@@ -24,9 +25,11 @@ use std::io;
 use samplewire_proto::rate::ParamsError;
 use samplewire_proto::{Nanos, Odds, Rng};
 
-use flow::{Answer, Flow};
+use flow::Flow;
 use measure::{Measure, Timeline};
 use network::{Happening, Network, Travelling};
+use samplewire_roce::requester::Request;
+use samplewire_roce::responder::Response;
 use samplewire_switch::SwitchConfigError;
 
 pub use explore::{
@@ -73,7 +76,7 @@ pub enum CongestionError {
 pub fn congestion(scenario: &Scenario) -> Result<CongestionResult, CongestionError> {
     match scenario.traffic {
         Traffic::Stream { window } => stream::run(scenario, window),
-        Traffic::Steady | Traffic::GoBackN { .. } => Ok(World::new(scenario)?.run()),
+        Traffic::Steady | Traffic::Roce { .. } => Ok(World::new(scenario)?.run()),
     }
 }
 
@@ -81,7 +84,7 @@ pub fn congestion(scenario: &Scenario) -> Result<CongestionResult, CongestionErr
 #[derive(Clone, Copy, Debug)]
 struct FlowFrame {
     flow: usize,
-    seq: u64,
+    request: Option<Request>,
 }
 
 /// What hosts plan.
@@ -93,10 +96,10 @@ enum Plan {
     Report(usize),
     /// A report has come to its sender.
     Notify(usize),
-    /// An answer has come to its sender.
-    Answer(usize, Answer),
-    /// A sender looks whether it has heard nothing for too long.
-    Silence(usize),
+    /// An answer of RoCE has come to its sender.
+    Answer(usize, Response),
+    /// The timer of a RoCE sender may have expired.
+    Timeout(usize),
     /// A step of the timeline ends.
     Step,
 }
@@ -127,9 +130,6 @@ impl<'a> World<'a> {
         let mut world = Self { scenario, network, flows, flow_of, rng, measure };
         for index in 0..world.flows.len() {
             world.plan_departure(Nanos(0), index);
-            if let Some(at) = world.flows[index].check_silence(Nanos(0)) {
-                world.network.plan(at, Plan::Silence(index));
-            }
         }
         world.network.plan(Timeline::STEP, Plan::Step);
         Ok(world)
@@ -172,14 +172,19 @@ impl<'a> World<'a> {
                 self.measure.notified(now, index);
             }
             Plan::Answer(index, answer) => {
-                self.flows[index].answered(now, answer);
+                let roce = self.flows[index].roce.as_mut().expect("RoCE alone is answered");
+                roce.answered(now, &answer);
                 self.plan_departure(now, index);
             }
-            Plan::Silence(index) => {
-                if let Some(at) = self.flows[index].check_silence(now) {
-                    self.network.plan(at, plan);
+            Plan::Timeout(index) => {
+                let flow = &mut self.flows[index];
+                flow.is_timeout_planned = false;
+                let roce = flow.roce.as_mut().expect("RoCE alone has a timer");
+                if roce.timeout().is_some_and(|at| at <= now) {
+                    roce.handle_timeout(now);
+                    self.plan_departure(now, index);
                 }
-                self.plan_departure(now, index);
+                self.plan_timeout(index);
             }
             Plan::Step => {
                 for (index, flow) in self.flows.iter_mut().enumerate() {
@@ -213,28 +218,47 @@ impl<'a> World<'a> {
         flow.planned_at = None;
         // A rate that fell since this was planned has moved it.
         if flow.next_departure(now) == Some(now) {
-            let (left_at, seq) = flow.depart(now);
-            let frame = Travelling {
-                to: flow.spec.to,
-                wire_bytes: self.scenario.wire_bytes,
-                is_ecn_capable: true,
-                is_marked: false,
-                frame: FlowFrame { flow: index, seq },
-            };
-            self.network.send(left_at, flow.spec.from, frame);
+            self.send(now, index);
         }
         self.plan_departure(now, index);
     }
 
+    /// Sends the next frame of a flow, unless RoCE has none.
+    fn send(&mut self, now: Nanos, index: usize) {
+        let flow = &mut self.flows[index];
+        let Some((left_at, request)) = flow.depart(now) else { return };
+        let frame = Travelling {
+            to: flow.spec.to,
+            wire_bytes: self.scenario.wire_bytes,
+            is_ecn_capable: true,
+            is_marked: false,
+            frame: FlowFrame { flow: index, request },
+        };
+        self.network.send(left_at, flow.spec.from, frame);
+        self.plan_timeout(index);
+    }
+
+    /// Plans a look at the timer of RoCE, unless one is planned: the timer only moves on.
+    fn plan_timeout(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        let at = flow.roce.as_ref().and_then(|roce| roce.timeout());
+        if let Some(at) = at.filter(|_| !flow.is_timeout_planned) {
+            flow.is_timeout_planned = true;
+            self.network.plan(at, Plan::Timeout(index));
+        }
+    }
+
     fn take(&mut self, now: Nanos, frame: &Travelling<FlowFrame>) {
-        let FlowFrame { flow: index, seq } = frame.frame;
+        let FlowFrame { flow: index, request } = frame.frame;
         let flow = &mut self.flows[index];
         if frame.is_marked
             && let Some(at) = flow.marked(now)
         {
             self.network.plan(at, Plan::Report(index));
         }
-        let (is_of_use, answer) = flow.arrived(seq);
+        let roce = flow.roce.as_mut().zip(request);
+        let (is_of_use, answer) =
+            roce.map_or((true, None), |(roce, request)| roce.arrived(&request));
         if let Some(answer) = answer {
             self.network.plan(now + flow.way(), Plan::Answer(index, answer));
         }

@@ -75,11 +75,11 @@ pub enum Control {
 pub enum Traffic {
     /// Nothing: every frame that comes is of use.
     Steady,
-    /// The sender repeats everything from the first missing frame on; at most `window` frames are on
-    /// their way.
-    GoBackN {
-        /// Frames on their way.
-        window: u64,
+    /// Reliable connections of RoCEv2, by the crate `samplewire-roce`: the sender repeats everything
+    /// from the first missing frame on.
+    Roce {
+        /// Packets that wait for an acknowledgement at most, 1 to 65,536.
+        window: u32,
     },
     /// Streams of the endpoint of crate `samplewire`: REPORTs come back through the network, and lost
     /// packets are repeated.

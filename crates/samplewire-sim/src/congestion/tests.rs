@@ -113,10 +113,10 @@ fn pauses_alone_are_unfair_and_hurt_a_victim_and_control_does_not() {
 }
 
 #[test]
-fn go_back_n_collapses_without_control_and_repeats_nothing_with_it() {
+fn roce_collapses_without_control_and_repeats_nothing_with_it() {
     let case = |control: Option<Control>| {
         let mut scenario = ten(3);
-        scenario.traffic = Traffic::GoBackN { window: 256 };
+        scenario.traffic = Traffic::Roce { window: 256 };
         scenario.switch = SwitchConfig { buffer_bytes: 300_000, ..scenario.switch };
         if let Some(control) = control {
             scenario.set_control(control);
