@@ -23,6 +23,7 @@ use crate::console::{Console, Lines};
 use crate::decode::CaptureError;
 use crate::figures::measured;
 use crate::outcome::Outcome;
+use crate::roce::RoceError;
 use crate::settings::SettingsError;
 
 /// Why a command failed.
@@ -63,7 +64,10 @@ pub(crate) enum Failure {
     /// The settings of a switch contradict each other.
     #[error(transparent)]
     Switch(#[from] EtherSwitchConfigError),
-    /// A link of a switch cannot be opened, or broke.
+    /// A transfer over RoCE failed.
+    #[error(transparent)]
+    Roce(#[from] RoceError),
+    /// A link of frames cannot be opened, or broke.
     #[error(transparent)]
     Ether(#[from] EtherError),
     /// The file of a sweep cannot be continued.
@@ -163,6 +167,7 @@ impl Failure {
             Self::Address { source, .. } if source.kind() != io::ErrorKind::InvalidInput => {
                 Outcome::Unreachable
             }
+            Self::Roce(error) => error.outcome(),
             Self::Open(error) if is_usage(error) => Outcome::Usage,
             Self::Open(_)
             | Self::StreamNumber { .. }
@@ -197,6 +202,7 @@ impl Failure {
             Self::Switch(EtherSwitchConfigError::Ports(_)) => {
                 Some("name each port: --tap a --tap b, or --dgram LOCAL,REMOTE".into())
             }
+            Self::Roce(error) => error.tip().map(str::to_owned),
             Self::Ether(EtherError { operation: "TUNSETIFF", source, .. }) => tap_tip(source),
             Self::Zmq { source, .. } if source.kind() == io::ErrorKind::AddrInUse => Some(
                 "`ss -tlnp` names the program that listens there; choose another port, or write \

@@ -36,6 +36,7 @@ mod rate;
 mod real_time;
 mod record;
 mod replay;
+mod roce;
 mod settings;
 mod shell;
 mod sim;
@@ -90,6 +91,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Demo(arguments) => demo::run(arguments),
         Command::Sim(arguments) => sim::run(arguments),
         Command::Study(arguments) => study::run(arguments),
+        Command::Roce(arguments) => roce::run(arguments),
         Command::Switch(arguments) => switch::run(arguments),
         Command::Decode(arguments) => decode::run(arguments),
         Command::Dissector(arguments) => dissector::run(arguments),

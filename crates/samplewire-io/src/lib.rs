@@ -31,6 +31,7 @@ pub mod link;
 pub mod memory;
 pub mod pcapng;
 pub mod resilient;
+mod sockopt;
 pub mod thread;
 pub mod udp;
 pub mod wake;

@@ -16,6 +16,7 @@ mod rate;
 mod real_time;
 mod record;
 mod replay;
+mod roce;
 mod sim;
 mod slow;
 mod study;
@@ -45,6 +46,7 @@ pub(crate) use rate::{RateArguments, Way};
 pub(crate) use real_time::RealTimeOptions;
 pub(crate) use record::RecordArguments;
 pub(crate) use replay::ReplayArguments;
+pub(crate) use roce::{ListenArguments, RoceArguments, RoceVerb, SendArguments, StationOptions};
 pub(crate) use sim::{SimArguments, SimRun};
 pub(crate) use slow::SlowOption;
 pub(crate) use study::{Study, StudyArguments, WindowArguments};
@@ -96,6 +98,8 @@ pub(crate) enum Command {
     Study(StudyArguments),
     /// Forward Ethernet frames between TAP devices and virtual machines, through the switch model
     Switch(SwitchArguments),
+    /// Move files over RoCEv2, to and from RDMA network cards and other programs
+    Roce(RoceArguments),
     /// Print the packets of a capture (pcapng or pcap) in words
     Decode(DecodeArguments),
     /// Print or install the dissector that shows the packets in Wireshark and tshark

@@ -27,6 +27,7 @@ mod radio_link;
 mod real_time;
 mod recording;
 mod restarts;
+mod roce;
 mod settings;
 mod simulation;
 mod stopping;

@@ -1,20 +1,25 @@
 //! Links that carry whole Ethernet frames, without their FCS (Linux).
 //!
 //! [`Tap`] is an interface of the kernel whose cable ends in this process; [`Dgram`] is the datagram
-//! port of QEMU (`-netdev dgram`), where a datagram is a frame. [`Headers`] reads and marks a frame.
+//! port of QEMU (`-netdev dgram`), where a datagram is a frame; [`PacketSocket`] shares an interface with
+//! the kernel. [`Headers`] reads and marks a frame, [`Arp`] finds the station of an address.
 //!
 //! A link takes and gives one frame a call, like the devices below it, and allocates nothing a frame.
 
+mod arp;
 mod dgram;
 mod headers;
+mod packet;
 mod sys;
 mod tap;
 
 use std::io;
 use std::os::fd::AsFd;
 
+pub use arp::Arp;
 pub use dgram::{Dgram, DgramAddress};
 pub use headers::{Headers, checksum_update};
+pub use packet::PacketSocket;
 pub use tap::Tap;
 
 /// Moves whole Ethernet frames. Never blocks; wait for its descriptor with `poll`.

@@ -13,6 +13,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use self::address::NativeAddress;
 use crate::link::Ecn;
+use crate::sockopt;
 
 /// A non-blocking UDP socket of one family, with the options that every link needs.
 #[derive(Debug)]
@@ -147,23 +148,7 @@ impl Socket {
     }
 
     pub(super) fn set(&self, level: i32, name: i32, value: i32) -> io::Result<()> {
-        // SAFETY: the pointer covers `value`, whose length is given.
-        unsafe { self.set_bytes(level, name, (&raw const value).cast(), size_of_val(&value)) }
-    }
-
-    /// # Safety
-    /// `value` covers `len_bytes` bytes that are valid for the option.
-    unsafe fn set_bytes(
-        &self,
-        level: i32,
-        name: i32,
-        value: *const libc::c_void,
-        len_bytes: usize,
-    ) -> io::Result<()> {
-        // SAFETY: the caller's.
-        check(unsafe {
-            libc::setsockopt(self.fd(), level, name, value, len_bytes as libc::socklen_t)
-        })
+        sockopt::set(&self.socket, level, name, value)
     }
 
     fn get(&self, level: i32, name: i32) -> io::Result<i32> {

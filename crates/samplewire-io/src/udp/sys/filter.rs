@@ -5,17 +5,17 @@
 //! (SO_ATTACH_REUSEPORT_CBPF) it says which of them gets the packet.
 
 use std::io;
-use std::mem::offset_of;
 
 use super::Socket;
 use crate::favoured::Favoured;
+use crate::sockopt::{self, code};
 
 impl Socket {
     /// Drops what is not favoured before it takes room. What it drops counts as dropped by the
     /// socket.
     pub(in crate::udp) fn attach_filter(&self, favoured: &Favoured<'_>) -> io::Result<()> {
         let program = program(favoured, UDP_HEADER_BYTES, u32::MAX);
-        self.attach(libc::SO_ATTACH_FILTER, &program)
+        sockopt::attach(&self.socket, libc::SO_ATTACH_FILTER, &program)
     }
 
     pub(in crate::udp) fn detach_filter(&self) -> io::Result<()> {
@@ -24,40 +24,14 @@ impl Socket {
 
     /// Gives favoured packets to the second socket of this port's group, others to the first.
     pub(in crate::udp) fn attach_steering(&self, favoured: &Favoured<'_>) -> io::Result<()> {
-        self.attach(libc::SO_ATTACH_REUSEPORT_CBPF, &program(favoured, 0, 1))
+        sockopt::attach(&self.socket, libc::SO_ATTACH_REUSEPORT_CBPF, &program(favoured, 0, 1))
     }
 
     /// Lets sockets of the same user that ask for it too bind to this one's port.
     pub(in crate::udp) fn share_port(&self, on: bool) -> io::Result<()> {
         self.set(libc::SOL_SOCKET, libc::SO_REUSEPORT, on.into())
     }
-
-    fn attach(&self, name: i32, program: &[libc::sock_filter]) -> io::Result<()> {
-        let bound = Bound {
-            len: u16::try_from(program.len()).expect("a program is short"),
-            zeros: [0; align_of::<usize>() / 2 - 1],
-            filter: program.as_ptr(),
-        };
-        // SAFETY: the option's value is a sock_fprog, whose pointer covers `program`; the kernel
-        // copies both during the call and writes neither.
-        unsafe {
-            self.set_bytes(libc::SOL_SOCKET, name, (&raw const bound).cast(), size_of_val(&bound))
-        }
-    }
 }
-
-/// A `libc::sock_fprog` with zeros between its fields, where memory checkers look.
-#[repr(C)]
-struct Bound {
-    len: u16,
-    zeros: [u16; align_of::<usize>() / 2 - 1],
-    filter: *const libc::sock_filter,
-}
-
-const _: () = assert!(
-    size_of::<Bound>() == size_of::<libc::sock_fprog>()
-        && offset_of!(Bound, filter) == offset_of!(libc::sock_fprog, filter)
-);
 
 /// Answers `accept` for a favoured packet and 0 for any other; one too short for a word is not
 /// favoured. `payload_at` is where the UDP payload stands in what the kernel shows.
@@ -128,10 +102,6 @@ fn land(program: &mut [libc::sock_filter], start: usize, target: u32) {
 
 fn jump(steps: u32) -> libc::sock_filter {
     code(libc::BPF_JMP | libc::BPF_JA, steps, (0, 0))
-}
-
-fn code(code: u32, k: u32, (jt, jf): (u8, u8)) -> libc::sock_filter {
-    libc::sock_filter { code: code as u16, jt, jf, k }
 }
 
 /// Where a jump leads until [`land`] says it; no program is as long.

@@ -1,0 +1,143 @@
+//! Options of `roce`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Subcommand, ValueHint};
+use samplewire_io::ether::DgramAddress;
+use samplewire_roce::PathMtu;
+
+use super::values;
+
+/// Moves files over RoCEv2 reliable connections.
+#[derive(Args, Debug)]
+pub(crate) struct RoceArguments {
+    #[command(subcommand)]
+    pub(crate) verb: RoceVerb,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RoceVerb {
+    /// Wait for a peer, and keep what it writes and sends
+    Listen(ListenArguments),
+    /// Write a file into the memory of a peer that listens (RDMA WRITE)
+    Write(SendArguments),
+    /// Send a file to a peer that listens, as messages for its receive requests (SEND)
+    Send(SendArguments),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct ListenArguments {
+    /// Where peers exchange connection lines over TCP: IP:PORT of this host. One peer at a time
+    #[arg(long, value_name = "IP:PORT", default_value = "0.0.0.0:18515",
+          value_parser = values::ip_and_port)]
+    pub(crate) exchange: SocketAddr,
+
+    #[command(flatten)]
+    pub(crate) station: StationOptions,
+
+    /// Memory that the peer may write to
+    #[arg(long, value_name = "SIZE", default_value = "64MB", value_parser = values::size)]
+    pub(crate) region: u64,
+
+    /// The longest message that the peer may send
+    #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = message)]
+    pub(crate) message: u32,
+
+    /// Keep what came in this file: messages one behind the other, or else what was written, from the
+    /// begin of the region to the last byte
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+
+    /// End after the first connection [default: until Ctrl-C]
+    #[arg(long)]
+    pub(crate) once: bool,
+
+    /// Print one JSON object for each connection
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct SendArguments {
+    /// The file, or - for standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+
+    /// Where the peer listens for connection lines
+    #[arg(long, value_name = "IP:PORT", value_parser = values::ip_and_port)]
+    pub(crate) to: SocketAddr,
+
+    #[command(flatten)]
+    pub(crate) station: StationOptions,
+
+    /// Length of a message; of SEND at most that of the peer's receive requests
+    #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = message)]
+    pub(crate) message: u32,
+
+    /// Packets that may wait for an acknowledgement. A loss repeats up to so many
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = values::between::<u32>(1, 8_388_608))]
+    pub(crate) window: u32,
+
+    /// How long to wait for an acknowledgement: 4.096 us times 2^N; 0 is for ever
+    #[arg(long, value_name = "N", default_value_t = 14, value_parser = values::between::<u8>(0, 31))]
+    pub(crate) timeout: u8,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The link, and who this station is there.
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("link").required(true))]
+pub(crate) struct StationOptions {
+    /// Share an interface with the kernel (AF_PACKET); needs CAP_NET_RAW
+    #[arg(long, value_name = "IF", group = "link")]
+    pub(crate) interface: Option<String>,
+
+    /// Use the TAP device of this name, which is created if it does not exist
+    #[arg(long, value_name = "NAME", group = "link")]
+    pub(crate) tap: Option<String>,
+
+    /// Use a datagram port, of QEMU (-netdev dgram) or of `samplewire switch`
+    #[arg(long, value_name = "LOCAL,REMOTE", group = "link")]
+    pub(crate) dgram: Option<DgramAddress>,
+
+    /// This station's IPv4 address: with --interface, one that the interface has; otherwise one that
+    /// no one else has
+    #[arg(long, value_name = "A.B.C.D")]
+    pub(crate) ip: Ipv4Addr,
+
+    /// The router to a peer of another network [default: the peer is on this link]
+    #[arg(long, value_name = "A.B.C.D")]
+    pub(crate) next_hop: Option<Ipv4Addr>,
+
+    /// Payload of a packet: 256, 512, 1024, 2048 or 4096. The smaller of both ends counts
+    #[arg(long, value_name = "BYTES", default_value = "1024", value_parser = path_mtu)]
+    pub(crate) mtu: PathMtu,
+}
+
+fn path_mtu(text: &str) -> Result<PathMtu, String> {
+    let found = text.parse().ok().and_then(PathMtu::from_bytes);
+    found.ok_or_else(|| format!("`{text}` is none of 256, 512, 1024, 2048 and 4096"))
+}
+
+fn message(text: &str) -> Result<u32, String> {
+    let bytes = values::size(text)?;
+    u32::try_from(bytes)
+        .ok()
+        .filter(|bytes| (1..=MESSAGE_BYTES_MAX).contains(bytes))
+        .ok_or_else(|| format!("`{text}`: a message has 1 byte to 64 MiB"))
+}
+
+/// Several are in memory at a time.
+const MESSAGE_BYTES_MAX: u32 = 64 << 20;
+
+const AFTER_HELP: &str = "\
+Examples:
+  samplewire roce listen --interface eth0 --ip 10.0.0.2 --mtu 4096 --out got.bin
+  samplewire roce write samples.bin --to 10.0.0.2:18515 --interface eth1 --ip 10.0.0.1 --mtu 4096";

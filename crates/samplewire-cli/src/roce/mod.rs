@@ -1,0 +1,90 @@
+//! `roce`: files over reliable connections of RoCEv2.
+
+mod line;
+mod listen;
+mod send;
+mod station;
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::io;
+use std::net::SocketAddr;
+
+use samplewire_roce::RegionError;
+use samplewire_roce::requester::SendStatus;
+
+use crate::arguments::{RoceArguments, RoceVerb};
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+
+pub(crate) use line::LineError;
+pub(crate) use station::FindError;
+
+/// Why a transfer failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RoceError {
+    #[error("connection lines at {address}: {source}")]
+    Exchange { address: SocketAddr, source: io::Error },
+    #[error("the peer's connection line: {0}")]
+    Line(LineError),
+    #[error(transparent)]
+    Find(FindError),
+    #[error("{len} bytes do not fit the peer's region of {region_bytes}")]
+    Region { len: u64, region_bytes: u64 },
+    #[error("--region: {0}")]
+    Memory(RegionError),
+    #[error("--region {len}: {words}")]
+    Reserve { len: u64, words: String },
+    #[error("{}, after {bytes} bytes", status_words(*status))]
+    Failed { status: SendStatus, bytes: u64 },
+}
+
+/// Does what the verb names.
+pub(crate) fn run(arguments: &RoceArguments) -> Result<Outcome, Failure> {
+    match &arguments.verb {
+        RoceVerb::Listen(arguments) => listen::run(arguments),
+        RoceVerb::Write(arguments) => send::run(arguments, send::Kind::Write),
+        RoceVerb::Send(arguments) => send::run(arguments, send::Kind::Send),
+    }
+}
+
+impl RoceError {
+    /// The exit status.
+    pub(crate) const fn outcome(&self) -> Outcome {
+        match self {
+            Self::Region { .. } | Self::Memory(_) | Self::Reserve { .. } => Outcome::Usage,
+            Self::Exchange { .. } | Self::Line(_) | Self::Find(_) => Outcome::Unreachable,
+            Self::Failed { .. } => Outcome::Incomplete,
+        }
+    }
+
+    /// What to do next.
+    pub(crate) fn tip(&self) -> Option<&'static str> {
+        match self {
+            Self::Region { .. } => Some("start `samplewire roce listen` with a larger --region"),
+            Self::Find(FindError::NoStation(_)) => {
+                Some("are both ends on one link? --next-hop names the router to another network")
+            }
+            Self::Failed { status: SendStatus::RetriesExceeded, .. } => Some(
+                "no acknowledgement came: do both interfaces take packets of --mtu and 62 bytes of \
+                 headers, and does a firewall pass UDP port 4791?",
+            ),
+            _ => None,
+        }
+    }
+}
+
+fn status_words(status: SendStatus) -> String {
+    match status {
+        SendStatus::Done => "done".into(),
+        SendStatus::Nak(code) => format!("the peer refused a message ({code:?})"),
+        SendStatus::RetriesExceeded => "the peer does not answer".into(),
+        SendStatus::RnrRetriesExceeded => "the peer had no receive request".into(),
+        SendStatus::Flushed => "the connection failed".into(),
+    }
+}
+
+/// From the system's randomness.
+fn seed() -> u64 {
+    RandomState::new().hash_one(())
+}

@@ -1,0 +1,252 @@
+//! A station: a queue pair on a link, with the memory that its messages are in.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use samplewire_io::Clock;
+use samplewire_io::ether::{Arp, Dgram, EtherError, EtherLink, FRAME_BYTES_MAX, PacketSocket, Tap};
+use samplewire_proto::{Nanos, Rng};
+use samplewire_roce::qp::{Event, Peer, QueuePair};
+use samplewire_roce::requester::{PayloadAt, SendSlot};
+use samplewire_roce::responder::{Placement, ReceiveSlot};
+use samplewire_roce::wire::{Body, Frame, Route, UDP_PORT};
+use samplewire_roce::{Qpn, Region};
+
+use crate::arguments::StationOptions;
+
+/// A queue pair whose places are on the heap.
+pub(super) type Qp = QueuePair<Vec<SendSlot>, Vec<ReceiveSlot>, Vec<Region>>;
+
+/// The bytes of messages.
+pub(super) trait Memory {
+    /// The bytes that a packet carries.
+    fn payload(&self, at: PayloadAt) -> &[u8];
+
+    /// Keeps the payload of a packet.
+    fn place(&mut self, placement: Placement, payload: &[u8]);
+}
+
+/// A queue pair on a link.
+pub(super) struct Station {
+    link: Box<dyn EtherLink>,
+    me: (Ipv4Addr, [u8; 6]),
+    next_hop: Option<Ipv4Addr>,
+    pub(super) qp: Qp,
+    clock: Clock,
+    incoming: Box<[u8]>,
+    outgoing: Box<[u8]>,
+    /// The length of a frame in `outgoing` that the link had no room for.
+    waiting: Option<usize>,
+    /// Frames that are not valid RoCEv2.
+    pub(super) invalid: u64,
+}
+
+/// A peer's address that no station answers for.
+#[derive(Debug, thiserror::Error)]
+#[error("no station answers for {0} on {1}")]
+pub(crate) struct NoStation(pub(crate) Ipv4Addr, pub(crate) String);
+
+impl Station {
+    /// Opens the link. `sends` and `receives` are how many requests may be posted.
+    pub(super) fn open(
+        options: &StationOptions,
+        sends: usize,
+        receives: usize,
+        regions: Vec<Region>,
+    ) -> Result<Self, EtherError> {
+        let [.., b, c, d] = options.ip.octets();
+        // Of local administration, and one for each address.
+        let mut mac = [0x02, 0x53, 0x57, b, c, d];
+        let link: Box<dyn EtherLink> = if let Some(name) = &options.interface {
+            let link = PacketSocket::open(name, options.ip, UDP_PORT)?;
+            mac = link.mac();
+            Box::new(link)
+        } else if let Some(name) = &options.tap {
+            Box::new(Tap::open(name)?)
+        } else {
+            let address = options.dgram.as_ref().expect("clap requires one link");
+            Box::new(Dgram::open(address)?)
+        };
+        let (sends, receives) =
+            (vec![SendSlot::default(); sends], vec![ReceiveSlot::default(); receives]);
+        Ok(Self {
+            link,
+            me: (options.ip, mac),
+            next_hop: options.next_hop,
+            qp: QueuePair::new(Qpn::new(0), sends, receives, regions),
+            clock: Clock::start(1),
+            incoming: vec![0; FRAME_BYTES_MAX + 1].into(),
+            outgoing: vec![0; FRAME_BYTES_MAX].into(),
+            waiting: None,
+            invalid: 0,
+        })
+    }
+
+    /// Resets the queue pair under a number that no earlier frame had, and leaves it in INIT.
+    pub(super) fn renew(&mut self, rng: &mut Rng) {
+        let number = rng.within(QPN_MIN.into()..=QPN_MAX.into());
+        self.qp.reset(Qpn::new(number as u32));
+        self.qp.init().expect("it was reset");
+        self.waiting = None;
+    }
+
+    /// Finds the way to a peer: its station, or the next hop's.
+    pub(super) fn find(&mut self, peer: Ipv4Addr, number: Qpn) -> Result<Peer, FindError> {
+        let hop = self.next_hop.unwrap_or(peer);
+        for _ in 0..ARP_ATTEMPTS {
+            self.link.send(&Arp::request(self.me, hop).frame())?;
+            let until = Instant::now() + ARP_PATIENCE;
+            while Instant::now() < until {
+                if let Some((_, mac)) = self.take_arp()?.filter(|sender| sender.0 == hop) {
+                    return Ok(Peer { number, route: self.route(peer, mac) });
+                }
+                self.wait_for_link(until - Instant::now())?;
+            }
+        }
+        Err(NoStation(hop, self.link.name().to_owned()).into())
+    }
+
+    fn route(&self, peer: Ipv4Addr, destination_mac: [u8; 6]) -> Route {
+        Route {
+            source_mac: self.me.1,
+            destination_mac,
+            source_ip: self.me.0.octets(),
+            destination_ip: peer.octets(),
+            // The dynamic ports, where switches look for different flows (A17).
+            source_port: 0xC000 | self.qp.number().get() as u16 & 0x3FFF,
+            identification: 0,
+            tos: ECT0,
+            ttl: 64,
+        }
+    }
+
+    /// Answers who looks for this station, and drops all else.
+    pub(super) fn answer(&mut self) -> Result<(), EtherError> {
+        while self.take_arp()?.is_some() {}
+        Ok(())
+    }
+
+    /// Answers a request, or returns who sent a reply.
+    fn take_arp(&mut self) -> Result<Option<(Ipv4Addr, [u8; 6])>, EtherError> {
+        while let Some(len) = self.link.recv(&mut self.incoming)? {
+            let Some(arp) = Arp::parse(&self.incoming[..len]) else { continue };
+            if let Some(answer) = arp.answer(self.me) {
+                self.link.send(&answer.frame())?;
+            } else if !arp.is_request {
+                return Ok(Some(arp.sender));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes what has come, sends what may leave; returns whether there may be more at once.
+    pub(super) fn turn(&mut self, memory: &mut impl Memory) -> Result<bool, EtherError> {
+        let now = self.clock.now();
+        let mut frames = 0;
+        while frames < TURN_FRAMES_MAX
+            && let Some(len) = self.link.recv(&mut self.incoming)?
+        {
+            frames += 1;
+            self.take(now, len, memory)?;
+        }
+        if self.qp.poll_timeout().is_some_and(|at| at <= now) {
+            self.qp.handle_timeout(now);
+        }
+        Ok(self.send(now, memory)? || frames == TURN_FRAMES_MAX)
+    }
+
+    fn take(&mut self, now: Nanos, len: usize, memory: &mut impl Memory) -> Result<(), EtherError> {
+        let bytes = &self.incoming[..len];
+        if let Some(arp) = Arp::parse(bytes) {
+            if let Some(answer) = arp.answer(self.me) {
+                self.link.send(&answer.frame())?;
+            }
+            return Ok(());
+        }
+        // Other hosts' frames are none of ours: a TAP device has them too.
+        if bytes.get(IPV4_DESTINATION).is_none_or(|ip| ip != self.me.0.octets()) {
+            return Ok(());
+        }
+        let Ok(frame) = Frame::new_checked(bytes) else {
+            self.invalid += 1;
+            return Ok(());
+        };
+        let placement = self.qp.handle(now, &frame);
+        if let Body::Request { payload, .. } = frame.packet().body {
+            memory.place(placement, payload);
+        }
+        Ok(())
+    }
+
+    /// Returns whether more may leave at once.
+    fn send(&mut self, now: Nanos, memory: &impl Memory) -> Result<bool, EtherError> {
+        for _ in 0..TURN_FRAMES_MAX {
+            let len = match self.waiting.take() {
+                Some(len) => len,
+                None => {
+                    let Some(transmit) = self.qp.poll_transmit(now) else { return Ok(false) };
+                    let payload = transmit.payload().map_or(&[][..], |at| memory.payload(at));
+                    transmit.emit(self.qp.route(), payload, &mut self.outgoing)
+                }
+            };
+            if !self.link.send(&self.outgoing[..len])? {
+                self.waiting = Some(len);
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    pub(super) fn poll_event(&mut self) -> Option<Event> {
+        self.qp.poll_event()
+    }
+
+    /// Waits until a frame comes, a timer expires, or `limit` has passed. A link that is full is tried
+    /// again soon: a device does not report when it has room.
+    pub(super) fn wait(&mut self, limit: Duration) -> io::Result<()> {
+        let due = self.qp.poll_timeout().map(|at| self.clock.span_until(at));
+        let limit = due.map_or(limit, |span| span.min(limit));
+        let limit = if self.waiting.is_some() { limit.min(FULL_PAUSE) } else { limit };
+        self.wait_for_link(limit)
+    }
+
+    fn wait_for_link(&self, limit: Duration) -> io::Result<()> {
+        let span = Timespec::try_from(limit).expect("spans are short");
+        match poll(&mut [PollFd::new(&self.link, PollFlags::IN)], Some(&span)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Why the way to a peer was not found.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FindError {
+    #[error(transparent)]
+    Ether(#[from] EtherError),
+    #[error(transparent)]
+    NoStation(#[from] NoStation),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// 0 and 1 are reserved (IB 3.5.10).
+const QPN_MIN: u32 = 2;
+const QPN_MAX: u32 = (1 << 24) - 1;
+
+const ECT0: u8 = 0b10;
+
+const ARP_ATTEMPTS: u32 = 5;
+const ARP_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Frames between two looks at timers and at what may leave.
+const TURN_FRAMES_MAX: usize = 64;
+
+/// How soon a full link is tried again.
+const FULL_PAUSE: Duration = Duration::from_micros(50);
+
+/// Where a frame has its IPv4 destination.
+const IPV4_DESTINATION: std::ops::Range<usize> = 30..34;

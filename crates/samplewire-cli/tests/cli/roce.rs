@@ -1,0 +1,128 @@
+//! `roce` between two processes, over datagram ports and a switch that loses frames.
+
+use std::fs;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+
+use samplewire_testing::{PATIENCE, wait_until};
+use serde_json::Value;
+
+use crate::harness::{Background, folder, run, text};
+
+/// A listener and its switch, with the options of a peer.
+struct Place {
+    listener: Background,
+    _switch: Background,
+    exchange: String,
+    dgram: String,
+    out: PathBuf,
+}
+
+impl Place {
+    fn new(folder: &Path, options: &[&str]) -> Self {
+        let path = |name: &str| folder.join(name);
+        let port = |name: &str| {
+            let (near, far) = (path(&format!("{name}.port")), path(name));
+            (format!("{},{}", text(&near), text(&far)), format!("{},{}", text(&far), text(&near)))
+        };
+        let ((here, near), (there, far)) = (port("near"), port("far"));
+        let ports = ["switch", "--dgram", &here, "--dgram", &there, "--rate", "1G"];
+        let loss = ["--loss", "0.01", "--seed", "3"];
+        let switch = Background::start(&[&ports[..], &loss].concat(), Vec::new(), "");
+        wait_until("the switch", PATIENCE, || path("far.port").exists());
+        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let exchange = free.local_addr().expect("it is bound").to_string();
+        drop(free);
+        let out = path("out");
+        let listen = ["roce", "listen", "--exchange", &exchange, "--dgram", &far];
+        let station = ["--ip", "10.98.0.2", "--mtu", "4096", "--out", text(&out)];
+        let arguments = [&listen[..], &station, options].concat();
+        let listener = Background::start(&arguments, Vec::new(), "listening");
+        Self { listener, _switch: switch, exchange, dgram: near, out }
+    }
+
+    /// Runs `write` or `send`; the JSON that it prints.
+    fn transfer(&self, verb: &str, file: &Path, options: &[&str], code: i32) -> Value {
+        let ran = run(&self.arguments(verb, file, options)).expect(code);
+        serde_json::from_str(ran.text()).expect("it is JSON")
+    }
+
+    fn arguments<'a>(&'a self, verb: &'a str, file: &'a Path, options: &[&'a str]) -> Vec<&'a str> {
+        let to = ["roce", verb, text(file), "--to", &self.exchange, "--dgram", &self.dgram];
+        // 4.096 us times 2^12: a lost ACK at the end costs 17 ms.
+        let station = ["--ip", "10.98.0.1", "--json", "--timeout", "12"];
+        [&to[..], &station, options].concat()
+    }
+
+    /// What the listener keeps, once that has the length.
+    fn kept(&self, len: usize) -> Vec<u8> {
+        let has_all = || fs::metadata(&self.out).is_ok_and(|it| it.len() == len as u64);
+        wait_until("the file is complete", PATIENCE, has_all);
+        fs::read(&self.out).expect("it is there")
+    }
+}
+
+/// Bytes that tell their place, of a length that is no multiple of 4.
+fn file(folder: &Path, len: usize) -> (PathBuf, Vec<u8>) {
+    let path = folder.join("in");
+    let bytes: Vec<u8> = (0..len as u64).map(|at| ((at * at) >> 7) as u8).collect();
+    fs::write(&path, &bytes).expect("the folder is new");
+    (path, bytes)
+}
+
+#[test]
+fn file_is_whole_through_loss_written_and_sent_at_several_mtus() {
+    let folder = folder("roce");
+    let place = Place::new(&folder, &["--region", "5MB"]);
+    let (path, bytes) = file(&folder, 3_000_001);
+    for (verb, mtu) in [("write", "4096"), ("send", "1024"), ("write", "256"), ("send", "4096")] {
+        fs::remove_file(&place.out).ok();
+        let sent = place.transfer(verb, &path, &["--mtu", mtu], 0);
+        assert_eq!(place.kept(bytes.len()), bytes, "{verb} at {mtu}");
+        assert_eq!(sent["result"], "whole");
+        assert_eq!(sent["mtu_bytes"].to_string(), mtu);
+        assert_eq!((sent["bytes"].as_u64(), sent["messages"].as_u64()), (Some(3_000_001), Some(3)));
+        assert!(sent["retransmissions"].as_u64() > Some(0), "{sent}");
+        assert_eq!(sent["frames_invalid"], 0);
+    }
+    let ran = place.listener.interrupt();
+    // The last may be interrupted before its end was seen.
+    assert_eq!(ran.text().lines().count(), 4, "{}", ran.text());
+    assert!(ran.text().matches(": whole;").count() >= 3, "{}", ran.text());
+}
+
+#[test]
+fn what_the_peer_does_not_take_is_named_and_the_listener_goes_on() {
+    let folder = folder("roce-refused");
+    let place = Place::new(&folder, &["--region", "1MB", "--message", "64kB"]);
+    let (path, bytes) = file(&folder, 1_000_001);
+    let words = ["1000001 bytes do not fit the peer's region of 1000000", "larger --region"];
+    run(&place.arguments("write", &path, &[])).expect_error(1, &words);
+    let long = place.transfer("send", &path, &["--message", "64001"], 3);
+    assert!(long["error"].as_str().is_some_and(|it| it.contains("InvalidRequest")), "{long}");
+    let mut stranger = TcpStream::connect(&place.exchange).expect("it listens");
+    stranger.write_all(b"GET / HTTP/1.1\r\n").expect("it is accepted");
+    let wrong = run(&place.arguments("send", &path, &["--ip", "10.98.0.2"]));
+    assert_ne!(wrong.code(), 0, "--ip was given twice");
+    place.transfer("send", &path, &["--message", "64000"], 0);
+    assert_eq!(place.kept(bytes.len()), bytes);
+    place.listener.interrupt();
+}
+
+#[test]
+fn options_that_are_missing_or_impossible_are_named() {
+    for (arguments, words) in [
+        ("listen --ip 10.0.0.1", "--interface <IF>"),
+        ("listen --tap a --interface b --ip 10.0.0.1", "cannot be used with"),
+        ("listen --tap a", "--ip <A.B.C.D>"),
+        ("write f --to 127.0.0.1:1 --tap a/b --ip 10.0.0.1", "f: No such file"),
+        ("listen --tap a/b --ip 10.0.0.1", "a/b: name: an interface has a name"),
+        ("listen --tap a --ip 10.0.0.1 --mtu 1500", "`1500` is none of 256, 512, 1024, 2048"),
+        ("listen --tap a --ip 10.0.0.1 --message 65MiB", "1 byte to 64 MiB"),
+        ("listen --interface no-such-one --ip 10.0.0.1", "no-such-one: address: No such file"),
+    ] {
+        let arguments: Vec<&str> = ["roce"].into_iter().chain(arguments.split(' ')).collect();
+        run(&arguments).expect_error(1, &[words]);
+    }
+}
