@@ -8,14 +8,13 @@ requester's sight; those of the last cases belong to queue pairs of their own.
 """
 
 import argparse
-import struct
 import sys
-import zlib
 from pathlib import Path
 
+from frames import pcap, roce_frames
 from guest import GuestError
-from network import network
-from packages import ROOT, missing
+from network import ERRORS, missing, network
+from packages import ROOT
 from verbs import Verbs, connect
 
 OUTPUT = ROOT / "vectors/rxe.pcap"
@@ -45,8 +44,6 @@ TARGET = 0x4000
 """Where writes go, in the responder's region."""
 
 IMM = 0x89ABCDEF
-ROCE_PORT = 4791
-FILE_HEAD_BYTES, RECORD_HEAD_BYTES = 24, 16
 
 
 def messages(one: Verbs, other: Verbs) -> None:
@@ -101,35 +98,6 @@ REMOTE_ACCESS, REMOTE_OPERATION, RETRIES, RNR_RETRIES = 10, 11, 12, 13
 """Of `enum ibv_wc_status`."""
 
 
-def roce_frames(capture: bytes) -> bytes:
-    """The capture with its RoCE frames alone, at times of 1 us each."""
-    out, at, number = capture[:FILE_HEAD_BYTES], FILE_HEAD_BYTES, 0
-    while at + RECORD_HEAD_BYTES <= len(capture):
-        length = struct.unpack_from("<I", capture, at + 8)[0]
-        frame = capture[at + RECORD_HEAD_BYTES : at + RECORD_HEAD_BYTES + length]
-        at += RECORD_HEAD_BYTES + length
-        # IPv4 without options, UDP.
-        is_udp = frame[12:15] == b"\x08\x00\x45" and frame[23] == 17
-        if is_udp and int.from_bytes(frame[36:38], "big") == ROCE_PORT:
-            if icrc(frame) != frame[-4:]:
-                raise GuestError(
-                    f"frame {number}: ICRC {frame[-4:].hex()}, not {icrc(frame).hex()}"
-                )
-            out += struct.pack("<IIII", 0, number, length, length) + frame
-            number += 1
-    return out
-
-
-def icrc(frame: bytes) -> bytes:
-    """The invariant CRC of a frame (IB 7.8.1, A17): eight bytes of ones, then all from the IPv4
-    header on, where what a router changes is ones."""
-    covered = bytearray(b"\xff" * 8 + frame[14:-4])
-    # TOS, TTL, both checksums, and the reserved byte of the BTH.
-    for at in (1, 8, 10, 11, 26, 27, 32):
-        covered[8 + at] = 0xFF
-    return zlib.crc32(covered).to_bytes(4, "little")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("samplewire", type=Path, help="the program")
@@ -144,8 +112,8 @@ def main() -> int:
             messages(one, other)
             refusals(one, other)
             net.finish()
-            data = roce_frames(net.guests[0].capture.read_bytes())
-    except GuestError as error:
+            data = pcap(roce_frames(net.guests[0].capture))
+    except ERRORS as error:
         print(f"capture: {error}", file=sys.stderr)
         return 1
     arguments.output.write_bytes(data)

@@ -39,6 +39,10 @@ MACHINE = ("-accel", "tcg,thread=single", "-cpu", "Nehalem,+rdrand", "-m", f"{ME
 NETWORK = f"virtio-net-pci,netdev=net,host_mtu={MTU_BYTES},romfile="
 
 
+SO_RCVBUFFORCE = 33
+"""Of asm-generic/socket.h; needs root."""
+
+
 class GuestError(Exception):
     """A guest does not do what it should."""
 
@@ -57,6 +61,8 @@ class Port:
 
     local: str
     remote: str
+    room_bytes: int = 0
+    """For frames that wait at a UDP socket for QEMU; 0: the system's default, some 40 of 4 KiB."""
 
     def words(self) -> str:
         """The option of QEMU."""
@@ -68,6 +74,17 @@ class Port:
                 host, port = address.rsplit(":", 1)
                 ends.append(f"{end}.type=inet,{end}.host={host},{end}.port={port}")
         return ",".join(("dgram,id=net", *ends))
+
+    def open(self) -> socket.socket | None:
+        """The socket that QEMU is given where it needs more room than it would ask for."""
+        if not self.room_bytes:
+            return None
+        opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        opened.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, self.room_bytes)
+        for call, address in ((opened.bind, self.local), (opened.connect, self.remote)):
+            host, port = address.rsplit(":", 1)
+            call((host, int(port)))
+        return opened
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +101,7 @@ class Guest:
     def __init__(self, name: str, folder: Path, port: Port) -> None:
         """Makes its sockets in `folder`, whose path is short (108 bytes with theirs)."""
         self.name = name
+        self.ip = ""
         self.capture = folder / f"{name}.pcap"
         self._folder = folder
         self._port = port
@@ -102,9 +120,10 @@ class Guest:
         self._machine.end()
 
     def connect(self, own: Address, peers: Iterable[Address]) -> None:
-        """Gives eth0 its addresses, and rxe0 to it, with all neighbours known."""
+        """Gives eth0 its addresses, and rxe0 to it, with all neighbours known. All frames of the
+        port are counted, those that the switch floods too."""
         lines = [
-            f"/sbin/ip link set eth0 address {own.mac} mtu {MTU_BYTES} up",
+            f"/sbin/ip link set eth0 address {own.mac} mtu {MTU_BYTES} promisc on up",
             f"/sbin/ip address add {own.ip}/24 dev eth0",
             "rdma link add rxe0 type rxe netdev eth0",
         ]
@@ -114,6 +133,7 @@ class Guest:
             if peer != own
         ]
         self.run("\n".join(["set -e", *lines]))
+        self.ip = own.ip
 
     def run(self, script: str, limit_s: int = 20) -> str:
         """Runs a shell script and returns its output; raises GuestError where it fails."""
@@ -154,21 +174,33 @@ class Machine:
             *("-serial", f"file:{self._console}"),
             *("-serial", f"unix:{serial},server=on,wait=off"),
             *("-qmp", f"unix:{monitor},server=on,wait=off"),
-            *("-netdev", port.words(), "-device", NETWORK),
+            *("-device", NETWORK),
+        ]
+        opened = port.open()
+        fds = [opened.fileno()] if opened else []
+        words += [
+            "-netdev",
+            f"dgram,id=net,local.type=fd,local.str={fds[0]}" if fds else port.words(),
         ]
         if capture:
             words += ["-object", f"filter-dump,id=dump,netdev=net,file={capture}"]
         if saved:
-            words += ["-incoming", f"exec:cat {saved}"]
+            words += ["-incoming", "defer"]
         self._errors = (folder / f"{name}.errors").open("w+b")
         self._process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=self._errors, stderr=self._errors
+            words, stdin=subprocess.DEVNULL, stdout=self._errors, stderr=self._errors, pass_fds=fds
         )
+        if opened:
+            opened.close()
         try:
             self._serial = self._connect(serial)
             self._monitor = self._connect(monitor).makefile("rw")
             self._monitor.readline()
             self.ask("qmp_capabilities")
+            if saved:
+                # Without the frames by which a moved machine tells switches of its new place.
+                self.ask("migrate-set-parameters", **{"announce-rounds": 0})
+                self.ask("migrate-incoming", uri=f"exec:cat {saved}")
             self._wait_until_ready()
         except BaseException:
             self.end()

@@ -9,9 +9,10 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+import packages
 from guest import MTU_BYTES, Address, Guest, GuestError, Port
 from packages import FILES, ROOT
 
@@ -19,11 +20,17 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 import incast
 import netns
+from turns import ProgramError
 
 BUSYBOX = FILES / "bin/busybox"
 """Static: it runs on the host too."""
 
+ROOM_BYTES = 8 << 20
+"""For what comes while a guest does not run: some 60 ms of 1 Gb/s."""
+
 PATIENCE_S = 20
+ERRORS = (GuestError, ProgramError)
+"""What does not do as it should, and says why."""
 
 
 @dataclass(kw_only=True)
@@ -34,13 +41,29 @@ class Network:
     guests: list[Guest]
     host: incast.Station | None
     switch: subprocess.Popen[str]
-    report: dict = field(default_factory=dict)
+    ends: list[str]
+    """Where each guest gets its frames."""
+
+    def names(self) -> list[str]:
+        """What the ports lead to."""
+        return ["namespace"] * bool(self.host) + [f"guest {guest.name}" for guest in self.guests]
+
+    @property
+    def tap(self) -> str:
+        """The interface in the namespace."""
+        if self.host is None:
+            raise GuestError("the network has no namespace")
+        return self.host.tap
+
+    def command(self, *words: str) -> tuple[str, ...]:
+        """A program's command in the namespace."""
+        if self.host is None:
+            raise GuestError("the network has no namespace")
+        return (*self.host.inside, *words)
 
     def inside(self, *words: str, limit_s: float = 20) -> str:
         """Runs a program in the namespace."""
-        if self.host is None:
-            raise GuestError("the network has no namespace")
-        command = (*self.host.inside, *words)
+        command = self.command(*words)
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
         except subprocess.TimeoutExpired as error:
@@ -48,6 +71,18 @@ class Network:
         if done.returncode:
             raise GuestError(f"{' '.join(words)}: {done.stdout.strip()} {done.stderr.strip()}")
         return done.stdout
+
+    def unread(self, number: int) -> int:
+        """Frames that found no room at the UDP socket of a guest, which only the kernel counts."""
+        _, _, port = self.ends[number].rpartition(":")
+        if not port.isdigit():
+            return 0
+        place = f"0100007F:{int(port):04X}"
+        for line in Path("/proc/net/udp").read_text().splitlines():
+            fields = line.split()
+            if fields[1] == place:
+                return int(fields[-1])
+        raise GuestError(f"no UDP socket has the port {port}")
 
     def finish(self) -> list[dict]:
         """Ends the switch and returns the counts of its ports."""
@@ -65,6 +100,7 @@ def network(
     guests: Sequence[str] = (),
     with_host: bool = False,
     is_unix: bool = False,
+    room_bytes: int = ROOM_BYTES,
 ) -> Iterator[Network]:
     """Starts a switch with a port for each guest, after one for the namespace if there is one."""
     with ExitStack() as stack:
@@ -93,10 +129,17 @@ def network(
                 netns.run("ip", "-n", host.space, "neighbour", "replace", *known)
         running = []
         for name, (near, far) in zip(guests, ends, strict=True):
-            guest = stack.enter_context(Guest(name, folder, Port(local=far, remote=near)))
+            port = Port(local=far, remote=near, room_bytes=0 if is_unix else room_bytes)
+            guest = stack.enter_context(Guest(name, folder, port))
             guest.connect(addresses[len(running) + first - 1], addresses)
             running.append(guest)
-        yield Network(addresses=addresses, guests=running, host=host, switch=switch)
+        far_ends = [far for _, far in ends]
+        yield Network(addresses=addresses, guests=running, host=host, switch=switch, ends=far_ends)
+
+
+def missing() -> str:
+    """What is needed and not here; empty where nothing is missing."""
+    return incast.missing() or packages.missing()
 
 
 def station() -> incast.Station:

@@ -8,17 +8,21 @@ line that goes out is its answer, or `{"error": ".."}`. One queue pair and one r
     {"do": "open", "mtu": 1024, "psn": 7, "bytes": 65536}
     {"do": "connect", "address": "10.97.0.2", "qpn": 17, "psn": 7}
     {"do": "fill", "offset": 0, "hex": "00ff"}
+    {"do": "fill", "offset": 0, "seed": 1, "bytes": 1048576}
     {"do": "recv", "id": 1, "offset": 0, "bytes": 64}
     {"do": "post", "id": 2, "opcode": "write_imm", "offset": 0, "bytes": 5, "imm": 9,
      "to": 140000000, "rkey": 300}
     {"do": "poll", "count": 1, "limit_s": 5}
     {"do": "read", "offset": 0, "bytes": 2}
+    {"do": "digest", "offset": 0, "bytes": 1048576}
     {"do": "close"}
 
 The answer to `open` has what the other end needs: address, qpn, psn, rkey, region, bytes and mtu.
 """
 
+import hashlib
 import json
+import random
 import socket
 import sys
 import time
@@ -119,8 +123,9 @@ class Peer:
         self.qp.modify(attributes, mask)
         return {}
 
-    def fill(self, *, offset: int, hex: str) -> dict:
-        data = bytes.fromhex(hex)
+    def fill(self, *, offset: int, hex: str = "", seed: int = 0, bytes: int = 0) -> dict:
+        """Writes what `hex` says, or what `random.Random(seed).randbytes(bytes)` gives."""
+        data = bytearray.fromhex(hex) if hex else random.Random(seed).randbytes(bytes)
         self.mr.write(data, len(data), offset)
         return {}
 
@@ -168,6 +173,9 @@ class Peer:
     def read(self, *, offset: int, bytes: int) -> dict:
         return {"hex": self.mr.read(bytes, offset).hex()}
 
+    def digest(self, *, offset: int, bytes: int) -> dict:
+        return {"sha256": hashlib.sha256(self.mr.read(bytes, offset)).hexdigest()}
+
     def close(self) -> dict:
         for one in self.opened:
             one.close()
@@ -186,7 +194,7 @@ class Peer:
             return {"error": f"{type(error).__name__}: {error}"}
 
 
-COMMANDS = ("open", "connect", "fill", "recv", "post", "poll", "read", "close")
+COMMANDS = ("open", "connect", "fill", "recv", "post", "poll", "read", "digest", "close")
 
 
 def gid_of(context: Context) -> tuple[int, str]:
@@ -206,9 +214,9 @@ def main() -> None:
         print(f"peer: TCP port {PORT}", flush=True)
         while True:
             connection, _ = server.accept()
-            with connection, connection.makefile("rw") as lines:
+            with connection, connection.makefile("r") as lines, connection.makefile("w") as out:
                 for line in lines:
-                    print(json.dumps(peer.answer(line)), file=lines, flush=True)
+                    print(json.dumps(peer.answer(line)), file=out, flush=True)
 
 
 if __name__ == "__main__":

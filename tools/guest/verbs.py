@@ -43,12 +43,21 @@ class Verbs:
         guest.run(START, START_LIMIT_S)
 
     def call(self, do: str, **words: object) -> dict:
-        request = json.dumps({"do": do, **words})
-        script = f"echo '{request}' | nc -w {CALL_LIMIT_S} 127.0.0.1 7000"
-        answer = json.loads(self._guest.run(script, CALL_LIMIT_S))
-        if "error" in answer:
-            raise GuestError(f"guest {self._guest.name}: {request}: {answer['error']}")
-        return answer
+        return self.calls({"do": do, **words})[0]
+
+    def calls(self, *requests: dict) -> list[dict]:
+        """Several commands at once, one after the other."""
+        lines = [json.dumps(request) for request in requests]
+        words = "\n".join(lines)
+        script = f"nc -w {CALL_LIMIT_S} 127.0.0.1 7000 <<'END'\n{words}\nEND\n"
+        answers = [json.loads(it) for it in self._guest.run(script, CALL_LIMIT_S).splitlines()]
+        if len(answers) < len(lines):
+            log = self._guest.run("cat /tmp/peer.log")
+            raise GuestError(f"guest {self._guest.name}: {lines[len(answers)]}: no answer\n{log}")
+        for line, answer in zip(lines, answers, strict=True):
+            if "error" in answer:
+                raise GuestError(f"guest {self._guest.name}: {line}: {answer['error']}")
+        return answers
 
     def poll(self, count: int = 1, limit_s: float = 5) -> list[Completion]:
         """Raises GuestError where fewer come in time."""
@@ -59,10 +68,17 @@ class Verbs:
 
 
 def connect(
-    one: Verbs, other: Verbs, *, mtu: int, psns: tuple[int, int] = (0, 0), **how: object
+    one: Verbs,
+    other: Verbs,
+    *,
+    mtu: int,
+    psns: tuple[int, int] = (0, 0),
+    bytes_: int = 1 << 16,
+    **how: object,
 ) -> tuple[dict, dict]:
     """Opens a queue pair at both ends and connects them; returns what each end is called by."""
-    ends = [one.call("open", mtu=mtu, psn=psns[0]), other.call("open", mtu=mtu, psn=psns[1])]
+    opened = {"mtu": mtu, "bytes": bytes_}
+    ends = [one.call("open", psn=psns[0], **opened), other.call("open", psn=psns[1], **opened)]
     for verbs, far in ((one, ends[1]), (other, ends[0])):
         words = {name: far[name] for name in ("address", "qpn", "psn")}
         verbs.call("connect", **{**words, **how})
