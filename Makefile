@@ -11,7 +11,7 @@ TARGET_DIR = cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo picture board test instructions wheel notebooks rtl rtl-full synth lint bench wire fuzz concurrency soak
-.PHONY: arm attacks incast mutants rtl-mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
+.PHONY: arm attacks incast roce mutants rtl-mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -112,6 +112,11 @@ attacks: ## raw packets against a device and a receiver, with a flood of FLOOD_S
 	@tools/setup.sh linker namespaces
 	cargo build --release -p samplewire-cli
 	$(PYTHON) tools/attacks/check.py "$$($(TARGET_DIR))/release/samplewire" --flood $(FLOOD_SECONDS)
+
+roce: ## a guest in QEMU whose kernel has Soft-RoCE, behind samplewire switch; root, some minutes
+	@tools/setup.sh linker roce
+	cargo build --release -p samplewire-cli
+	$(PYTHON) tools/guest/check.py "$$($(TARGET_DIR))/release/samplewire" $(ROCE)
 
 kills: ## a recording through KILLS (100) kills of its recorder and its device, some minutes
 	@tools/setup.sh linker

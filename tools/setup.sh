@@ -3,7 +3,7 @@
 #
 #   tools/setup.sh PART...    of: linker, tshark, valgrind, instructions, python, package, notebooks,
 #                             picture, cross, rtl, deny, fuzz, futuresdr, gnuradio, mutants, namespaces,
-#                             nightly, soapy, wire
+#                             nightly, roce, soapy, wire
 #
 # Only apt needs root. A part that cannot be installed is reported, and set-up goes on. Steps that
 # need the part then fail, or report that they skip. Only Rust itself is required.
@@ -197,6 +197,17 @@ namespaces() {
     command -v ethtool >/dev/null || install_apt ethtool "switches offloads of devices"
 }
 
+# A guest whose kernel has Soft-RoCE: Debian's packages, unpacked into .tools.
+roce() {
+    namespaces
+    command -v qemu-system-x86_64 >/dev/null ||
+        install_apt qemu-system-x86 "runs a guest, whose kernel has Soft-RoCE"
+    local check=(python3 tools/guest/packages.py) why
+    "${check[@]}" --can-run >/dev/null && return 0
+    say "unpacking Debian's kernel and verbs into .tools/guest, once: a guest runs them"
+    why=$("${check[@]}") || say "missing: $why; what needs a guest is skipped"
+}
+
 # The same, and peers for them.
 wire() {
     namespaces
@@ -245,7 +256,7 @@ for part in "$@"; do
     case $part in
         linker | instructions | python | package | notebooks | picture) "$part" ;;
         cross | rtl | deny | fuzz | futuresdr | gnuradio | mutants) "$part" ;;
-        namespaces | nightly | soapy | wire) "$part" ;;
+        namespaces | nightly | roce | soapy | wire) "$part" ;;
         tshark) tshark_ ;;
         valgrind) valgrind_ ;;
         *) say "no part is called $part" && exit 2 ;;

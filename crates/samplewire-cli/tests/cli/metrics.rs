@@ -187,7 +187,7 @@ fn switch_is_shown_by_its_ports_and_is_no_stream() {
     assert_eq!(port["port"], ports[0].as_str());
     assert_eq!(port["bits_out_per_s"].as_f64(), Some(0.0));
     assert_eq!(port["numbers"]["kmin_bytes"], 7_000);
-    assert_eq!(port["numbers"].get("link_dropped_total"), None, "a datagram port does not count");
+    assert_eq!(port["numbers"].get("link_dropped_total"), None, "a Unix socket drops none");
     let (status, document) = top(&sockets, &["127.0.0.1:1"]);
     assert_eq!((status, document["switch_ports"].as_array().map(Vec::len)), (2, Some(0)));
 }

@@ -93,7 +93,7 @@ fn two_senders_share_a_port_and_are_marked() {
     assert_eq!([0, 1].map(|port| end(port, "bytes_forwarded")), [Some(4 * 1_024); 2]);
     assert_eq!((end(2, "dropped"), end(2, "link_refused")), (Some(0), Some(0)));
     assert!(end(2, "queue_bytes_max") >= Some(2 * 1_024));
-    assert_eq!(report["end"]["ports"][0]["link_dropped"], Value::Null, "no one counts them");
+    assert_eq!(report["end"]["ports"][0]["link_dropped"], Value::Null, "a Unix socket drops none");
     assert!(!a.port.exists(), "its files are removed");
 }
 

@@ -1,0 +1,173 @@
+"""`samplewire switch` with guests at datagram ports, and a network namespace at a TAP device."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import packages
+from guest import MTU_BYTES, Address, Guest, GuestError, Port
+from packages import FILES, ROOT
+
+sys.path.insert(0, str(ROOT / "bench"))
+
+import incast
+import netns
+from turns import ProgramError
+
+BUSYBOX = FILES / "bin/busybox"
+"""Static: it runs on the host too."""
+
+ROOM_BYTES = 8 << 20
+"""For what comes while a guest does not run: some 60 ms of 1 Gb/s."""
+
+PATIENCE_S = 20
+ERRORS = (GuestError, ProgramError)
+"""What does not do as it should, and says why."""
+
+
+@dataclass(kw_only=True)
+class Network:
+    """What runs while the `with` lasts. Ports of the switch are in the order of `addresses`."""
+
+    addresses: list[Address]
+    guests: list[Guest]
+    host: incast.Station | None
+    switch: subprocess.Popen[str]
+    ends: list[str]
+    """Where each guest gets its frames."""
+
+    def names(self) -> list[str]:
+        """What the ports lead to."""
+        return ["namespace"] * bool(self.host) + [f"guest {guest.name}" for guest in self.guests]
+
+    @property
+    def tap(self) -> str:
+        """The interface in the namespace."""
+        if self.host is None:
+            raise GuestError("the network has no namespace")
+        return self.host.tap
+
+    def command(self, *words: str) -> tuple[str, ...]:
+        """A program's command in the namespace."""
+        if self.host is None:
+            raise GuestError("the network has no namespace")
+        return (*self.host.inside, *words)
+
+    def inside(self, *words: str, limit_s: float = 20) -> str:
+        """Runs a program in the namespace."""
+        command = self.command(*words)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
+        except subprocess.TimeoutExpired as error:
+            raise GuestError(f"{' '.join(words)}: not within {limit_s} s") from error
+        if done.returncode:
+            raise GuestError(f"{' '.join(words)}: {done.stdout.strip()} {done.stderr.strip()}")
+        return done.stdout
+
+    def unread(self, number: int) -> int:
+        """Frames that found no room at the UDP socket of a guest, which only the kernel counts."""
+        _, _, port = self.ends[number].rpartition(":")
+        if not port.isdigit():
+            return 0
+        place = f"0100007F:{int(port):04X}"
+        for line in Path("/proc/net/udp").read_text().splitlines():
+            fields = line.split()
+            if fields[1] == place:
+                return int(fields[-1])
+        raise GuestError(f"no UDP socket has the port {port}")
+
+    def finish(self) -> list[dict]:
+        """Ends the switch and returns the counts of its ports."""
+        self.switch.send_signal(signal.SIGINT)
+        out, err = self.switch.communicate(timeout=PATIENCE_S)
+        if self.switch.returncode:
+            raise GuestError(f"samplewire switch: {err.strip()}")
+        return json.loads(out)["end"]["ports"]
+
+
+@contextmanager
+def network(
+    program: Path,
+    *options: str,
+    guests: Sequence[str] = (),
+    with_host: bool = False,
+    is_unix: bool = False,
+    room_bytes: int = ROOM_BYTES,
+) -> Iterator[Network]:
+    """Starts a switch with a port for each guest, after one for the namespace if there is one."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sw")))
+        # The host comes first, as bench/incast.py numbers stations from 1.
+        host = station() if with_host else None
+        first = 2 if host else 1
+        macs = [f"02:00:00:00:98:{first + at:02x}" for at in range(len(guests))]
+        addresses = [Address(ip=f"10.98.0.{first + at}", mac=mac) for at, mac in enumerate(macs)]
+        if host:
+            addresses.insert(0, Address(ip=host.ip, mac=host.mac))
+            netns.remove_left()
+            stack.callback(netns.remove, [host.space])
+            netns.run("ip", "netns", "add", host.space)
+        ends = [unix_ends(folder, name) if is_unix else inet_ends() for name in guests]
+        ports = ["--tap", host.tap] if host else []
+        for near, far in ends:
+            ports += ["--dgram", f"{near},{far}"]
+        words = (str(program), "switch", *ports, *options, "--json")
+        switch = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=-1, stderr=-1, text=True)
+        stack.callback(stop, switch)
+        if host:
+            incast.connect([host], MTU_BYTES)
+            for peer in addresses[1:]:
+                known = (peer.ip, "lladdr", peer.mac, "dev", host.tap)
+                netns.run("ip", "-n", host.space, "neighbour", "replace", *known)
+        running = []
+        for name, (near, far) in zip(guests, ends, strict=True):
+            port = Port(local=far, remote=near, room_bytes=0 if is_unix else room_bytes)
+            guest = stack.enter_context(Guest(name, folder, port))
+            guest.connect(addresses[len(running) + first - 1], addresses)
+            running.append(guest)
+        far_ends = [far for _, far in ends]
+        yield Network(addresses=addresses, guests=running, host=host, switch=switch, ends=far_ends)
+
+
+def missing() -> str:
+    """What is needed and not here; empty where nothing is missing."""
+    return incast.missing() or packages.missing()
+
+
+def station() -> incast.Station:
+    pid = os.getpid()
+    return incast.Station(
+        space=f"{netns.PREFIX}{pid}-guest",
+        tap=f"sw{pid}g",
+        ip="10.98.0.1",
+        mac="02:00:00:00:98:01",
+    )
+
+
+def unix_ends(folder: Path, name: str) -> tuple[str, str]:
+    """The end of the switch and that of the guest."""
+    return str(folder / f"{name}.near"), str(folder / f"{name}.far")
+
+
+def inet_ends() -> tuple[str, str]:
+    """The same, at two free ports of loopback."""
+    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    near, far = (f"127.0.0.1:{one.getsockname()[1]}" for one in sockets)
+    for one in sockets:
+        one.close()
+    return near, far
+
+
+def stop(switch: subprocess.Popen[str]) -> None:
+    switch.kill()
+    switch.communicate()
