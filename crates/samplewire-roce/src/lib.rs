@@ -20,3 +20,6 @@ pub mod wire;
 pub use counters::{QpStats, RequesterStats, ResponderStats};
 pub use number::{MESSAGE_BYTES_MAX, PathMtu, Psn, Qpn};
 pub use region::{Access, Region, RegionError};
+
+#[cfg(test)]
+mod tests;

@@ -254,7 +254,7 @@ where
             self.stats.unexpected += 1;
             return Placement::Nothing;
         }
-        if self.fault.is_some() {
+        if self.fault.is_some() || self.is_flushing {
             self.stats.after_fault += 1;
             return Placement::Nothing;
         }
@@ -291,8 +291,8 @@ where
         self.receives.poll()
     }
 
-    /// Completes all receive requests, and those that are posted later, without a message. A NAK
-    /// that is due is still sent.
+    /// Completes all receive requests, and those that are posted later, without a message, and takes
+    /// no more packets. A NAK that is due is still sent.
     pub const fn flush(&mut self) {
         self.is_flushing = true;
     }

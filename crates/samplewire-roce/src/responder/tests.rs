@@ -230,6 +230,17 @@ fn message_that_is_too_long_fails_at_the_packet_that_is() {
     assert_eq!((it.poll_event(), it.poll_event()), (Some(flushed), None));
 }
 
+#[test]
+fn flushed_responder_takes_no_packets() {
+    let mut it = responder();
+    it.post_receive(ReceiveRequest { id: 1, len_bytes: 10 }).expect("there is room");
+    it.flush();
+    assert_eq!(it.handle(&packet(0, Opcode::SendOnly, &[1])), Placement::Nothing);
+    assert_eq!((answer(&mut it), it.stats().after_fault), (None, 1));
+    let flushed = ReceiveCompletion { id: 1, status: ReceiveStatus::Flushed };
+    assert_eq!((it.poll_event(), it.poll_event()), (Some(flushed), None));
+}
+
 /// IB 9.7: an empty WRITE is a message, and names no memory.
 #[test]
 fn empty_messages_complete_without_memory() {

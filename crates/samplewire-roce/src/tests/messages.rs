@@ -1,0 +1,120 @@
+//! Messages of a seed and a number: both ends know what they hold.
+
+use samplewire_proto::Rng;
+
+use super::pair::{Pair, SLOT_BYTES, Settings};
+use crate::number::PathMtu;
+
+/// A message of one end.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    pub(super) kind: Kind,
+    pub(super) len_bytes: u32,
+    pub(super) immediate: Option<u32>,
+    content: Rng,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Send,
+    /// Where it begins in its slot.
+    Write {
+        offset: usize,
+    },
+}
+
+impl Message {
+    /// Half of the lengths are at the edges of packets.
+    pub(super) fn draw(seed: u64, number: u64, mtu: PathMtu) -> Self {
+        let mut rng = Rng::stream(seed, number);
+        let mtu = u64::from(mtu.bytes());
+        let longest = SLOT_BYTES as u64 - 64;
+        let edges = [0, 1, 3, mtu - 1, mtu, mtu + 1, 2 * mtu, longest];
+        let is_edge = rng.one_in(2);
+        let any = rng.spread(1..=longest);
+        let len_bytes = if is_edge { rng.pick(&edges).min(longest) } else { any } as u32;
+        let offset = rng.index(64);
+        let kind = if rng.one_in(2) { Kind::Send } else { Kind::Write { offset } };
+        let immediate = rng.one_in(2).then_some(number as u32);
+        Self { kind, len_bytes, immediate, content: rng }
+    }
+
+    /// Whether its last packet completes a receive request.
+    pub(super) fn uses_receive(&self) -> bool {
+        self.kind == Kind::Send || self.immediate.is_some()
+    }
+
+    /// Writes its bytes.
+    pub(super) fn fill(&self, bytes: &mut Vec<u8>) {
+        bytes.clear();
+        let mut content = self.content.clone();
+        while bytes.len() < self.len_bytes as usize {
+            bytes.extend_from_slice(&content.draw().to_le_bytes());
+        }
+        bytes.truncate(self.len_bytes as usize);
+    }
+
+    /// Whether these are its bytes.
+    pub(super) fn is_in(&self, bytes: &[u8]) -> bool {
+        let mut content = self.content.clone();
+        bytes.len() == self.len_bytes as usize
+            && bytes.chunks(8).all(|part| part == &content.draw().to_le_bytes()[..part.len()])
+    }
+}
+
+/// Runs until each end has had so many messages acknowledged; returns the frames that were repeated.
+fn exchange(settings: Settings, messages: u64) -> u64 {
+    let mut pair = Pair::new(settings);
+    pair.run(messages);
+    let mut repeated = 0;
+    for end in &pair.ends {
+        end.check_counters();
+        assert_eq!((end.posted, end.completed, end.done), (messages, messages, messages));
+        repeated += end.qp.stats().1.retransmissions;
+    }
+    repeated
+}
+
+const SETTINGS: Settings =
+    Settings { seed: 1, mtu: PathMtu::Bytes256, window: 64, faults: 0.01, starves: false };
+
+#[test]
+fn messages_arrive_whole_and_once_over_a_wire_without_faults() {
+    let settings = Settings { faults: 0.0, ..SETTINGS };
+    for (seed, mtu) in PathMtu::ALL.into_iter().enumerate() {
+        let repeated = exchange(Settings { seed: seed as u64, mtu, ..settings }, 500);
+        assert_eq!(repeated, 0, "nothing is repeated at {mtu:?}");
+    }
+}
+
+#[test]
+fn ten_thousand_messages_arrive_whole_and_once_over_a_bad_wire() {
+    for (seed, mtu) in PathMtu::ALL.into_iter().enumerate() {
+        let seed = seed as u64;
+        let window = [1, 2, 7, 64, 300][seed as usize];
+        let starves = seed.is_multiple_of(2);
+        let repeated = exchange(Settings { seed, mtu, window, starves, ..SETTINGS }, 1_000);
+        assert!(repeated > 0, "there are faults at {mtu:?}");
+    }
+}
+
+#[test]
+fn messages_arrive_whole_and_once_where_every_fifth_frame_has_a_fault() {
+    for seed in 0..20 {
+        exchange(Settings { seed, faults: 0.05, window: 16, starves: true, ..SETTINGS }, 100);
+    }
+}
+
+/// Prints what it counts; SAMPLEWIRE_ROCE_MESSAGES (10^7) is the number of messages of both ends.
+#[test]
+#[ignore = "minutes: cargo test --release -p samplewire-roce -- --ignored ten_million --nocapture"]
+fn ten_million_messages_arrive_whole_and_once_over_a_bad_wire() {
+    let messages = std::env::var("SAMPLEWIRE_ROCE_MESSAGES").ok();
+    let messages = messages.map_or(10_000_000, |text| text.parse().expect("a number of messages"));
+    let mut pair = Pair::new(Settings { starves: true, ..SETTINGS });
+    pair.run(messages / 2);
+    for end in &pair.ends {
+        end.check_counters();
+        println!("{:#?}", end.qp.stats());
+    }
+}

@@ -1,0 +1,5 @@
+//! Whole connections: two queue pairs and the wire between them.
+
+mod messages;
+mod pair;
+mod recreation;
