@@ -1,7 +1,6 @@
 """`samplewire switch` with guests at datagram ports, and a network namespace at a TAP device."""
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -106,7 +105,7 @@ def network(
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sw")))
         # The host comes first, as bench/incast.py numbers stations from 1.
-        host = station() if with_host else None
+        host = incast.Station(name="namespace", number=0) if with_host else None
         first = 2 if host else 1
         macs = [f"02:00:00:00:98:{first + at:02x}" for at in range(len(guests))]
         addresses = [Address(ip=f"10.98.0.{first + at}", mac=mac) for at, mac in enumerate(macs)]
@@ -123,7 +122,7 @@ def network(
         switch = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=-1, stderr=-1, text=True)
         stack.callback(stop, switch)
         if host:
-            incast.connect([host], MTU_BYTES)
+            incast.connect([host], [host], MTU_BYTES)
             for peer in addresses[1:]:
                 known = (peer.ip, "lladdr", peer.mac, "dev", host.tap)
                 netns.run("ip", "-n", host.space, "neighbour", "replace", *known)
@@ -140,16 +139,6 @@ def network(
 def missing() -> str:
     """What is needed and not here; empty where nothing is missing."""
     return incast.missing() or packages.missing()
-
-
-def station() -> incast.Station:
-    pid = os.getpid()
-    return incast.Station(
-        space=f"{netns.PREFIX}{pid}-guest",
-        tap=f"sw{pid}g",
-        ip="10.98.0.1",
-        mac="02:00:00:00:98:01",
-    )
 
 
 def unix_ends(folder: Path, name: str) -> tuple[str, str]:
