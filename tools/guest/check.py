@@ -8,6 +8,7 @@
 - marks: the same at a low rate with ECN. Each marked packet is counted as such by its receiver.
 - verbs: two guests do RDMA to each other through the switch, at each path MTU, and where the
   switch loses frames. Memory and completions are right, and so is the ICRC of each frame.
+- roce: `samplewire roce` and a guest do RDMA to each other, at each path MTU.
 
 `--short` transfers less, and leaves out Unix sockets and some MTUs. Needs root and what
 `tools/setup.sh roce` gets. Exit: 0 when all holds, 1 when something does not or cannot run here.
@@ -21,12 +22,13 @@ import time
 from pathlib import Path
 
 import rdma
+import software
 from guest import Guest, GuestError
 from network import BUSYBOX, ERRORS, PATIENCE_S, Network, missing, network
 
 HERE = Path(__file__).resolve().parent
 PORT = 5_000
-PARTS = ("packets", "marks", "verbs")
+PARTS = ("packets", "marks", "verbs", "roce")
 
 LOW_RATE = ("--rate", "20M", "--kmin", "10k", "--kmax", "60k")
 """Below what a guest sends and receives, so that there is a queue."""
@@ -166,6 +168,10 @@ def counted(netstat: str, group: str, name: str) -> int:
 
 def verbs(program: Path, is_short: bool) -> None:
     rdma.check(program, is_short, say)
+
+
+def roce(program: Path, is_short: bool) -> None:
+    software.check(program, is_short, say)
 
 
 def require(holds: bool, what: str) -> None:

@@ -42,6 +42,8 @@ class Network:
     switch: subprocess.Popen[str]
     ends: list[str]
     """Where each guest gets its frames."""
+    stations: list[tuple[str, ...]]
+    """Options of `samplewire roce`, of each port for a program."""
 
     def names(self) -> list[str]:
         """What the ports lead to."""
@@ -100,8 +102,12 @@ def network(
     with_host: bool = False,
     is_unix: bool = False,
     room_bytes: int = ROOM_BYTES,
+    stations: int = 0,
 ) -> Iterator[Network]:
-    """Starts a switch with a port for each guest, after one for the namespace if there is one."""
+    """Starts a switch with a port for each guest, after one for the namespace if there is one.
+
+    Behind them come the ports of programs that are stations themselves.
+    """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sw")))
         # The host comes first, as bench/incast.py numbers stations from 1.
@@ -115,8 +121,9 @@ def network(
             stack.callback(netns.remove, [host.space])
             netns.run("ip", "netns", "add", host.space)
         ends = [unix_ends(folder, name) if is_unix else inet_ends() for name in guests]
+        own_ends = [inet_ends() for _ in range(stations)]
         ports = ["--tap", host.tap] if host else []
-        for near, far in ends:
+        for near, far in ends + own_ends:
             ports += ["--dgram", f"{near},{far}"]
         words = (str(program), "switch", *ports, *options, "--json")
         switch = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=-1, stderr=-1, text=True)
@@ -132,8 +139,18 @@ def network(
             guest = stack.enter_context(Guest(name, folder, port))
             guest.connect(addresses[len(running) + first - 1], addresses)
             running.append(guest)
-        far_ends = [far for _, far in ends]
-        yield Network(addresses=addresses, guests=running, host=host, switch=switch, ends=far_ends)
+        first += len(guests)
+        yield Network(
+            addresses=addresses,
+            guests=running,
+            host=host,
+            switch=switch,
+            ends=[far for _, far in ends],
+            stations=[
+                ("--ip", f"10.98.0.{first + at}", "--dgram", f"{far},{near}")
+                for at, (near, far) in enumerate(own_ends)
+            ],
+        )
 
 
 def missing() -> str:

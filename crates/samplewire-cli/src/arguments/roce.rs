@@ -78,6 +78,10 @@ pub(crate) struct SendArguments {
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = message)]
     pub(crate) message: u32,
 
+    /// Immediate data of each message: the peer needs a receive request for it, and sees it there
+    #[arg(long, value_name = "N", value_parser = values::between::<u32>(0, 4_294_967_295))]
+    pub(crate) immediate: Option<u32>,
+
     /// Packets that may wait for an acknowledgement. A loss repeats up to so many
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = values::between::<u32>(1, 8_388_608))]
     pub(crate) window: u32,
@@ -115,6 +119,10 @@ pub(crate) struct StationOptions {
     /// The router to a peer of another network [default: the peer is on this link]
     #[arg(long, value_name = "A.B.C.D")]
     pub(crate) next_hop: Option<Ipv4Addr>,
+
+    /// PSN of the first request, below 2^24 [default: random]
+    #[arg(long, value_name = "N", value_parser = values::between::<u32>(0, 16_777_215))]
+    pub(crate) psn: Option<u32>,
 
     /// Payload of a packet: 256, 512, 1024, 2048 or 4096. The smaller of both ends counts
     #[arg(long, value_name = "BYTES", default_value = "1024", value_parser = path_mtu)]

@@ -33,6 +33,9 @@ struct Connection {
     bytes_written: u64,
     /// The region up to the last byte that was written.
     region_end: u64,
+    /// Messages with immediate data, and the last of it.
+    immediates: u64,
+    last_immediate: Option<u32>,
     seconds: f64,
     bits_per_second: f64,
     packets: u64,
@@ -119,8 +122,8 @@ fn connect(
 ) -> Result<(), RoceError> {
     let peer = Line::read(exchange, || station.answer()).map_err(RoceError::Line)?;
     station.renew(rng);
-    let psn = Psn::new(rng.draw() as u32);
     let options = &arguments.station;
+    let psn = Psn::new(options.psn.unwrap_or(rng.draw() as u32));
     let mtu = peer.mtu_with(options.mtu);
     for id in 0..RECEIVES as u64 {
         let request = ReceiveRequest { id, len_bytes: arguments.message };
@@ -175,12 +178,16 @@ fn serve(
         }
         while let Some(event) = station.poll_event() {
             let Event::Received(received) = event else { continue };
-            let len = match received.status {
-                ReceiveStatus::Send { len_bytes, .. } => len_bytes,
-                ReceiveStatus::Write { .. } => 0,
+            let (len, immediate) = match received.status {
+                ReceiveStatus::Send { len_bytes, immediate } => (len_bytes, immediate),
+                ReceiveStatus::Write { immediate, .. } => (0, Some(immediate)),
                 ReceiveStatus::Failed | ReceiveStatus::Flushed => continue,
             };
             memory.keep(received.id, len)?;
+            if let Some(immediate) = immediate {
+                memory.immediates += 1;
+                memory.last_immediate = Some(immediate);
+            }
             let request = ReceiveRequest { id: received.id, len_bytes: memory.message_bytes };
             station.qp.post_receive(request).expect("its place is free");
         }
@@ -232,6 +239,8 @@ fn conclude(
         messages: responder.messages,
         bytes_written: memory.written,
         region_end: memory.region_end,
+        immediates: memory.immediates,
+        last_immediate: memory.last_immediate,
         seconds: served.elapsed.as_secs_f64(),
         bits_per_second: bits_per_second(bytes, served.elapsed),
         packets: responder.packets,
@@ -275,6 +284,8 @@ struct Received {
     sent: u64,
     written: u64,
     region_end: u64,
+    immediates: u64,
+    last_immediate: Option<u32>,
 }
 
 impl Received {
@@ -294,6 +305,8 @@ impl Received {
             sent: 0,
             written: 0,
             region_end: 0,
+            immediates: 0,
+            last_immediate: None,
         })
     }
 
@@ -301,6 +314,7 @@ impl Received {
     fn begin(&mut self, out: Option<&Path>) -> Result<(), Failure> {
         self.region[..self.region_end as usize].fill(0);
         (self.sent, self.written, self.region_end) = (0, 0, 0);
+        (self.immediates, self.last_immediate) = (0, None);
         self.out = match out {
             None => None,
             Some(path) => {

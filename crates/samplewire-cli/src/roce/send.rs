@@ -77,7 +77,7 @@ fn transfer(
     let mut station = Station::open(options, MESSAGES, 0, Vec::new())?;
     let mut rng = Rng::new(seed());
     station.renew(&mut rng);
-    let psn = Psn::new(rng.draw() as u32);
+    let psn = Psn::new(options.psn.unwrap_or(rng.draw() as u32));
     let mut exchange = TcpStream::connect_timeout(&arguments.to, CONNECT_PATIENCE)
         .map_err(|source| RoceError::Exchange { address: arguments.to, source })?;
     let mine = Line {
@@ -117,7 +117,14 @@ fn transfer(
         mtu.bytes()
     ));
     let started = Instant::now();
-    let mut run = Run { kind, peer, buffers: Buffers::new(arguments.message), posted: 0, bytes: 0 };
+    let mut run = Run {
+        kind,
+        peer,
+        immediate: arguments.immediate,
+        buffers: Buffers::new(arguments.message),
+        posted: 0,
+        bytes: 0,
+    };
     let ended = run.finish(&mut station, &mut file, console);
     let elapsed = started.elapsed();
     let (qp, requester, _) = station.qp.stats();
@@ -155,6 +162,7 @@ fn transfer(
 struct Run {
     kind: Kind,
     peer: Line,
+    immediate: Option<u32>,
     buffers: Buffers,
     posted: u64,
     /// Bytes that the peer has acknowledged.
@@ -224,8 +232,13 @@ impl Run {
                 Verb::Write { address: region_address + offset, key: rkey }
             }
         };
-        let request =
-            WorkRequest { id: self.posted, verb, len_bytes: len, ..WorkRequest::default() };
+        let request = WorkRequest {
+            id: self.posted,
+            verb,
+            len_bytes: len,
+            immediate: self.immediate,
+            ..WorkRequest::default()
+        };
         station.qp.post_send(request).expect("a place is free, and the connection stands");
         self.posted += 1;
         Ok(())

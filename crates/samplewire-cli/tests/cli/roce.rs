@@ -78,7 +78,9 @@ fn file_is_whole_through_loss_written_and_sent_at_several_mtus() {
     let (path, bytes) = file(&folder, 3_000_001);
     for (verb, mtu) in [("write", "4096"), ("send", "1024"), ("write", "256"), ("send", "4096")] {
         fs::remove_file(&place.out).ok();
-        let sent = place.transfer(verb, &path, &["--mtu", mtu], 0);
+        // Of each message, and PSNs that wrap.
+        let options = ["--mtu", mtu, "--immediate", "7", "--psn", "16777213"];
+        let sent = place.transfer(verb, &path, &options, 0);
         assert_eq!(place.kept(bytes.len()), bytes, "{verb} at {mtu}");
         assert_eq!(sent["result"], "whole");
         assert_eq!(sent["mtu_bytes"].to_string(), mtu);
