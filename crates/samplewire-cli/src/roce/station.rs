@@ -38,8 +38,9 @@ pub(super) struct Station {
     clock: Clock,
     incoming: Box<[u8]>,
     outgoing: Box<[u8]>,
-    /// The length of a frame in `outgoing` that the link had no room for.
-    waiting: Option<usize>,
+    /// A frame in `outgoing` that the link had no room for: its length, and until when it is tried
+    /// again. Then it counts as lost.
+    waiting: Option<(usize, Nanos)>,
     /// Frames that are not valid RoCEv2.
     pub(super) invalid: u64,
 }
@@ -184,16 +185,17 @@ impl Station {
     /// Returns whether more may leave at once.
     fn send(&mut self, now: Nanos, memory: &impl Memory) -> Result<bool, EtherError> {
         for _ in 0..TURN_FRAMES_MAX {
-            let len = match self.waiting.take() {
-                Some(len) => len,
+            let (len, until) = match self.waiting.take() {
+                Some(waiting) => waiting,
                 None => {
                     let Some(transmit) = self.qp.poll_transmit(now) else { return Ok(false) };
                     let payload = transmit.payload().map_or(&[][..], |at| memory.payload(at));
-                    transmit.emit(self.qp.route(), payload, &mut self.outgoing)
+                    let len = transmit.emit(self.qp.route(), payload, &mut self.outgoing);
+                    (len, now + FULL_PATIENCE)
                 }
             };
-            if !self.link.send(&self.outgoing[..len])? {
-                self.waiting = Some(len);
+            if !self.link.send(&self.outgoing[..len])? && now < until {
+                self.waiting = Some((len, until));
                 return Ok(false);
             }
         }
@@ -247,6 +249,9 @@ const TURN_FRAMES_MAX: usize = 64;
 
 /// How soon a full link is tried again.
 const FULL_PAUSE: Duration = Duration::from_micros(50);
+
+/// A link that is full for longer is down, or takes no such frame.
+const FULL_PATIENCE: Nanos = Nanos::from_millis(1);
 
 /// Where a frame has its IPv4 destination.
 const IPV4_DESTINATION: std::ops::Range<usize> = 30..34;
