@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kModeNone = 0, kModeFixed = 1;
 // From a notification, or a start, of one flow to its event, where nothing else is due (dcqcn.sv).
-constexpr uint64_t kCutCycles = 11, kStartCycles = 3;
+constexpr uint64_t kCutCycles = 11, kStartCycles = 6;
 // An expiry that falls into the visit of a cut shifts it by that at most.
 constexpr uint64_t kVisitNs = 100;
 
@@ -282,8 +282,8 @@ Saw saw(const RateWatch& watch, uint64_t ms, uint64_t end_ms, uint32_t line) {
 
 constexpr size_t kBoards = 3;
 constexpr uint64_t kCloseMs = 100;  // a full ring at a tenth of the line's rate takes half of it
-// Packets: above what the longest marked queue holds.
-constexpr uint32_t kSharedWindow = 256;
+// Packets: above what the longest queue holds, or credit limits a board below R_C.
+constexpr uint32_t kSharedWindow = Model::kBeatBytes == 64 ? 1024 : 256;
 
 // What a run changes of the preset.
 struct Choice {
@@ -305,7 +305,9 @@ void choose(Driver& driver, const Choice& choice) {
 std::string share_of_a_link(const Options& options, const Choice& choice, uint64_t span_ms,
                             std::array<Saw, kBoards>& second, uint64_t& cycles) {
   WorldSpec spec = base(options);
-  const sw_switch_config config{2'000'000, 40'000, 400'000, 1.0, options.seed};
+  // All begin at the line's rate: up to the first cuts the queue grows with it, to 2.1 MB at 100 Gb/s.
+  const uint64_t buffer = spec.line_bps > 40'000'000'000 ? 4'000'000 : 2'000'000;
+  const sw_switch_config config{buffer, 40'000, 400'000, 1.0, options.seed};
   Network network(config, spec.line_bps);
   spec.down.delay_ns = spec.up.delay_ns = 1'000;
   spec.window_packets = kSharedWindow;
