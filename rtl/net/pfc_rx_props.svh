@@ -131,7 +131,7 @@
       // Where there is no pause, nothing stops for longer than a cycle.
       if (!is_paused && !f_paused_q) assert (!stop_o);
       if (storm_q) assert (!stop_o && f_paused_q);
-      // A pause stops for the least time of a storm, and whatever comes, for no longer than the most.
+      // A pause stops for the least time of a storm, and for no longer than the most.
       if (f_paused_q && !f_was_reset_q && f_lasted_q <= StormNs / 2) assert (stop_o);
       if (stop_o) assert (f_stopped_q < StormNs && f_stopped_q <= f_lasted_q);
       if (is_paused) assert (since_q == f_began_q[StormLog2+:2]);

@@ -203,7 +203,8 @@
       if (phase_q == PhaseLimitFirst) assert (cut_from_q == time_t'(f_interval));
       if (f_is_cutting && f_is_last) assert (cut_from_q == now_q + time_t'(f_interval));
     end
-    cover (phase_q == PhaseSettle && kind_q != KindStart && f_has_cut_q && f_interval_q > cut_interval_i && rate_q > minimum_i);
+    cover (phase_q == PhaseSettle && kind_q != KindStart && f_has_cut_q &&
+           f_interval_q > cut_interval_i && rate_q > minimum_i);
     cover (phase_q == PhaseSpan && blocked_q);
     cover (phase_q == PhaseRise && next_q == line_i && rate_q < line_i && by_bytes_q);
     cover (phase_q == PhaseExpireAlpha && alpha_q != f_one && ~|product_q[AlphaBits-1:0]);

@@ -282,8 +282,11 @@ Saw saw(const RateWatch& watch, uint64_t ms, uint64_t end_ms, uint32_t line) {
 
 constexpr size_t kBoards = 3;
 constexpr uint64_t kCloseMs = 100;  // a full ring at a tenth of the line's rate takes half of it
-// Packets: above what the longest queue holds, or credit limits a board below R_C.
-constexpr uint32_t kSharedWindow = Model::kBeatBytes == 64 ? 1024 : 256;
+// Packets: above what the longest marked queue holds.
+constexpr uint32_t kSharedWindow = 256;
+// Boards of 100 Gb/s begin at this part of the line's rate: three at the whole of it would send 2 MB
+// more than the port passes on before the first marks are reported, and overflow the buffer.
+constexpr uint32_t kStartDivisor = Model::kBeatBytes == 64 ? 4 : 1;
 
 // What a run changes of the preset.
 struct Choice {
@@ -299,15 +302,14 @@ void choose(Driver& driver, const Choice& choice) {
                word | choice.gain_shift << SW_REG_RATE_CONTROL_GAIN_SHIFT_SHIFT);
   driver.write(SW_REG_RATE_ADDITIVE, choice.additive_times * driver.read(SW_REG_RATE_ADDITIVE));
   driver.write(SW_REG_RATE_HYPER, choice.hyper_times * driver.read(SW_REG_RATE_HYPER));
+  driver.write(SW_REG_RATE_START, driver.read(SW_REG_RATE_LINE) / kStartDivisor);
 }
 
 // Phases of `span_ms`: three boards, two, one; what two of them did in the second.
 std::string share_of_a_link(const Options& options, const Choice& choice, uint64_t span_ms,
                             std::array<Saw, kBoards>& second, uint64_t& cycles) {
   WorldSpec spec = base(options);
-  // All begin at the line's rate: up to the first cuts the queue grows with it, to 2.1 MB at 100 Gb/s.
-  const uint64_t buffer = spec.line_bps > 40'000'000'000 ? 4'000'000 : 2'000'000;
-  const sw_switch_config config{buffer, 40'000, 400'000, 1.0, options.seed};
+  const sw_switch_config config{2'000'000, 40'000, 400'000, 1.0, options.seed};
   Network network(config, spec.line_bps);
   spec.down.delay_ns = spec.up.delay_ns = 1'000;
   spec.window_packets = kSharedWindow;
