@@ -12,7 +12,7 @@
 // before departure.
 //
 // Throughput: an expiry or event takes at most 16 cycles, the check of what is due included. Alpha
-// and timer expire once in a round of at most 10 cycles: periods of Flows * 20 cycles and more are
+// and timer expire once in a round of at most 11 cycles: periods of Flows * 22 cycles and more are
 // kept without delay. A visit handles at most 255 rounds; what is left follows in the next. Latency:
 // an event waits for the visit before it and, of several flows, for one without an event.
 //
@@ -113,19 +113,19 @@ module dcqcn #(
     PhaseAdd,
     PhaseCompareLine,
     PhaseLimitLine,
+    PhaseTarget,
     PhaseRise,
     PhaseBytes,  // a departure
-    PhaseCompareBytes,
     PhaseTakeBytes,
     PhaseSpan,  // a cut
     PhaseReduce,
     PhaseCompareFirst,
     PhaseLimitFirst,
-    PhaseCompareMinimum,
-    PhaseLimitMinimum,
-    PhaseCut,
     PhaseStart,
-    PhaseStarted
+    PhaseStarted,
+    PhaseCompareMinimum,  // a cut or a start
+    PhaseLimitMinimum,
+    PhaseSettle
   } phase_e;
 
   typedef enum logic [1:0] {
@@ -135,7 +135,9 @@ module dcqcn #(
     KindDeparture
   } kind_e;
 
-  phase_e phase_q, phase_d;
+  // One bit a phase would turn each choice of an operand into many gates.
+  (* fsm_encoding = "none" *) phase_e phase_q;
+  phase_e phase_d;
   kind_e kind_q, kind_d;
   logic [FlowWidth-1:0] flow_q, flow_d, round_q;
   logic starting_q;  // since the reset, flow by flow
@@ -172,11 +174,10 @@ module dcqcn #(
   flow_t saved;
 
   // Within a visit.
-  logic [RateWidth:0] next_q;  // what is to be the rate or the target
+  logic [RateWidth:0] next_q;  // what is to be the rate or the target; 0 ahead of what it takes
   logic [ProductWidth-1:0] product_q;
   logic rest_q;  // the product has bits behind the point
   logic is_alpha_due_q, is_timer_due_q, is_negative_q, by_bytes_q, is_hyper_q, is_additive_q;
-  logic has_span_q;  // cut_from_q is final
 
   // ------------------------------------------------------------------ what comes next
   logic is_scan, is_rounds_end;
@@ -221,23 +222,24 @@ module dcqcn #(
         if (is_alpha_due_q && !is_rounds_end) phase_d = PhaseExpireAlpha;
       end
       PhaseExpireAlpha: phase_d = is_timer_due_q ? PhaseCount : PhaseCheckAlpha;
-      PhaseCount:       phase_d = PhaseStage;
+      PhaseCount:       phase_d = by_bytes_q && is_negative_q ? PhasePick : PhaseStage;
       PhaseStage:       phase_d = PhaseAdd;
       PhaseAdd:         phase_d = PhaseCompareLine;
       PhaseCompareLine: phase_d = PhaseLimitLine;
-      PhaseLimitLine:   phase_d = PhaseRise;
+      PhaseLimitLine:   phase_d = PhaseTarget;
+      PhaseTarget:      phase_d = PhaseRise;
       PhaseRise:        phase_d = by_bytes_q ? PhasePick : PhaseCheckAlpha;
-      PhaseBytes:       phase_d = PhaseCompareBytes;
-      PhaseCompareBytes: phase_d = PhaseTakeBytes;
-      PhaseTakeBytes:   phase_d = is_negative_q ? PhasePick : PhaseCount;
+      PhaseBytes:       phase_d = PhaseTakeBytes;
+      PhaseTakeBytes:   phase_d = PhaseCount;
       PhaseSpan:        phase_d = blocked_q ? PhasePick : PhaseReduce;
       PhaseReduce:      phase_d = PhaseCompareFirst;
       PhaseCompareFirst: phase_d = PhaseLimitFirst;
       PhaseLimitFirst:  phase_d = PhaseCompareMinimum;
-      PhaseCompareMinimum: phase_d = PhaseLimitMinimum;
-      PhaseLimitMinimum: phase_d = PhaseCut;
       PhaseStart:       phase_d = PhaseStarted;
-      default:          phase_d = PhasePick;  // PhaseCut, PhaseStarted
+      PhaseStarted:     phase_d = PhaseCompareMinimum;
+      PhaseCompareMinimum: phase_d = PhaseLimitMinimum;
+      PhaseLimitMinimum: phase_d = PhaseSettle;
+      default:          phase_d = PhasePick;  // PhaseSettle
     endcase
   end
 
@@ -272,30 +274,43 @@ module dcqcn #(
 
   // ------------------------------------------------------------------ times
   // Spans are at most half of what the bits of a time hold, so the sign says which of two is later.
-  logic is_check;
+  // What takes a sum of several adds them up from 0: one source fewer for each operand.
+  logic [1:0] time_x_pick, time_y_pick;
+  logic is_check, is_span;
   time_t time_x, time_y, time_sum;
+  logic unused_time;
   assign is_check = phase_q == PhaseCheckAlpha || phase_q == PhaseCheckTimer ||
                     phase_q == PhaseCheckCut;
+  assign is_span  = phase_q == PhaseSpan;
   always_comb begin
-    unique case (phase_q)
-      PhaseCheckAlpha, PhaseExpireAlpha: time_x = time_t'(alpha_due_q);
-      PhaseCheckTimer, PhaseCount:       time_x = time_t'(rise_due_q);
-      PhaseCheckCut, PhaseCompareFirst:  time_x = cut_from_q;
-      PhaseSpan:                         time_x = time_t'(note_rtt_ns_i);
-      PhaseReduce: time_x = cut_from_q[TimeWidth-1] ? now_q : cut_from_q;
-      default:                           time_x = now_q;
+    time_x_pick = 2'd0;
+    if (phase_q == PhaseCheckTimer || phase_q == PhaseCount || phase_q == PhaseLimitMinimum ||
+        phase_q == PhaseSettle)
+      time_x_pick = 2'd1;
+    if (phase_q == PhaseCheckCut || phase_q == PhaseCompareFirst || phase_q == PhaseLimitFirst)
+      time_x_pick = 2'd2;
+    if (is_span) time_x_pick = 2'd3;
+    time_y_pick = 2'd0;
+    if (phase_q == PhaseExpireAlpha || phase_q == PhaseCompareMinimum) time_y_pick = 2'd1;
+    if (phase_q == PhaseCount || phase_q == PhaseSettle) time_y_pick = 2'd2;
+    if (is_span || phase_q == PhaseCompareFirst) time_y_pick = 2'd3;
+    unique case (time_x_pick)
+      2'd0:    time_x = time_t'(alpha_due_q);
+      2'd1:    time_x = time_t'(rise_due_q);
+      2'd2:    time_x = cut_from_q;
+      default: time_x = time_t'(note_rtt_ns_i);
     endcase
-    unique case (phase_q)
-      PhaseExpireAlpha, PhaseCompareMinimum, PhaseStart: time_y = time_t'(alpha_period_i);
-      PhaseCount, PhaseLimitMinimum, PhaseStarted:       time_y = time_t'(rise_period_i);
-      PhaseSpan, PhaseReduce:                            time_y = time_t'(cut_interval_i);
-      default:                                           time_y = now_q;
+    unique case (time_y_pick)
+      2'd0:    time_y = now_q;
+      2'd1:    time_y = time_t'(alpha_period_i);
+      2'd2:    time_y = time_t'(rise_period_i);
+      default: time_y = time_t'(cut_interval_i);
     endcase
   end
 
   // A check subtracts one more: negative where the first is not later than the second.
-  assign time_sum = time_x + (time_y ^ {TimeWidth{is_check || phase_q == PhaseSpan}}) +
-                    time_t'(phase_q == PhaseSpan);
+  assign {time_sum, unused_time} = {time_x, 1'b1} +
+      {time_y ^ {TimeWidth{is_check || is_span}}, is_span};
 
   always_ff @(posedge clk_i) begin
     unique case (phase_q)
@@ -308,50 +323,61 @@ module dcqcn #(
       PhaseCheckAlpha: is_alpha_due_q <= time_sum[DueWidth-1];
       PhaseCheckTimer: is_timer_due_q <= time_sum[DueWidth-1];
       PhaseCheckCut:   if (time_sum[TimeWidth-1]) blocked_q <= 1'b0;
-      PhaseExpireAlpha, PhaseCompareMinimum: alpha_due_q <= time_sum[DueWidth-1:0];
-      PhaseCount:        if (!by_bytes_q) rise_due_q <= time_sum[DueWidth-1:0];
+      PhaseExpireAlpha, PhaseStarted, PhaseCompareMinimum: alpha_due_q <= time_sum[DueWidth-1:0];
+      PhaseCount:      if (!by_bytes_q) rise_due_q <= time_sum[DueWidth-1:0];
       PhaseLimitMinimum: rise_due_q <= time_sum[DueWidth-1:0];
-      // The round trip less D. Then, where that is negative, now and D; else D and now on top of it.
-      PhaseSpan:         if (!blocked_q) cut_from_q <= time_sum;
+      // The round trip less D, or 0 where that is negative; then D and now on top of it.
+      PhaseSpan: begin
+        if (!blocked_q) begin
+          cut_from_q  <= time_sum;
+          alpha_due_q <= '0;
+          rise_due_q  <= '0;
+        end
+      end
       PhaseReduce: begin
-        cut_from_q <= time_sum;
-        has_span_q <= cut_from_q[TimeWidth-1];
-      end
-      PhaseCompareFirst: if (!has_span_q) cut_from_q <= time_sum;
-      PhaseCut:          blocked_q <= 1'b1;
-      PhaseStart: begin
         alpha_due_q <= time_sum[DueWidth-1:0];
-        blocked_q   <= 1'b0;
+        if (cut_from_q[TimeWidth-1]) cut_from_q <= '0;
       end
-      PhaseStarted:      rise_due_q <= time_sum[DueWidth-1:0];
+      PhaseCompareFirst, PhaseLimitFirst: cut_from_q <= time_sum;
+      PhaseStart: begin
+        alpha_due_q <= '0;
+        rise_due_q  <= '0;
+      end
+      PhaseSettle: begin
+        rise_due_q <= time_sum[DueWidth-1:0];
+        blocked_q  <= kind_q != KindStart;
+      end
       default: ;
     endcase
   end
 
   // ------------------------------------------------------------------ alpha
-  // Rounded up: what alpha loses, so that it reaches 0, and what it gains when it rises,
-  // since g (1 - alpha) up is g less g alpha down.
-  alpha_t gain;
+  // What is left of alpha, rounded down, when it falls, so that it reaches 0. When it rises, what is
+  // left, rounded up, and g: g (1 - alpha) up is g less g alpha down.
+  alpha_t gain, left;  // g, 1 - g
   always_comb begin
     for (int unsigned n = 0; n < AlphaWidth; n++) begin
       gain[n] = n < AlphaBits && gain_shift_i[3:0] == 4'(AlphaBits - n);
+      left[n] = n < AlphaBits && (~|gain_shift_i[3:0] ||
+                (AlphaBits < 16 + n && gain_shift_i[3:0] >= 4'(AlphaBits - n)));
     end
   end
 
   rate_t factor;
-  alpha_t alpha_part;
-  assign factor     = phase_q == PhaseSpan ? rate_q : rate_t'(gain);
-  assign alpha_part = product_q[AlphaBits+:AlphaWidth];
+  alpha_t alpha_sum;
+  logic is_gain, unused_alpha;
+  assign factor  = is_span ? rate_q : rate_t'(left);
+  assign is_gain = phase_q == PhaseLimitFirst;
+  assign {alpha_sum, unused_alpha} = {product_q[AlphaBits+:AlphaWidth], 1'b1} +
+      {gain & {AlphaWidth{is_gain}}, rest_q && is_gain};
 
   always_ff @(posedge clk_i) begin
     product_q <= factor * alpha_q;
     rest_q    <= |product_q[AlphaBits-1:0];
     unique case (phase_q)
-      PhaseLoad:         alpha_q <= saved.alpha;
-      PhaseStart:        alpha_q <= {1'b1, {AlphaBits{1'b0}}};
-      PhaseExpireAlpha:  alpha_q <= alpha_q + ~alpha_part + alpha_t'(!rest_q);
-      PhaseCompareFirst: alpha_q <= alpha_q + ~alpha_part + alpha_t'(1'b1);
-      PhaseLimitFirst:   alpha_q <= alpha_q + gain;
+      PhaseLoad:                         alpha_q <= saved.alpha;
+      PhaseStart:                        alpha_q <= {1'b1, {AlphaBits{1'b0}}};
+      PhaseExpireAlpha, PhaseLimitFirst: alpha_q <= alpha_sum;
       default: ;
     endcase
   end
@@ -368,79 +394,107 @@ module dcqcn #(
       PhaseTakeBytes: by_bytes_q <= 1'b1;
       PhaseCount: begin
         if (!by_bytes_q && !(&timer_count_q)) timer_count_q <= timer_count_q + 1'b1;
-        if (by_bytes_q && !(&byte_count_q)) byte_count_q <= byte_count_q + 1'b1;
+        if (by_bytes_q && !is_negative_q && !(&byte_count_q)) byte_count_q <= byte_count_q + 1'b1;
       end
       PhaseStage: begin
         is_hyper_q    <= timer_count_q > recovery_stages_i && byte_count_q > recovery_stages_i;
         is_additive_q <= timer_count_q >= recovery_stages_i || byte_count_q >= recovery_stages_i;
       end
-      PhaseCut, PhaseStart: begin
+      PhaseSettle: begin
         timer_count_q <= '0;
         byte_count_q  <= '0;
-        has_cut_q     <= phase_q == PhaseCut;
+        has_cut_q     <= kind_q != KindStart;
       end
       default: ;
     endcase
   end
 
   // ------------------------------------------------------------------ rates and bytes
-  logic is_minus, is_plus;  // less y; one more
-  sum_t x, y, sum;
+  // Registers take the sum or the first operand alone: what is to be loaded is added to 0, and twice
+  // the next rate is halved like any other sum.
+  logic [1:0] x_pick, y_pick, y_from;
+  logic is_minus, is_plus, unused_sum;  // less y; one more
+  sum_t x, y, y_parameter, y_other, sum;
   always_comb begin
-    unique case (phase_q)
-      PhaseAdd:                                          x = sum_t'(target_q);
-      PhaseReduce:                                       x = sum_t'(rate_q);
-      PhaseBytes, PhaseCompareBytes, PhaseTakeBytes:     x = sent_q;
-      default:                                           x = sum_t'(next_q);
+    x_pick = 2'd0;
+    if (phase_q == PhaseAdd) x_pick = 2'd1;
+    if (phase_q == PhaseSpan || phase_q == PhaseReduce || phase_q == PhaseRise) x_pick = 2'd2;
+    if (phase_q == PhaseBytes || phase_q == PhaseTakeBytes) x_pick = 2'd3;
+    unique case (x_pick)
+      2'd0:    x = sum_t'(next_q);
+      2'd1:    x = sum_t'(target_q);
+      2'd2:    x = sum_t'(rate_q);
+      default: x = sent_q;
     endcase
-    unique case (phase_q)
-      PhaseAdd: y = is_hyper_q ? sum_t'(hyper_i) : is_additive_q ? sum_t'(additive_i) : '0;
-      PhaseCompareLine, PhaseLimitLine:                  y = sum_t'(line_i);
-      PhaseRise:                                         y = sum_t'(rate_q);
-      PhaseBytes:                                        y = sum_t'(dep_bytes_i);
-      PhaseCompareBytes, PhaseTakeBytes:                 y = sum_t'(rise_bytes_i);
-      PhaseReduce:                   y = sum_t'(product_q[ProductWidth-1:AlphaWidth]);
-      PhaseCompareFirst, PhaseLimitFirst:                y = sum_t'(first_cut_i);
-      PhaseCompareMinimum, PhaseLimitMinimum:            y = sum_t'(minimum_i);
-      default:                                           y = sum_t'(start_i);
+    // A comparison is negative where x is not above y; half of the way is rounded up.
+    is_minus = phase_q == PhaseCompareLine || phase_q == PhaseCompareFirst ||
+               phase_q == PhaseCompareMinimum || phase_q == PhaseReduce ||
+               phase_q == PhaseTakeBytes;
+    is_plus  = phase_q == PhaseReduce || phase_q == PhaseTakeBytes || phase_q == PhaseRise;
+    y_pick = {1'b0, phase_q == PhaseAdd && is_hyper_q};
+    if (phase_q == PhaseCompareFirst || phase_q == PhaseLimitFirst) y_pick = 2'd1;
+    if (phase_q == PhaseCompareMinimum || phase_q == PhaseLimitMinimum || phase_q == PhaseReduce)
+      y_pick = 2'd2;
+    if (phase_q == PhaseStart || phase_q == PhaseTakeBytes) y_pick = 2'd3;
+    // 0 is y where neither of two is added: next_q has been cleared.
+    y_from = 2'd2;
+    if (phase_q == PhaseRise || phase_q == PhaseSettle) y_from = 2'd0;
+    if (phase_q == PhaseBytes) y_from = 2'd1;
+    if (phase_q == PhaseReduce || phase_q == PhaseTakeBytes) y_from = 2'd3;
+    if (phase_q == PhaseAdd) y_from = {2{is_hyper_q || is_additive_q}};
+    unique case (y_pick)
+      2'd0:    y_parameter = sum_t'(line_i);
+      2'd1:    y_parameter = sum_t'(first_cut_i);
+      2'd2:    y_parameter = sum_t'(minimum_i);
+      default: y_parameter = sum_t'(start_i);
     endcase
-    is_minus = 1'b1;
-    is_plus  = 1'b0;  // a comparison: negative where x is not above y
-    unique case (phase_q)
-      PhaseAdd, PhaseBytes:                              is_minus = 1'b0;
-      PhaseRise: begin
-        is_minus = 1'b0;
-        is_plus  = 1'b1;  // half of the way, rounded up
-      end
-      PhaseReduce, PhaseCompareBytes, PhaseTakeBytes:    is_plus = 1'b1;
-      default: ;
+    unique case (y_pick)
+      2'd0:    y_other = sum_t'(additive_i);
+      2'd1:    y_other = sum_t'(hyper_i);
+      2'd2:    y_other = sum_t'(product_q[ProductWidth-1:AlphaWidth]);
+      default: y_other = sum_t'(rise_bytes_i);
+    endcase
+    unique case (y_from)
+      2'd0:    y = sum_t'(next_q);
+      2'd1:    y = sum_t'(dep_bytes_i);
+      2'd2:    y = y_parameter;
+      default: y = y_other;
     endcase
   end
-  assign sum = x + (y ^ {SumWidth{is_minus}}) + sum_t'(is_plus);
+  assign {sum, unused_sum} = {x, 1'b1} + {y ^ {SumWidth{is_minus}}, is_plus};
 
+  logic is_above;
+  assign is_above = !sum[SumWidth-1];
   always_ff @(posedge clk_i) begin
-    is_negative_q <= sum[SumWidth-1];
+    is_negative_q <= !is_above;
     unique case (phase_q)
-      PhaseLoad: begin
-        rate_q   <= saved.rate;
-        target_q <= saved.target;
-        sent_q   <= sum_t'(saved.sent);
-      end
-      PhaseAdd, PhaseReduce:         next_q <= sum[RateWidth:0];
-      PhaseLimitLine:                if (!is_negative_q) next_q <= y[RateWidth:0];
-      PhaseLimitFirst:               if (!is_negative_q && !has_cut_q) next_q <= y[RateWidth:0];
-      PhaseLimitMinimum:             if (is_negative_q) next_q <= y[RateWidth:0];
-      PhaseStart:                    next_q <= y[RateWidth:0];
+      PhasePick, PhaseCount:             next_q <= '0;
+      PhaseAdd, PhaseReduce, PhaseStart: next_q <= sum[RateWidth:0];
+      PhaseCompareLine:                  if (is_above) next_q <= '0;
+      PhaseCompareFirst:                 if (is_above && !has_cut_q) next_q <= '0;
+      PhaseCompareMinimum:               if (!is_above) next_q <= '0;
+      PhaseLimitLine:                    if (!is_negative_q) next_q <= sum[RateWidth:0];
+      PhaseLimitFirst:   if (!is_negative_q && !has_cut_q) next_q <= sum[RateWidth:0];
+      PhaseLimitMinimum:                 if (is_negative_q) next_q <= sum[RateWidth:0];
       default: ;
     endcase
-    if (phase_q == PhaseReduce) target_q <= rate_q;
-    if (phase_q == PhaseRise || phase_q == PhaseStarted) target_q <= next_q[RateWidth-1:0];
-    if (phase_q == PhaseRise) rate_q <= sum[RateWidth:1];
-    if (phase_q == PhaseCut || phase_q == PhaseStarted) rate_q <= next_q[RateWidth-1:0];
     unique case (phase_q)
-      PhaseBytes:                    sent_q <= sum;
-      PhaseTakeBytes:                if (!is_negative_q) sent_q <= sum;
-      PhaseCut, PhaseStart:          sent_q <= '0;
+      PhaseLoad:              rate_q <= saved.rate;
+      PhaseRise, PhaseSettle: rate_q <= sum[RateWidth:1];
+      default: ;
+    endcase
+    unique case (phase_q)
+      PhaseLoad:   target_q <= saved.target;
+      PhaseTarget: target_q <= x[RateWidth-1:0];
+      PhaseSpan:   if (!blocked_q) target_q <= x[RateWidth-1:0];
+      PhaseSettle: if (kind_q == KindStart) target_q <= x[RateWidth-1:0];
+      default: ;
+    endcase
+    unique case (phase_q)
+      PhaseLoad:      sent_q <= sum_t'(saved.sent);
+      PhaseBytes:     sent_q <= sum;
+      PhaseTakeBytes: if (is_above) sent_q <= sum;
+      PhaseSettle:    sent_q <= '0;
       default: ;
     endcase
   end
@@ -475,13 +529,9 @@ module dcqcn #(
         ev_q    <= blocked_q;
         cause_o <= CauseIgnored;
       end
-      PhaseCut: begin
+      PhaseSettle: begin
         ev_q    <= 1'b1;
-        cause_o <= CauseCut;
-      end
-      PhaseStarted: begin
-        ev_q    <= 1'b1;
-        cause_o <= CauseStart;
+        cause_o <= kind_q == KindStart ? CauseStart : CauseCut;
       end
       default: ;
     endcase

@@ -5,12 +5,13 @@
   always_comb assume (rst_i == f_reset_q);
 
   // Parameters as DcqcnParams::check wants them, and always the same.
-  logic [4:0] f_gain_shift_q;
+  logic [4:0] f_gain_shift_q, f_stages_q;
   logic [SpanWidth-1:0] f_alpha_period_q, f_rise_period_q, f_cut_interval_q;
   logic [BytesWidth-1:0] f_rise_bytes_q;
   rate_t f_minimum_q, f_start_q, f_first_cut_q, f_line_q;
   always_ff @(posedge clk_i) begin
     f_gain_shift_q   <= gain_shift_i;
+    f_stages_q       <= recovery_stages_i;
     f_alpha_period_q <= alpha_period_i;
     f_rise_period_q  <= rise_period_i;
     f_cut_interval_q <= cut_interval_i;
@@ -30,6 +31,7 @@
       assume (gain_shift_i == f_gain_shift_q && rise_bytes_i == f_rise_bytes_q);
       assume (alpha_period_i == f_alpha_period_q && rise_period_i == f_rise_period_q);
       assume (cut_interval_i == f_cut_interval_q && minimum_i == f_minimum_q);
+      assume (recovery_stages_i == f_stages_q);
       assume (start_i == f_start_q && first_cut_i == f_first_cut_q && line_i == f_line_q);
     end
   end
@@ -49,7 +51,7 @@
   end
 
   logic f_live_q = 0;  // the flow has started
-  always_ff @(posedge clk_i) f_live_q <= !rst_i && (f_live_q || phase_q == PhaseStarted);
+  always_ff @(posedge clk_i) f_live_q <= !rst_i && (f_live_q || phase_q == PhaseSettle);
 
   // Time does not run backwards, and passes by less than half of a round trip from visit to visit.
   time_t f_passed;
@@ -70,41 +72,66 @@
     if (phase_q == PhasePick && f_live_q)
       f_since_q <= f_since > (TimeWidth + 2)'(1 << TimeWidth) ? 1 << TimeWidth : f_since;
     if (phase_q == PhaseSpan) f_rtt_q <= note_rtt_ns_i;
-    if (phase_q == PhaseCut) begin
+    if (phase_q == PhaseSettle && kind_q != KindStart) begin
       f_since_q    <= '0;
       f_interval_q <= f_interval;
       f_has_cut_q  <= 1'b1;
     end
-    if (phase_q == PhaseStart || rst_i) f_has_cut_q <= 1'b0;
+    if ((phase_q == PhaseSettle && kind_q == KindStart) || rst_i) f_has_cut_q <= 1'b0;
   end
 
-  // From PhaseSpan on the visit is one that cuts.
-  logic f_is_cutting, f_is_checking;
+  // From PhaseSpan on the visit is one that cuts; the last phases are those of a start too.
+  logic f_is_cutting, f_is_starting, f_is_last, f_is_checking;
+  assign f_is_last = phase_q == PhaseCompareMinimum || phase_q == PhaseLimitMinimum ||
+      phase_q == PhaseSettle;
+  assign f_is_starting = phase_q == PhaseStart || phase_q == PhaseStarted ||
+      (f_is_last && kind_q == KindStart);
   assign f_is_cutting = phase_q == PhaseReduce || phase_q == PhaseCompareFirst ||
-      phase_q == PhaseLimitFirst || phase_q == PhaseCompareMinimum ||
-      phase_q == PhaseLimitMinimum || phase_q == PhaseCut;
+      phase_q == PhaseLimitFirst || (f_is_last && kind_q != KindStart);
   assign f_is_checking = phase_q == PhaseCheckAlpha || phase_q == PhaseCheckTimer ||
       phase_q == PhaseCheckCut;
 
   logic [ProductWidth-1:0] f_decay, f_cut;
-  assign f_decay = alpha_q * gain;
+  assign f_decay = alpha_q * left;
   assign f_cut   = alpha_q * rate_q;
   alpha_t f_one;
   assign f_one = {1'b1, {AlphaBits{1'b0}}};
 
+  // By how much what is due is late.
+  due_t f_alpha_late, f_timer_late, f_alpha_due;
+  assign f_alpha_due  = due_t'(now_q) + due_t'(alpha_period_i);
+  assign f_alpha_late = due_t'(now_q) - alpha_due_q;
+  assign f_timer_late = due_t'(now_q) - rise_due_q;
+
+  // What the visit has just done to the rate.
+  logic f_was_rise_q = 0, f_was_settle_q = 0;
+  rate_t f_rate_q;
+  always_ff @(posedge clk_i) begin
+    f_was_rise_q   <= phase_q == PhaseRise && !rst_i;
+    f_was_settle_q <= phase_q == PhaseSettle && !rst_i;
+    f_rate_q       <= rate_q;
+  end
+
   always_ff @(posedge clk_i) begin
     if (!f_reset_q) begin
-      assert (phase_q <= PhaseStarted);
+      assert (phase_q <= PhaseSettle);
+      assert (left == f_one - gain);
       if (!f_live_q) begin
-        assert (phase_q == PhasePick || phase_q == PhaseStart || phase_q == PhaseStarted);
+        assert (phase_q == PhasePick || f_is_starting);
         assert (phase_q != PhasePick || starting_q);
       end
-      if (phase_q == PhaseStarted) assert (next_q == start_i);
+      if (phase_q == PhaseStart) assert (next_q == '0 && kind_q == KindStart);
+      else if (f_is_starting) assert (kind_q == KindStart && alpha_q == f_one);
+      else if (phase_q != PhasePick) assert (kind_q != KindStart);
+      if (f_is_cutting) assert (kind_q == KindNotification);
+      if (phase_q == PhaseStarted || (phase_q == PhaseCompareMinimum && kind_q == KindStart))
+        assert (next_q == start_i);
+      if (phase_q == PhaseSettle && kind_q == KindStart) assert (next_q == start_i);
       assert (phase_q != PhaseLoad && round_q == '0);
       if (phase_q != PhasePick) assert (flow_q == '0);
       // An event is taken only where there is one.
       if (kind_q == KindNotification && phase_q != PhasePick && phase_q < PhaseReduce)
-        assert (note_valid_i || phase_q == PhaseStart || phase_q == PhaseStarted);
+        assert (note_valid_i);
       if (note_ready_o) assert (note_valid_i && kind_q == KindNotification);
     end
     if (f_live_q) begin
@@ -113,32 +140,49 @@
       assert (alpha_q <= f_one);
 
       // A rise.
-      if (phase_q == PhaseCompareLine || phase_q == PhaseLimitLine) assert (next_q >= target_q);
-      if (phase_q == PhaseLimitLine) assert (is_negative_q == (next_q <= line_i));
-      if (phase_q == PhaseRise) assert (next_q >= target_q && next_q <= line_i);
+      if (phase_q == PhaseStage || phase_q == PhaseAdd) assert (next_q == '0);
+      if (phase_q == PhaseCompareLine) assert (next_q >= target_q);
+      if (phase_q == PhaseLimitLine)
+        assert (is_negative_q ? next_q >= target_q && next_q <= line_i : next_q == '0);
+      if (phase_q == PhaseTarget) assert (next_q >= target_q && next_q <= line_i);
+      if (phase_q == PhaseRise) assert (next_q == target_q);
+
+      if (phase_q == PhaseAdd)
+        assert (is_additive_q == (timer_count_q >= recovery_stages_i ||
+                                  byte_count_q >= recovery_stages_i));
+      if (f_was_rise_q) assert (ev_o == (rate_q != f_rate_q));
+      if (f_was_settle_q) assert (ev_o);
+
+      // What is due, and from when on the two periods run again.
+      if (phase_q == PhaseCheckTimer) assert (is_alpha_due_q == !f_alpha_late[DueWidth-1]);
+      if (phase_q == PhaseCheckCut) assert (is_timer_due_q == !f_timer_late[DueWidth-1]);
+      if (phase_q == PhaseReduce || phase_q == PhaseStarted) assert (alpha_due_q == '0);
+      if (phase_q == PhaseCompareMinimum) assert (alpha_due_q == due_t'(now_q));
+      if (phase_q == PhaseLimitMinimum) assert (alpha_due_q == f_alpha_due);
+      if ((f_is_cutting || f_is_starting) && phase_q != PhaseStart && phase_q != PhaseSettle)
+        assert (rise_due_q == '0);
 
       // Alpha.
       if (phase_q == PhaseCheckTimer || phase_q == PhaseCheckCut || phase_q == PhaseExpireAlpha ||
-          phase_q == PhaseCompareFirst)
+          phase_q == PhaseCompareFirst || phase_q == PhaseLimitFirst)
         assert (product_q == f_decay);
-      if (phase_q == PhaseCheckCut || phase_q == PhaseExpireAlpha)
-        assert (rest_q == |f_decay[AlphaBits-1:0]);
-      if (phase_q == PhaseLimitFirst) assert (alpha_q <= f_one - gain);
+      if (phase_q == PhaseLimitFirst) assert (rest_q == |f_decay[AlphaBits-1:0]);
 
       // A cut.
       if (phase_q == PhaseReduce) assert (product_q == f_cut);
       if (f_is_cutting && phase_q != PhaseReduce) begin
         assert (target_q == rate_q && next_q <= rate_q);
-        if (phase_q == PhaseLimitFirst) assert (is_negative_q == (next_q <= first_cut_i));
-        if (phase_q == PhaseLimitMinimum) assert (is_negative_q == (next_q <= minimum_i));
-        if (phase_q == PhaseCut) assert (next_q >= minimum_i);
+        if (phase_q == PhaseLimitFirst)
+          assert (is_negative_q ? next_q <= first_cut_i : has_cut_q || next_q == '0);
+        if (phase_q == PhaseLimitMinimum)
+          assert (is_negative_q ? next_q == '0 : next_q > minimum_i);
+        if (phase_q == PhaseSettle) assert (next_q >= minimum_i);
       end
 
       // The byte counter: one packet ends at most one period.
-      if (phase_q == PhaseCompareBytes || phase_q == PhaseTakeBytes)
+      if (phase_q == PhaseTakeBytes)
         assert (sent_q < sum_t'(rise_bytes_i) + sum_t'(1 << SizeWidth));
       else assert (sent_q < sum_t'(rise_bytes_i));
-      if (phase_q == PhaseTakeBytes) assert (is_negative_q == (sent_q < sum_t'(rise_bytes_i)));
 
       // No second cut within max(D, RTT) of the last.
       if (f_is_cutting && f_has_cut_q) assert (f_since_q >= f_interval_q);
@@ -147,21 +191,21 @@
       if (f_is_cutting) assert (!blocked_q);
       if (blocked_q) begin
         assert (f_has_cut_q);
-        if (!f_is_checking && phase_q != PhaseStart)
+        if (!f_is_checking && !f_is_starting)
           assert (f_since_q < f_interval_q || (f_interval_q == '0 && phase_q == PhasePick));
-        assert (f_since_q < f_interval_q + (1 << (RttWidth - 1)));
+        if (!f_is_starting) assert (f_since_q < f_interval_q + (1 << (RttWidth - 1)));
         assert (cut_from_q == time_t'(now_q + f_interval_q - f_since_q[TimeWidth-1:0]));
       end
       if (phase_q == PhaseReduce)
         assert (cut_from_q == time_t'(f_rtt_q) - time_t'(cut_interval_i));
       if (phase_q == PhaseCompareFirst)
-        assert (has_span_q ? cut_from_q == now_q + time_t'(f_interval) && f_rtt_q < cut_interval_i
-                           : cut_from_q == time_t'(f_rtt_q) && f_rtt_q >= cut_interval_i);
-      if (f_is_cutting && phase_q != PhaseReduce && phase_q != PhaseCompareFirst)
-        assert (cut_from_q == now_q + time_t'(f_interval));
+        assert (cut_from_q == time_t'(f_interval) - time_t'(cut_interval_i));
+      if (phase_q == PhaseLimitFirst) assert (cut_from_q == time_t'(f_interval));
+      if (f_is_cutting && f_is_last) assert (cut_from_q == now_q + time_t'(f_interval));
     end
-    cover (phase_q == PhaseCut && f_has_cut_q && f_interval_q > cut_interval_i && rate_q > minimum_i);
+    cover (phase_q == PhaseSettle && kind_q != KindStart && f_has_cut_q &&
+           f_interval_q > cut_interval_i && rate_q > minimum_i);
     cover (phase_q == PhaseSpan && blocked_q);
     cover (phase_q == PhaseRise && next_q == line_i && rate_q < line_i && by_bytes_q);
-    cover (phase_q == PhaseExpireAlpha && alpha_q != f_one && !rest_q);
+    cover (phase_q == PhaseExpireAlpha && alpha_q != f_one && ~|product_q[AlphaBits-1:0]);
   end

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kModeNone = 0, kModeFixed = 1;
 // From a notification, or a start, of one flow to its event, where nothing else is due (dcqcn.sv).
-constexpr uint64_t kCutCycles = 11, kStartCycles = 3;
+constexpr uint64_t kCutCycles = 11, kStartCycles = 6;
 // An expiry that falls into the visit of a cut shifts it by that at most.
 constexpr uint64_t kVisitNs = 100;
 
@@ -284,6 +284,9 @@ constexpr size_t kBoards = 3;
 constexpr uint64_t kCloseMs = 100;  // a full ring at a tenth of the line's rate takes half of it
 // Packets: above what the longest marked queue holds.
 constexpr uint32_t kSharedWindow = 256;
+// Boards of 100 Gb/s begin at this part of the line's rate: three at the whole of it would send 2 MB
+// more than the port passes on before the first marks are reported, and overflow the buffer.
+constexpr uint32_t kStartDivisor = Model::kBeatBytes == 64 ? 4 : 1;
 
 // What a run changes of the preset.
 struct Choice {
@@ -299,6 +302,7 @@ void choose(Driver& driver, const Choice& choice) {
                word | choice.gain_shift << SW_REG_RATE_CONTROL_GAIN_SHIFT_SHIFT);
   driver.write(SW_REG_RATE_ADDITIVE, choice.additive_times * driver.read(SW_REG_RATE_ADDITIVE));
   driver.write(SW_REG_RATE_HYPER, choice.hyper_times * driver.read(SW_REG_RATE_HYPER));
+  driver.write(SW_REG_RATE_START, driver.read(SW_REG_RATE_LINE) / kStartDivisor);
 }
 
 // Phases of `span_ms`: three boards, two, one; what two of them did in the second.

@@ -35,7 +35,11 @@ class RateWatch {
   std::string compare(uint64_t ms, uint64_t end_ms) const;
 
  private:
+  // Whether R_C falls from the line's rate within a millisecond, or just before it.
+  bool leaves_line(uint64_t ms) const;
+
   World& world_;
+  uint32_t line_;
   std::vector<RateEvent> events_;
   uint32_t seen_ = 0;
   std::map<uint64_t, uint64_t> wire_bytes_;  // by millisecond
