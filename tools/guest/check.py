@@ -9,8 +9,11 @@
 - verbs: two guests do RDMA to each other through the switch, at each path MTU, and where the
   switch loses frames. Memory and completions are right, and so is the ICRC of each frame.
 
-`--short` transfers less, and leaves out Unix sockets and some MTUs. Needs root and what
-`tools/setup.sh roce` gets. Exit: 0 when all holds, 1 when something does not or cannot run here.
+- bandwidth: `ib_write_bw` between two guests, with the room that QEMU's socket has by default and
+  with more.
+
+`--short` transfers less, and leaves out Unix sockets, some MTUs and `bandwidth`. Needs root and
+what `tools/setup.sh roce` gets. Exit: 0 when all holds, 1 when something does not or cannot run here.
 """
 
 import argparse
@@ -26,7 +29,8 @@ from network import BUSYBOX, ERRORS, PATIENCE_S, Network, missing, network
 
 HERE = Path(__file__).resolve().parent
 PORT = 5_000
-PARTS = ("packets", "marks", "verbs")
+PARTS_SHORT = ("packets", "marks", "verbs")
+PARTS = (*PARTS_SHORT, "bandwidth")
 
 LOW_RATE = ("--rate", "20M", "--kmin", "10k", "--kmax", "60k")
 """Below what a guest sends and receives, so that there is a queue."""
@@ -62,9 +66,10 @@ def packets(program: Path, is_short: bool) -> None:
 def marks(program: Path, is_short: bool) -> None:
     bytes_ = (1 if is_short else 8) << 20
     with network(program, *LOW_RATE, guests=("one", "two"), with_host=True) as net:
-        net.inside("sysctl", "-q", "-w", "net.ipv4.tcp_ecn=1")
+        asks_for_ecn = "echo 1 >/proc/sys/net/ipv4/tcp_ecn"
+        net.inside("sh", "-c", asks_for_ecn)
         for guest in net.guests:
-            guest.run("echo 1 >/proc/sys/net/ipv4/tcp_ecn")
+            guest.run(asks_for_ecn)
         into_namespace(net, net.guests, bytes_)
         into_guest(net, bytes_)
         netstats = [net.inside("cat", "/proc/net/netstat")]
@@ -168,6 +173,10 @@ def verbs(program: Path, is_short: bool) -> None:
     rdma.check(program, is_short, say)
 
 
+def bandwidth(program: Path, is_short: bool) -> None:
+    rdma.bandwidth(program, is_short, say)
+
+
 def require(holds: bool, what: str) -> None:
     if not holds:
         raise GuestError(what)
@@ -193,7 +202,7 @@ def main() -> int:
         return 1
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        for part in arguments.only or PARTS:
+        for part in arguments.only or (PARTS_SHORT if arguments.short else PARTS):
             print(f"{part}:", flush=True)
             begun = time.monotonic()
             globals()[part](arguments.samplewire, arguments.short)
