@@ -13,7 +13,7 @@
   with more.
 
 `--short` transfers less, and leaves out Unix sockets, some MTUs and `bandwidth`. Needs root and
-what `tools/setup.sh roce` gets. Exit: 0 when all holds, 1 when something does not or cannot run here.
+what `tools/setup.sh roce` gets. Exit: 0 when all holds, 1 when something does not, or cannot run.
 """
 
 import argparse
