@@ -142,11 +142,11 @@ def finished(program: Program) -> str:
 
 def compare(net: Network) -> list[dict]:
     """Ends the switch and holds its counts against those of its stations."""
-    # What has been sent arrives, and nobody sends any more.
-    time.sleep(0.5)
-    folder = f"/sys/class/net/{net.tap}/statistics"
-    counts = [{name: int(net.inside("cat", f"{folder}/{name}")) for name in COUNTS}]
-    counts += [{name: guest.count(name) for name in COUNTS} for guest in net.guests]
+    before: list[dict[str, int]] = []
+    while (counts := counts_of(net)) != before:
+        # What has been sent arrives, and nobody sends any more.
+        before = counts
+        time.sleep(0.5)
     unread = [0, *map(net.unread, range(len(net.guests)))]
     ports = net.finish()
     for name, count, port, late in zip(net.names(), counts, ports, unread, strict=True):
@@ -157,6 +157,13 @@ def compare(net: Network) -> list[dict]:
         require(port["frames_in"] == count["tx_packets"], f"{name}: {count}, switch: {port}")
         require(arrived == count["rx_packets"], f"{name}: {count}, switch: {port}")
     return ports
+
+
+def counts_of(net: Network) -> list[dict[str, int]]:
+    """What the kernel of each station has counted."""
+    folder = f"/sys/class/net/{net.tap}/statistics"
+    counts = [{name: int(net.inside("cat", f"{folder}/{name}")) for name in COUNTS}]
+    return counts + [{name: guest.count(name) for name in COUNTS} for guest in net.guests]
 
 
 COUNTS = ("rx_packets", "tx_packets")

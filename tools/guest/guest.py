@@ -165,7 +165,8 @@ class Machine:
         self._console = folder / f"{name}.console"
         serial, monitor = folder / f"{name}.serial", folder / f"{name}.monitor"
         words = [
-            QEMU,
+            # It goes with this process, however that ends.
+            *("setpriv", "--pdeathsig", "KILL", QEMU),
             *MACHINE,
             *("-kernel", str(KERNEL), "-initrd", str(image()), "-append", KERNEL_OPTIONS),
             *("-nodefaults", "-display", "none", "-no-reboot"),

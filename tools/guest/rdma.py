@@ -8,7 +8,7 @@ from statistics import median
 
 from frames import roce_frames
 from guest import GuestError
-from network import ROOM_BYTES, Network, network
+from network import PATIENCE_S, ROOM_BYTES, Network, network
 from verbs import Verbs, connect
 
 MTUS = (256, 512, 1024, 2048, 4096)
@@ -87,12 +87,12 @@ def messages(one: Verbs, other: Verbs, mtu: int, opcode: str, lengths: list[int]
         sent = one.calls(
             {"do": "fill", "offset": 0, "seed": number + 1, "bytes": length},
             {"do": "post", **post, **target},
-            {"do": "poll", "count": 1},
+            {"do": "poll", "count": 1, "limit_s": PATIENCE_S},
             polled,
         )
         completions = sent[2]["completions"] + sent[3]["completions"]
         expect([(row["id"], row["status"]) for row in completions], [(number, 0)], "requester")
-        first = {"do": "poll", "count": int(is_heard)}
+        first = {"do": "poll", "count": int(is_heard), "limit_s": PATIENCE_S}
         digest = {"do": "digest", "offset": 0, "bytes": length + 8}
         received = other.calls(first, polled, digest)
         completions = received[0]["completions"] + received[1]["completions"]
@@ -112,7 +112,7 @@ def lossy(program: Path, say: Callable[[str], None]) -> None:
         target = {"to": far["region"], "rkey": far["rkey"]}
         filled = {"do": "fill", "offset": 0, "seed": 1, "bytes": LOSSY_BYTES}
         post = {"do": "post", "id": 1, "opcode": "write", "bytes": LOSSY_BYTES, **target}
-        sent = one.calls(filled, post, {"do": "poll", "count": 1, "limit_s": 20})
+        sent = one.calls(filled, post, {"do": "poll", "count": 1, "limit_s": PATIENCE_S})
         expect([row["status"] for row in sent[2]["completions"]], [0], "requester")
         digest = other.call("digest", offset=0, bytes=LOSSY_BYTES)["sha256"]
         expect(digest, hashlib.sha256(random_bytes(1, LOSSY_BYTES)).hexdigest(), "memory")
