@@ -113,7 +113,7 @@ attacks: ## raw packets against a device and a receiver, with a flood of FLOOD_S
 	cargo build --release -p samplewire-cli
 	$(PYTHON) tools/attacks/check.py "$$($(TARGET_DIR))/release/samplewire" --flood $(FLOOD_SECONDS)
 
-roce: ## a guest in QEMU whose kernel has Soft-RoCE, behind samplewire switch; root, some minutes
+roce: ## a guest in QEMU whose kernel has Soft-RoCE, behind samplewire switch; root, minutes; ROCE="--short"
 	@tools/setup.sh linker roce
 	cargo build --release -p samplewire-cli
 	$(PYTHON) tools/guest/check.py "$$($(TARGET_DIR))/release/samplewire" $(ROCE)

@@ -10,8 +10,11 @@
   switch loses frames. Memory and completions are right, and so is the ICRC of each frame.
 - roce: `samplewire roce` and a guest do RDMA to each other, at each path MTU.
 
-`--short` transfers less, and leaves out Unix sockets and some MTUs. Needs root and what
-`tools/setup.sh roce` gets. Exit: 0 when all holds, 1 when something does not or cannot run here.
+- bandwidth: `ib_write_bw` between two guests, with the room that QEMU's socket has by default and
+  with more.
+
+`--short` transfers less, and leaves out Unix sockets, some MTUs and `bandwidth`. Needs root and
+what `tools/setup.sh roce` gets. Exit: 0 when all holds, 1 when something does not, or cannot run.
 """
 
 import argparse
@@ -28,7 +31,8 @@ from network import BUSYBOX, ERRORS, PATIENCE_S, Network, missing, network
 
 HERE = Path(__file__).resolve().parent
 PORT = 5_000
-PARTS = ("packets", "marks", "verbs", "roce")
+PARTS_SHORT = ("packets", "marks", "verbs", "roce")
+PARTS = (*PARTS_SHORT, "bandwidth")
 
 LOW_RATE = ("--rate", "20M", "--kmin", "10k", "--kmax", "60k")
 """Below what a guest sends and receives, so that there is a queue."""
@@ -64,9 +68,10 @@ def packets(program: Path, is_short: bool) -> None:
 def marks(program: Path, is_short: bool) -> None:
     bytes_ = (1 if is_short else 8) << 20
     with network(program, *LOW_RATE, guests=("one", "two"), with_host=True) as net:
-        net.inside("sysctl", "-q", "-w", "net.ipv4.tcp_ecn=1")
+        asks_for_ecn = "echo 1 >/proc/sys/net/ipv4/tcp_ecn"
+        net.inside("sh", "-c", asks_for_ecn)
         for guest in net.guests:
-            guest.run("echo 1 >/proc/sys/net/ipv4/tcp_ecn")
+            guest.run(asks_for_ecn)
         into_namespace(net, net.guests, bytes_)
         into_guest(net, bytes_)
         netstats = [net.inside("cat", "/proc/net/netstat")]
@@ -139,11 +144,11 @@ def finished(program: Program) -> str:
 
 def compare(net: Network) -> list[dict]:
     """Ends the switch and holds its counts against those of its stations."""
-    # What has been sent arrives, and nobody sends any more.
-    time.sleep(0.5)
-    folder = f"/sys/class/net/{net.tap}/statistics"
-    counts = [{name: int(net.inside("cat", f"{folder}/{name}")) for name in COUNTS}]
-    counts += [{name: guest.count(name) for name in COUNTS} for guest in net.guests]
+    before: list[dict[str, int]] = []
+    while (counts := counts_of(net)) != before:
+        # What has been sent arrives, and nobody sends any more.
+        before = counts
+        time.sleep(0.5)
     unread = [0, *map(net.unread, range(len(net.guests)))]
     ports = net.finish()
     for name, count, port, late in zip(net.names(), counts, ports, unread, strict=True):
@@ -154,6 +159,13 @@ def compare(net: Network) -> list[dict]:
         require(port["frames_in"] == count["tx_packets"], f"{name}: {count}, switch: {port}")
         require(arrived == count["rx_packets"], f"{name}: {count}, switch: {port}")
     return ports
+
+
+def counts_of(net: Network) -> list[dict[str, int]]:
+    """What the kernel of each station has counted."""
+    folder = f"/sys/class/net/{net.tap}/statistics"
+    counts = [{name: int(net.inside("cat", f"{folder}/{name}")) for name in COUNTS}]
+    return counts + [{name: guest.count(name) for name in COUNTS} for guest in net.guests]
 
 
 COUNTS = ("rx_packets", "tx_packets")
@@ -172,6 +184,10 @@ def verbs(program: Path, is_short: bool) -> None:
 
 def roce(program: Path, is_short: bool) -> None:
     software.check(program, is_short, say)
+
+
+def bandwidth(program: Path, is_short: bool) -> None:
+    rdma.bandwidth(program, is_short, say)
 
 
 def require(holds: bool, what: str) -> None:
@@ -199,7 +215,7 @@ def main() -> int:
         return 1
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        for part in arguments.only or PARTS:
+        for part in arguments.only or (PARTS_SHORT if arguments.short else PARTS):
             print(f"{part}:", flush=True)
             begun = time.monotonic()
             globals()[part](arguments.samplewire, arguments.short)

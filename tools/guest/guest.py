@@ -39,6 +39,8 @@ MACHINE = ("-accel", "tcg,thread=single", "-cpu", "Nehalem,+rdrand", "-m", f"{ME
 NETWORK = f"virtio-net-pci,netdev=net,host_mtu={MTU_BYTES},romfile="
 
 
+PEER_IS_THERE = "until netstat -lnt | grep -q ':7000 '; do sleep 0.1; done"
+
 SO_RCVBUFFORCE = 33
 """Of asm-generic/socket.h; needs root."""
 
@@ -147,10 +149,6 @@ class Guest:
         """Runs a shell script, which is ended after `limit_s`, whatever its status is."""
         return self._machine.command(script, limit_s)
 
-    def put(self, path: str, data: bytes) -> None:
-        """Writes a file of some KB."""
-        self.run(f"echo {base64.b64encode(data).decode()} | base64 -d >{path}")
-
     def count(self, name: str) -> int:
         """A counter of eth0, such as rx_packets."""
         return int(self.run(f"cat /sys/class/net/eth0/statistics/{name}"))
@@ -167,7 +165,8 @@ class Machine:
         self._console = folder / f"{name}.console"
         serial, monitor = folder / f"{name}.serial", folder / f"{name}.monitor"
         words = [
-            QEMU,
+            # It goes with this process, however that ends.
+            *("setpriv", "--pdeathsig", "KILL", QEMU),
             *MACHINE,
             *("-kernel", str(KERNEL), "-initrd", str(image()), "-append", KERNEL_OPTIONS),
             *("-nodefaults", "-display", "none", "-no-reboot"),
@@ -316,6 +315,7 @@ def snapshot() -> Path:
         nowhere = Port(local=str(FOLDER / f"{name}.local"), remote=str(FOLDER / f"{name}.remote"))
         machine = Machine(name, FOLDER, nowhere, None, None)
         try:
+            machine.command(PEER_IS_THERE, BOOT_PATIENCE_S)
             machine.save(part)
             part.rename(path)
         finally:

@@ -9,7 +9,9 @@ from packages import FILES, MODULES, ROOT
 
 FOLDER = ROOT / "out/guest"
 
-INIT = Path(__file__).resolve().parent / "init.sh"
+HERE = Path(__file__).resolve().parent
+OWN = {"init": HERE / "init.sh", "peer.py": HERE / "peer.py"}
+"""Files of ours, by their place in the guest."""
 
 LEFT_OUT = ("usr/share", "var", "etc/init.d", "etc/perl")
 
@@ -23,6 +25,8 @@ def image() -> Path:
     path = FOLDER / f"initrd-{name}"
     if not path.exists():
         FOLDER.mkdir(parents=True, exist_ok=True)
+        for old in FOLDER.glob("initrd-*"):
+            old.unlink()
         part = path.with_suffix(f".{os.getpid()}")
         part.write_bytes(data)
         part.rename(path)
@@ -43,7 +47,8 @@ def contents() -> Iterator[tuple[str, int, bytes]]:
     yield "modules", DIRECTORY, b""
     for path in sorted(MODULES.iterdir()):
         yield f"modules/{path.name}", REGULAR, path.read_bytes()
-    yield "init", REGULAR, INIT.read_bytes()
+    for name, path in OWN.items():
+        yield name, REGULAR, path.read_bytes()
     yield "TRAILER!!!", 0, b""
 
 

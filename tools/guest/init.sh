@@ -18,6 +18,7 @@ done
 echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
 ip link set lo up
+python3.11 /peer.py &
 stty -F /dev/ttyS1 raw -echo
 # In a process of its own: what ends without a parent interrupts process 1, and `read` would then lose
 # what it has of a line.

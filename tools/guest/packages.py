@@ -87,8 +87,7 @@ def fetch() -> None:
         folder = Path(made)
         # apt drops its rights for a download only where others can write.
         folder.chmod(0o777)
-        kernel = kernel_package()
-        download(folder, [kernel, *PACKAGES])
+        kernel = download(folder)
         image = folder / "kernel"
         store = folder / "store"
         store.mkdir()
@@ -101,29 +100,29 @@ def fetch() -> None:
         store.rename(STORE)
 
 
-def kernel_package() -> str:
-    depends = run("apt-cache", "depends", KERNEL_PACKAGE)
-    found = re.search(r"Depends: (linux-image-\S+)", depends)
-    if not found and os.geteuid() == 0:
-        run("apt-get", "-qq", "update")
-        found = re.search(
-            r"Depends: (linux-image-\S+)", run("apt-cache", "depends", KERNEL_PACKAGE)
-        )
-    if not found:
-        raise MissingError(f"apt knows no {KERNEL_PACKAGE}: apt-get update, or no Debian")
-    return found[1]
-
-
-def download(folder: Path, packages: list[str]) -> None:
-    words = ("apt-get", "-qq", "download", *packages)
+def download(folder: Path) -> str:
+    """Fetches all packages and returns the name of the kernel's."""
     try:
-        run(*words, folder=folder)
+        return download_listed(folder)
     except MissingError:
-        # The lists may be older than the archive.
+        # The lists may be absent, or older than the archive; only root can renew them.
         if os.geteuid() != 0:
             raise
-        run("apt-get", "-qq", "update")
-        run(*words, folder=folder)
+    run("apt-get", "-qq", "update")
+    return download_listed(folder)
+
+
+def download_listed(folder: Path) -> str:
+    kernel = kernel_package()
+    run("apt-get", "-qq", "download", kernel, *PACKAGES, folder=folder)
+    return kernel
+
+
+def kernel_package() -> str:
+    found = re.search(r"Depends: (linux-image-\S+)", run("apt-cache", "depends", KERNEL_PACKAGE))
+    if not found:
+        raise MissingError(f"{KERNEL_PACKAGE} depends on no kernel that apt knows")
+    return found[1]
 
 
 def keep_kernel(image: Path, store: Path) -> None:

@@ -1,6 +1,4 @@
-"""A peer that speaks RoCE by the verbs of its kernel; runs in a guest.
-
-    python3.11 peer.py &        listens on TCP port 7000
+"""A peer that speaks RoCE by the verbs of its kernel; runs in a guest and listens on TCP port 7000.
 
 Each line that comes in is a JSON object with the name of a command, `do`, and its arguments; each
 line that goes out is its answer, or `{"error": ".."}`. One queue pair and one region at a time:
@@ -62,11 +60,12 @@ class Peer:
     """The queue pair that is open, if one is."""
 
     def __init__(self) -> None:
-        self.context = Context(name=DEVICE)
-        self.opened: list[CQ | MR | QP] = []
+        self.opened: list[CQ | Context | MR | PD | QP] = []
 
     def open(self, *, mtu: int = 1024, psn: int = 0, bytes: int = 1 << 16) -> dict:
         self.close()
+        # The device may be younger than this process.
+        self.context = Context(name=DEVICE)
         self.mtu, self.psn = mtu, psn
         self.pd = PD(self.context)
         self.mr = MR(self.pd, bytes, ACCESS)
@@ -78,7 +77,7 @@ class Peer:
         attributes = QPAttr(port_num=1)
         attributes.qp_access_flags = ACCESS
         self.qp.to_init(attributes)
-        self.opened = [self.qp, self.cq, self.mr, self.pd]
+        self.opened = [self.qp, self.cq, self.mr, self.pd, self.context]
         self.gid_index, address = gid_of(self.context)
         return {
             "address": address,
@@ -211,7 +210,6 @@ def gid_of(context: Context) -> tuple[int, str]:
 def main() -> None:
     peer = Peer()
     with socket.create_server(("0.0.0.0", PORT)) as server:
-        print(f"peer: TCP port {PORT}", flush=True)
         while True:
             connection, _ = server.accept()
             with connection, connection.makefile("r") as lines, connection.makefile("w") as out:

@@ -1,25 +1,11 @@
-"""The verbs of a guest, as calls: `peer.py` runs there and answers."""
+"""The verbs of a guest, as calls: `peer.py` answers there."""
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 
 from guest import Guest, GuestError
 
-PEER = Path(__file__).resolve().parent / "peer.py"
-START_LIMIT_S = 60
 CALL_LIMIT_S = 30
-
-START = """
-python3.11 /tmp/peer.py >/tmp/peer.log 2>&1 &
-for _ in $(seq 500); do
-    grep -q 'TCP port' /tmp/peer.log && exit
-    [ -e /proc/$! ] || break
-    sleep 0.1
-done
-cat /tmp/peer.log
-exit 1
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +23,8 @@ class Verbs:
     """The queue pair of a guest. Each call is a command of peer.py."""
 
     def __init__(self, guest: Guest) -> None:
-        """Starts the peer; the guest is connected."""
+        """The guest is connected; its peer runs since it has booted."""
         self._guest = guest
-        guest.put("/tmp/peer.py", PEER.read_bytes())
-        guest.run(START, START_LIMIT_S)
 
     def call(self, do: str, **words: object) -> dict:
         return self.calls({"do": do, **words})[0]
@@ -52,8 +36,7 @@ class Verbs:
         script = f"nc -w {CALL_LIMIT_S} 127.0.0.1 7000 <<'END'\n{words}\nEND\n"
         answers = [json.loads(it) for it in self._guest.run(script, CALL_LIMIT_S).splitlines()]
         if len(answers) < len(lines):
-            log = self._guest.run("cat /tmp/peer.log")
-            raise GuestError(f"guest {self._guest.name}: {lines[len(answers)]}: no answer\n{log}")
+            raise GuestError(f"guest {self._guest.name}: {lines[len(answers)]}: no answer")
         for line, answer in zip(lines, answers, strict=True):
             if "error" in answer:
                 raise GuestError(f"guest {self._guest.name}: {line}: {answer['error']}")
