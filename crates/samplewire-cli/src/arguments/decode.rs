@@ -15,12 +15,13 @@ pub(crate) struct DecodeArguments {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Use only datagrams from or to this UDP port, 1 to 65535, and show all of them
+    /// Use only datagrams from or to this UDP port, 1 to 65535, and show all of them; those to port
+    /// 4791 are RoCEv2
     #[arg(long, value_name = "PORT", value_parser = values::between::<u16>(1, 65_535))]
     pub(crate) port: Option<u16>,
 
     /// Print only these types: DATA, MARK, REPORT, OPEN, CHALLENGE, ACCEPT, REFUSE, CLOSE,
-    /// CLOSE_ACK as the packet states it; BAD for an invalid packet
+    /// CLOSE_ACK as the packet states it; BAD for an invalid packet, ROCE for RoCEv2
     #[arg(long = "type", value_name = "TYPE,..", value_delimiter = ',', ignore_case = true)]
     pub(crate) types: Vec<Wanted>,
 

@@ -28,6 +28,8 @@ pub(super) struct Datagram<'a> {
     pub(super) payload: &'a [u8],
     /// The payload's length in bytes.
     pub(super) len_bytes: usize,
+    /// The version of IP, and the captured bytes from its header on.
+    pub(super) ip: (EtherType, &'a [u8]),
 }
 
 /// Removes the headers.
@@ -36,14 +38,16 @@ pub(super) fn content(link_type: u16, bytes: &[u8]) -> Content<'_> {
         Ok(packet) => packet,
         Err(content) => return content,
     };
-    let (addresses, payload): ((IpAddr, IpAddr), _) = match &packet.net {
+    let (addresses, payload, ip): ((IpAddr, IpAddr), _, _) = match &packet.net {
         Some(LaxNetSlice::Ipv4(ip)) => {
             let header = ip.header();
-            ((header.source_addr().into(), header.destination_addr().into()), ip.payload())
+            let addresses = (header.source_addr().into(), header.destination_addr().into());
+            (addresses, ip.payload(), (EtherType::IPV4, behind(bytes, header.slice())))
         }
         Some(LaxNetSlice::Ipv6(ip)) => {
             let header = ip.header();
-            ((header.source_addr().into(), header.destination_addr().into()), ip.payload())
+            let addresses = (header.source_addr().into(), header.destination_addr().into());
+            (addresses, ip.payload(), (EtherType::IPV6, behind(bytes, header.slice())))
         }
         _ => return Content::Other,
     };
@@ -56,7 +60,14 @@ pub(super) fn content(link_type: u16, bytes: &[u8]) -> Content<'_> {
         destination: SocketAddr::new(addresses.1, udp.destination_port()),
         payload: udp.payload(),
         len_bytes: len_bytes(udp),
+        ip,
     })
+}
+
+/// The bytes of a frame from a header within it on; etherparse does not tell where that stands.
+fn behind<'a>(frame: &'a [u8], header: &[u8]) -> &'a [u8] {
+    let offset = header.as_ptr().addr().wrapping_sub(frame.as_ptr().addr());
+    frame.get(offset..).expect("the header stands in the frame")
 }
 
 /// The payload's length as in the header; if that is 0 or too small, the captured length.

@@ -7,6 +7,7 @@ mod flows;
 mod json;
 mod names;
 mod packet;
+mod roce;
 mod segments;
 mod summary;
 mod words;
@@ -22,6 +23,7 @@ use self::capture::{CaptureReader, Frame};
 use self::datagram::{Content, Datagram};
 use self::flows::Flows;
 use self::packet::{Crc, Decoded};
+use self::roce::RoceSighting;
 use self::segments::Splitter;
 use self::summary::Summary;
 use crate::arguments::DecodeArguments;
@@ -46,6 +48,8 @@ pub(crate) enum Wanted {
     CloseAck = 8,
     /// An invalid packet.
     Bad,
+    /// A RoCEv2 packet.
+    Roce,
 }
 
 /// A captured packet with its context.
@@ -122,7 +126,11 @@ impl<'a, W: Write> Decoder<'a, W> {
                 let port = self.arguments.port;
                 let ports = [datagram.source.port(), datagram.destination.port()];
                 if port.is_none_or(|port| ports.contains(&port)) {
-                    return self.datagram(frame, datagram);
+                    return if datagram.destination.port() == samplewire_roce::wire::UDP_PORT {
+                        self.roce(frame, &datagram)
+                    } else {
+                        self.datagram(frame, datagram)
+                    };
                 }
                 self.summary.others += 1;
             }
@@ -162,6 +170,31 @@ impl<'a, W: Write> Decoder<'a, W> {
         })
     }
 
+    /// Shows a datagram to the port of RoCEv2: one packet, and its ICRC covers the IP header.
+    fn roce(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>) -> io::Result<()> {
+        let DecodeArguments { types, verbose, json, .. } = self.arguments;
+        let bytes = roce::frame_of(datagram);
+        let sighting = RoceSighting::new(frame, datagram, &bytes, self.start_ns);
+        self.summary.count_roce(&sighting);
+        let is_wanted = |wanted: &Wanted| match wanted {
+            Wanted::Roce => true,
+            Wanted::Bad => sighting.error().is_some(),
+            _ => false,
+        };
+        if !types.is_empty() && !types.iter().any(is_wanted) {
+            return Ok(());
+        }
+        if *json {
+            serde_json::to_writer(&mut self.out, &roce::Line::new(&sighting, *verbose))?;
+            return writeln!(self.out);
+        }
+        writeln!(self.out, "{sighting}")?;
+        if *verbose {
+            writeln!(self.out, "{}", roce::FieldLines(&sighting))?;
+        }
+        Ok(())
+    }
+
     fn packet(&mut self, sighting: &Sighting<'_>) -> io::Result<()> {
         let DecodeArguments { types, verbose, json, .. } = self.arguments;
         self.summary.count(&sighting.packet);
@@ -184,6 +217,7 @@ impl Wanted {
     fn has(self, packet: &Decoded<'_>) -> bool {
         match self {
             Self::Bad => packet.body.is_err(),
+            Self::Roce => false,
             kind => packet.type_number() == Some(kind as u8),
         }
     }

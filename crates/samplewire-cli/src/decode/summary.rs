@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use samplewire_roce::wire::{Opcode, WireError};
+
 use super::names;
 use super::packet::{Crc, Decoded, Fault};
+use super::roce::RoceSighting;
 use crate::console::Console;
 use crate::figures::grouped;
 
@@ -24,6 +27,8 @@ pub(super) struct Summary {
     /// Frames with an unsupported link type, by type.
     pub(super) links: BTreeMap<u16, u64>,
     valid: BTreeMap<u8, u64>,
+    /// Valid RoCEv2 packets, by opcode.
+    roce: BTreeMap<u8, u64>,
     faults: BTreeMap<&'static str, u64>,
     /// Invalid packets with a valid CRC: errors of the sender.
     sealed_faults: u64,
@@ -40,9 +45,18 @@ impl Summary {
         self.sealed_faults += u64::from(packet.crc == Crc::Right);
     }
 
+    /// Counts a RoCEv2 packet.
+    pub(super) fn count_roce(&mut self, sighting: &RoceSighting<'_>) {
+        match (sighting.error(), sighting.bth()) {
+            (None, Some(bth)) => *self.roce.entry(bth.opcode as u8).or_default() += 1,
+            (Some(WireError::Icrc), _) => *self.faults.entry("with a bad icrc").or_default() += 1,
+            _ => *self.faults.entry("of malformed RoCE").or_default() += 1,
+        }
+    }
+
     /// Number of packets found, valid or not.
     pub(super) fn packets(&self) -> u64 {
-        self.valid.values().chain(self.faults.values()).sum()
+        self.valid.values().chain(self.roce.values()).chain(self.faults.values()).sum()
     }
 
     pub(super) fn print(&self, console: &mut Console) {
@@ -57,6 +71,15 @@ impl Summary {
             .collect();
         if !valid.is_empty() {
             console.line(format_args!("  valid      {}", valid.join(", ")));
+        }
+        let roce: Vec<_> = self
+            .roce
+            .iter()
+            .filter_map(|(number, count)| Some((Opcode::from_number(*number)?, count)))
+            .map(|(opcode, count)| format!("{} {}", opcode.name(), grouped(*count)))
+            .collect();
+        if !roce.is_empty() {
+            console.line(format_args!("  roce       {}", roce.join(", ")));
         }
         let bad: Vec<_> = self
             .faults

@@ -264,7 +264,7 @@ fn hold_words(hold: u32) -> String {
 }
 
 /// Seconds since the first frame; frames may stand before it in time.
-fn seconds(time_ns: u64, start_ns: u64) -> String {
+pub(super) fn seconds(time_ns: u64, start_ns: u64) -> String {
     let sign = if time_ns < start_ns { "-" } else { "" };
     let span_ns = time_ns.abs_diff(start_ns);
     format!("{sign}{}.{:09}", span_ns / NS_PER_S, span_ns % NS_PER_S)

@@ -93,13 +93,20 @@ fn udp(payload: &[u8]) -> Vec<u8> {
 
 /// A capture of the older form with one frame, of which `kept` bytes are there.
 pub(crate) fn pcap(link_type: u32, frame: &[u8], kept: usize) -> Vec<u8> {
+    pcap_of(link_type, &[(frame, kept)])
+}
+
+/// The same with several frames.
+pub(crate) fn pcap_of(link_type: u32, frames: &[(&[u8], usize)]) -> Vec<u8> {
     let mut bytes = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     bytes.extend(65_535u32.to_le_bytes());
     bytes.extend(link_type.to_le_bytes());
-    for word in [1, 500_000, kept as u32, frame.len() as u32] {
-        bytes.extend(word.to_le_bytes());
+    for &(frame, kept) in frames {
+        for word in [1, 500_000, kept as u32, frame.len() as u32] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(&frame[..kept]);
     }
-    bytes.extend(&frame[..kept]);
     bytes
 }
 

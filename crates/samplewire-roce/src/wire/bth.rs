@@ -2,7 +2,7 @@
 
 use samplewire_proto::wire::field;
 
-use super::{Opcode, WireError};
+use super::{Opcode, WireError, at as frame_at};
 use crate::number::{Psn, Qpn};
 
 /// The fields of the header but the padding, which follows from the payload, and the transport
@@ -43,6 +43,13 @@ impl Bth {
             ack_request: false,
             psn,
         }
+    }
+
+    /// The header of a frame that may fail every other check; `None` where it is cut off, or its
+    /// opcode is not handled. For displays: what acts on frames reads them by
+    /// [`Frame`](super::Frame).
+    pub fn peek(frame: &[u8]) -> Option<Self> {
+        Self::read(frame.get(frame_at::BTH..frame_at::BODY)?).ok()
     }
 
     pub(super) fn to_bytes(self, pad: u8) -> [u8; LEN] {

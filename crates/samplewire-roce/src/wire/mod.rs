@@ -99,6 +99,29 @@ pub enum WireError {
     },
 }
 
+impl WireError {
+    /// Its name in `vectors/README.md`.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::TooShort { .. } => "TooShort",
+            Self::EtherType(_) => "EtherType",
+            Self::IpHeader(_) => "IpHeader",
+            Self::IpLength { .. } => "IpLength",
+            Self::Fragment(_) => "Fragment",
+            Self::IpChecksum => "IpChecksum",
+            Self::Protocol(_) => "Protocol",
+            Self::Port(_) => "Port",
+            Self::UdpLength { .. } => "UdpLength",
+            Self::UdpChecksum => "UdpChecksum",
+            Self::Padding { .. } => "Padding",
+            Self::TransportVersion(_) => "TransportVersion",
+            Self::Icrc => "Icrc",
+            Self::Opcode(_) => "Opcode",
+            Self::Length { .. } => "Length",
+        }
+    }
+}
+
 /// The longest frame: a WRITE FIRST or ONLY with immediate at an MTU of 4,096.
 pub const FRAME_BYTES_MAX: usize = at::BODY + reth::LEN + IMMEDIATE_LEN + 4_096 + icrc::LEN;
 

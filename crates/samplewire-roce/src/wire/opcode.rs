@@ -112,6 +112,31 @@ impl Opcode {
         }
     }
 
+    /// Its name, after that of the standard.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SendFirst => "SEND_FIRST",
+            Self::SendMiddle => "SEND_MIDDLE",
+            Self::SendLast => "SEND_LAST",
+            Self::SendLastImmediate => "SEND_LAST_WITH_IMMEDIATE",
+            Self::SendOnly => "SEND_ONLY",
+            Self::SendOnlyImmediate => "SEND_ONLY_WITH_IMMEDIATE",
+            Self::WriteFirst => "RDMA_WRITE_FIRST",
+            Self::WriteMiddle => "RDMA_WRITE_MIDDLE",
+            Self::WriteLast => "RDMA_WRITE_LAST",
+            Self::WriteLastImmediate => "RDMA_WRITE_LAST_WITH_IMMEDIATE",
+            Self::WriteOnly => "RDMA_WRITE_ONLY",
+            Self::WriteOnlyImmediate => "RDMA_WRITE_ONLY_WITH_IMMEDIATE",
+            Self::ReadRequest => "RDMA_READ_REQUEST",
+            Self::Acknowledge => "ACKNOWLEDGE",
+            Self::CompareSwap => "COMPARE_SWAP",
+            Self::FetchAdd => "FETCH_ADD",
+            Self::SendLastInvalidate => "SEND_LAST_WITH_INVALIDATE",
+            Self::SendOnlyInvalidate => "SEND_ONLY_WITH_INVALIDATE",
+            Self::Cnp => "CNP",
+        }
+    }
+
     /// What it belongs to.
     pub const fn operation(self) -> Operation {
         match self as u8 {
