@@ -46,6 +46,10 @@ pub(crate) struct ListenArguments {
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = message)]
     pub(crate) message: u32,
 
+    /// Receive requests that wait for messages and immediate data. Without one the peer has to wait
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = values::between::<u16>(0, 256))]
+    pub(crate) receives: u16,
+
     /// Keep what came in this file: messages one behind the other, or else what was written, from the
     /// begin of the region to the last byte
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

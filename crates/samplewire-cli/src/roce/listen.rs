@@ -52,7 +52,8 @@ pub(super) fn run(arguments: &ListenArguments) -> Result<Outcome, Failure> {
     let key = rng.draw() as u32;
     let region = Region::new(key, REGION_ADDRESS, arguments.region, Access::Write)
         .map_err(RoceError::Memory)?;
-    let mut station = Station::open(&arguments.station, 1, RECEIVES, vec![region])?;
+    let mut station =
+        Station::open(&arguments.station, 1, arguments.receives.into(), vec![region])?;
     let refused = |source| RoceError::Exchange { address: arguments.exchange, source };
     let listener = TcpListener::bind(arguments.exchange).map_err(refused)?;
     listener.set_nonblocking(true)?;
@@ -125,7 +126,7 @@ fn connect(
     let options = &arguments.station;
     let psn = Psn::new(options.psn.unwrap_or(rng.draw() as u32));
     let mtu = peer.mtu_with(options.mtu);
-    for id in 0..RECEIVES as u64 {
+    for id in 0..arguments.receives.into() {
         let request = ReceiveRequest { id, len_bytes: arguments.message };
         station.qp.post_receive(request).expect("the queue is empty");
     }
@@ -299,7 +300,7 @@ impl Received {
         region.resize(len, 0);
         Ok(Self {
             region,
-            messages: vec![vec![0; arguments.message as usize]; RECEIVES],
+            messages: vec![vec![0; arguments.message as usize]; arguments.receives.into()],
             message_bytes: arguments.message,
             out: None,
             sent: 0,
@@ -371,9 +372,6 @@ impl Memory for Received {
 
 /// Where peers see the region: not 0, so that a missing address is found.
 const REGION_ADDRESS: u64 = 0x1000_0000;
-
-/// Receive requests that wait for messages.
-const RECEIVES: usize = 16;
 
 const ACCEPT_PERIOD: Duration = Duration::from_millis(20);
 const SERVE_PERIOD: Duration = Duration::from_millis(5);
