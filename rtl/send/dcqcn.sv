@@ -108,7 +108,7 @@ module dcqcn #(
     PhaseCheckTimer,
     PhaseCheckCut,  // whether a cut is allowed again; what comes next
     PhaseExpireAlpha,
-    PhaseCount,  // an expiry of the timer or of the byte counter
+    PhaseCount,  // an expiry of the timer, or of the byte counter if it has one
     PhaseStage,
     PhaseAdd,
     PhaseCompareLine,
@@ -116,7 +116,7 @@ module dcqcn #(
     PhaseTarget,
     PhaseRise,
     PhaseBytes,  // a departure
-    PhaseTakeBytes,
+    PhaseCompareBytes,
     PhaseSpan,  // a cut
     PhaseReduce,
     PhaseCompareFirst,
@@ -229,8 +229,8 @@ module dcqcn #(
       PhaseLimitLine:   phase_d = PhaseTarget;
       PhaseTarget:      phase_d = PhaseRise;
       PhaseRise:        phase_d = by_bytes_q ? PhasePick : PhaseCheckAlpha;
-      PhaseBytes:       phase_d = PhaseTakeBytes;
-      PhaseTakeBytes:   phase_d = PhaseCount;
+      PhaseBytes:       phase_d = PhaseCompareBytes;
+      PhaseCompareBytes:   phase_d = PhaseCount;
       PhaseSpan:        phase_d = blocked_q ? PhasePick : PhaseReduce;
       PhaseReduce:      phase_d = PhaseCompareFirst;
       PhaseCompareFirst: phase_d = PhaseLimitFirst;
@@ -391,7 +391,7 @@ module dcqcn #(
         has_cut_q     <= saved.has_cut;
       end
       PhaseCheckCut:  by_bytes_q <= 1'b0;
-      PhaseTakeBytes: by_bytes_q <= 1'b1;
+      PhaseCompareBytes: by_bytes_q <= 1'b1;
       PhaseCount: begin
         if (!by_bytes_q && !(&timer_count_q)) timer_count_q <= timer_count_q + 1'b1;
         if (by_bytes_q && !is_negative_q && !(&byte_count_q)) byte_count_q <= byte_count_q + 1'b1;
@@ -419,7 +419,8 @@ module dcqcn #(
     x_pick = 2'd0;
     if (phase_q == PhaseAdd) x_pick = 2'd1;
     if (phase_q == PhaseSpan || phase_q == PhaseReduce || phase_q == PhaseRise) x_pick = 2'd2;
-    if (phase_q == PhaseBytes || phase_q == PhaseTakeBytes) x_pick = 2'd3;
+    if (phase_q == PhaseBytes || phase_q == PhaseCompareBytes || phase_q == PhaseCount)
+      x_pick = 2'd3;
     unique case (x_pick)
       2'd0:    x = sum_t'(next_q);
       2'd1:    x = sum_t'(target_q);
@@ -429,18 +430,21 @@ module dcqcn #(
     // A comparison is negative where x is not above y; half of the way is rounded up.
     is_minus = phase_q == PhaseCompareLine || phase_q == PhaseCompareFirst ||
                phase_q == PhaseCompareMinimum || phase_q == PhaseReduce ||
-               phase_q == PhaseTakeBytes;
-    is_plus  = phase_q == PhaseReduce || phase_q == PhaseTakeBytes || phase_q == PhaseRise;
+               phase_q == PhaseCompareBytes || phase_q == PhaseCount;
+    is_plus  = phase_q == PhaseReduce || phase_q == PhaseCompareBytes || phase_q == PhaseCount ||
+               phase_q == PhaseRise;
     y_pick = {1'b0, phase_q == PhaseAdd && is_hyper_q};
     if (phase_q == PhaseCompareFirst || phase_q == PhaseLimitFirst) y_pick = 2'd1;
     if (phase_q == PhaseCompareMinimum || phase_q == PhaseLimitMinimum || phase_q == PhaseReduce)
       y_pick = 2'd2;
-    if (phase_q == PhaseStart || phase_q == PhaseTakeBytes) y_pick = 2'd3;
+    if (phase_q == PhaseStart || phase_q == PhaseCompareBytes || phase_q == PhaseCount)
+      y_pick = 2'd3;
     // 0 is y where neither of two is added: next_q has been cleared.
     y_from = 2'd2;
     if (phase_q == PhaseRise || phase_q == PhaseSettle) y_from = 2'd0;
     if (phase_q == PhaseBytes) y_from = 2'd1;
-    if (phase_q == PhaseReduce || phase_q == PhaseTakeBytes) y_from = 2'd3;
+    if (phase_q == PhaseReduce || phase_q == PhaseCompareBytes || phase_q == PhaseCount)
+      y_from = 2'd3;
     if (phase_q == PhaseAdd) y_from = {2{is_hyper_q || is_additive_q}};
     unique case (y_pick)
       2'd0:    y_parameter = sum_t'(line_i);
@@ -493,7 +497,7 @@ module dcqcn #(
     unique case (phase_q)
       PhaseLoad:      sent_q <= sum_t'(saved.sent);
       PhaseBytes:     sent_q <= sum;
-      PhaseTakeBytes: if (is_above) sent_q <= sum;
+      PhaseCount:     if (by_bytes_q && !is_negative_q) sent_q <= sum;
       PhaseSettle:    sent_q <= '0;
       default: ;
     endcase

@@ -180,9 +180,12 @@
       end
 
       // The byte counter: one packet ends at most one period.
-      if (phase_q == PhaseTakeBytes)
+      if (phase_q == PhaseCompareBytes || (phase_q == PhaseCount && by_bytes_q))
         assert (sent_q < sum_t'(rise_bytes_i) + sum_t'(1 << SizeWidth));
       else assert (sent_q < sum_t'(rise_bytes_i));
+
+      if (phase_q == PhaseCount && by_bytes_q)
+        assert (is_negative_q == (sent_q < sum_t'(rise_bytes_i)));
 
       // No second cut within max(D, RTT) of the last.
       if (f_is_cutting && f_has_cut_q) assert (f_since_q >= f_interval_q);

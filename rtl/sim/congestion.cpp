@@ -284,8 +284,8 @@ constexpr size_t kBoards = 3;
 constexpr uint64_t kCloseMs = 100;  // a full ring at a tenth of the line's rate takes half of it
 // Packets: above what the longest marked queue holds.
 constexpr uint32_t kSharedWindow = 256;
-// Boards of 100 Gb/s begin at this part of the line's rate: three at the whole of it would send 2 MB
-// more than the port passes on before the first marks are reported, and overflow the buffer.
+// Boards of 100 Gb/s begin at this part of the line's rate: three at the whole of it overflow the
+// switch's buffer before the first marks are reported.
 constexpr uint32_t kStartDivisor = Model::kBeatBytes == 64 ? 4 : 1;
 
 // What a run changes of the preset.
