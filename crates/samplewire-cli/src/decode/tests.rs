@@ -1,5 +1,6 @@
 //! Random bytes through the whole decoder.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use samplewire_io::Ecn;
@@ -24,28 +25,33 @@ fn decode(bytes: &[u8], arguments: &DecodeArguments) -> (usize, bool) {
 
 /// A capture of every vector, valid or not, and of a run.
 fn capture() -> Vec<u8> {
-    let mut packets: Vec<Vec<u8>> = Vec::new();
-    for file in ["packets.json", "invalid.json", "terms.json"] {
+    let load = |file: &str| -> serde_json::Value {
         let path = format!("{}/../../vectors/{file}", env!("CARGO_MANIFEST_DIR"));
         let json = std::fs::read_to_string(path).expect("the vectors lie beside the crates");
-        let vectors: Vec<serde_json::Value> = serde_json::from_str(&json).expect("JSON");
-        for vector in vectors {
-            let digits = vector["hex"].as_str().expect("a vector has bytes").as_bytes();
-            let digit = |c: u8| char::from(c).to_digit(16).expect("a hex digit") as u8;
-            packets.push(digits.chunks(2).map(|p| digit(p[0]) << 4 | digit(p[1])).collect());
-        }
-    }
-    let run = packets[0].repeat(3);
-    packets.push(run);
+        serde_json::from_str(&json).expect("JSON")
+    };
+    let bytes = |vector: &serde_json::Value| -> Vec<u8> {
+        let digits = vector["hex"].as_str().expect("a vector has bytes").as_bytes();
+        let digit = |c: u8| char::from(c).to_digit(16).expect("a hex digit") as u8;
+        digits.chunks(2).map(|p| digit(p[0]) << 4 | digit(p[1])).collect()
+    };
+    let lists = ["packets.json", "invalid.json", "terms.json"].map(load);
+    let vectors = lists.iter().flat_map(|list| list.as_array().expect("a list"));
+    let mut packets: Vec<(u16, Vec<u8>)> = vectors.map(|it| (40_000, bytes(it))).collect();
+    packets.push((40_000, packets[0].1.repeat(3)));
+    // What stands behind UDP's header: the ICRC is wrong, as the header is another.
+    let roce = load("roce.json");
+    let frames = roce["frames"].as_array().expect("a list");
+    packets.extend(frames.iter().map(|it| (4_791, bytes(it).split_off(42))));
     let mut file = Vec::new();
     let mut writer = PcapngWriter::new(&mut file, &["test"]).expect("memory takes all");
-    for (time_ns, packet) in (0..).zip(&packets) {
+    for (time_ns, (port, packet)) in (0..).zip(&packets) {
         let packet_of = PcapngPacket {
             interface: 0,
             time_ns,
             direction: Direction::Inbound,
             source: "10.0.0.1:9100".parse().expect("an address"),
-            destination: "10.0.0.2:40000".parse().expect("an address"),
+            destination: SocketAddr::from(([10, 0, 0, 2], *port)),
             ecn: Ecn::NotEct,
             wire_len_bytes: None,
             comment: "",
@@ -67,7 +73,7 @@ fn random_changes_of_a_capture_never_panic() {
     let options = [arguments(None, true), arguments(Some(9_100), false), arguments(None, false)];
     let original = capture();
     let (packets, is_whole) = decode(&original, &options[1]);
-    assert_eq!((packets, is_whole), (28 + 34 + 44 + 3, true));
+    assert_eq!((packets, is_whole), (28 + 34 + 44 + 3 + 35, true));
     let mut broken = 0;
     for seed in 1..=RUNS {
         let mut rng = Rng::new(seed);

@@ -2,7 +2,7 @@
 
 use samplewire_proto::Rng;
 
-use super::pair::{Pair, SLOT_BYTES, Settings};
+use super::pair::{Pair, SLOT_BYTES, Settings, TIMEOUT, WAY};
 use crate::number::PathMtu;
 
 /// A message of one end.
@@ -65,7 +65,7 @@ impl Message {
 /// Runs until each end has had so many messages acknowledged; returns the frames that were repeated.
 fn exchange(settings: Settings, messages: u64) -> u64 {
     let mut pair = Pair::new(settings);
-    pair.run(messages);
+    pair.run([messages; 2]);
     let mut repeated = 0;
     for end in &pair.ends {
         end.check_counters();
@@ -75,12 +75,20 @@ fn exchange(settings: Settings, messages: u64) -> u64 {
     repeated
 }
 
-const SETTINGS: Settings =
-    Settings { seed: 1, mtu: PathMtu::Bytes256, window: 64, faults: 0.01, starves: false };
+const SETTINGS: Settings = Settings {
+    seed: 1,
+    mtu: PathMtu::Bytes256,
+    window: 64,
+    loss: [0.01; 2],
+    others: 0.01,
+    starves: false,
+};
+
+const NO_FAULTS: Settings = Settings { loss: [0.0; 2], others: 0.0, ..SETTINGS };
 
 #[test]
 fn messages_arrive_whole_and_once_over_a_wire_without_faults() {
-    let settings = Settings { faults: 0.0, ..SETTINGS };
+    let settings = NO_FAULTS;
     for (seed, mtu) in PathMtu::ALL.into_iter().enumerate() {
         let repeated = exchange(Settings { seed: seed as u64, mtu, ..settings }, 500);
         assert_eq!(repeated, 0, "nothing is repeated at {mtu:?}");
@@ -101,7 +109,41 @@ fn ten_thousand_messages_arrive_whole_and_once_over_a_bad_wire() {
 #[test]
 fn messages_arrive_whole_and_once_where_every_fifth_frame_has_a_fault() {
     for seed in 0..20 {
-        exchange(Settings { seed, faults: 0.05, window: 16, starves: true, ..SETTINGS }, 100);
+        exchange(
+            Settings { seed, loss: [0.05; 2], others: 0.05, window: 16, starves: true, ..SETTINGS },
+            100,
+        );
+    }
+}
+
+/// One end sends, and this share of its packets is lost: how long that takes in ns, and how many
+/// packets it has.
+fn transfer(seed: u64, loss: f64) -> (f64, f64) {
+    let mut pair = Pair::new(Settings { seed, loss: [loss, 0.0], ..NO_FAULTS });
+    let begin = pair.now;
+    pair.run([2_000, 0]);
+    ((pair.now.0 - begin.0) as f64, pair.ends[0].qp.stats().1.packets as f64)
+}
+
+/// With p the share lost, n packets a round trip and t packets a timeout, go-back-N has a goodput of
+/// 1 / (1 + p (n + 1) + p^2 t): a loss costs a round trip, and a timeout where its repeat is lost too.
+/// Beyond a few percent repeats are lost more than once.
+#[test]
+fn goodput_under_loss_is_that_of_go_back_n() {
+    let sum = |loss| {
+        (0..4)
+            .map(|seed| transfer(seed, loss))
+            .fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1))
+    };
+    let (whole_ns, packets) = sum(0.0);
+    let packet_ns = whole_ns / packets;
+    let in_round_trip = 2.0 * WAY.0 as f64 / packet_ns + 1.0;
+    let in_timeout = TIMEOUT.span().expect("there is one").0 as f64 / packet_ns;
+    for loss in [1e-4, 1e-3, 1e-2, 5e-2] {
+        let cost = loss * (in_round_trip + 1.0) + loss * loss * in_timeout;
+        let (goodput, bound) = (whole_ns / sum(loss).0, 0.95 / (1.0 + cost));
+        println!("loss {loss}: {goodput:.3}, at least {bound:.3}");
+        assert!(goodput >= bound && goodput <= 1.0, "loss {loss}: {goodput:.3} of {bound:.3}");
     }
 }
 
@@ -112,7 +154,7 @@ fn ten_million_messages_arrive_whole_and_once_over_a_bad_wire() {
     let messages = std::env::var("SAMPLEWIRE_ROCE_MESSAGES").ok();
     let messages = messages.map_or(10_000_000, |text| text.parse().expect("a number of messages"));
     let mut pair = Pair::new(Settings { starves: true, ..SETTINGS });
-    pair.run(messages / 2);
+    pair.run([messages / 2; 2]);
     for end in &pair.ends {
         end.check_counters();
         println!("{:#?}", end.qp.stats());

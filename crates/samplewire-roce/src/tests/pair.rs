@@ -24,8 +24,10 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     pub(super) mtu: PathMtu,
     pub(super) window: u32,
-    /// The share of frames lost; as many are doubled, corrupted and overtaken.
-    pub(super) faults: f64,
+    /// The share of frames lost of those that each end sends.
+    pub(super) loss: [f64; 2],
+    /// The share of frames doubled, of those corrupted, and of those overtaken.
+    pub(super) others: f64,
     /// Whether receive requests are sometimes posted late.
     pub(super) starves: bool,
 }
@@ -102,9 +104,9 @@ impl Pair {
         }
     }
 
-    /// Runs until each end has had `messages` acknowledged since its connection began.
-    pub(super) fn run(&mut self, messages: u64) {
-        while self.ends.iter().any(|end| end.done < messages) {
+    /// Runs until each end has had so many messages acknowledged since its connection began.
+    pub(super) fn run(&mut self, messages: [u64; 2]) {
+        while self.ends.iter().zip(messages).any(|(end, messages)| end.done < messages) {
             for end in &mut self.ends {
                 assert_eq!(end.qp.state(), State::ReadyToSend, "{:?}", end.qp.stats());
             }
@@ -113,9 +115,9 @@ impl Pair {
     }
 
     /// One instant: arrivals, posts, timers, departures, completions. Then to the next instant.
-    pub(super) fn step(&mut self, messages: u64) {
+    pub(super) fn step(&mut self, messages: [u64; 2]) {
         self.deliver();
-        for end in 0..2 {
+        for (end, messages) in messages.into_iter().enumerate() {
             self.post(end, messages);
             self.ends[end].post_receives(self.now);
             self.ends[end].qp.handle_timeout(self.now);
@@ -124,8 +126,8 @@ impl Pair {
         }
         let arrival = self.wire.peek().map(|Reverse((at, ..))| *at);
         let timers = self.ends.iter().flat_map(|end| {
-            let starved = (end.receives_from > self.now).then_some(end.receives_from);
-            end.qp.poll_timeout().into_iter().chain(starved)
+            let others = [end.receives_from, end.link_free_at].into_iter();
+            end.qp.poll_timeout().into_iter().chain(others.filter(|at| *at > self.now))
         });
         let next = arrival.into_iter().chain(timers).min();
         self.now = next.unwrap_or(self.now + IDLE).max(self.now + Nanos(1));
@@ -134,7 +136,7 @@ impl Pair {
     /// Posts a WRITE to a key that the peer does not have, as soon as there is room.
     pub(super) fn post_wrong_key(&mut self, end: usize) {
         while self.ends[end].qp.requester().free_slots() == 0 {
-            self.step(u64::MAX);
+            self.step([u64::MAX; 2]);
         }
         let it = &mut self.ends[end];
         it.outbox[it.posted as usize % DEPTH] = vec![0; 9];
@@ -187,8 +189,11 @@ impl Pair {
         }
     }
 
+    /// Sends the next packet where the link is free: a byte takes a nanosecond.
     fn depart(&mut self, end: usize) {
-        while let Some(transmit) = self.ends[end].qp.poll_transmit(self.now) {
+        while self.ends[end].link_free_at <= self.now
+            && let Some(transmit) = self.ends[end].qp.poll_transmit(self.now)
+        {
             let mut bytes = [0; FRAME_BYTES_MAX];
             let it = &mut self.ends[end];
             let payload = transmit.payload().map_or(&[][..], |at| {
@@ -197,7 +202,7 @@ impl Pair {
             });
             let len = transmit.emit(it.qp.route(), payload, &mut bytes);
             let fate = it.model.decide(len);
-            it.link_free_at = it.link_free_at.max(self.now) + Nanos(len as u64);
+            it.link_free_at = self.now + Nanos(len as u64);
             let at = it.link_free_at + WAY + Nanos(u64::from(fate.overtaken_by) * REORDER_BY.0);
             self.launch(end, at, &bytes[..len], fate);
         }
@@ -256,12 +261,12 @@ impl End {
             (vec![SendSlot::default(); DEPTH], vec![ReceiveSlot::default(); DEPTH]);
         let regions = vec![region.expect("it fits")];
         let seed = settings.seed.wrapping_mul(2) + number as u64;
-        let faults = settings.faults;
+        let Settings { loss, others, .. } = *settings;
         let spec = FaultSpec::new()
-            .loss(faults)
-            .duplicate(faults)
-            .corrupt(faults)
-            .reorder(faults)
+            .loss(loss[number])
+            .duplicate(others)
+            .corrupt(others)
+            .reorder(others)
             .depth(5)
             .seed(seed);
         Self {
@@ -312,7 +317,7 @@ impl End {
             mtu: settings.mtu,
             window: settings.window,
             ack_every: settings.window.div_ceil(4),
-            timeout: AckTimeout::new(5).expect("it is below 32"),
+            timeout: TIMEOUT,
             ..RequesterConfig::default()
         };
         self.qp.init().expect("it is reset");
@@ -436,14 +441,15 @@ impl End {
 }
 
 /// Messages that an end has posted and not polled, and receive requests likewise.
-pub(super) const DEPTH: usize = 16;
+pub(super) const DEPTH: usize = 64;
 /// Room for a message and for bytes around it that stay untouched.
 pub(super) const SLOT_BYTES: usize = 2_048;
 const UNTOUCHED: u8 = 0xEE;
 const KEY: u32 = 0x1234_5678;
 const ADDRESS: u64 = 0x7F00_0000_1000;
 /// One way without queues.
-const WAY: Nanos = Nanos(5_000);
+pub(super) const WAY: Nanos = Nanos(5_000);
+pub(super) const TIMEOUT: AckTimeout = AckTimeout::new(5).expect("it is below 32");
 /// How much later a frame comes for each that overtakes it.
 const REORDER_BY: Nanos = Nanos(400);
 /// How long receive requests are missing, where they are.

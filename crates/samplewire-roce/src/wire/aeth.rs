@@ -17,8 +17,8 @@ pub struct Aeth {
 /// The answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Syndrome {
-    /// Accepted, with a credit of requests that a requester may ignore; [`CREDIT_INVALID`]
-    /// (Self::CREDIT_INVALID) when the responder counts none.
+    /// Accepted, with a credit of requests, which a requester may ignore; a responder that counts
+    /// none gives [`CREDIT_INVALID`](Self::CREDIT_INVALID).
     Ack(u8),
     /// Receiver not ready: send again after this time.
     RnrNak(RnrTimer),
