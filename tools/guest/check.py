@@ -10,7 +10,6 @@
   switch loses frames. Memory and completions are right, and so is the ICRC of each frame.
 - roce: `samplewire roce` and a guest do RDMA to each other, at each path MTU.
 
-- answers: the same request frames to `samplewire roce listen` and to a guest: their answers.
 - bandwidth: `ib_write_bw` between two guests, with the room that QEMU's socket has by default and
   with more.
 
@@ -25,7 +24,6 @@ import sys
 import time
 from pathlib import Path
 
-import differential
 import rdma
 import software
 from guest import Guest, GuestError
@@ -33,7 +31,7 @@ from network import BUSYBOX, ERRORS, PATIENCE_S, Network, missing, network
 
 HERE = Path(__file__).resolve().parent
 PORT = 5_000
-PARTS_SHORT = ("packets", "marks", "verbs", "roce", "answers")
+PARTS_SHORT = ("packets", "marks", "verbs", "roce")
 PARTS = (*PARTS_SHORT, "bandwidth")
 
 LOW_RATE = ("--rate", "20M", "--kmin", "10k", "--kmax", "60k")
@@ -186,10 +184,6 @@ def verbs(program: Path, is_short: bool) -> None:
 
 def roce(program: Path, is_short: bool) -> None:
     software.check(program, is_short, say)
-
-
-def answers(program: Path, _is_short: bool) -> None:
-    differential.check(program, say)
 
 
 def bandwidth(program: Path, is_short: bool) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import packages
 from guest import MTU_BYTES, Address, Guest, GuestError, Port
@@ -27,6 +28,7 @@ BUSYBOX = FILES / "bin/busybox"
 ROOM_BYTES = 8 << 20
 """For what comes while a guest does not run: some 60 ms of 1 Gb/s."""
 
+FRAME_BYTES_MAX = 9_216
 PATIENCE_S = 20
 ERRORS = (GuestError, ProgramError)
 """What does not do as it should, and says why."""
@@ -44,6 +46,8 @@ class Network:
     """Where each guest gets its frames."""
     stations: list[tuple[str, ...]]
     """Options of `samplewire roce`, of each port for a program."""
+    raw: "RawPort | None"
+    """A station of our own, at the last port and with the last address."""
 
     def names(self) -> list[str]:
         """What the ports lead to."""
@@ -103,6 +107,7 @@ def network(
     is_unix: bool = False,
     room_bytes: int = ROOM_BYTES,
     stations: int = 0,
+    has_raw: bool = False,
 ) -> Iterator[Network]:
     """Starts a switch with a port for each guest, after one for the namespace if there is one.
 
@@ -115,6 +120,8 @@ def network(
         first = 2 if host else 1
         macs = [f"02:00:00:00:98:{first + at:02x}" for at in range(len(guests))]
         addresses = [Address(ip=f"10.98.0.{first + at}", mac=mac) for at, mac in enumerate(macs)]
+        if has_raw:
+            addresses.append(Address(ip="10.98.0.99", mac="02:00:00:00:98:99"))
         if host:
             addresses.insert(0, Address(ip=host.ip, mac=host.mac))
             netns.remove_left()
@@ -125,6 +132,11 @@ def network(
         ports = ["--tap", host.tap] if host else []
         for near, far in ends + own_ends:
             ports += ["--dgram", f"{near},{far}"]
+        raw = None
+        if has_raw:
+            near, far = unix_ends(folder, "raw")
+            ports += ["--dgram", f"{near},{far}"]
+            raw = stack.enter_context(RawPort(far, near))
         words = (str(program), "switch", *ports, *options, "--json")
         switch = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=-1, stderr=-1, text=True)
         stack.callback(stop, switch)
@@ -150,7 +162,34 @@ def network(
                 ("--ip", f"10.98.0.{first + at}", "--dgram", f"{far},{near}")
                 for at, (near, far) in enumerate(own_ends)
             ],
+            raw=raw,
         )
+
+
+class RawPort:
+    """A port of the switch whose frames are written and read here."""
+
+    def __init__(self, own: str, switch: str) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(own)
+        self._switch = switch
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def send(self, frame: bytes) -> None:
+        self._socket.sendto(frame, self._switch)
+
+    def receive(self, limit_s: float) -> bytes | None:
+        """The next frame, None where none comes in time."""
+        self._socket.settimeout(limit_s)
+        try:
+            return self._socket.recv(FRAME_BYTES_MAX)
+        except TimeoutError:
+            return None
 
 
 def missing() -> str:

@@ -53,7 +53,12 @@ OPCODES = {
     "write_imm": e.IBV_WR_RDMA_WRITE_WITH_IMM,
     "read": e.IBV_WR_RDMA_READ,
 }
-ACCESS = e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
+RIGHTS = {
+    "local_write": e.IBV_ACCESS_LOCAL_WRITE,
+    "remote_write": e.IBV_ACCESS_REMOTE_WRITE,
+    "remote_read": e.IBV_ACCESS_REMOTE_READ,
+}
+ACCESS = sum(RIGHTS.values())
 
 
 class Peer:
@@ -62,13 +67,17 @@ class Peer:
     def __init__(self) -> None:
         self.opened: list[CQ | Context | MR | PD | QP] = []
 
-    def open(self, *, mtu: int = 1024, psn: int = 0, bytes: int = 1 << 16) -> dict:
+    def open(
+        self, *, mtu: int = 1024, psn: int = 0, bytes: int = 1 << 16, rights: str = ""
+    ) -> dict:
+        """`rights` are those of the region: words of RIGHTS; all by default."""
         self.close()
         # The device may be younger than this process.
         self.context = Context(name=DEVICE)
         self.mtu, self.psn = mtu, psn
         self.pd = PD(self.context)
-        self.mr = MR(self.pd, bytes, ACCESS)
+        region = sum(RIGHTS[word] for word in rights.split()) or ACCESS
+        self.mr = MR(self.pd, bytes, region)
         self.mr.write("\0" * bytes, bytes)
         self.cq = CQ(self.context, 4 * WORK_REQUESTS)
         cap = QPCap(WORK_REQUESTS, WORK_REQUESTS, 1, 1)
