@@ -3,3 +3,4 @@
 mod messages;
 mod pair;
 mod recreation;
+mod soft_roce;
