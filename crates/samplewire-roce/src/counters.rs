@@ -79,6 +79,8 @@ pub struct QpStats {
     pub other_address: u64,
     /// Frames dropped because of another partition's key.
     pub other_partition: u64,
-    /// Congestion notifications; they change nothing.
+    /// Congestion notifications.
     pub cnps: u64,
+    /// Cuts of the rate that they made.
+    pub cuts: u64,
 }

@@ -90,6 +90,11 @@ pub(crate) struct SendArguments {
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = values::between::<u32>(1, 8_388_608))]
     pub(crate) window: u32,
 
+    /// Speed of the link: congestion notifications (CNP) limit the rate, by DCQCN [default: they are
+    /// counted alone]
+    #[arg(long, value_name = "BPS", value_parser = values::line_rate)]
+    pub(crate) line_rate: Option<f64>,
+
     /// How long to wait for an acknowledgement: 4.096 us times 2^N; 0 is for ever
     #[arg(long, value_name = "N", default_value_t = 14, value_parser = values::between::<u8>(0, 31))]
     pub(crate) timeout: u8,

@@ -49,6 +49,7 @@ struct Sent {
     rnr_naks: u64,
     timeouts: u64,
     cnps: u64,
+    cuts: u64,
     frames_invalid: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -108,6 +109,9 @@ fn transfer(
         ..RequesterConfig::default()
     };
     station.qp.ready_to_send(requester).expect("clap checks the ranges");
+    if let Some(bps) = arguments.line_rate {
+        station.react(bps as u64);
+    }
     console.line(format_args!(
         "{} to {} as queue pair {} of {}, {} bytes a packet",
         arguments.file.display(),
@@ -140,6 +144,7 @@ fn transfer(
         rnr_naks: requester.rnr_naks,
         timeouts: requester.timeouts,
         cnps: qp.cnps,
+        cuts: qp.cuts,
         frames_invalid: station.invalid,
         ..Sent::default()
     };

@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use samplewire_io::Clock;
 use samplewire_io::ether::{Arp, Dgram, EtherError, EtherLink, FRAME_BYTES_MAX, PacketSocket, Tap};
+use samplewire_proto::rate::DcqcnParams;
 use samplewire_proto::{Nanos, Rng};
 use samplewire_roce::qp::{Event, Peer, QueuePair};
 use samplewire_roce::requester::{PayloadAt, SendSlot};
@@ -108,6 +109,12 @@ impl Station {
             }
         }
         Err(NoStation(hop, self.link.name().to_owned()).into())
+    }
+
+    /// Lets congestion notifications limit the rate, on a line of so many bits a second.
+    pub(super) fn react(&mut self, bps: u64) {
+        let params = DcqcnParams::samplewire(bps);
+        self.qp.react(self.clock.now(), params).expect("clap checks the range of the line");
     }
 
     fn route(&self, peer: Ipv4Addr, destination_mac: [u8; 6]) -> Route {

@@ -3,17 +3,19 @@
 //! [`Dcqcn`] takes notifications, departures and time, and states a rate. It is a machine of
 //! integers, so that the RTL, the host and the simulator keep the same state bit by bit;
 //! `vectors/dcqcn.json` holds histories that an independent program wrote. It does not space
-//! packets: a pacer does, at the rate stated here.
+//! packets: a [`Pacer`] does, at the rate stated here.
 //!
 //! Source: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015,
 //! section 3.
 
 mod dcqcn;
+mod pacer;
 mod params;
 #[cfg(test)]
 mod tests;
 
 pub use dcqcn::{Dcqcn, Notified};
+pub use pacer::{FRAME_OVERHEAD_BYTES, Pacer};
 pub use params::{DcqcnParams, ParamsError, Rules};
 
 /// A rate of wire bytes, in units of 2^-16 bytes per nanosecond: 122.07 kb/s. At most 24 bits, which

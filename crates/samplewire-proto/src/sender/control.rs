@@ -1,8 +1,7 @@
 //! What the user of a sender chooses of congestion control (`docs/protocol.md#8`).
 
-use super::pacer::FRAME_OVERHEAD_BYTES;
 use crate::number::Nanos;
-use crate::rate::{DcqcnParams, ParamsError, WireRate};
+use crate::rate::{DcqcnParams, FRAME_OVERHEAD_BYTES, ParamsError, WireRate};
 use crate::stream::Terms;
 use crate::wire::TRAILER_LEN;
 

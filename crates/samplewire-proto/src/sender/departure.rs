@@ -1,10 +1,10 @@
 //! What leaves: the choice of the next packet, and its bytes.
 
-use super::pacer::FRAME_OVERHEAD_BYTES;
 use super::requests::Walk;
 use super::{DataTransmit, Phase, SendSlot, Sender, Transmit};
 use crate::crc;
 use crate::number::{Departure, Nanos, SampleIndex, Seq};
+use crate::rate::FRAME_OVERHEAD_BYTES;
 use crate::stream::{End, PAYLOAD_OFFSET_MAX};
 use crate::wire::{
     Close, CloseAck, CloseAckReason, Flags, HEADER_LEN, Header, Mark, PacketType, TRAILER_LEN,

@@ -17,7 +17,6 @@ mod feedback;
 #[cfg(feature = "search")]
 mod fingerprint;
 mod marks;
-mod pacer;
 mod packet;
 mod reaction;
 mod requests;
@@ -27,6 +26,8 @@ use crate::clock::{DepartureClock, Rtt};
 pub use crate::counters::SenderStats;
 use crate::crc;
 use crate::number::{Departure, INDEX_MAX, Nanos, SampleIndex, Seq};
+pub use crate::rate::FRAME_OVERHEAD_BYTES;
+use crate::rate::Pacer;
 use crate::stream::{End, Terms, TermsError, WINDOW_SMALL};
 use crate::wire::{CloseReason, Flags, Header, Packet};
 
@@ -36,8 +37,6 @@ pub use config::{SenderConfig, SenderConfigError};
 pub use control::{Control, DcqcnConfig};
 use feedback::LastReport;
 use marks::Marks;
-pub use pacer::FRAME_OVERHEAD_BYTES;
-use pacer::Pacer;
 pub use packet::{DataTransmit, NewPacket, PushError, Transmit};
 use reaction::Reaction;
 use requests::Requests;

@@ -2,12 +2,11 @@
 //! (`docs/protocol.md#8`).
 
 use super::control::{Control, DcqcnConfig};
-use super::pacer::FRAME_OVERHEAD_BYTES;
 use crate::counters::SenderStats;
 #[cfg(feature = "search")]
 use crate::fingerprint::Fingerprint;
 use crate::number::Nanos;
-use crate::rate::{Dcqcn, DcqcnParams, Notified, WireRate};
+use crate::rate::{Dcqcn, DcqcnParams, FRAME_OVERHEAD_BYTES, Notified, WireRate};
 use crate::stream::Terms;
 
 /// The limit of congestion control on a sender's rate.

@@ -8,12 +8,14 @@
 //! posted is flushed. [`QueuePair::reset`] forgets the connection, with its numbers; no number of it
 //! outlives that.
 
+mod reaction;
 mod state;
 #[cfg(test)]
 mod tests;
 mod transmit;
 
 use samplewire_proto::Nanos;
+use samplewire_proto::rate::{DcqcnParams, ParamsError};
 
 use crate::counters::{QpStats, RequesterStats, ResponderStats};
 use crate::number::Qpn;
@@ -28,6 +30,7 @@ use crate::responder::{
 };
 use crate::wire::{Body, Frame, P_KEY_DEFAULT, Packet, Route};
 
+use reaction::Reaction;
 pub use state::{State, StateError, Transition};
 pub use transmit::Transmit;
 
@@ -39,6 +42,7 @@ pub struct QueuePair<S, Q, R> {
     peer: Peer,
     requester: Requester<S>,
     responder: Responder<Q, R>,
+    reaction: Reaction,
     stats: QpStats,
 }
 
@@ -109,6 +113,7 @@ where
             peer: Peer::default(),
             requester: Requester::new(config, sends).expect("the default is in range"),
             responder: Responder::new(ResponderConfig::default(), receives, regions),
+            reaction: Reaction::none(),
             stats: QpStats::default(),
         }
     }
@@ -168,6 +173,7 @@ where
         self.requester.begin(RequesterConfig::default()).expect("the default is in range");
         self.responder.clear();
         self.responder.begin(ResponderConfig::default());
+        self.reaction = Reaction::none();
         self.stats = QpStats::default();
     }
 
@@ -228,6 +234,17 @@ where
         Ok(self.responder.post_receive(request)?)
     }
 
+    /// Lets congestion notifications limit the rate of requests from here on, by DCQCN; without this
+    /// they are counted alone. For a queue pair in RTS: what leaves at once follows from the MTU. A
+    /// reset ends it.
+    ///
+    /// # Errors
+    /// The first parameter that does not hold; nothing changes then.
+    pub fn react(&mut self, now: Nanos, params: DcqcnParams) -> Result<(), ParamsError> {
+        self.reaction = Reaction::new(now, params, self.requester.mtu())?;
+        Ok(())
+    }
+
     /// Takes a frame. The caller copies its payload to where it belongs before the next call.
     pub fn handle(&mut self, now: Nanos, frame: &Frame<'_>) -> Placement {
         let packet = frame.packet();
@@ -241,6 +258,7 @@ where
                 }
                 Body::Cnp => {
                     self.stats.cnps += 1;
+                    self.stats.cuts += u64::from(self.reaction.handle_notification(now));
                     Placement::Nothing
                 }
             };
@@ -259,22 +277,26 @@ where
         }
     }
 
-    /// The next packet to send, if one may leave at `now`. An acknowledgement comes first.
+    /// The next packet to send, if one may leave at `now`. An acknowledgement comes first, at any
+    /// rate.
     pub fn poll_transmit(&mut self, now: Nanos) -> Option<Transmit> {
         if let Some(response) = self.responder.poll_transmit() {
             return Some(Transmit::response(self.peer.number, &response));
         }
-        if self.state != State::ReadyToSend {
+        if self.state != State::ReadyToSend || !self.reaction.is_ready(now) {
             return None;
         }
         let request = self.requester.poll_transmit(now)?;
+        self.reaction.handle_departure(now, &request);
         Some(Transmit::request(self.peer.number, &request))
     }
 
     /// When to call [`QueuePair::handle_timeout`] and [`QueuePair::poll_transmit`] again at the
     /// latest.
     pub fn poll_timeout(&self) -> Option<Nanos> {
-        self.requester.poll_timeout()
+        let has_packet = self.state == State::ReadyToSend && self.requester.has_packet();
+        let ready_at = self.reaction.ready_at().filter(|_| has_packet);
+        self.requester.poll_timeout().into_iter().chain(ready_at).min()
     }
 
     /// The next request that is done. Each half reports in the order in which was posted to it.

@@ -1,5 +1,7 @@
 //! What a queue pair takes in each state, and what remains of a connection.
 
+use samplewire_proto::rate::WireRate;
+
 use super::*;
 use crate::number::{PathMtu, Psn};
 use crate::region::Access;
@@ -37,6 +39,13 @@ fn take(qp: &mut TestPair, route: Route, packet: Packet<'_>) -> Placement {
     let mut bytes = [0; FRAME_BYTES_MAX];
     let len = packet.emit(&route, &mut bytes);
     qp.handle(NOW, &Frame::new_checked(&bytes[..len]).expect("what is written can be read"))
+}
+
+/// The same at another time.
+fn take_at(qp: &mut TestPair, now: Nanos, packet: Packet<'_>) {
+    let mut bytes = [0; FRAME_BYTES_MAX];
+    let len = packet.emit(&from_peer(), &mut bytes);
+    qp.handle(now, &Frame::new_checked(&bytes[..len]).expect("what is written can be read"));
 }
 
 fn from_peer() -> Route {
@@ -201,11 +210,113 @@ impl Transmit {
     }
 }
 
+fn notification(destination: Qpn) -> Packet<'static> {
+    let bth = Bth { becn: true, ..Bth::new(Opcode::Cnp, destination, Psn::new(0)) };
+    Packet { bth, body: Body::Cnp }
+}
+
 #[test]
-fn congestion_notification_is_counted() {
+fn congestion_notification_without_a_reaction_is_counted() {
     let mut qp = pair();
     connect(&mut qp, 0);
-    let cnp = Packet { bth: Bth::new(Opcode::Cnp, OURS, Psn::new(0)), body: Body::Cnp };
-    take(&mut qp, from_peer(), cnp);
-    assert_eq!((qp.stats().0.cnps, qp.poll_transmit(NOW)), (1, None));
+    take(&mut qp, from_peer(), notification(OURS));
+    assert_eq!((qp.stats().0.cnps, qp.stats().0.cuts), (1, 0));
+    assert_eq!(qp.poll_transmit(NOW), None);
+}
+
+/// 8 Gb/s: a byte a nanosecond.
+fn params() -> DcqcnParams {
+    let line = WireRate::from_bps(8_000_000_000);
+    let params = DcqcnParams::samplewire(8_000_000_000);
+    DcqcnParams { start: line, first_cut: line, ..params }
+}
+
+/// Sends WRITEs of a packet each until `end`, acknowledged at once; returns their bytes of the wire.
+fn sent_bytes(qp: &mut TestPair, mut now: Nanos, end: Nanos) -> usize {
+    let mut bytes = 0;
+    while now < end {
+        if qp.requester().free_slots() > 0 {
+            qp.post_send(WorkRequest { len_bytes: 1_000, ..SEND }).expect("there is room");
+        }
+        let Some(transmit) = qp.poll_transmit(now) else {
+            now = qp.poll_timeout().expect("a packet waits for the rate").max(now + Nanos(1));
+            qp.handle_timeout(now);
+            continue;
+        };
+        let packet = transmit.packet(&[0; 1_000]).bth;
+        bytes += packet_bytes(&transmit);
+        let mut frame = [0; FRAME_BYTES_MAX];
+        let ack = acknowledge(packet.psn.get(), Syndrome::Ack(31));
+        let len = ack.emit(&from_peer(), &mut frame);
+        qp.handle(now, &Frame::new_checked(&frame[..len]).expect("it can be read"));
+        while qp.poll_event().is_some() {}
+    }
+    bytes
+}
+
+/// Preamble, gap and Ethernet's checksum are 24 bytes.
+fn packet_bytes(transmit: &Transmit) -> usize {
+    transmit.packet(&[0; 1_000]).frame_len() + 24
+}
+
+/// A17.9.3: the reaction point. Alpha is 1 at first, so that the first cut halves the rate.
+#[test]
+fn congestion_notification_halves_the_rate_of_requests_and_it_rises_again() {
+    let mut qp = pair();
+    connect(&mut qp, 0);
+    qp.react(NOW, params()).expect("they are in range");
+    let share = |bytes: usize, span: Nanos| bytes as f64 / span.0 as f64;
+    let span = Nanos::from_micros(500);
+    let full = share(sent_bytes(&mut qp, NOW, NOW + span), span);
+    assert!((0.97..1.12).contains(&full), "{full} of the line, and a burst of 50 us");
+    let cut_at = NOW + span;
+    take_at(&mut qp, cut_at, notification(OURS));
+    let span = Nanos::from_micros(50);
+    let cut = share(sent_bytes(&mut qp, cut_at, cut_at + span), span);
+    assert!((0.4..0.6).contains(&cut), "{cut} of the line");
+    let later = cut_at + Nanos::from_millis(100);
+    let span = Nanos::from_millis(1);
+    let risen = share(sent_bytes(&mut qp, later, later + span), span);
+    assert!(risen > 0.9, "{risen} of the line");
+}
+
+/// At most one cut in D, and never below the minimum; those for others, or damaged, change nothing.
+#[test]
+fn flood_of_congestion_notifications_cuts_once_in_an_interval() {
+    let mut qp = pair();
+    connect(&mut qp, 0);
+    let params = params();
+    qp.react(NOW, params).expect("they are in range");
+    for _ in 0..1_000 {
+        take_at(&mut qp, NOW, notification(OURS));
+        take_at(&mut qp, NOW, notification(THEIRS));
+    }
+    let stats = *qp.stats().0;
+    assert_eq!((stats.cnps, stats.cuts, stats.other_number), (1_000, 1, 1_000));
+    let mut now = NOW;
+    for _ in 0..200 {
+        now = now + params.cut_interval;
+        take_at(&mut qp, now, notification(OURS));
+    }
+    assert_eq!(qp.stats().0.cuts, 201);
+    let span = Nanos::from_millis(20);
+    let soon = now + Nanos::from_micros(50);
+    let bytes = sent_bytes(&mut qp, now, soon) as u64;
+    let least_bytes = params.minimum.bps() * span.0 / 8_000_000_000;
+    assert!(bytes <= 3 * 1_100, "{bytes} bytes, of them a burst of two packets");
+    assert!(sent_bytes(&mut qp, soon, soon + span) as u64 >= least_bytes, "it is not below that");
+}
+
+#[test]
+fn reset_ends_the_reaction() {
+    let mut qp = pair();
+    connect(&mut qp, 0);
+    qp.react(NOW, params()).expect("they are in range");
+    take(&mut qp, from_peer(), notification(OURS));
+    qp.reset(OURS);
+    connect(&mut qp, 0);
+    for id in 0..4 {
+        qp.post_send(WorkRequest { id, len_bytes: 1_000, ..SEND }).expect("there is room");
+    }
+    assert_eq!(std::iter::from_fn(|| qp.poll_transmit(NOW)).count(), 4, "all at once");
 }

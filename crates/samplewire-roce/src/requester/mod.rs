@@ -19,7 +19,7 @@ pub use queue::{SendSlot, Verb, WorkRequest};
 use retries::Retries;
 
 use crate::counters::RequesterStats;
-use crate::number::{MESSAGE_BYTES_MAX, Psn};
+use crate::number::{MESSAGE_BYTES_MAX, PathMtu, Psn};
 use crate::wire::{Aeth, NakCode, Opcode, Reth, RnrTimer, Syndrome};
 
 /// The sending half of a connection.
@@ -164,6 +164,11 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
         Ok(())
     }
 
+    /// The payload of a full packet.
+    pub const fn mtu(&self) -> PathMtu {
+        self.config.mtu
+    }
+
     /// Work requests that can be posted before the queue is full.
     pub fn free_slots(&self) -> usize {
         self.queue.free()
@@ -257,12 +262,12 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
 
     /// The next packet to send, if one may leave at `now`.
     pub fn poll_transmit(&mut self, now: Nanos) -> Option<Request> {
-        let is_full = self.next - self.acked >= u64::from(self.config.window);
-        let is_waiting = self.waits_until.is_some_and(|at| now < at);
-        if self.has_failed() || is_waiting || is_full || self.next == self.queue.end() {
+        if self.waits_until.is_some_and(|at| now >= at) {
+            self.waits_until = None;
+        }
+        if !self.has_packet() {
             return None;
         }
-        self.waits_until = None;
         let request = self.build();
         if self.next < self.sent {
             self.stats.retransmissions += 1;
@@ -279,6 +284,13 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
             self.start_timer(now);
         }
         Some(request)
+    }
+
+    /// Whether a packet is to be sent: neither the window nor the receiver holds it back.
+    pub fn has_packet(&self) -> bool {
+        let is_full = self.next - self.acked >= u64::from(self.config.window);
+        let is_held = is_full || self.waits_until.is_some();
+        !self.has_failed() && !is_held && self.next < self.queue.end()
     }
 
     /// When to call [`Requester::handle_timeout`] and [`Requester::poll_transmit`] again at the

@@ -64,7 +64,7 @@ impl<'a> Frame<'a> {
         let opcode = self.bth.opcode;
         let body = match opcode.operation() {
             Operation::Send | Operation::Write => {
-                let (head, payload) = body.split_at(head_len(&self.bth));
+                let (head, payload) = body.split_at(head_len(self.bth.opcode));
                 let immediate_at = head.len().saturating_sub(IMMEDIATE_LEN);
                 Body::Request {
                     reth: opcode.has_reth().then(|| Reth::read(head)),
@@ -87,7 +87,7 @@ impl<'a> Frame<'a> {
     fn check_body(&self) -> Result<(), WireError> {
         let (opcode, len) = (self.bth.opcode, self.body().len());
         let fits = match opcode.operation() {
-            Operation::Send | Operation::Write => len >= head_len(&self.bth),
+            Operation::Send | Operation::Write => len >= head_len(self.bth.opcode),
             Operation::Unsupported => true,
             Operation::Acknowledge => len == aeth::LEN,
             Operation::Cnp => len == CNP_LEN,

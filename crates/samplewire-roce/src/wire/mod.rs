@@ -22,6 +22,7 @@ pub use aeth::{Aeth, NakCode, RnrTimer, Syndrome};
 pub use bth::{Bth, P_KEY_DEFAULT};
 pub use frame::Frame;
 pub use opcode::{Opcode, Operation};
+pub(crate) use packet::request_frame_len;
 pub use packet::{Body, Packet};
 pub use reth::Reth;
 pub use route::{Route, UDP_PORT};

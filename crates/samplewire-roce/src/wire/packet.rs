@@ -2,7 +2,7 @@
 
 use samplewire_proto::wire::field;
 
-use super::{Aeth, Bth, IMMEDIATE_LEN, Operation, Reth, Route, aeth, at, bth, icrc, reth};
+use super::{Aeth, Bth, IMMEDIATE_LEN, Opcode, Operation, Reth, Route, aeth, at, bth, icrc, reth};
 
 /// A packet, borrowed from the bytes that it was read from or from the message that it carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Packet<'_> {
     /// The length of the frame, without Ethernet's padding and checksum.
     pub fn frame_len(&self) -> usize {
         let (head, payload) = self.body_len();
-        at::BODY + head + payload + pad_of(payload) + icrc::LEN
+        frame_len(head, payload)
     }
 
     /// Writes the whole frame, without Ethernet's padding and checksum, and returns its length.
@@ -85,7 +85,7 @@ impl Packet<'_> {
     /// Bytes of headers behind the base transport header, and of payload.
     fn body_len(&self) -> (usize, usize) {
         match self.body {
-            Body::Request { payload, .. } => (head_len(&self.bth), payload.len()),
+            Body::Request { payload, .. } => (head_len(self.bth.opcode), payload.len()),
             Body::Acknowledge(_) => (aeth::LEN, 0),
             Body::Cnp => (CNP_LEN, 0),
             Body::Unsupported => (0, 0),
@@ -93,10 +93,19 @@ impl Packet<'_> {
     }
 }
 
+/// The length of the frame of a SEND or WRITE, without Ethernet's padding and checksum.
+pub(crate) const fn request_frame_len(opcode: Opcode, payload_len: usize) -> usize {
+    frame_len(head_len(opcode), payload_len)
+}
+
+const fn frame_len(head_len: usize, payload_len: usize) -> usize {
+    at::BODY + head_len + payload_len + pad_of(payload_len) + icrc::LEN
+}
+
 /// Bytes of headers between the base transport header and the payload of a request.
-pub(super) fn head_len(bth: &Bth) -> usize {
-    let reth = if bth.opcode.has_reth() { reth::LEN } else { 0 };
-    let immediate = if bth.opcode.has_immediate() { IMMEDIATE_LEN } else { 0 };
+pub(super) const fn head_len(opcode: Opcode) -> usize {
+    let reth = if opcode.has_reth() { reth::LEN } else { 0 };
+    let immediate = if opcode.has_immediate() { IMMEDIATE_LEN } else { 0 };
     reth + immediate
 }
 

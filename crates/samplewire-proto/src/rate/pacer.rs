@@ -1,7 +1,7 @@
 //! Spaces departures to a rate; new packets and repeats pass through the one pacer.
 
+use super::WireRate;
 use crate::number::Nanos;
-use crate::rate::WireRate;
 
 /// A debt of wire bytes that time pays off (`docs/protocol.md#4.7`).
 ///
@@ -12,7 +12,7 @@ use crate::rate::WireRate;
 /// The RTL's pacer has the same arithmetic with 16 bits of fraction. This one has 44: each
 /// [`WireRate`] is exact in them, and the lowest pace of a user is within 10^-7.
 #[derive(Clone, Debug)]
-pub(crate) struct Pacer {
+pub struct Pacer {
     /// The user's pace and the limit of congestion control, each [`UNPACED`] where there is none.
     pace: u64,
     limit: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     /// At most `link_bps` bits a second, 0 for no pace.
-    pub(crate) const fn new(link_bps: u64, burst: Nanos) -> Self {
+    pub const fn new(link_bps: u64, burst: Nanos) -> Self {
         let pace = if link_bps == 0 { UNPACED } else { rate_of_bps(link_bps) };
         Self {
             pace,
@@ -43,12 +43,12 @@ impl Pacer {
     }
 
     /// When the next packet may leave; not after `now` means at once.
-    pub(crate) const fn ready_at(&self, now: Nanos) -> Nanos {
+    pub const fn ready_at(&self, now: Nanos) -> Nanos {
         if self.rate == UNPACED { now } else { self.paid_at }
     }
 
     /// Takes the wire for one packet of `frame_bytes` bytes, all overhead included. It may leave.
-    pub(crate) fn spend(&mut self, now: Nanos, frame_bytes: u32) {
+    pub fn spend(&mut self, now: Nanos, frame_bytes: u32) {
         if self.rate == UNPACED {
             return;
         }
@@ -62,7 +62,7 @@ impl Pacer {
     ///
     /// What is owed stays owed. Below the user's pace the burst grows to bridge late wake-ups, such
     /// that what leaves at once is at most two packets or [`BURST_AT_LIMIT`] of the limit.
-    pub(crate) fn set_limit(&mut self, now: Nanos, limit: Option<WireRate>, full_frame_bytes: u32) {
+    pub fn set_limit(&mut self, now: Nanos, limit: Option<WireRate>, full_frame_bytes: u32) {
         let limit = limit.map_or(UNPACED, |limit| u64::from(limit.raw()) << LIMIT_SHIFT);
         if limit == self.limit {
             return;
