@@ -63,7 +63,10 @@ class Ends:
                     room = min(length - place, MESSAGE_BYTES)
                     self._guest.call("recv", id=number, offset=place, bytes=room)
                 exchange.sendall(json.dumps(mine).encode() + b"\n")
+                last = read_line(exchange)
+                exchange.sendall(json.dumps(last).encode() + b"\n")
                 sent = finished(program)
+        expect(last, {"bytes": length}, "the last line of the program")
         expect((sent["result"], sent["bytes"], sent["frames_invalid"]), ("whole", length, 0), verb)
         if heard:
             rows = self._guest.poll(heard)
@@ -97,6 +100,9 @@ class Ends:
                 self._guest.call("post", **post)
                 rows = [(row.id, row.status) for row in self._guest.poll()]
                 expect(rows, [(1, 0)], f"{opcode} of {length} from the guest")
+                last = {"bytes": length}
+                exchange.sendall(json.dumps(last).encode() + b"\n")
+                expect(read_line(exchange), last, "the last line of the program")
             came = finished(program)
         expect((came["result"], came["frames_invalid"]), ("whole", 0), opcode)
         expect(came["last_immediate"], IMM if opcode.endswith("imm") else None, opcode)
@@ -136,7 +142,13 @@ def connect(host: str, port: int) -> socket.socket:
 
 
 def finished(program: subprocess.Popen[str]) -> dict:
-    out, err = program.communicate(timeout=PATIENCE_S)
+    try:
+        out, err = program.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired as error:
+        raise GuestError("samplewire roce does not end") from error
+    finally:
+        # Or the `with` around it waits for ever.
+        program.kill()
     if program.returncode:
         raise GuestError(f"samplewire roce: {err.strip()}")
     return json.loads(out)

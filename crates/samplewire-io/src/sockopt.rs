@@ -13,7 +13,8 @@ pub(crate) fn set(socket: &impl AsRawFd, level: i32, option: i32, value: i32) ->
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Attaches a program in classic BPF, which the kernel runs on what arrives, to a socket, by SO_ATTACH_FILTER or a relative of it.
+/// Attaches a program in classic BPF to a socket, by SO_ATTACH_FILTER or a relative of it. The kernel
+/// runs it on what arrives.
 pub(crate) fn attach(
     socket: &impl AsRawFd,
     option: i32,

@@ -127,7 +127,9 @@ impl Timers {
         }
         let is_short = span < SHORT_SLEEP;
         match *self {
-            Self::Usual(usual) if is_short => self.change(ON_TIME, Self::OnTime { usual }),
+            Self::Usual(usual) if is_short => {
+                self.change(usual.min(ON_TIME), Self::OnTime { usual })
+            }
             Self::OnTime { usual } if !is_short => self.change(usual, Self::Usual(usual)),
             _ => {}
         }

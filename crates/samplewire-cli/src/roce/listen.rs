@@ -1,19 +1,20 @@
 //! `roce listen`: keeps what peers write and send, one connection after the other.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use samplewire_proto::Rng;
 use samplewire_roce::qp::Event;
 use samplewire_roce::requester::{PayloadAt, RequesterConfig};
-use samplewire_roce::responder::{Placement, ReceiveRequest, ReceiveStatus, ResponderConfig};
+use samplewire_roce::responder::{
+    Fault, Placement, ReceiveRequest, ReceiveStatus, ResponderConfig,
+};
 use samplewire_roce::{Access, Psn, Region};
 use serde::Serialize;
 
-use super::line::Line;
+use super::exchange::{Exchange, Heard, LastLine, Line};
+use super::output::Output;
 use super::station::{Memory, Station};
 use super::{RoceError, seed};
 use crate::arguments::ListenArguments;
@@ -48,172 +49,269 @@ pub(super) fn run(arguments: &ListenArguments) -> Result<Outcome, Failure> {
     let lines = if arguments.json { Lines::Nowhere } else { Lines::Stdout };
     let mut console = Console::new(lines, false);
     let interrupt = Interrupt::install()?;
-    let mut rng = Rng::new(seed());
-    let key = rng.draw() as u32;
-    let region = Region::new(key, REGION_ADDRESS, arguments.region, Access::Write)
-        .map_err(RoceError::Memory)?;
-    let mut station =
-        Station::open(&arguments.station, 1, arguments.receives.into(), vec![region])?;
-    let refused = |source| RoceError::Exchange { address: arguments.exchange, source };
-    let listener = TcpListener::bind(arguments.exchange).map_err(refused)?;
-    listener.set_nonblocking(true)?;
-    let address = listener.local_addr()?;
+    let mut listener = Listener::open(arguments, interrupt)?;
     console.line(format_args!(
-        "listening: connection lines at {address}, station {}; {} to write to",
+        "listening: connection lines at {}, station {}; {} to write to",
+        listener.socket.local_addr()?,
         arguments.station.ip,
         measured(arguments.region as f64, "B")
     ));
-    let mut memory = Received::new(arguments)?;
     loop {
-        let Some((mut exchange, from)) = accept(&listener, &interrupt, &mut station, &mut memory)?
-        else {
-            let signal = interrupt.stop_signal(&mut console).expect("it ended the wait");
-            return Ok(Outcome::Interrupted { signal });
+        let Some((stream, from)) = listener.accept()? else {
+            let signal = listener.interrupt.stop_signal(&mut console);
+            return Ok(Outcome::Interrupted { signal: signal.expect("it ended the wait") });
         };
-        let connected = connect(arguments, &mut station, &mut exchange, &mut rng, key);
-        if let Err(error) = connected {
+        let ended = match listener.connect(stream) {
+            Ok(mut exchange) => listener.serve(&mut exchange, &mut console)?,
             // One peer's mistake ends nothing for the next.
-            console.warn(format_args!("{from}: {error}"));
-            continue;
-        }
-        memory.begin(arguments.out.as_deref())?;
-        let served = serve(&mut station, &mut memory, &exchange, &interrupt)?;
-        let ended = conclude(&station, &mut memory, served)?;
-        print(arguments, &mut console, from, &ended)?;
-        if let Some(signal) = interrupt.stop_signal(&mut console) {
-            return Ok(Outcome::Interrupted { signal });
-        }
-        if arguments.once {
-            return Ok(if served.failure.is_none() { Outcome::Whole } else { Outcome::Incomplete });
-        }
-    }
-}
-
-/// Waits for a peer, and meanwhile answers for this station's address; `None` after a signal.
-fn accept(
-    listener: &TcpListener,
-    interrupt: &Interrupt,
-    station: &mut Station,
-    memory: &mut Received,
-) -> Result<Option<(TcpStream, SocketAddr)>, Failure> {
-    while interrupt.signal().is_none() {
-        match listener.accept() {
-            Ok((stream, from)) => {
-                stream.set_nonblocking(false)?;
-                return Ok(Some((stream, from)));
+            Err(error) => {
+                if listener.interrupt.signal().is_none() {
+                    console.warn(format_args!("{from}: {error}"));
+                }
+                continue;
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            // The peer left before it was accepted.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-            Err(error) => return Err(error.into()),
+        };
+        print(arguments, &mut console, from, &ended)?;
+        if arguments.once {
+            let is_whole = ended.result == WHOLE;
+            return Ok(if is_whole { Outcome::Whole } else { Outcome::Incomplete });
         }
-        station.turn(memory)?;
-        station.wait(ACCEPT_PERIOD)?;
     }
-    Ok(None)
 }
 
-/// Exchanges the lines and makes the queue pair ready.
-fn connect(
-    arguments: &ListenArguments,
-    station: &mut Station,
-    exchange: &mut TcpStream,
-    rng: &mut Rng,
+/// A station that waits for peers.
+struct Listener<'a> {
+    arguments: &'a ListenArguments,
+    socket: TcpListener,
+    interrupt: Interrupt,
+    rng: Rng,
     key: u32,
-) -> Result<(), RoceError> {
-    let peer = Line::read(exchange, || station.answer()).map_err(RoceError::Line)?;
-    station.renew(rng);
-    let options = &arguments.station;
-    let psn = Psn::new(options.psn.unwrap_or(rng.draw() as u32));
-    let mtu = peer.mtu_with(options.mtu);
-    for id in 0..arguments.receives.into() {
-        let request = ReceiveRequest { id, len_bytes: arguments.message };
-        station.qp.post_receive(request).expect("the queue is empty");
-    }
-    let way = station.find(peer.address, peer.qpn()).map_err(RoceError::Find)?;
-    let responder = ResponderConfig { psn: peer.psn(), mtu, ..ResponderConfig::default() };
-    station.qp.ready_to_receive(way, responder).expect("it is in INIT");
-    let requester = RequesterConfig { psn, mtu, ..RequesterConfig::default() };
-    station.qp.ready_to_send(requester).expect("the default is in range");
-    let mine = Line {
-        address: options.ip,
-        qpn: station.qp.number().get(),
-        psn: psn.get(),
-        mtu: mtu.bytes(),
-        rkey: key,
-        region_address: REGION_ADDRESS,
-        region_bytes: arguments.region,
-    };
-    mine.write(exchange).map_err(|error| RoceError::Line(error.into()))
+    station: Station,
+    memory: Received,
 }
 
 /// How a connection went.
-#[derive(Clone, Copy)]
 struct Served {
-    elapsed: Duration,
-    failure: Option<&'static str>,
+    begun: Option<Instant>,
+    last: Instant,
+    /// `whole`, or why it failed.
+    result: String,
+    /// What the peer has sent by its own count.
+    sent_bytes: Option<u64>,
 }
 
-/// Serves the connection until the peer closes the exchange, or it fails.
-fn serve(
-    station: &mut Station,
-    memory: &mut Received,
-    exchange: &TcpStream,
-    interrupt: &Interrupt,
-) -> Result<Served, Failure> {
-    exchange.set_nonblocking(true)?;
-    let mut begun: Option<Instant> = None;
-    let mut last = Instant::now();
-    let served = |begun: Option<Instant>, last: Instant, failure| Served {
-        elapsed: begun.map_or(Duration::ZERO, |begun| last - begun),
-        failure,
-    };
-    let mut taken = 0;
-    loop {
-        let has_more = station.turn(memory)?;
-        let packets = station.qp.responder().stats().packets;
-        if packets > taken {
-            taken = packets;
-            last = Instant::now();
-            begun.get_or_insert(last);
-        }
-        while let Some(event) = station.poll_event() {
-            let Event::Received(received) = event else { continue };
-            let (len, immediate) = match received.status {
-                ReceiveStatus::Send { len_bytes, immediate } => (len_bytes, immediate),
-                ReceiveStatus::Write { immediate, .. } => (0, Some(immediate)),
-                ReceiveStatus::Failed | ReceiveStatus::Flushed => continue,
-            };
-            memory.keep(received.id, len)?;
-            if let Some(immediate) = immediate {
-                memory.immediates += 1;
-                memory.last_immediate = Some(immediate);
+impl<'a> Listener<'a> {
+    fn open(arguments: &'a ListenArguments, interrupt: Interrupt) -> Result<Self, Failure> {
+        let mut rng = Rng::new(seed());
+        let key = rng.draw() as u32;
+        let memory = Received::new(arguments)?;
+        let region = Region::new(key, REGION_ADDRESS, arguments.region, Access::Write);
+        let regions = vec![region.map_err(RoceError::Memory)?];
+        let receives = arguments.receives.into();
+        let station = Station::open(&arguments.station, 1, receives, regions)?;
+        let refused = |source| RoceError::Exchange { address: arguments.exchange, source };
+        let socket = TcpListener::bind(arguments.exchange).map_err(refused)?;
+        socket.set_nonblocking(true)?;
+        Ok(Self { arguments, socket, interrupt, rng, key, station, memory })
+    }
+
+    /// Waits for a peer, and meanwhile answers for this station's address; `None` after a signal.
+    fn accept(&mut self) -> Result<Option<(TcpStream, SocketAddr)>, Failure> {
+        while self.interrupt.signal().is_none() {
+            match self.socket.accept() {
+                Ok(accepted) => return Ok(Some(accepted)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // The peer left before it was accepted.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(error) => return Err(error.into()),
             }
-            let request = ReceiveRequest { id: received.id, len_bytes: memory.message_bytes };
-            station.qp.post_receive(request).expect("its place is free");
+            self.station.turn(&mut self.memory)?;
+            self.station.wait(ACCEPT_PERIOD)?;
         }
-        if let Some(fault) = station.qp.responder().fault() {
-            // The NAK has left with the turn.
-            return Ok(served(begun, last, Some(fault_words(fault))));
+        Ok(None)
+    }
+
+    /// Exchanges the lines and makes the queue pair ready. A peer that is refused hears why.
+    fn connect(&mut self, stream: TcpStream) -> Result<Exchange, RoceError> {
+        let mut exchange = Exchange::new(stream).map_err(|error| RoceError::Line(error.into()))?;
+        match self.agree(&mut exchange) {
+            Ok(mine) => {
+                exchange.say(&mine).map_err(|error| RoceError::Line(error.into()))?;
+                Ok(exchange)
+            }
+            Err(error) => {
+                let refusal = LastLine { bytes: None, error: Some(error.to_string()) };
+                // It may be gone.
+                drop(exchange.say(&refusal));
+                Err(error)
+            }
         }
-        if interrupt.signal().is_some() {
-            return Ok(served(begun, last, Some("interrupted")));
+    }
+
+    fn agree(&mut self, exchange: &mut Exchange) -> Result<Line, RoceError> {
+        let Self { arguments, interrupt, station, rng, .. } = self;
+        let line = exchange.wait(interrupt, || station.idle()).map_err(RoceError::Line)?;
+        let peer = Line::parse(&line).map_err(RoceError::Line)?;
+        station.renew(rng);
+        let options = &arguments.station;
+        let psn = Psn::new(options.psn.unwrap_or(rng.draw() as u32));
+        let mtu = peer.mtu_with(options.mtu);
+        for id in 0..arguments.receives.into() {
+            let request = ReceiveRequest { id, len_bytes: arguments.message };
+            station.qp.post_receive(request).expect("the queue is empty");
         }
-        if has_more {
-            continue;
+        let way = station.find(&peer, mtu, interrupt).map_err(RoceError::Find)?;
+        let responder = ResponderConfig { psn: peer.psn(), mtu, ..ResponderConfig::default() };
+        station.qp.ready_to_receive(way, responder).expect("it is in INIT");
+        let requester = RequesterConfig { psn, mtu, ..RequesterConfig::default() };
+        station.qp.ready_to_send(requester).expect("the default is in range");
+        Ok(Line {
+            address: options.ip,
+            qpn: station.qp.number().get(),
+            psn: psn.get(),
+            mtu: mtu.bytes(),
+            rkey: self.key,
+            region_address: REGION_ADDRESS,
+            region_bytes: arguments.region,
+        })
+    }
+
+    /// Serves a connection to its end, and keeps what came.
+    fn serve(
+        &mut self,
+        exchange: &mut Exchange,
+        console: &mut Console,
+    ) -> Result<Connection, Failure> {
+        let kept = self.memory.begin();
+        let mut served = match kept {
+            Ok(()) => self.receive(exchange, console)?,
+            Err(error) => Served::failed(error.to_string()),
+        };
+        let came = self.memory.sent + self.memory.written;
+        if let Some(sent) = served.sent_bytes.filter(|sent| *sent != came) {
+            served.result = format!("{} of {} bytes came", grouped(came), grouped(sent));
         }
-        match (&mut &*exchange).read(&mut [0; 64]) {
-            Ok(0) => return Ok(served(begun, last, None)),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(_) => return Ok(served(begun, last, Some("the peer broke the exchange off"))),
+        if let Err(error) = self.memory.finish(served.result == WHOLE) {
+            served.result = error.to_string();
         }
-        station.wait(SERVE_PERIOD)?;
+        let last = if served.result == WHOLE {
+            LastLine { bytes: Some(came), error: None }
+        } else {
+            if let Some(path) = self.memory.out.as_mut().and_then(Output::broken) {
+                console.warn(format_args!("{} has what came", path.display()));
+            }
+            LastLine { bytes: None, error: Some(served.result.clone()) }
+        };
+        // It may be gone.
+        drop(exchange.say(&last));
+        let connection = self.sum_up(&served, came);
+        self.station.end();
+        Ok(connection)
+    }
+
+    fn receive(
+        &mut self,
+        exchange: &mut Exchange,
+        console: &mut Console,
+    ) -> Result<Served, Failure> {
+        let Self { station, memory, interrupt, .. } = self;
+        let mut served = Served::failed(String::new());
+        loop {
+            let before = station.qp.responder().stats().packets;
+            let has_more = station.turn(memory)?;
+            if station.qp.responder().stats().packets > before {
+                served.last = Instant::now();
+                served.begun.get_or_insert(served.last);
+            }
+            if let Err(error) = keep(station, memory) {
+                return Ok(served.because(error.to_string()));
+            }
+            if let Some(advice) = station.advice() {
+                console.warn(format_args!("{advice}"));
+            }
+            if let Some(fault) = station.qp.responder().fault() {
+                // The NAK has left with the turn.
+                return Ok(served.because(fault_words(fault).to_owned()));
+            }
+            if has_more {
+                continue;
+            }
+            match exchange.hear() {
+                Ok(Heard::Line(line)) => return Ok(served.heard(&line)),
+                Ok(Heard::Closed) => return Ok(served.because(CLOSED.to_owned())),
+                Ok(Heard::Nothing) => {}
+                Err(error) => return Ok(served.because(format!("the exchange: {error}"))),
+            }
+            if interrupt.signal().is_some() {
+                return Ok(served.because("interrupted".to_owned()));
+            }
+            station.wait(SERVE_PERIOD)?;
+        }
+    }
+
+    fn sum_up(&self, served: &Served, bytes: u64) -> Connection {
+        let (_, _, responder) = self.station.qp.stats();
+        let elapsed = served.begun.map_or(Duration::ZERO, |begun| served.last - begun);
+        Connection {
+            result: served.result.clone(),
+            bytes_sent: self.memory.sent,
+            messages: responder.messages,
+            bytes_written: self.memory.written,
+            region_end: self.memory.region_end,
+            immediates: self.memory.immediates,
+            last_immediate: self.memory.last_immediate,
+            seconds: elapsed.as_secs_f64(),
+            bits_per_second: bits_per_second(bytes, elapsed),
+            packets: responder.packets,
+            duplicates: responder.duplicates,
+            out_of_order: responder.out_of_order,
+            frames_invalid: self.station.invalid,
+        }
     }
 }
 
-fn fault_words(fault: samplewire_roce::responder::Fault) -> &'static str {
-    use samplewire_roce::responder::Fault;
+impl Served {
+    fn failed(result: String) -> Self {
+        Self { begun: None, last: Instant::now(), result, sent_bytes: None }
+    }
+
+    fn because(self, result: String) -> Self {
+        Self { result, ..self }
+    }
+
+    /// The peer's last line has come.
+    fn heard(self, line: &str) -> Self {
+        match LastLine::parse(line) {
+            Ok(LastLine { error: Some(error), .. }) => self.because(format!("the peer: {error}")),
+            Ok(LastLine { bytes, .. }) => {
+                Self { result: WHOLE.to_owned(), sent_bytes: bytes, ..self }
+            }
+            Err(error) => self.because(format!("the peer's last line: {error}")),
+        }
+    }
+}
+
+/// Keeps the messages that are complete, and posts their receive requests again.
+fn keep(station: &mut Station, memory: &mut Received) -> io::Result<()> {
+    while let Some(event) = station.poll_event() {
+        let Event::Received(received) = event else { continue };
+        let (len, immediate) = match received.status {
+            ReceiveStatus::Send { len_bytes, immediate } => (len_bytes, immediate),
+            ReceiveStatus::Write { immediate, .. } => (0, Some(immediate)),
+            ReceiveStatus::Failed | ReceiveStatus::Flushed => continue,
+        };
+        memory.keep(received.id, len)?;
+        if let Some(immediate) = immediate {
+            memory.immediates += 1;
+            memory.last_immediate = Some(immediate);
+        }
+        let request = ReceiveRequest { id: received.id, len_bytes: memory.message_bytes };
+        station.qp.post_receive(request).expect("its place is free");
+    }
+    Ok(())
+}
+
+const fn fault_words(fault: Fault) -> &'static str {
     match fault {
         Fault::Order => "packets in an order that no message has",
         Fault::Unsupported => "a READ, an atomic or an invalidation",
@@ -223,32 +321,6 @@ fn fault_words(fault: samplewire_roce::responder::Fault) -> &'static str {
         Fault::Rights => "a write without the right to",
         Fault::Bounds => "a write outside the region",
     }
-}
-
-/// Completes the file and sums up.
-fn conclude(
-    station: &Station,
-    memory: &mut Received,
-    served: Served,
-) -> Result<Connection, Failure> {
-    memory.finish()?;
-    let (_, _, responder) = station.qp.stats();
-    let bytes = memory.sent + memory.written;
-    Ok(Connection {
-        result: served.failure.unwrap_or("whole").to_owned(),
-        bytes_sent: memory.sent,
-        messages: responder.messages,
-        bytes_written: memory.written,
-        region_end: memory.region_end,
-        immediates: memory.immediates,
-        last_immediate: memory.last_immediate,
-        seconds: served.elapsed.as_secs_f64(),
-        bits_per_second: bits_per_second(bytes, served.elapsed),
-        packets: responder.packets,
-        duplicates: responder.duplicates,
-        out_of_order: responder.out_of_order,
-        frames_invalid: station.invalid,
-    })
 }
 
 fn print(
@@ -263,7 +335,8 @@ fn print(
         return Ok(());
     }
     console.line(format_args!(
-        "{from}: {}; {} bytes sent, {} written, in {}, {}; {} packets, {} duplicates, {} out of order",
+        "{from}: {}; {} bytes sent, {} written, in {}, {}; {} packets, {} duplicates, {} out of \
+         order",
         ended.result,
         grouped(ended.bytes_sent),
         grouped(ended.bytes_written),
@@ -281,7 +354,7 @@ struct Received {
     region: Vec<u8>,
     messages: Vec<Vec<u8>>,
     message_bytes: u32,
-    out: Option<(String, File)>,
+    out: Option<Output>,
     sent: u64,
     written: u64,
     region_end: u64,
@@ -291,18 +364,17 @@ struct Received {
 
 impl Received {
     fn new(arguments: &ListenArguments) -> Result<Self, Failure> {
-        let mut region = Vec::new();
-        let len = usize::try_from(arguments.region).unwrap_or(usize::MAX);
-        region.try_reserve_exact(len).map_err(|error| RoceError::Reserve {
-            len: arguments.region,
-            words: error.to_string(),
-        })?;
-        region.resize(len, 0);
+        let receives = usize::from(arguments.receives);
+        let needed = arguments.region + receives as u64 * u64::from(arguments.message);
+        let fail = |words: &str| RoceError::Reserve { needed, words: words.to_owned() };
+        let len = usize::try_from(needed).map_err(|_| fail("more than there are addresses"))?;
+        // Zeros that the system has not given yet take no memory.
+        Vec::<u8>::new().try_reserve_exact(len).map_err(|error| fail(&error.to_string()))?;
         Ok(Self {
-            region,
-            messages: vec![vec![0; arguments.message as usize]; arguments.receives.into()],
+            region: vec![0; arguments.region as usize],
+            messages: (0..receives).map(|_| vec![0; arguments.message as usize]).collect(),
             message_bytes: arguments.message,
-            out: None,
+            out: arguments.out.as_deref().map(Output::open).transpose()?,
             sent: 0,
             written: 0,
             region_end: 0,
@@ -311,44 +383,29 @@ impl Received {
         })
     }
 
-    /// Begins a connection, and its file.
-    fn begin(&mut self, out: Option<&Path>) -> Result<(), Failure> {
+    /// Begins a connection.
+    fn begin(&mut self) -> io::Result<()> {
         self.region[..self.region_end as usize].fill(0);
         (self.sent, self.written, self.region_end) = (0, 0, 0);
         (self.immediates, self.last_immediate) = (0, None);
-        self.out = match out {
-            None => None,
-            Some(path) => {
-                let name = path.display().to_string();
-                let created = File::create(path);
-                let file =
-                    created.map_err(|source| Failure::Output { path: name.clone(), source })?;
-                Some((name, file))
-            }
-        };
-        Ok(())
+        self.out.as_mut().map_or(Ok(()), Output::begin)
     }
 
     /// Keeps a message.
-    fn keep(&mut self, id: u64, len: u32) -> Result<(), Failure> {
+    fn keep(&mut self, id: u64, len: u32) -> io::Result<()> {
         self.sent += u64::from(len);
         let message = &self.messages[id as usize][..len as usize];
-        write(self.out.as_mut(), message)
+        self.out.as_mut().map_or(Ok(()), |out| out.write(message))
     }
 
-    /// Keeps what was written, where no messages came.
-    fn finish(&mut self) -> Result<(), Failure> {
+    /// Keeps what was written, where no messages came; in the file's place if that is all.
+    fn finish(&mut self, is_whole: bool) -> io::Result<()> {
+        let Some(out) = &mut self.out else { return Ok(()) };
         if self.sent == 0 {
-            write(self.out.as_mut(), &self.region[..self.region_end as usize])?;
+            out.write(&self.region[..self.region_end as usize])?;
         }
-        self.out = None;
-        Ok(())
+        if is_whole { out.keep() } else { Ok(()) }
     }
-}
-
-fn write(out: Option<&mut (String, File)>, bytes: &[u8]) -> Result<(), Failure> {
-    let Some((name, file)) = out else { return Ok(()) };
-    file.write_all(bytes).map_err(|source| Failure::Output { path: name.clone(), source })
 }
 
 impl Memory for Received {
@@ -375,3 +432,7 @@ const REGION_ADDRESS: u64 = 0x1000_0000;
 
 const ACCEPT_PERIOD: Duration = Duration::from_millis(20);
 const SERVE_PERIOD: Duration = Duration::from_millis(5);
+
+/// The result of a connection that is complete at both ends.
+const WHOLE: &str = "whole";
+const CLOSED: &str = "the peer closed the exchange without a last line";

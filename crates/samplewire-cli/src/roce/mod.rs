@@ -1,7 +1,9 @@
 //! `roce`: files over reliable connections of RoCEv2.
 
-mod line;
+mod exchange;
+mod input;
 mod listen;
+mod output;
 mod send;
 mod station;
 
@@ -17,7 +19,7 @@ use crate::arguments::{RoceArguments, RoceVerb};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 
-pub(crate) use line::LineError;
+pub(crate) use exchange::LineError;
 pub(crate) use station::FindError;
 
 /// Why a transfer failed.
@@ -33,8 +35,14 @@ pub(crate) enum RoceError {
     Region { len: u64, region_bytes: u64 },
     #[error("--region: {0}")]
     Memory(RegionError),
-    #[error("--region {len}: {words}")]
-    Reserve { len: u64, words: String },
+    #[error("--region and --receives of --message take {needed} bytes: {words}")]
+    Reserve { needed: u64, words: String },
+    #[error("the peer closed the connection, after {bytes} bytes")]
+    Closed { bytes: u64 },
+    #[error("the peer's last line: {0}")]
+    Last(LineError),
+    #[error("the peer has kept {kept} of {sent} bytes")]
+    Kept { kept: u64, sent: u64 },
     #[error("{}, after {bytes} bytes", status_words(*status))]
     Failed { status: SendStatus, bytes: u64 },
 }
@@ -53,8 +61,11 @@ impl RoceError {
     pub(crate) const fn outcome(&self) -> Outcome {
         match self {
             Self::Region { .. } | Self::Memory(_) | Self::Reserve { .. } => Outcome::Usage,
+            Self::Find(FindError::Mtu { .. } | FindError::Twice(_)) => Outcome::Usage,
             Self::Exchange { .. } | Self::Line(_) | Self::Find(_) => Outcome::Unreachable,
-            Self::Failed { .. } => Outcome::Incomplete,
+            Self::Failed { .. } | Self::Closed { .. } | Self::Last(_) | Self::Kept { .. } => {
+                Outcome::Incomplete
+            }
         }
     }
 
@@ -62,11 +73,14 @@ impl RoceError {
     pub(crate) fn tip(&self) -> Option<&'static str> {
         match self {
             Self::Region { .. } => Some("start `samplewire roce listen` with a larger --region"),
-            Self::Find(FindError::NoStation(_)) => {
+            Self::Find(FindError::NoStation { .. }) => {
                 Some("are both ends on one link? --next-hop names the router to another network")
             }
-            Self::Failed { status: SendStatus::RetriesExceeded, .. } => Some(
-                "no acknowledgement came: do both interfaces take packets of --mtu and 62 bytes of \
+            Self::Find(FindError::Mtu { .. }) => {
+                Some("a smaller --mtu, or `ip link set IF mtu 4200` at both ends")
+            }
+            Self::Failed { status: SendStatus::RetriesExceeded, bytes: 0 } => Some(
+                "no acknowledgement came: do both interfaces take packets of --mtu and 64 bytes of \
                  headers, and does a firewall pass UDP port 4791?",
             ),
             _ => None,

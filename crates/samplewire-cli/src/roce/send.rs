@@ -1,21 +1,19 @@
 //! `roce write` and `roce send`: a file to a peer.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::net::TcpStream;
-use std::path::Path;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use samplewire_proto::Rng;
-use samplewire_roce::Psn;
 use samplewire_roce::qp::Event;
 use samplewire_roce::requester::{
     AckTimeout, PayloadAt, RequesterConfig, SendStatus, Verb, WorkRequest,
 };
 use samplewire_roce::responder::{Placement, ResponderConfig};
+use samplewire_roce::{PathMtu, Psn};
 use serde::Serialize;
 
-use super::line::Line;
+use super::exchange::{Exchange, Heard, LastLine, Line, LineError};
+use super::input::{Input, Next};
 use super::station::{Memory, Station};
 use super::{RoceError, seed};
 use crate::arguments::SendArguments;
@@ -63,24 +61,85 @@ impl Report for Sent {
 
 pub(super) fn run(arguments: &SendArguments, kind: Kind) -> Result<Outcome, Failure> {
     document::run(arguments.json, false, |console, report| {
-        transfer(arguments, kind, console, report)
+        let interrupt = Interrupt::install()?;
+        let ended = transfer(arguments, kind, &interrupt, console, report);
+        // What waits for the peer ends with an error where a signal came.
+        let outcome = match interrupt.stop_signal(console) {
+            Some(signal) => Outcome::Interrupted { signal },
+            None => ended?,
+        };
+        report.result = Some(outcome.as_str());
+        Ok(outcome)
     })
 }
 
 fn transfer(
     arguments: &SendArguments,
     kind: Kind,
+    interrupt: &Interrupt,
     console: &mut Console,
     report: &mut Sent,
 ) -> Result<Outcome, Failure> {
-    let mut file = Input::open(&arguments.file)?;
+    let input = Input::open(&arguments.file, arguments.message)?;
+    let mut station = Station::open(&arguments.station, MESSAGES, 0, Vec::new())?;
+    station.reacts = arguments.line_rate.is_some();
+    let connected = connect(arguments, kind, &input, &mut station, interrupt)?;
+    console.line(format_args!(
+        "{} to {} as queue pair {} of {}, {} bytes a packet",
+        arguments.file.display(),
+        connected.peer.address,
+        connected.peer.qpn,
+        station.qp.number(),
+        connected.mtu.bytes()
+    ));
+    let started = Instant::now();
+    let mut run = Run {
+        kind,
+        peer: connected.peer,
+        immediate: arguments.immediate,
+        exchange: connected.exchange,
+        input,
+        messages: Messages::default(),
+        bytes: 0,
+    };
+    let ended = run.finish(&mut station, interrupt, console);
+    report.fill(&run, &station, connected.mtu, started.elapsed());
+    let outcome = ended?;
+    console.line(format_args!(
+        "{} bytes in {}, {}; {} packets, {} retransmissions; NAKs: {} sequence, {} not ready; \
+         {} timeouts",
+        grouped(report.bytes),
+        span(report.seconds),
+        measured(report.bits_per_second, "b/s"),
+        grouped(report.packets),
+        grouped(report.retransmissions),
+        grouped(report.sequence_naks),
+        grouped(report.rnr_naks),
+        grouped(report.timeouts),
+    ));
+    Ok(outcome)
+}
+
+struct Connected {
+    exchange: Exchange,
+    peer: Line,
+    mtu: PathMtu,
+}
+
+/// Exchanges the lines and makes the queue pair ready.
+fn connect(
+    arguments: &SendArguments,
+    kind: Kind,
+    input: &Input,
+    station: &mut Station,
+    interrupt: &Interrupt,
+) -> Result<Connected, RoceError> {
     let options = &arguments.station;
-    let mut station = Station::open(options, MESSAGES, 0, Vec::new())?;
     let mut rng = Rng::new(seed());
     station.renew(&mut rng);
     let psn = Psn::new(options.psn.unwrap_or(rng.draw() as u32));
-    let mut exchange = TcpStream::connect_timeout(&arguments.to, CONNECT_PATIENCE)
-        .map_err(|source| RoceError::Exchange { address: arguments.to, source })?;
+    let refused = |source| RoceError::Exchange { address: arguments.to, source };
+    let mut exchange = Exchange::connect(arguments.to).map_err(refused)?;
     let mine = Line {
         address: options.ip,
         qpn: station.qp.number().get(),
@@ -90,14 +149,15 @@ fn transfer(
         region_address: 0,
         region_bytes: 0,
     };
-    mine.write(&mut exchange)?;
-    let peer = Line::read(&mut exchange, || station.answer()).map_err(RoceError::Line)?;
-    if let Some(len) = file.len_bytes.filter(|len| kind == Kind::Write && *len > peer.region_bytes)
+    exchange.say(&mine).map_err(refused)?;
+    let line = exchange.wait(interrupt, || station.idle()).map_err(RoceError::Line)?;
+    let peer = Line::parse(&line).map_err(RoceError::Line)?;
+    if let Some(len) = input.len_bytes.filter(|len| kind == Kind::Write && *len > peer.region_bytes)
     {
-        return Err(RoceError::Region { len, region_bytes: peer.region_bytes }.into());
+        return Err(RoceError::Region { len, region_bytes: peer.region_bytes });
     }
     let mtu = peer.mtu_with(options.mtu);
-    let way = station.find(peer.address, peer.qpn()).map_err(RoceError::Find)?;
+    let way = station.find(&peer, mtu, interrupt).map_err(RoceError::Find)?;
     let responder = ResponderConfig { psn: peer.psn(), mtu, ..ResponderConfig::default() };
     station.qp.ready_to_receive(way, responder).expect("it is in INIT");
     let requester = RequesterConfig {
@@ -112,64 +172,38 @@ fn transfer(
     if let Some(bps) = arguments.line_rate {
         station.react(bps as u64);
     }
-    console.line(format_args!(
-        "{} to {} as queue pair {} of {}, {} bytes a packet",
-        arguments.file.display(),
-        peer.address,
-        peer.qpn,
-        station.qp.number(),
-        mtu.bytes()
-    ));
-    let started = Instant::now();
-    let mut run = Run {
-        kind,
-        peer,
-        immediate: arguments.immediate,
-        buffers: Buffers::new(arguments.message),
-        posted: 0,
-        bytes: 0,
-    };
-    let ended = run.finish(&mut station, &mut file, console);
-    let elapsed = started.elapsed();
-    let (qp, requester, _) = station.qp.stats();
-    *report = Sent {
-        bytes: run.bytes,
-        messages: requester.messages,
-        seconds: elapsed.as_secs_f64(),
-        bits_per_second: bits_per_second(run.bytes, elapsed),
-        mtu_bytes: mtu.bytes(),
-        packets: requester.packets,
-        retransmissions: requester.retransmissions,
-        sequence_naks: requester.sequence_naks,
-        rnr_naks: requester.rnr_naks,
-        timeouts: requester.timeouts,
-        cnps: qp.cnps,
-        cuts: qp.cuts,
-        frames_invalid: station.invalid,
-        ..Sent::default()
-    };
-    let outcome = ended?;
-    report.result = Some(outcome.as_str());
-    console.line(format_args!(
-        "{} bytes in {}, {}; {} packets, {} retransmissions; NAKs: {} sequence, {} not ready; {} timeouts",
-        grouped(report.bytes),
-        span(report.seconds),
-        measured(report.bits_per_second, "b/s"),
-        grouped(report.packets),
-        grouped(report.retransmissions),
-        grouped(report.sequence_naks),
-        grouped(report.rnr_naks),
-        grouped(report.timeouts),
-    ));
-    Ok(outcome)
+    Ok(Connected { exchange, peer, mtu })
+}
+
+impl Sent {
+    fn fill(&mut self, run: &Run, station: &Station, mtu: PathMtu, elapsed: Duration) {
+        let (qp, requester, _) = station.qp.stats();
+        *self = Self {
+            bytes: run.bytes,
+            messages: requester.messages,
+            seconds: elapsed.as_secs_f64(),
+            bits_per_second: bits_per_second(run.bytes, elapsed),
+            mtu_bytes: mtu.bytes(),
+            packets: requester.packets,
+            retransmissions: requester.retransmissions,
+            sequence_naks: requester.sequence_naks,
+            rnr_naks: requester.rnr_naks,
+            timeouts: requester.timeouts,
+            cnps: qp.cnps,
+            cuts: qp.cuts,
+            frames_invalid: station.invalid,
+            ..Self::default()
+        };
+    }
 }
 
 struct Run {
     kind: Kind,
     peer: Line,
     immediate: Option<u32>,
-    buffers: Buffers,
-    posted: u64,
+    exchange: Exchange,
+    input: Input,
+    messages: Messages,
     /// Bytes that the peer has acknowledged.
     bytes: u64,
 }
@@ -178,144 +212,152 @@ impl Run {
     fn finish(
         &mut self,
         station: &mut Station,
-        file: &mut Input,
+        interrupt: &Interrupt,
         console: &mut Console,
     ) -> Result<Outcome, Failure> {
-        let interrupt = Interrupt::install()?;
         let started = Instant::now();
         let mut status = Cadence::new(STATUS_PERIOD, started);
-        let mut offset = 0;
-        let mut done = 0;
-        let mut is_read = false;
         loop {
-            while !is_read && station.qp.requester().free_slots() > 0 {
-                let len = self.buffers.fill(self.posted, file)?;
-                is_read = len == 0;
-                if !is_read {
-                    self.post(station, offset, len)?;
-                    offset += u64::from(len);
-                }
+            let is_read = self.post(station)?;
+            let has_more = station.turn(&mut self.messages)?;
+            self.complete(station)?;
+            if is_read && self.messages.is_empty() {
+                return self.conclude(station, interrupt);
             }
-            let has_more = station.turn(&mut self.buffers)?;
-            while let Some(event) = station.poll_event() {
-                let Event::Sent(sent) = event else { continue };
-                if sent.status != SendStatus::Done {
-                    return Err(RoceError::Failed { status: sent.status, bytes: self.bytes }.into());
-                }
-                self.bytes += u64::from(self.buffers.len(sent.id));
-                done += 1;
+            if let Some(advice) = station.advice() {
+                console.warn(format_args!("{advice}"));
             }
-            if is_read && done == self.posted {
-                return Ok(Outcome::Whole);
-            }
-            if let Some(signal) = interrupt.stop_signal(console) {
+            if let Some(signal) = interrupt.signal() {
                 return Ok(Outcome::Interrupted { signal });
             }
             if status.is_due(Instant::now()) {
-                console.status(&format!(
-                    "{}: {}",
-                    span(started.elapsed().as_secs_f64()),
-                    measured(self.bytes as f64, "B")
-                ));
+                let elapsed = span(started.elapsed().as_secs_f64());
+                console.status(&format!("{elapsed}: {}", measured(self.bytes as f64, "B")));
             }
-            let is_room = !is_read && station.qp.requester().free_slots() > 0;
-            if !has_more && !is_room {
+            if !has_more {
+                self.hear()?;
                 station.wait(WAIT_MAX)?;
             }
         }
     }
 
-    fn post(&mut self, station: &mut Station, offset: u64, len: u32) -> Result<(), Failure> {
-        let verb = match self.kind {
-            Kind::Send => Verb::Send,
-            Kind::Write => {
-                let end = offset + u64::from(len);
-                let Line { region_address, region_bytes, rkey, .. } = self.peer;
-                if end > region_bytes {
-                    return Err(RoceError::Region { len: end, region_bytes }.into());
+    /// Posts what was read, as far as there is room; whether that was the last of the file.
+    fn post(&mut self, station: &mut Station) -> Result<bool, Failure> {
+        while station.qp.requester().free_slots() > 0 {
+            let bytes = match self.input.next()? {
+                Next::Message(bytes) => bytes,
+                Next::Nothing => return Ok(false),
+                Next::End => return Ok(true),
+            };
+            let (len_bytes, offset) = (bytes.len() as u32, self.messages.end_bytes);
+            let verb = match self.kind {
+                Kind::Send => Verb::Send,
+                Kind::Write => {
+                    let end = offset + u64::from(len_bytes);
+                    let Line { region_address, region_bytes, rkey, .. } = self.peer;
+                    if end > region_bytes {
+                        return Err(RoceError::Region { len: end, region_bytes }.into());
+                    }
+                    Verb::Write { address: region_address + offset, key: rkey }
                 }
-                Verb::Write { address: region_address + offset, key: rkey }
+            };
+            let id = self.messages.push(bytes);
+            let immediate = self.immediate;
+            let request = WorkRequest { id, verb, len_bytes, immediate, ..WorkRequest::default() };
+            station.qp.post_send(request).expect("a place is free, and the connection stands");
+        }
+        Ok(false)
+    }
+
+    fn complete(&mut self, station: &mut Station) -> Result<(), Failure> {
+        while let Some(event) = station.poll_event() {
+            let Event::Sent(sent) = event else { continue };
+            if sent.status != SendStatus::Done {
+                // The peer may have said why.
+                self.hear()?;
+                return Err(RoceError::Failed { status: sent.status, bytes: self.bytes }.into());
             }
-        };
-        let request = WorkRequest {
-            id: self.posted,
-            verb,
-            len_bytes: len,
-            immediate: self.immediate,
-            ..WorkRequest::default()
-        };
-        station.qp.post_send(request).expect("a place is free, and the connection stands");
-        self.posted += 1;
+            let bytes = self.messages.pop();
+            self.bytes += bytes.len() as u64;
+            self.input.give_back(bytes);
+        }
         Ok(())
     }
+
+    /// Fails where the peer has ended the connection, or says that it failed.
+    fn hear(&mut self) -> Result<(), RoceError> {
+        match self.exchange.hear().map_err(RoceError::Line)? {
+            Heard::Nothing => Ok(()),
+            Heard::Closed => Err(RoceError::Closed { bytes: self.bytes }),
+            Heard::Line(line) => self.check_last(&line),
+        }
+    }
+
+    /// Tells the peer that this is all, and hears that it has kept it.
+    fn conclude(
+        &mut self,
+        station: &mut Station,
+        interrupt: &Interrupt,
+    ) -> Result<Outcome, Failure> {
+        let last = LastLine { bytes: Some(self.bytes), error: None };
+        self.exchange.say(&last).map_err(|error| RoceError::Line(error.into()))?;
+        // An acknowledgement may be lost: the peer's repeat of it is of no use, but ARP is answered.
+        let line = self.exchange.wait(interrupt, || station.idle());
+        self.check_last(&line.map_err(RoceError::Last)?)?;
+        Ok(Outcome::Whole)
+    }
+
+    fn check_last(&self, line: &str) -> Result<(), RoceError> {
+        match LastLine::parse(line).map_err(RoceError::Last)? {
+            LastLine { error: Some(error), .. } => Err(RoceError::Last(LineError::Refused(error))),
+            LastLine { bytes, .. } if bytes == Some(self.bytes) => Ok(()),
+            LastLine { bytes, .. } => {
+                Err(RoceError::Kept { kept: bytes.unwrap_or(0), sent: self.bytes })
+            }
+        }
+    }
 }
 
-/// The messages that are posted; message n is in buffer n modulo their number.
-struct Buffers(Vec<Vec<u8>>, usize);
+/// The messages that are posted, the oldest first.
+#[derive(Default)]
+struct Messages {
+    posted: VecDeque<Vec<u8>>,
+    /// The number of the oldest.
+    first: u64,
+    end_bytes: u64,
+}
 
-impl Buffers {
-    fn new(message_bytes: u32) -> Self {
-        Self(vec![Vec::new(); MESSAGES], message_bytes as usize)
+impl Messages {
+    fn is_empty(&self) -> bool {
+        self.posted.is_empty()
     }
 
-    /// Reads the next message; its length, 0 at the end of the file.
-    fn fill(&mut self, id: u64, file: &mut Input) -> Result<u32, Failure> {
-        let len = self.1;
-        let buffer = &mut self.0[place(id)];
-        buffer.clear();
-        file.read(len as u64, buffer)?;
-        Ok(buffer.len() as u32)
+    /// Returns the message's number.
+    fn push(&mut self, bytes: Vec<u8>) -> u64 {
+        self.end_bytes += bytes.len() as u64;
+        self.posted.push_back(bytes);
+        self.first + self.posted.len() as u64 - 1
     }
 
-    fn len(&self, id: u64) -> u32 {
-        self.0[place(id)].len() as u32
+    fn pop(&mut self) -> Vec<u8> {
+        self.first += 1;
+        self.posted.pop_front().expect("messages complete in order, each once")
     }
 }
 
-impl Memory for Buffers {
+impl Memory for Messages {
     fn payload(&self, at: PayloadAt) -> &[u8] {
-        &self.0[place(at.id)][at.offset as usize..][..at.len_bytes as usize]
+        let message = &self.posted[(at.id - self.first) as usize];
+        &message[at.offset as usize..][..at.len_bytes as usize]
     }
 
     /// This end has neither regions nor receive requests.
     fn place(&mut self, _: Placement, _: &[u8]) {}
 }
 
-/// What is sent.
-struct Input {
-    name: String,
-    reader: Box<dyn Read>,
-    /// Of a file.
-    len_bytes: Option<u64>,
-}
-
-impl Input {
-    fn open(path: &Path) -> Result<Self, Failure> {
-        let name = path.display().to_string();
-        if name == "-" {
-            return Ok(Self { name, reader: Box::new(io::stdin()), len_bytes: None });
-        }
-        let fail = |source| Failure::Output { path: name.clone(), source };
-        let file = File::open(path).map_err(fail)?;
-        let metadata = file.metadata().map_err(fail)?;
-        let len_bytes = metadata.is_file().then_some(metadata.len());
-        Ok(Self { name, reader: Box::new(file), len_bytes })
-    }
-
-    /// Reads up to `len` bytes, fewer only at the end.
-    fn read(&mut self, len: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
-        let read = self.reader.by_ref().take(len).read_to_end(into);
-        read.map(drop).map_err(|source| Failure::Output { path: self.name.clone(), source })
-    }
-}
-
-const fn place(id: u64) -> usize {
-    (id % MESSAGES as u64) as usize
-}
-
 /// Messages that are posted at a time.
 const MESSAGES: usize = 8;
 const ACK_EVERY: u32 = 16;
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 const STATUS_PERIOD: Duration = Duration::from_secs(1);
-const WAIT_MAX: Duration = Duration::from_millis(20);
+/// A file that is read slowly is looked at so often.
+const WAIT_MAX: Duration = Duration::from_millis(5);

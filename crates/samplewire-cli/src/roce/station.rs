@@ -13,10 +13,14 @@ use samplewire_proto::{Nanos, Rng};
 use samplewire_roce::qp::{Event, Peer, QueuePair};
 use samplewire_roce::requester::{PayloadAt, SendSlot};
 use samplewire_roce::responder::{Placement, ReceiveSlot};
-use samplewire_roce::wire::{Body, Frame, Route, UDP_PORT};
-use samplewire_roce::{Qpn, Region};
+use samplewire_roce::wire::{
+    Body, FRAME_BYTES_MAX as FRAME_MAX, Frame, Route, UDP_PORT, WireError,
+};
+use samplewire_roce::{PathMtu, Qpn, Region};
 
+use super::exchange::{Line, LineError};
 use crate::arguments::StationOptions;
+use crate::interrupt::Interrupt;
 
 /// A queue pair whose places are on the heap.
 pub(super) type Qp = QueuePair<Vec<SendSlot>, Vec<ReceiveSlot>, Vec<Region>>;
@@ -42,14 +46,11 @@ pub(super) struct Station {
     /// A frame in `outgoing` that the link had no room for: its length, and until when it is tried
     /// again. Then it counts as lost.
     waiting: Option<(usize, Nanos)>,
-    /// Frames that are not valid RoCEv2.
+    /// Whether congestion marks change the rate.
+    pub(super) reacts: bool,
+    /// Frames to UDP port 4791 that are not valid RoCEv2, since the connection began.
     pub(super) invalid: u64,
 }
-
-/// A peer's address that no station answers for.
-#[derive(Debug, thiserror::Error)]
-#[error("no station answers for {0} on {1}")]
-pub(crate) struct NoStation(pub(crate) Ipv4Addr, pub(crate) String);
 
 impl Station {
     /// Opens the link. `sends` and `receives` are how many requests may be posted.
@@ -59,9 +60,9 @@ impl Station {
         receives: usize,
         regions: Vec<Region>,
     ) -> Result<Self, EtherError> {
-        let [.., b, c, d] = options.ip.octets();
-        // Of local administration, and one for each address.
-        let mut mac = [0x02, 0x53, 0x57, b, c, d];
+        let [a, b, c, d] = options.ip.octets();
+        // Of local administration, and another one for each address.
+        let mut mac = [0x02, 0x57, a, b, c, d];
         let link: Box<dyn EtherLink> = if let Some(name) = &options.interface {
             let link = PacketSocket::open(name, options.ip, UDP_PORT)?;
             mac = link.mac();
@@ -83,6 +84,7 @@ impl Station {
             incoming: vec![0; FRAME_BYTES_MAX + 1].into(),
             outgoing: vec![0; FRAME_BYTES_MAX].into(),
             waiting: None,
+            reacts: false,
             invalid: 0,
         })
     }
@@ -92,23 +94,43 @@ impl Station {
         let number = rng.within(QPN_MIN.into()..=QPN_MAX.into());
         self.qp.reset(Qpn::new(number as u32));
         self.qp.init().expect("it was reset");
-        self.waiting = None;
+        (self.waiting, self.invalid) = (None, 0);
+    }
+
+    /// Ends the connection: frames of it that still come are dropped.
+    pub(super) fn end(&mut self) {
+        self.qp.reset(Qpn::new(0));
     }
 
     /// Finds the way to a peer: its station, or the next hop's.
-    pub(super) fn find(&mut self, peer: Ipv4Addr, number: Qpn) -> Result<Peer, FindError> {
-        let hop = self.next_hop.unwrap_or(peer);
+    pub(super) fn find(
+        &mut self,
+        line: &Line,
+        mtu: PathMtu,
+        interrupt: &Interrupt,
+    ) -> Result<Peer, FindError> {
+        let needed = mtu.bytes() as usize + HEADERS_BYTES;
+        if let Some(has) = self.link.mtu_bytes().filter(|has| *has < needed) {
+            return Err(FindError::Mtu { link: self.link.name().to_owned(), has, needed });
+        }
+        if line.address == self.me.0 {
+            return Err(FindError::Twice(line.address));
+        }
+        let hop = self.next_hop.unwrap_or(line.address);
         for _ in 0..ARP_ATTEMPTS {
             self.link.send(&Arp::request(self.me, hop).frame())?;
             let until = Instant::now() + ARP_PATIENCE;
             while Instant::now() < until {
-                if let Some((_, mac)) = self.take_arp()?.filter(|sender| sender.0 == hop) {
-                    return Ok(Peer { number, route: self.route(peer, mac) });
+                if interrupt.signal().is_some() {
+                    return Err(FindError::Interrupted);
                 }
-                self.wait_for_link(until - Instant::now())?;
+                if let Some((_, mac)) = self.take_arp()?.filter(|sender| sender.0 == hop) {
+                    return Ok(Peer { number: line.qpn(), route: self.route(line.address, mac) });
+                }
+                self.wait_for_link(IDLE)?;
             }
         }
-        Err(NoStation(hop, self.link.name().to_owned()).into())
+        Err(FindError::NoStation { address: hop, link: self.link.name().to_owned() })
     }
 
     /// Lets congestion notifications limit the rate, on a line of so many bits a second.
@@ -126,20 +148,27 @@ impl Station {
             // The dynamic ports, where switches look for different flows (A17).
             source_port: 0xC000 | self.qp.number().get() as u16 & 0x3FFF,
             identification: 0,
-            tos: ECT0,
+            // Of what does not react a switch drops rather than marks.
+            tos: if self.reacts { ECT0 } else { 0 },
             ttl: 64,
         }
     }
 
-    /// Answers who looks for this station, and drops all else.
-    pub(super) fn answer(&mut self) -> Result<(), EtherError> {
-        while self.take_arp()?.is_some() {}
-        Ok(())
+    /// Answers who looks for this station, drops all else, and sleeps for a moment.
+    pub(super) fn idle(&mut self) -> Result<(), LineError> {
+        self.take_arp()?;
+        Ok(self.wait_for_link(IDLE)?)
+    }
+
+    /// Advice for the user, once.
+    pub(super) fn advice(&mut self) -> Option<String> {
+        self.link.advice()
     }
 
     /// Answers a request, or returns who sent a reply.
     fn take_arp(&mut self) -> Result<Option<(Ipv4Addr, [u8; 6])>, EtherError> {
-        while let Some(len) = self.link.recv(&mut self.incoming)? {
+        for _ in 0..TURN_FRAMES_MAX {
+            let Some(len) = self.link.recv(&mut self.incoming)? else { break };
             let Some(arp) = Arp::parse(&self.incoming[..len]) else { continue };
             if let Some(answer) = arp.answer(self.me) {
                 self.link.send(&answer.frame())?;
@@ -178,9 +207,13 @@ impl Station {
         if bytes.get(IPV4_DESTINATION).is_none_or(|ip| ip != self.me.0.octets()) {
             return Ok(());
         }
-        let Ok(frame) = Frame::new_checked(bytes) else {
-            self.invalid += 1;
-            return Ok(());
+        let frame = match Frame::new_checked(bytes) {
+            Ok(frame) => frame,
+            Err(WireError::Protocol(_) | WireError::Port(_)) => return Ok(()),
+            Err(_) => {
+                self.invalid += 1;
+                return Ok(());
+            }
         };
         let placement = self.qp.handle(now, &frame);
         if let Body::Request { payload, .. } = frame.packet().body {
@@ -236,10 +269,16 @@ impl Station {
 pub(crate) enum FindError {
     #[error(transparent)]
     Ether(#[from] EtherError),
-    #[error(transparent)]
-    NoStation(#[from] NoStation),
+    #[error("no station answers for {address} on {link}")]
+    NoStation { address: Ipv4Addr, link: String },
+    #[error("both ends have the address {0}")]
+    Twice(Ipv4Addr),
+    #[error("{link} takes packets of {has} bytes, and --mtu needs {needed}")]
+    Mtu { link: String, has: usize, needed: usize },
     #[error(transparent)]
     Io(#[from] io::Error),
+    #[error("interrupted")]
+    Interrupted,
 }
 
 /// 0 and 1 are reserved (IB 3.5.10).
@@ -257,8 +296,15 @@ const TURN_FRAMES_MAX: usize = 64;
 /// How soon a full link is tried again.
 const FULL_PAUSE: Duration = Duration::from_micros(50);
 
-/// A link that is full for longer is down, or takes no such frame.
-const FULL_PATIENCE: Nanos = Nanos::from_millis(1);
+/// A link that is full for longer is down, or no one reads at its other end.
+const FULL_PATIENCE: Nanos = Nanos::from_millis(20);
+
+/// What IPv4, UDP and RDMA add at most to the payload of a packet.
+const HEADERS_BYTES: usize = FRAME_MAX - ETHERNET_BYTES - PathMtu::Bytes4096.bytes() as usize;
+const ETHERNET_BYTES: usize = 14;
+
+/// Between two looks at what comes and at signals, while there is nothing to do.
+const IDLE: Duration = Duration::from_millis(5);
 
 /// Where a frame has its IPv4 destination.
 const IPV4_DESTINATION: std::ops::Range<usize> = 30..34;

@@ -1,11 +1,12 @@
 //! QEMU's datagram port (`-netdev dgram`): a UDP or Unix datagram is a frame.
 
 use std::fmt;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixDatagram;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::{EtherError, EtherLink, sys};
@@ -91,7 +92,7 @@ impl Dgram {
                 Socket::Inet(socket)
             }
             DgramAddress::Unix { local, remote } => {
-                let socket = UnixDatagram::bind(local).map_err(EtherError::of(&name, "bind"))?;
+                let socket = bind(local).map_err(EtherError::of(&name, "bind"))?;
                 socket.set_nonblocking(true).map_err(EtherError::of(&name, "bind"))?;
                 Socket::Unix { socket, local: local.clone(), remote: remote.clone() }
             }
@@ -171,6 +172,23 @@ impl Drop for Dgram {
     }
 }
 
+/// Binds a Unix socket, in the place of one that a killed process has left behind.
+fn bind(path: &Path) -> io::Result<UnixDatagram> {
+    let bound = UnixDatagram::bind(path);
+    let is_taken = bound.as_ref().is_err_and(|error| error.kind() == ErrorKind::AddrInUse);
+    if !is_taken || !std::fs::metadata(path)?.file_type().is_socket() {
+        return bound;
+    }
+    match UnixDatagram::unbound()?.connect(path) {
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            std::fs::remove_file(path)?;
+            UnixDatagram::bind(path)
+        }
+        // Another process has it.
+        _ => bound,
+    }
+}
+
 /// Passes an error on only where the socket or the host is broken: what the network answers may be
 /// forged, and the remote end may come and go.
 fn passing(call: Call, error: io::Error) -> io::Result<()> {
@@ -231,6 +249,21 @@ mod tests {
         }
         assert_eq!(near.dropped().unwrap(), Some(sent - received));
         assert!(received > 0);
+    }
+
+    #[test]
+    fn socket_of_a_killed_process_is_replaced_and_any_other_file_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let address = DgramAddress::Unix { local: path("a"), remote: path("b") };
+        // Its file stays, as after a kill.
+        drop(UnixDatagram::bind(path("a")).unwrap());
+        let held = Dgram::open(&address).unwrap();
+        assert!(Dgram::open(&address).unwrap_err().to_string().contains("in use"));
+        drop(held);
+        std::fs::write(path("a"), "samples").unwrap();
+        Dgram::open(&address).unwrap_err();
+        assert_eq!(std::fs::read(path("a")).unwrap(), b"samples");
     }
 
     fn free() -> SocketAddr {

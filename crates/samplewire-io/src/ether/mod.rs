@@ -40,6 +40,16 @@ pub trait EtherLink: AsFd + Send {
     /// The system refuses for another reason.
     fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError>;
 
+    /// The longest IP packet that the link takes; `None` where it states none.
+    fn mtu_bytes(&self) -> Option<usize> {
+        None
+    }
+
+    /// Advice for the user, once, after something arrived that a setting of the system spoils.
+    fn advice(&mut self) -> Option<String> {
+        None
+    }
+
     /// Frames that the system has dropped on their way into this process since the link was opened;
     /// `None` where the system does not count them.
     ///

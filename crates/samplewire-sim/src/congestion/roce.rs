@@ -20,10 +20,10 @@ pub(super) struct Roce {
 }
 
 impl Roce {
-    /// The longest payload that fits frames of that size; at most `window` packets are on their way.
+    /// With the longest payload below frames of that size; at most `window` packets are on their way.
     pub(super) fn new(wire_bytes: u32, window: u32) -> Self {
-        let fits = |mtu: &PathMtu| mtu.bytes() < wire_bytes;
-        let mtu = PathMtu::ALL.into_iter().rfind(fits).unwrap_or(PathMtu::Bytes256);
+        let is_below = |mtu: &PathMtu| mtu.bytes() < wire_bytes;
+        let mtu = PathMtu::ALL.into_iter().rfind(is_below).unwrap_or(PathMtu::Bytes256);
         let config = RequesterConfig {
             mtu,
             window,

@@ -21,6 +21,8 @@ pub struct PacketSocket {
     mac: [u8; 6],
     mtu_bytes: usize,
     dropped: u64,
+    has_merged: bool,
+    is_advised: bool,
     _holder: UdpSocket,
 }
 
@@ -34,10 +36,22 @@ impl PacketSocket {
         let mac = read(name, "address", mac_of)?;
         let mtu_bytes = read(name, "mtu", |text| text.parse().ok())?;
         let index = read(name, "ifindex", |text| text.parse().ok())?;
-        let holder = UdpSocket::bind((ip, port)).map_err(EtherError::of(name, "bind"))?;
+        let holder = UdpSocket::bind((ip, port)).map_err(|error| {
+            let words = format!("UDP port {port} of {ip}: {error}");
+            EtherError::of(name, "bind")(io::Error::new(error.kind(), words))
+        })?;
         sys::ignore_all(&holder).map_err(EtherError::of(name, "SO_ATTACH_FILTER"))?;
         let socket = sys::open(index, ip, port).map_err(EtherError::of(name, "AF_PACKET"))?;
-        Ok(Self { name: name.to_owned(), socket, mac, mtu_bytes, dropped: 0, _holder: holder })
+        Ok(Self {
+            name: name.to_owned(),
+            socket,
+            mac,
+            mtu_bytes,
+            dropped: 0,
+            has_merged: false,
+            is_advised: false,
+            _holder: holder,
+        })
     }
 
     /// The address of the interface's station.
@@ -53,17 +67,32 @@ impl EtherLink for PacketSocket {
 
     fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
         match sys::recv(&self.socket, into) {
-            Ok(len) if len > ETHERNET_HEADER_BYTES + self.mtu_bytes => {
-                let source = io::Error::other(MergedFrame { name: self.name.clone(), len });
-                Err(EtherError::of(&self.name, "recv")(source))
+            Ok(len) => {
+                // Longer than any frame of this interface, so the kernel has merged several. As it is
+                // no valid packet, whoever takes it drops it.
+                self.has_merged |=
+                    len > FRAME_BYTES_MAX.max(ETHERNET_HEADER_BYTES + self.mtu_bytes);
+                Ok(Some(len.min(into.len())))
             }
-            Ok(len) => Ok(Some(len.min(into.len()))),
             // ENETDOWN is reported once, when the interface goes down; it may come up again.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENETDOWN)) => {
                 Ok(None)
             }
             Err(source) => Err(EtherError::of(&self.name, "recv")(source)),
         }
+    }
+
+    fn mtu_bytes(&self) -> Option<usize> {
+        Some(self.mtu_bytes)
+    }
+
+    fn advice(&mut self) -> Option<String> {
+        if !self.has_merged || self.is_advised {
+            return None;
+        }
+        self.is_advised = true;
+        let name = &self.name;
+        Some(format!("{name}: the kernel merges received frames: ethtool -K {name} gro off"))
     }
 
     fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
@@ -85,16 +114,6 @@ impl AsFd for PacketSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
-}
-
-/// A frame longer than the interface's MTU: the kernel has merged several.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "a frame of {len} bytes: the kernel merged received frames; tip: ethtool -K {name} gro off"
-)]
-struct MergedFrame {
-    name: String,
-    len: usize,
 }
 
 /// A property of an interface, from sysfs.
