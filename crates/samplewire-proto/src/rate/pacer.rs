@@ -61,7 +61,7 @@ impl Pacer {
     /// Changes the limit of congestion control. A `full_frame_bytes` packet is the longest.
     ///
     /// What is owed stays owed. Below the user's pace the burst grows to bridge late wake-ups, such
-    /// that what leaves at once is at most two packets or [`BURST_AT_LIMIT`] of the limit.
+    /// that what leaves at once is at most two packets or 50 us of the limit.
     pub fn set_limit(&mut self, now: Nanos, limit: Option<WireRate>, full_frame_bytes: u32) {
         let limit = limit.map_or(UNPACED, |limit| u64::from(limit.raw()) << LIMIT_SHIFT);
         if limit == self.limit {

@@ -234,7 +234,9 @@ fn params() -> DcqcnParams {
 /// Sends WRITEs of a packet each until `end`, acknowledged at once; returns their bytes of the wire.
 fn sent_bytes(qp: &mut TestPair, mut now: Nanos, end: Nanos) -> usize {
     let mut bytes = 0;
+    let bytes_max = 2 * (end.0 - now.0) as usize + 10_000;
     while now < end {
+        assert!(bytes <= bytes_max, "{bytes} bytes at a byte a nanosecond");
         if qp.requester().free_slots() > 0 {
             qp.post_send(WorkRequest { len_bytes: 1_000, ..SEND }).expect("there is room");
         }
@@ -305,6 +307,46 @@ fn flood_of_congestion_notifications_cuts_once_in_an_interval() {
     let least_bytes = params.minimum.bps() * span.0 / 8_000_000_000;
     assert!(bytes <= 3 * 1_100, "{bytes} bytes, of them a burst of two packets");
     assert!(sent_bytes(&mut qp, soon, soon + span) as u64 >= least_bytes, "it is not below that");
+}
+
+/// Posts WRITEs and sends those that may leave at once.
+fn fill(qp: &mut TestPair, now: Nanos) {
+    while qp.requester().free_slots() > 0 {
+        qp.post_send(WorkRequest { len_bytes: 1_000, ..SEND }).expect("there is room");
+    }
+    while qp.poll_transmit(now).is_some() {}
+}
+
+#[test]
+fn packet_that_waits_when_the_rate_is_cut_waits_twice_as_long() {
+    let mut qp = pair();
+    connect(&mut qp, 0);
+    qp.react(NOW, params()).expect("they are in range");
+    fill(&mut qp, NOW);
+    let wait = qp.poll_timeout().expect("a packet waits").since(NOW);
+    assert!(wait > Nanos(1_000), "a packet's time: {wait:?}");
+    take_at(&mut qp, NOW, notification(OURS));
+    assert_eq!(qp.poll_timeout().map(|at| at.since(NOW).0.div_ceil(2)), Some(wait.0));
+}
+
+#[test]
+fn packet_that_waits_leaves_earlier_when_the_rate_rises_meanwhile() {
+    let mut qp = pair();
+    connect(&mut qp, 0);
+    let params = params();
+    qp.react(NOW, params).expect("they are in range");
+    let mut now = NOW;
+    for _ in 0..200 {
+        now = now + params.cut_interval;
+        take_at(&mut qp, now, notification(OURS));
+    }
+    fill(&mut qp, now);
+    let begin = now;
+    while qp.poll_transmit(now).is_none() {
+        now = qp.poll_timeout().expect("a packet waits").max(now + Nanos(1));
+    }
+    let at_the_lowest_ns = 1_082 * 8_000_000_000 / params.minimum.bps();
+    assert!(now.since(begin).0 < at_the_lowest_ns * 9 / 10, "{:?}", now.since(begin));
 }
 
 #[test]

@@ -139,6 +139,7 @@ fn goodput_under_loss_is_that_of_go_back_n() {
     let packet_ns = whole_ns / packets;
     let in_round_trip = 2.0 * WAY.0 as f64 / packet_ns + 1.0;
     let in_timeout = TIMEOUT.span().expect("there is one").0 as f64 / packet_ns;
+    println!("{in_round_trip:.0} packets a round trip, {in_timeout:.0} a timeout");
     for loss in [1e-4, 1e-3, 1e-2, 5e-2] {
         let cost = loss * (in_round_trip + 1.0) + loss * loss * in_timeout;
         let (goodput, bound) = (whole_ns / sum(loss).0, 0.95 / (1.0 + cost));
