@@ -46,7 +46,10 @@ pub(crate) use rate::{RateArguments, Way};
 pub(crate) use real_time::RealTimeOptions;
 pub(crate) use record::RecordArguments;
 pub(crate) use replay::ReplayArguments;
-pub(crate) use roce::{ListenArguments, RoceArguments, RoceVerb, SendArguments, StationOptions};
+pub(crate) use roce::{
+    BenchArguments, ListenArguments, RoceArguments, RoceVerb, SendArguments, SenderOptions,
+    StationOptions,
+};
 pub(crate) use sim::{SimArguments, SimRun};
 pub(crate) use slow::SlowOption;
 pub(crate) use study::{Study, StudyArguments, WindowArguments};

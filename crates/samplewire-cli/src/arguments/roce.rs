@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgGroup, Args, Subcommand, ValueHint};
 use samplewire_io::ether::DgramAddress;
@@ -25,6 +26,8 @@ pub(crate) enum RoceVerb {
     Write(SendArguments),
     /// Send a file to a peer that listens, as messages for its receive requests (SEND)
     Send(SendArguments),
+    /// Measure WRITEs to a peer that listens: throughput, and latency from request to completion
+    Bench(BenchArguments),
 }
 
 #[derive(Args, Debug)]
@@ -71,12 +74,8 @@ pub(crate) struct SendArguments {
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
 
-    /// Where the peer listens for connection lines
-    #[arg(long, value_name = "IP:PORT", value_parser = values::ip_and_port)]
-    pub(crate) to: SocketAddr,
-
     #[command(flatten)]
-    pub(crate) station: StationOptions,
+    pub(crate) sender: SenderOptions,
 
     /// Length of a message; of SEND at most that of the peer's receive requests
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = message)]
@@ -85,6 +84,54 @@ pub(crate) struct SendArguments {
     /// Immediate data of each message: the peer needs a receive request for it, and sees it there
     #[arg(long, value_name = "N", value_parser = values::between::<u32>(0, 4_294_967_295))]
     pub(crate) immediate: Option<u32>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct BenchArguments {
+    #[command(flatten)]
+    pub(crate) sender: SenderOptions,
+
+    /// Payloads of a packet; each has a connection of its own. --mtu bounds them
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256,1024,4096",
+          value_parser = path_mtu)]
+    pub(crate) mtus: Vec<PathMtu>,
+
+    /// Lengths of messages; the peer's region holds each
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "64,1kiB,16kiB,256kiB",
+          value_parser = message)]
+    pub(crate) messages: Vec<u32>,
+
+    /// How long each throughput and each latency is measured
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = values::time)]
+    pub(crate) duration: Duration,
+
+    /// Also write the table as CSV
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Also draw throughput and latency over the length of a message, as SVG
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What every sender has: the peer, the link and how it repeats.
+#[derive(Args, Debug)]
+pub(crate) struct SenderOptions {
+    /// Where the peer listens for connection lines
+    #[arg(long, value_name = "IP:PORT", value_parser = values::ip_and_port)]
+    pub(crate) to: SocketAddr,
+
+    #[command(flatten)]
+    pub(crate) station: StationOptions,
 
     /// Packets that may wait for an acknowledgement. A loss repeats up to so many
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = values::between::<u32>(1, 8_388_608))]
@@ -98,10 +145,6 @@ pub(crate) struct SendArguments {
     /// How long to wait for an acknowledgement: 4.096 us times 2^N; 0 is for ever
     #[arg(long, value_name = "N", default_value_t = 14, value_parser = values::between::<u8>(0, 31))]
     pub(crate) timeout: u8,
-
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// The link, and who this station is there.

@@ -1,11 +1,14 @@
 //! `roce`: files over reliable connections of RoCEv2.
 
+mod bench;
+mod connect;
 mod exchange;
 mod input;
 mod listen;
 mod output;
 mod send;
 mod station;
+mod svg;
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -41,6 +44,8 @@ pub(crate) enum RoceError {
     Closed { bytes: u64 },
     #[error("the peer's last line: {0}")]
     Last(LineError),
+    #[error("interrupted")]
+    Interrupted,
     #[error("the peer has kept {kept} of {sent} bytes")]
     Kept { kept: u64, sent: u64 },
     #[error("{}, after {bytes} bytes", status_words(*status))]
@@ -53,6 +58,7 @@ pub(crate) fn run(arguments: &RoceArguments) -> Result<Outcome, Failure> {
         RoceVerb::Listen(arguments) => listen::run(arguments),
         RoceVerb::Write(arguments) => send::run(arguments, send::Kind::Write),
         RoceVerb::Send(arguments) => send::run(arguments, send::Kind::Send),
+        RoceVerb::Bench(arguments) => bench::run(arguments),
     }
 }
 
@@ -63,9 +69,11 @@ impl RoceError {
             Self::Region { .. } | Self::Memory(_) | Self::Reserve { .. } => Outcome::Usage,
             Self::Find(FindError::Mtu { .. } | FindError::Twice(_)) => Outcome::Usage,
             Self::Exchange { .. } | Self::Line(_) | Self::Find(_) => Outcome::Unreachable,
-            Self::Failed { .. } | Self::Closed { .. } | Self::Last(_) | Self::Kept { .. } => {
-                Outcome::Incomplete
-            }
+            Self::Interrupted
+            | Self::Failed { .. }
+            | Self::Closed { .. }
+            | Self::Last(_)
+            | Self::Kept { .. } => Outcome::Incomplete,
         }
     }
 

@@ -3,19 +3,17 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use samplewire_proto::Rng;
+use samplewire_roce::PathMtu;
 use samplewire_roce::qp::Event;
-use samplewire_roce::requester::{
-    AckTimeout, PayloadAt, RequesterConfig, SendStatus, Verb, WorkRequest,
-};
-use samplewire_roce::responder::{Placement, ResponderConfig};
-use samplewire_roce::{PathMtu, Psn};
+use samplewire_roce::requester::{PayloadAt, SendStatus, Verb, WorkRequest};
+use samplewire_roce::responder::Placement;
 use serde::Serialize;
 
-use super::exchange::{Exchange, Heard, LastLine, Line, LineError};
+use super::RoceError;
+use super::connect::{self, connect};
+use super::exchange::{Exchange, Heard, Line};
 use super::input::{Input, Next};
 use super::station::{Memory, Station};
-use super::{RoceError, seed};
 use crate::arguments::SendArguments;
 use crate::cadence::Cadence;
 use crate::console::Console;
@@ -81,9 +79,13 @@ fn transfer(
     report: &mut Sent,
 ) -> Result<Outcome, Failure> {
     let input = Input::open(&arguments.file, arguments.message)?;
-    let mut station = Station::open(&arguments.station, MESSAGES, 0, Vec::new())?;
-    station.reacts = arguments.line_rate.is_some();
-    let connected = connect(arguments, kind, &input, &mut station, interrupt)?;
+    let sender = &arguments.sender;
+    let mut station = Station::open(&sender.station, MESSAGES, 0, Vec::new())?;
+    let connected = connect(sender, sender.station.mtu, &mut station, interrupt)?;
+    let region_bytes = connected.peer.region_bytes;
+    if let Some(len) = input.len_bytes.filter(|len| kind == Kind::Write && *len > region_bytes) {
+        return Err(RoceError::Region { len, region_bytes }.into());
+    }
     console.line(format_args!(
         "{} to {} as queue pair {} of {}, {} bytes a packet",
         arguments.file.display(),
@@ -118,61 +120,6 @@ fn transfer(
         grouped(report.timeouts),
     ));
     Ok(outcome)
-}
-
-struct Connected {
-    exchange: Exchange,
-    peer: Line,
-    mtu: PathMtu,
-}
-
-/// Exchanges the lines and makes the queue pair ready.
-fn connect(
-    arguments: &SendArguments,
-    kind: Kind,
-    input: &Input,
-    station: &mut Station,
-    interrupt: &Interrupt,
-) -> Result<Connected, RoceError> {
-    let options = &arguments.station;
-    let mut rng = Rng::new(seed());
-    station.renew(&mut rng);
-    let psn = Psn::new(options.psn.unwrap_or(rng.draw() as u32));
-    let refused = |source| RoceError::Exchange { address: arguments.to, source };
-    let mut exchange = Exchange::connect(arguments.to).map_err(refused)?;
-    let mine = Line {
-        address: options.ip,
-        qpn: station.qp.number().get(),
-        psn: psn.get(),
-        mtu: options.mtu.bytes(),
-        rkey: 0,
-        region_address: 0,
-        region_bytes: 0,
-    };
-    exchange.say(&mine).map_err(refused)?;
-    let line = exchange.wait(interrupt, || station.idle()).map_err(RoceError::Line)?;
-    let peer = Line::parse(&line).map_err(RoceError::Line)?;
-    if let Some(len) = input.len_bytes.filter(|len| kind == Kind::Write && *len > peer.region_bytes)
-    {
-        return Err(RoceError::Region { len, region_bytes: peer.region_bytes });
-    }
-    let mtu = peer.mtu_with(options.mtu);
-    let way = station.find(&peer, mtu, interrupt).map_err(RoceError::Find)?;
-    let responder = ResponderConfig { psn: peer.psn(), mtu, ..ResponderConfig::default() };
-    station.qp.ready_to_receive(way, responder).expect("it is in INIT");
-    let requester = RequesterConfig {
-        psn,
-        mtu,
-        window: arguments.window,
-        ack_every: ACK_EVERY.min(arguments.window),
-        timeout: AckTimeout::new(arguments.timeout).expect("clap checks the range"),
-        ..RequesterConfig::default()
-    };
-    station.qp.ready_to_send(requester).expect("clap checks the ranges");
-    if let Some(bps) = arguments.line_rate {
-        station.react(bps as u64);
-    }
-    Ok(Connected { exchange, peer, mtu })
 }
 
 impl Sent {
@@ -222,7 +169,8 @@ impl Run {
             let has_more = station.turn(&mut self.messages)?;
             self.complete(station)?;
             if is_read && self.messages.is_empty() {
-                return self.conclude(station, interrupt);
+                connect::conclude(&mut self.exchange, self.bytes, station, interrupt)?;
+                return Ok(Outcome::Whole);
             }
             if let Some(advice) = station.advice() {
                 console.warn(format_args!("{advice}"));
@@ -289,31 +237,7 @@ impl Run {
         match self.exchange.hear().map_err(RoceError::Line)? {
             Heard::Nothing => Ok(()),
             Heard::Closed => Err(RoceError::Closed { bytes: self.bytes }),
-            Heard::Line(line) => self.check_last(&line),
-        }
-    }
-
-    /// Tells the peer that this is all, and hears that it has kept it.
-    fn conclude(
-        &mut self,
-        station: &mut Station,
-        interrupt: &Interrupt,
-    ) -> Result<Outcome, Failure> {
-        let last = LastLine { bytes: Some(self.bytes), error: None };
-        self.exchange.say(&last).map_err(|error| RoceError::Line(error.into()))?;
-        // An acknowledgement may be lost: the peer's repeat of it is of no use, but ARP is answered.
-        let line = self.exchange.wait(interrupt, || station.idle());
-        self.check_last(&line.map_err(RoceError::Last)?)?;
-        Ok(Outcome::Whole)
-    }
-
-    fn check_last(&self, line: &str) -> Result<(), RoceError> {
-        match LastLine::parse(line).map_err(RoceError::Last)? {
-            LastLine { error: Some(error), .. } => Err(RoceError::Last(LineError::Refused(error))),
-            LastLine { bytes, .. } if bytes == Some(self.bytes) => Ok(()),
-            LastLine { bytes, .. } => {
-                Err(RoceError::Kept { kept: bytes.unwrap_or(0), sent: self.bytes })
-            }
+            Heard::Line(line) => connect::check_last(&line, self.bytes),
         }
     }
 }
@@ -357,7 +281,6 @@ impl Memory for Messages {
 
 /// Messages that are posted at a time.
 const MESSAGES: usize = 8;
-const ACK_EVERY: u32 = 16;
 const STATUS_PERIOD: Duration = Duration::from_secs(1);
 /// A file that is read slowly is looked at so often.
 const WAIT_MAX: Duration = Duration::from_millis(5);

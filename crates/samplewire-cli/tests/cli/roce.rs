@@ -155,6 +155,34 @@ fn sender_hears_that_the_file_was_not_kept() {
 }
 
 #[test]
+fn bench_measures_each_mtu_and_length_and_the_listener_agrees() {
+    let folder = folder("roce-bench");
+    let place = Place::new(&folder, &["--region", "100kB"]);
+    let (csv, svg) = (folder.join("b.csv"), folder.join("b.svg"));
+    let to = ["roce", "bench", "--to", &place.exchange, "--dgram", &place.dgram];
+    let what = ["--ip", "10.98.0.1", "--mtu", "4096", "--timeout", "12", "--duration", "50ms"];
+    let lists = ["--mtus", "256,4096", "--messages", "64,20kB", "--json"];
+    let files = ["--csv", text(&csv), "--svg", text(&svg)];
+    let ran = run(&[&to[..], &what, &lists, &files].concat()).expect(0);
+    let report: Value = serde_json::from_str(ran.text()).expect("it is JSON");
+    let points = report["points"].as_array().expect("there are points");
+    let of = |name: &str| points.iter().map(|it| it[name].as_u64().unwrap()).collect::<Vec<_>>();
+    assert_eq!(of("mtu_bytes"), [256, 256, 4_096, 4_096]);
+    assert_eq!(of("message_bytes"), [64, 20_000, 64, 20_000]);
+    for point in points {
+        assert!(point["bits_per_second"].as_f64() > Some(1e3), "{point}");
+        assert!(point["latency_p50_ns"].as_u64() > Some(1_000), "{point}");
+        assert!(point["latency_p99_ns"].as_u64() >= point["latency_p50_ns"].as_u64(), "{point}");
+    }
+    assert_eq!(fs::read_to_string(&csv).unwrap().lines().count(), 5);
+    assert!(fs::read_to_string(&svg).unwrap().contains("MTU 4096"));
+    let words = ["100001 bytes do not fit the peer's region of 100000"];
+    run(&[&to[..], &what, &["--messages", "100001"]].concat()).expect_error(1, &words);
+    let ran = place.listener.interrupt();
+    assert_eq!(ran.text().matches(": whole;").count(), 2, "{}", ran.text());
+}
+
+#[test]
 fn options_that_are_missing_or_impossible_are_named() {
     for (arguments, words) in [
         ("listen --ip 10.0.0.1", "--interface <IF>"),

@@ -1,0 +1,90 @@
+//! How a sender's connection begins and ends.
+
+use samplewire_proto::Rng;
+use samplewire_roce::requester::{AckTimeout, RequesterConfig};
+use samplewire_roce::responder::ResponderConfig;
+use samplewire_roce::{PathMtu, Psn};
+
+use super::exchange::{Exchange, LastLine, Line, LineError};
+use super::station::Station;
+use super::{RoceError, seed};
+use crate::arguments::SenderOptions;
+use crate::interrupt::Interrupt;
+
+/// A connection that is ready to send.
+pub(super) struct Connected {
+    pub(super) exchange: Exchange,
+    pub(super) peer: Line,
+    /// The smaller path MTU of both ends.
+    pub(super) mtu: PathMtu,
+}
+
+/// Exchanges the lines and makes the queue pair ready.
+pub(super) fn connect(
+    options: &SenderOptions,
+    mtu: PathMtu,
+    station: &mut Station,
+    interrupt: &Interrupt,
+) -> Result<Connected, RoceError> {
+    let mut rng = Rng::new(seed());
+    station.renew(&mut rng);
+    station.reacts = options.line_rate.is_some();
+    let psn = Psn::new(options.station.psn.unwrap_or(rng.draw() as u32));
+    let refused = |source| RoceError::Exchange { address: options.to, source };
+    let mut exchange = Exchange::connect(options.to).map_err(refused)?;
+    let mine = Line {
+        address: options.station.ip,
+        qpn: station.qp.number().get(),
+        psn: psn.get(),
+        mtu: mtu.bytes(),
+        rkey: 0,
+        region_address: 0,
+        region_bytes: 0,
+    };
+    exchange.say(&mine).map_err(refused)?;
+    let line = exchange.wait(interrupt, || station.idle()).map_err(RoceError::Line)?;
+    let peer = Line::parse(&line).map_err(RoceError::Line)?;
+    let mtu = peer.mtu_with(mtu);
+    let way = station.find(&peer, mtu, interrupt).map_err(RoceError::Find)?;
+    let responder = ResponderConfig { psn: peer.psn(), mtu, ..ResponderConfig::default() };
+    station.qp.ready_to_receive(way, responder).expect("it is in INIT");
+    let requester = RequesterConfig {
+        psn,
+        mtu,
+        window: options.window,
+        ack_every: ACK_EVERY.min(options.window),
+        timeout: AckTimeout::new(options.timeout).expect("clap checks the range"),
+        ..RequesterConfig::default()
+    };
+    station.qp.ready_to_send(requester).expect("clap checks the ranges");
+    if let Some(bps) = options.line_rate {
+        station.react(bps as u64);
+    }
+    Ok(Connected { exchange, peer, mtu })
+}
+
+/// States that `bytes` are all, and hears that the peer has kept them.
+pub(super) fn conclude(
+    exchange: &mut Exchange,
+    bytes: u64,
+    station: &mut Station,
+    interrupt: &Interrupt,
+) -> Result<(), RoceError> {
+    let last = LastLine { bytes: Some(bytes), error: None };
+    exchange.say(&last).map_err(|error| RoceError::Line(error.into()))?;
+    let line = exchange.wait(interrupt, || station.idle());
+    check_last(&line.map_err(RoceError::Last)?, bytes)
+}
+
+/// What the peer's last line says of `bytes` that were sent.
+pub(super) fn check_last(line: &str, bytes: u64) -> Result<(), RoceError> {
+    match LastLine::parse(line).map_err(RoceError::Last)? {
+        LastLine { error: Some(error), .. } => Err(RoceError::Last(LineError::Refused(error))),
+        LastLine { bytes: Some(kept), .. } if kept == bytes => Ok(()),
+        LastLine { bytes: kept, .. } => {
+            Err(RoceError::Kept { kept: kept.unwrap_or(0), sent: bytes })
+        }
+    }
+}
+
+const ACK_EVERY: u32 = 16;
