@@ -26,8 +26,9 @@ ROUTE = {
     "destination_ip": "c0000202", "source_port": 49152, "identification": 0x1234, "tos": 0x02,
     "ttl": 64,
 }  # fmt: skip
+# MigReq is 1 on a connection without path migration (IB 9.2).
 BTH = {
-    "solicited": False, "migrated": False, "p_key": 0xFFFF, "fecn": False, "becn": False,
+    "solicited": False, "migrated": True, "p_key": 0xFFFF, "fecn": False, "becn": False,
     "destination": 0x11, "ack_request": False, "psn": 0,
 }  # fmt: skip
 RETH = {"address": "0x00007f0012345678", "key": 0xDEADBEEF, "len_bytes": 0}
@@ -133,8 +134,8 @@ def acknowledge(name: str, syndrome: int, msn: int, psn: int) -> dict:
 
 
 def notification(name: str, destination: int) -> dict:
-    """A17.9.3: BECN, 16 zero bytes, DSCP 48, not ECN-capable."""
-    header = {**BTH, "becn": True, "destination": destination}
+    """A17.9.3: BECN, no MigReq, 16 zero bytes, DSCP 48, not ECN-capable."""
+    header = {**BTH, "migrated": False, "becn": True, "destination": destination}
     route = {**ROUTE, "tos": 48 << 2}
     transport = bth(CNP, header, 0) + bytes(16)
     return {"name": name, "opcode": CNP, "route": route, "bth": header, "pad": 0,

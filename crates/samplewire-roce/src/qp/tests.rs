@@ -92,6 +92,21 @@ fn each_state_takes_what_the_standard_says() {
     assert_eq!(qp.poll_transmit(NOW).and_then(|it| it.payload()).map(|it| it.id), Some(2));
 }
 
+/// IB 9.2: without path migration a connection is Migrated.
+#[test]
+fn requests_and_acknowledgements_have_migreq() {
+    let mut qp = pair();
+    connect(&mut qp, 0);
+    qp.post_send(WorkRequest { len_bytes: 1_025, ..SEND }).expect("there is room");
+    take(&mut qp, from_peer(), request(Opcode::SendOnly, 9, &[1]));
+    let sent: Vec<_> = std::iter::from_fn(|| qp.poll_transmit(NOW))
+        .map(|it| it.packet(&[0; 1_024][..it.payload().map_or(0, |at| at.len_bytes as usize)]).bth)
+        .map(|bth| (bth.opcode, bth.migrated))
+        .collect();
+    let opcodes = [Opcode::Acknowledge, Opcode::SendFirst, Opcode::SendLast];
+    assert_eq!(sent, opcodes.map(|opcode| (opcode, true)));
+}
+
 #[test]
 fn choice_out_of_range_leaves_the_state() {
     let mut qp = pair();

@@ -13,7 +13,8 @@ pub struct Bth {
     pub opcode: Opcode,
     /// Whether the receiver's program asked to be woken for it.
     pub solicited: bool,
-    /// The state of path migration, which is not used here.
+    /// MigReq: the connection is in the state Migrated, as one without path migration always is
+    /// (IB 9.2). A ConnectX takes packets without it on a slow path.
     pub migrated: bool,
     /// The partition's key.
     pub p_key: u16,
