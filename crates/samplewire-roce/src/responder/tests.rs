@@ -139,6 +139,18 @@ fn duplicate_is_acknowledged_and_not_executed() {
     assert_eq!(it.stats().duplicates, 4, "half of the numbers are behind");
 }
 
+/// A READ or an atomic waits for data: an ACK would complete it without.
+#[test]
+fn unsupported_request_before_the_expected_psn_is_not_answered() {
+    let mut it = responder();
+    it.handle(&packet(0, Opcode::WriteOnly, &[1]));
+    assert_eq!(answer(&mut it), Some((0, ACK, 1)));
+    for opcode in [Opcode::ReadRequest, Opcode::CompareSwap, Opcode::FetchAdd] {
+        it.handle(&Packet { body: Body::Unsupported, ..packet(0, opcode, &[]) });
+    }
+    assert_eq!((answer(&mut it), it.stats().unexpected, it.stats().duplicates), (None, 3, 0));
+}
+
 #[test]
 fn duplicate_does_not_displace_the_nak_of_a_gap() {
     let mut it = responder();
@@ -228,6 +240,61 @@ fn message_that_is_too_long_fails_at_the_packet_that_is() {
     assert_eq!(it.poll_event(), Some(failed), "it was in use");
     let flushed = ReceiveCompletion { id: 2, status: ReceiveStatus::Flushed };
     assert_eq!((it.poll_event(), it.poll_event()), (Some(flushed), None));
+}
+
+#[test]
+fn message_of_one_packet_that_is_too_long_fails_its_request() {
+    let mut it = responder();
+    for id in 1..=2 {
+        it.post_receive(ReceiveRequest { id, len_bytes: 10 }).expect("there is room");
+    }
+    it.handle(&packet(0, Opcode::SendOnly, &[0; 11]));
+    assert_eq!(answer(&mut it), Some((0, 0x61, 0)));
+    it.flush();
+    let completion = |id, status| Some(ReceiveCompletion { id, status });
+    assert_eq!(it.poll_event(), completion(1, ReceiveStatus::Failed));
+    assert_eq!(it.poll_event(), completion(2, ReceiveStatus::Flushed));
+}
+
+/// IB 9.7: a SEND does not state its length in its first packet, as a WRITE does.
+#[test]
+fn send_ends_at_two_to_the_31_bytes() {
+    let full = [7; 4_096];
+    let packets = MESSAGE_BYTES_MAX / 4_096;
+    let mut it = responder();
+    it.begin(ResponderConfig { mtu: PathMtu::Bytes4096, ..it.config });
+    it.post_receive(ReceiveRequest { id: 1, len_bytes: u32::MAX }).expect("there is room");
+    it.handle(&packet(0, Opcode::SendFirst, &full));
+    for at in 1..packets {
+        it.handle(&packet(at, Opcode::SendMiddle, &full));
+    }
+    assert_eq!(answer(&mut it).map(|it| it.1), Some(ACK), "2^31 bytes");
+    it.handle(&packet(packets, Opcode::SendLast, &[1]));
+    assert_eq!((it.fault(), answer(&mut it).map(|it| it.1)), (Some(Fault::Length), Some(0x61)));
+}
+
+/// IB 9.7.5: each gets a NAK, reserved ones too.
+#[test]
+fn every_request_that_is_not_supported_is_invalid() {
+    let is_request = |opcode: &Opcode| opcode.operation() == Operation::Unsupported;
+    let opcodes: Vec<_> = Opcode::ALL.into_iter().filter(is_request).collect();
+    let numbers = opcodes.iter().map(|opcode| *opcode as u8);
+    assert!(numbers.eq([0x0C].into_iter().chain(0x13..=0x1F)), "{opcodes:?}");
+    for opcode in opcodes {
+        let mut it = responder();
+        it.handle(&Packet { body: Body::Unsupported, ..packet(0, opcode, &[]) });
+        assert_eq!(answer(&mut it), Some((0, 0x61, 0)), "{opcode:?}");
+    }
+}
+
+#[test]
+fn message_ends_with_the_receive_requests_that_are_forgotten() {
+    let mut it = responder();
+    it.post_receive(ReceiveRequest { id: 1, len_bytes: 600 }).expect("there is room");
+    it.handle(&packet(0, Opcode::SendFirst, &FULL));
+    it.clear();
+    assert_eq!(it.handle(&packet(1, Opcode::SendMiddle, &FULL)), Placement::Nothing);
+    assert_eq!(it.fault(), Some(Fault::Order));
 }
 
 #[test]

@@ -54,7 +54,7 @@ struct Completion {
 type Answer = (Psn, Syndrome, u32);
 
 /// Where the responder does otherwise (`docs/roce.md#a-foreign-peer` says why).
-const RESPONDER_DIFFERS: [&str; 8] = [
+const RESPONDER_DIFFERS: [&str; 9] = [
     "half of all psns behind",
     "first shorter than the mtu",
     "only longer than the mtu",
@@ -62,6 +62,7 @@ const RESPONDER_DIFFERS: [&str; 8] = [
     "no receive request",
     "longer than its receive request",
     "read",
+    "opcode of no meaning",
     "limited member of the partition",
 ];
 

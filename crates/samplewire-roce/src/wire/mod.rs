@@ -87,7 +87,7 @@ pub enum WireError {
     /// The ICRC does not match: corrupted on the way (IB 7.8.1).
     #[error("wrong ICRC")]
     Icrc,
-    /// An opcode of another service, a response to a READ or an atomic, or a reserved one.
+    /// An opcode of another service, or a response to a READ or an atomic.
     #[error("opcode {0:#04x} is not supported")]
     Opcode(u8),
     /// A packet that has no room for its headers, or bytes that its opcode does not have.
