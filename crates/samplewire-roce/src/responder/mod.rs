@@ -43,6 +43,7 @@ pub struct Responder<Q, R> {
 
 /// Where the payload of a packet belongs. The caller copies it before the next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "the payload of an accepted packet is lost unless the caller copies it"]
 pub enum Placement {
     /// Into a region.
     Region {
@@ -250,6 +251,7 @@ where
     }
 
     /// Takes a request packet that is for this connection.
+    #[must_use = "the caller copies the payload to its place"]
     pub fn handle(&mut self, packet: &Packet<'_>) -> Placement {
         if !matches!(packet.body, Body::Request { .. } | Body::Unsupported) {
             self.stats.unexpected += 1;

@@ -260,7 +260,7 @@ fn run(case: &RequesterCase) -> (Vec<Vec<Sent>>, Vec<(u64, u32)>) {
         sent.push(came);
         for answer in &step.answers {
             if let Ok(frame) = Frame::new_checked(&bytes(answer)) {
-                qp.handle(now, &frame);
+                assert_eq!(qp.handle(now, &frame), Placement::Nothing);
             }
         }
         while let Some(event) = qp.poll_event() {
