@@ -16,7 +16,8 @@ TABLE = Path(__file__).resolve().parent / "roce.json"
 SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_LAST_IMM, SEND_ONLY, SEND_ONLY_IMM = range(6)
 WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_LAST_IMM, WRITE_ONLY, WRITE_ONLY_IMM = range(6, 12)
 READ_REQUEST, ACKNOWLEDGE, COMPARE_SWAP, FETCH_ADD = 0x0C, 0x11, 0x13, 0x14
-SEND_LAST_INV, SEND_ONLY_INV, CNP = 0x16, 0x17, 0x81
+SEND_LAST_INV, SEND_ONLY_INV, FLUSH, ATOMIC_WRITE, CNP = 0x16, 0x17, 0x1C, 0x1D, 0x81
+RESERVED_REQUESTS = (0x15, 0x18, 0x19, 0x1A, 0x1B, 0x1E, 0x1F)
 
 WITH_RETH = {WRITE_FIRST, WRITE_ONLY, WRITE_ONLY_IMM}
 WITH_IMMEDIATE = {SEND_LAST_IMM, SEND_ONLY_IMM, WRITE_LAST_IMM, WRITE_ONLY_IMM}
@@ -26,8 +27,9 @@ ROUTE = {
     "destination_ip": "c0000202", "source_port": 49152, "identification": 0x1234, "tos": 0x02,
     "ttl": 64,
 }  # fmt: skip
+# MigReq is 1 on a connection without path migration (IB 9.2).
 BTH = {
-    "solicited": False, "migrated": False, "p_key": 0xFFFF, "fecn": False, "becn": False,
+    "solicited": False, "migrated": True, "p_key": 0xFFFF, "fecn": False, "becn": False,
     "destination": 0x11, "ack_request": False, "psn": 0,
 }  # fmt: skip
 RETH = {"address": "0x00007f0012345678", "key": 0xDEADBEEF, "len_bytes": 0}
@@ -133,8 +135,8 @@ def acknowledge(name: str, syndrome: int, msn: int, psn: int) -> dict:
 
 
 def notification(name: str, destination: int) -> dict:
-    """A17.9.3: BECN, 16 zero bytes, DSCP 48, not ECN-capable."""
-    header = {**BTH, "becn": True, "destination": destination}
+    """A17.9.3: BECN, no MigReq, 16 zero bytes, DSCP 48, not ECN-capable."""
+    header = {**BTH, "migrated": False, "becn": True, "destination": destination}
     route = {**ROUTE, "tos": 48 << 2}
     transport = bth(CNP, header, 0) + bytes(16)
     return {"name": name, "opcode": CNP, "route": route, "bth": header, "pad": 0,
@@ -171,6 +173,9 @@ def frames() -> list[dict]:
         unsupported("fetch_add", FETCH_ADD, 28),
         unsupported("send_last_invalidate", SEND_LAST_INV, 8),
         unsupported("send_only_invalidate", SEND_ONLY_INV, 8),
+        unsupported("flush", FLUSH, 20),
+        unsupported("atomic_write", ATOMIC_WRITE, 24),
+        *(unsupported(f"reserved_request_{opcode:x}", opcode, 0) for opcode in RESERVED_REQUESTS),
         acknowledge("ack_without_credit", 0x1F, 1, 0),
         acknowledge("ack_with_credit", 0x05, 0xFFFFFF, 0xFFFFFF),
         acknowledge("rnr_nak_655_ms", 0x20, 2, 3),
@@ -227,7 +232,7 @@ def invalid() -> list[dict]:
         ("flipped_icrc", changed(good, 61, bytes([good[61] ^ 1])), "Icrc"),
         ("unreliable_connection", sealed(bth(0x24, BTH, 0)).hex(), "Opcode"),
         ("read_response", sealed(bth(0x10, BTH, 0) + bytes(4)).hex(), "Opcode"),
-        ("reserved_opcode", sealed(bth(0x15, BTH, 0)).hex(), "Opcode"),
+        ("atomic_response", sealed(bth(0x12, BTH, 0) + bytes(12)).hex(), "Opcode"),
         ("write_without_place", sealed(bth(WRITE_ONLY, BTH, 0) + bytes(12)).hex(), "Length"),
         ("write_with_half_its_headers", sealed(bth(WRITE_ONLY_IMM, BTH, 0) + bytes(16)).hex(),
          "Length"),

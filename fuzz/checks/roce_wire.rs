@@ -2,7 +2,7 @@
 
 use samplewire_proto::checksum::InternetSum;
 use samplewire_proto::crc::crc32_extend;
-use samplewire_roce::wire::{Body, FRAME_BYTES_MAX, Frame};
+use samplewire_roce::wire::{Body, FRAME_BYTES_MAX, Frame, PAYLOAD_BYTES_MAX, WireError};
 
 /// Reads `bytes` as they are, and once more with right lengths, checksums and ICRC.
 ///
@@ -13,15 +13,25 @@ pub(crate) fn check(bytes: &[u8]) {
     let mut sealed = bytes.to_vec();
     if seal(&mut sealed) {
         read_and_write_back(&sealed);
+        let error = Frame::new_checked(&sealed).err();
+        // All else is right.
+        let is_of_packet = matches!(
+            error,
+            None | Some(
+                WireError::Padding { .. } | WireError::Opcode(_) | WireError::Length { .. }
+            )
+        );
+        assert!(is_of_packet, "{error:?}");
     }
 }
 
 fn read_and_write_back(bytes: &[u8]) {
     let Ok(frame) = Frame::new_checked(bytes) else { return };
     let (route, packet) = (frame.route(), frame.packet());
-    let has_body = !matches!(packet.body, Body::Unsupported);
-    if !has_body || packet.frame_len() > FRAME_BYTES_MAX {
-        return;
+    match packet.body {
+        Body::Unsupported => return,
+        Body::Request { payload, .. } if payload.len() > PAYLOAD_BYTES_MAX => return,
+        _ => {}
     }
     let mut out = [0xEE; FRAME_BYTES_MAX];
     let len = packet.emit(&route, &mut out);

@@ -21,7 +21,7 @@ pub struct ResponderStats {
     pub faults: [u64; Fault::ALL.len()],
     /// Packets dropped because the connection had failed.
     pub after_fault: u64,
-    /// Packets of a kind that a responder does not expect.
+    /// Packets dropped unanswered: no request, or one that is not supported before the expected PSN.
     pub unexpected: u64,
     /// Acknowledgements sent.
     pub acks: u64,

@@ -52,7 +52,8 @@
 //!
 //! let ack = far.poll_transmit(now).expect("the last packet requests one");
 //! let len = ack.emit(far.route(), &[], &mut bytes);
-//! near.handle(now, &Frame::new_checked(&bytes[..len])?);
+//! let placement = near.handle(now, &Frame::new_checked(&bytes[..len])?);
+//! assert_eq!(placement, Placement::Nothing, "an acknowledgement has no payload");
 //! let Some(Event::Sent(done)) = near.poll_event() else { panic!("it is acknowledged") };
 //! assert_eq!((done.id, done.status), (9, SendStatus::Done));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

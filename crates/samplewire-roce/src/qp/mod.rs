@@ -2,7 +2,8 @@
 //!
 //! Drain order: after a batch of [`QueuePair::handle`], a `post_*` or a passed timeout call
 //! [`QueuePair::poll_transmit`] until it is `None`, then [`QueuePair::poll_event`] until it is `None`,
-//! then sleep until [`QueuePair::poll_timeout`].
+//! then sleep until [`QueuePair::poll_timeout`]. There is no event for a failure: after the drain
+//! [`QueuePair::state`] shows a move to ERROR.
 //!
 //! A failure of either half moves the queue pair to ERROR: its last NAK still leaves, and all that is
 //! posted is flushed. [`QueuePair::reset`] forgets the connection, with its numbers; no number of it
@@ -95,6 +96,17 @@ pub enum PostReceiveError {
     /// The queue is full.
     #[error(transparent)]
     Full(#[from] ReceiveQueueFull),
+}
+
+/// Why congestion notifications do not limit the rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReactError {
+    /// The rate of requests is limited in RTS.
+    #[error("a queue pair in {0:?} sends no requests")]
+    State(State),
+    /// A parameter does not hold.
+    #[error(transparent)]
+    Params(#[from] ParamsError),
 }
 
 impl<S, Q, R> QueuePair<S, Q, R>
@@ -235,17 +247,21 @@ where
     }
 
     /// Lets congestion notifications limit the rate of requests from here on, by DCQCN; without this
-    /// they are counted alone. For a queue pair in RTS: what leaves at once follows from the MTU. A
-    /// reset ends it.
+    /// they are counted alone. A reset ends it.
     ///
     /// # Errors
-    /// The first parameter that does not hold; nothing changes then.
-    pub fn react(&mut self, now: Nanos, params: DcqcnParams) -> Result<(), ParamsError> {
+    /// The state is not RTS, or the first parameter that does not hold; nothing changes then.
+    pub fn react(&mut self, now: Nanos, params: DcqcnParams) -> Result<(), ReactError> {
+        // The burst follows from the MTU, which is that of the connection from RTS on.
+        if self.state != State::ReadyToSend {
+            return Err(ReactError::State(self.state));
+        }
         self.reaction = Reaction::new(now, params, self.requester.mtu())?;
         Ok(())
     }
 
     /// Takes a frame. The caller copies its payload to where it belongs before the next call.
+    #[must_use = "the caller copies the payload to its place"]
     pub fn handle(&mut self, now: Nanos, frame: &Frame<'_>) -> Placement {
         let packet = frame.packet();
         let Some(counter) = self.drop_cause(&packet, &frame.route()) else {

@@ -35,17 +35,23 @@ fn connect(qp: &mut TestPair, psn: u32) {
 }
 
 /// Hands over a frame of the peer.
-fn take(qp: &mut TestPair, route: Route, packet: Packet<'_>) -> Placement {
+fn take(qp: &mut TestPair, route: Route, packet: Packet<'_>) {
+    let _ = placement(qp, route, packet);
+}
+
+/// The same, and where its payload belongs.
+fn placement(qp: &mut TestPair, route: Route, packet: Packet<'_>) -> Placement {
     let mut bytes = [0; FRAME_BYTES_MAX];
     let len = packet.emit(&route, &mut bytes);
     qp.handle(NOW, &Frame::new_checked(&bytes[..len]).expect("what is written can be read"))
 }
 
-/// The same at another time.
+/// Hands over a frame without payload at another time.
 fn take_at(qp: &mut TestPair, now: Nanos, packet: Packet<'_>) {
     let mut bytes = [0; FRAME_BYTES_MAX];
     let len = packet.emit(&from_peer(), &mut bytes);
-    qp.handle(now, &Frame::new_checked(&bytes[..len]).expect("what is written can be read"));
+    let frame = Frame::new_checked(&bytes[..len]).expect("what is written can be read");
+    assert_eq!(qp.handle(now, &frame), Placement::Nothing);
 }
 
 fn from_peer() -> Route {
@@ -75,13 +81,13 @@ fn each_state_takes_what_the_standard_says() {
     assert_eq!(qp.post_send(SEND), Err(PostSendError::State(State::Reset)));
     qp.init().expect("it is reset");
     qp.post_receive(RECEIVE).expect("INIT takes receive requests");
-    let before = take(&mut qp, from_peer(), request(Opcode::SendOnly, 5, &[1]));
+    let before = placement(&mut qp, from_peer(), request(Opcode::SendOnly, 5, &[1]));
     assert_eq!((before, qp.stats().0.wrong_state), (Placement::Nothing, 1));
     let peer = Peer { number: THEIRS, route: route() };
     let config = ResponderConfig { psn: Psn::new(5), ..ResponderConfig::default() };
     qp.ready_to_receive(peer, config).expect("it is initialised");
     assert_eq!(qp.post_send(SEND), Err(PostSendError::State(State::ReadyToReceive)));
-    let placement = take(&mut qp, from_peer(), request(Opcode::SendOnly, 5, &[1]));
+    let placement = placement(&mut qp, from_peer(), request(Opcode::SendOnly, 5, &[1]));
     assert_eq!(placement, Placement::Receive { id: 1, offset: 0 });
     let ack = qp.poll_transmit(NOW).expect("RTR acknowledges").packet(&[]);
     assert_eq!((ack.bth.destination, ack.bth.psn), (THEIRS, Psn::new(5)));
@@ -90,6 +96,21 @@ fn each_state_takes_what_the_standard_says() {
     qp.ready_to_send(RequesterConfig::default()).expect("it is ready to receive");
     qp.post_send(SEND).expect("RTS takes work requests");
     assert_eq!(qp.poll_transmit(NOW).and_then(|it| it.payload()).map(|it| it.id), Some(2));
+}
+
+/// IB 9.2: without path migration a connection is Migrated.
+#[test]
+fn requests_and_acknowledgements_have_migreq() {
+    let mut qp = pair();
+    connect(&mut qp, 0);
+    qp.post_send(WorkRequest { len_bytes: 1_025, ..SEND }).expect("there is room");
+    take(&mut qp, from_peer(), request(Opcode::SendOnly, 9, &[1]));
+    let sent: Vec<_> = std::iter::from_fn(|| qp.poll_transmit(NOW))
+        .map(|it| it.packet(&[0; 1_024][..it.payload().map_or(0, |at| at.len_bytes as usize)]).bth)
+        .map(|bth| (bth.opcode, bth.migrated))
+        .collect();
+    let opcodes = [Opcode::Acknowledge, Opcode::SendFirst, Opcode::SendLast];
+    assert_eq!(sent, opcodes.map(|opcode| (opcode, true)));
 }
 
 #[test]
@@ -121,7 +142,7 @@ fn frames_of_others_are_dropped_with_their_cause() {
         QpStats { other_number: 1, other_address: 2, other_partition: 1, ..QpStats::default() };
     assert_eq!((stats, qp.poll_transmit(NOW)), (expected, None));
     let marked = Route { source_mac: [9; 6], tos: 3, ttl: 1, ..from_peer() };
-    assert_eq!(take(&mut qp, marked, good), Placement::Receive { id: 1, offset: 0 });
+    assert_eq!(placement(&mut qp, marked, good), Placement::Receive { id: 1, offset: 0 });
 }
 
 #[test]
@@ -250,7 +271,8 @@ fn sent_bytes(qp: &mut TestPair, mut now: Nanos, end: Nanos) -> usize {
         let mut frame = [0; FRAME_BYTES_MAX];
         let ack = acknowledge(packet.psn.get(), Syndrome::Ack(31));
         let len = ack.emit(&from_peer(), &mut frame);
-        qp.handle(now, &Frame::new_checked(&frame[..len]).expect("it can be read"));
+        let frame = Frame::new_checked(&frame[..len]).expect("it can be read");
+        assert_eq!(qp.handle(now, &frame), Placement::Nothing);
         while qp.poll_event().is_some() {}
     }
     bytes
@@ -347,6 +369,25 @@ fn packet_that_waits_leaves_earlier_when_the_rate_rises_meanwhile() {
     }
     let at_the_lowest_ns = 1_082 * 8_000_000_000 / params.minimum.bps();
     assert!(now.since(begin).0 < at_the_lowest_ns * 9 / 10, "{:?}", now.since(begin));
+}
+
+/// The burst follows from the MTU of the connection.
+#[test]
+fn reaction_begins_in_rts_alone() {
+    let mut qp = pair();
+    assert_eq!(qp.react(NOW, params()), Err(ReactError::State(State::Reset)));
+    qp.init().expect("it is reset");
+    assert_eq!(qp.react(NOW, params()), Err(ReactError::State(State::Init)));
+    let config = ResponderConfig::default();
+    qp.ready_to_receive(Peer::default(), config).expect("it is initialised");
+    assert_eq!(qp.react(NOW, params()), Err(ReactError::State(State::ReadyToReceive)));
+    qp.ready_to_send(RequesterConfig::default()).expect("it is ready to receive");
+    assert_eq!(qp.react(NOW, params()), Ok(()));
+    let wrong = DcqcnParams { gain_shift: 0, ..params() };
+    let error = ReactError::Params(ParamsError::GainShift(0));
+    assert_eq!(qp.react(NOW, wrong), Err(error));
+    qp.fail().expect("it is not reset");
+    assert_eq!(qp.react(NOW, params()), Err(ReactError::State(State::Error)));
 }
 
 #[test]

@@ -21,13 +21,14 @@ enum Kind {
 impl Transmit {
     pub(super) const fn response(destination: Qpn, response: &Response) -> Self {
         let bth = Bth::new(Opcode::Acknowledge, destination, response.psn);
+        let bth = Bth { migrated: true, ..bth };
         Self { bth, kind: Kind::Acknowledge(response.aeth) }
     }
 
     pub(super) const fn request(destination: Qpn, request: &Request) -> Self {
         let Request { opcode, psn, ack_request, is_solicited, reth, immediate, payload } = *request;
         let bth = Bth::new(opcode, destination, psn);
-        let bth = Bth { ack_request, solicited: is_solicited, ..bth };
+        let bth = Bth { migrated: true, ack_request, solicited: is_solicited, ..bth };
         Self { bth, kind: Kind::Request { reth, immediate, payload } }
     }
 

@@ -69,7 +69,8 @@ pub struct Request {
     pub psn: Psn,
     /// Whether it requests an acknowledgement.
     pub ack_request: bool,
-    /// Whether the responder's program is to be woken for it.
+    /// Whether it requests a solicited event: on the last packet of a SEND, or of a WRITE with
+    /// immediate data (IB 9.2).
     pub is_solicited: bool,
     /// The place of the message; in the first packet of a WRITE.
     pub reth: Option<Reth>,
@@ -340,9 +341,12 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
         }
     }
 
+    /// Acknowledges the packets before it, and waits. A copy changes nothing: one that comes during
+    /// the wait, or after it and before the packet was sent again.
     fn handle_rnr_nak(&mut self, now: Nanos, position: u64, timer: RnrTimer) {
+        let has_returned = position == self.acked && self.next == self.acked;
         self.advance(now, position);
-        if self.waits_until.is_some() {
+        if self.waits_until.is_some() || has_returned {
             self.stats.naks_repeated += 1;
             return;
         }
@@ -350,6 +354,8 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
         if self.retries.spend_rnr() {
             self.go_back();
             self.waits_until = Some(now + timer.span());
+            // Packets are sent again after the wait, so a NAK about them is no copy.
+            self.has_gone_back = false;
         } else {
             self.fail(SendStatus::RnrRetriesExceeded);
         }
@@ -411,7 +417,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
             opcode,
             psn: self.psn(self.next),
             ack_request: is_last || is_interval,
-            is_solicited: request.is_solicited && is_last,
+            is_solicited: request.is_solicited && is_last && (!is_write || immediate.is_some()),
             reth,
             immediate,
             payload: PayloadAt {

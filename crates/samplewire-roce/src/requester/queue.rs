@@ -13,7 +13,7 @@ pub struct WorkRequest {
     pub len_bytes: u32,
     /// Four bytes for the responder's completion.
     pub immediate: Option<u32>,
-    /// Whether the responder's program is to be woken for it.
+    /// Whether it requests a solicited event; ignored for a WRITE without immediate data.
     pub is_solicited: bool,
 }
 

@@ -179,6 +179,50 @@ fn nak_of_a_gap_goes_back_once() {
     assert_eq!((it.stats().packets, it.stats().retransmissions), (6, 4 + 2));
 }
 
+/// The responder waits for the packet again after its RNR NAK, so that it can miss it again.
+#[test]
+fn nak_of_a_gap_after_the_wait_goes_back_again() {
+    let mut it = requester(config());
+    it.post(send(1, 3 * 256)).expect("there is room");
+    leaving(&mut it, NOW);
+    answer(&mut it, NOW, 0, GAP);
+    assert_eq!(leaving(&mut it, NOW), [0, 1, 2]);
+    answer(&mut it, NOW, 0, not_ready(1));
+    let until = it.poll_timeout().expect("it waits");
+    it.handle_timeout(until);
+    assert_eq!(leaving(&mut it, until), [0, 1, 2]);
+    answer(&mut it, until, 0, GAP);
+    assert_eq!(leaving(&mut it, until), [0, 1, 2]);
+    assert_eq!((it.stats().sequence_naks, it.stats().naks_repeated), (2, 0));
+}
+
+#[test]
+fn nak_of_a_gap_after_a_timeout_goes_back_again() {
+    let mut it = requester(RequesterConfig { retries: 3, ..config() });
+    it.post(send(1, 3 * 256)).expect("there is room");
+    leaving(&mut it, NOW);
+    answer(&mut it, NOW, 0, GAP);
+    leaving(&mut it, NOW);
+    let later = it.poll_timeout().expect("packets are outstanding");
+    it.handle_timeout(later);
+    assert_eq!(leaving(&mut it, later), [0, 1, 2]);
+    answer(&mut it, later, 0, GAP);
+    assert_eq!(leaving(&mut it, later), [0, 1, 2]);
+    assert_eq!((it.stats().sequence_naks, it.stats().naks_repeated), (2, 0));
+}
+
+#[test]
+fn nak_of_a_gap_before_the_packet_is_sent_again_costs_no_retry() {
+    let mut it = requester(RequesterConfig { retries: 1, ..config() });
+    it.post(send(1, 3 * 256)).expect("there is room");
+    leaving(&mut it, NOW);
+    let later = it.poll_timeout().expect("packets are outstanding");
+    it.handle_timeout(later);
+    answer(&mut it, later, 0, GAP);
+    assert_eq!((it.has_failed(), it.stats().naks_repeated), (false, 1));
+    assert_eq!(leaving(&mut it, later), [0, 1, 2]);
+}
+
 #[test]
 fn ack_that_overtakes_a_restart_is_not_sent_behind_it() {
     let mut it = requester(config());
@@ -268,6 +312,43 @@ fn receiver_that_is_not_ready_is_waited_for() {
     assert_eq!(it.poll_timeout(), Some(until + TIMEOUT));
     answer(&mut it, until, 2, ACK);
     assert_eq!(done(&mut it), [(1, SendStatus::Done)]);
+}
+
+/// The wait is over, and the packet was not sent again.
+#[test]
+fn copy_of_an_rnr_nak_after_the_wait_costs_no_retry_and_no_time() {
+    let mut it = requester(RequesterConfig { rnr_retries: 1, ..config() });
+    it.post(send(1, 3 * 256)).expect("there is room");
+    leaving(&mut it, NOW);
+    answer(&mut it, NOW, 0, not_ready(1));
+    let until = it.poll_timeout().expect("it waits");
+    it.handle_timeout(until);
+    answer(&mut it, until, 0, not_ready(1));
+    assert_eq!((it.has_failed(), it.stats().rnr_naks, it.stats().naks_repeated), (false, 1, 1));
+    assert_eq!(leaving(&mut it, until), [0, 1, 2]);
+}
+
+/// The NAK of a gap sent the requester back, and the next NAK is about a later packet.
+#[test]
+fn rnr_nak_of_a_later_packet_is_no_copy() {
+    let mut it = requester(config());
+    it.post(send(1, 3 * 256)).expect("there is room");
+    leaving(&mut it, NOW);
+    answer(&mut it, NOW, 0, GAP);
+    answer(&mut it, NOW, 2, not_ready(1));
+    assert_eq!((leaving(&mut it, NOW), it.stats().rnr_naks), (vec![], 1));
+}
+
+/// IB 9.2: there is no completion that a WRITE without immediate data could signal.
+#[test]
+fn solicited_event_is_requested_only_where_the_peer_gets_a_completion() {
+    let mut it = requester(config());
+    for (id, request) in [send(1, 1), write(2, 1), write(3, 1)].into_iter().enumerate() {
+        let immediate = (id == 2).then_some(IMMEDIATE);
+        it.post(WorkRequest { immediate, is_solicited: true, ..request }).expect("there is room");
+    }
+    let solicited: Vec<_> = packets(&mut it, NOW).iter().map(|it| it.is_solicited).collect();
+    assert_eq!(solicited, [true, false, true]);
 }
 
 /// IB 9.9: the retries after RNR NAK are counted apart; 7 means no limit.

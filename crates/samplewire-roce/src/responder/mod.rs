@@ -17,7 +17,7 @@ pub use config::ResponderConfig;
 pub use receives::{ReceiveRequest, ReceiveSlot};
 
 use crate::counters::ResponderStats;
-use crate::number::{Psn, U24_MAX};
+use crate::number::{MESSAGE_BYTES_MAX, Psn, U24_MAX};
 use crate::region::{self, Region};
 use crate::wire::{Aeth, Body, NakCode, Opcode, Operation, Packet, Reth, Syndrome};
 
@@ -43,6 +43,7 @@ pub struct Responder<Q, R> {
 
 /// Where the payload of a packet belongs. The caller copies it before the next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "the payload of an accepted packet is lost unless the caller copies it"]
 pub enum Placement {
     /// Into a region.
     Region {
@@ -88,7 +89,7 @@ pub enum ReceiveStatus {
         /// The immediate data.
         immediate: u32,
     },
-    /// The connection failed while a message was written into its memory.
+    /// The connection failed within the message that uses it; a part of that may be in its memory.
     Failed,
     /// The connection failed before a message used it.
     Flushed,
@@ -100,7 +101,7 @@ pub enum Fault {
     /// An opcode that does not follow on the packet before: MIDDLE without FIRST, FIRST within a
     /// message.
     Order,
-    /// READ, an atomic operation, or an invalidation.
+    /// READ, an atomic operation, an invalidation, FLUSH, or a reserved opcode.
     Unsupported,
     /// A packet or message with a length that its opcode, the MTU or its first packet forbid.
     Length,
@@ -209,9 +210,10 @@ where
         self.stats = ResponderStats::default();
     }
 
-    /// Forgets all receive requests without a completion.
-    pub const fn clear(&mut self) {
+    /// Forgets all receive requests without a completion, and the message that uses one.
+    pub(crate) const fn clear(&mut self) {
         self.receives.clear();
+        self.message = None;
     }
 
     /// The regions. A change takes effect with the next packet, within a message too.
@@ -249,6 +251,7 @@ where
     }
 
     /// Takes a request packet that is for this connection.
+    #[must_use = "the caller copies the payload to its place"]
     pub fn handle(&mut self, packet: &Packet<'_>) -> Placement {
         if !matches!(packet.body, Body::Request { .. } | Body::Unsupported) {
             self.stats.unexpected += 1;
@@ -261,6 +264,11 @@ where
         match packet.bth.psn.distance(self.expected) {
             0 => self.handle_expected(packet),
             1.. => self.handle_gap(),
+            // None was accepted before, so this is no duplicate: a READ waits for data, not for an ACK.
+            _ if packet.body == Body::Unsupported => {
+                self.stats.unexpected += 1;
+                Placement::Nothing
+            }
             _ => self.handle_duplicate(),
         }
     }
@@ -383,7 +391,12 @@ where
         // Both are below 2^32: the length of a packet is at most the MTU.
         let received = u64::from(offset) + u64::from(len_bytes);
         if received > u64::from(request.len_bytes) {
+            // A message of one packet uses the request too.
+            self.message = Some(Message::Send { received: offset });
             return Err(Fault::TooLong);
+        }
+        if received > u64::from(MESSAGE_BYTES_MAX) {
+            return Err(Fault::Length);
         }
         let received = received as u32;
         if opcode.is_last() {

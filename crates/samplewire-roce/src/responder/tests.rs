@@ -43,6 +43,11 @@ fn write(at: u32, opcode: Opcode, payload: &[u8], of: u32) -> Packet<'_> {
     packet
 }
 
+/// Hands over a packet of which only the answer matters.
+fn take(responder: &mut TestResponder, packet: &Packet<'_>) {
+    let _ = responder.handle(packet);
+}
+
 /// The answer's PSN as a distance from the first, its syndrome and MSN.
 fn answer(responder: &mut TestResponder) -> Option<(i32, u8, u32)> {
     let response = responder.poll_transmit()?;
@@ -84,9 +89,9 @@ fn packet_without_an_ack_request_is_not_answered() {
     let mut it = responder();
     let mut first = write(0, Opcode::WriteFirst, &FULL, 257);
     first.bth.ack_request = false;
-    it.handle(&first);
+    take(&mut it, &first);
     assert_eq!(answer(&mut it), None);
-    it.handle(&write(1, Opcode::WriteLast, &[1], 257));
+    take(&mut it, &write(1, Opcode::WriteLast, &[1], 257));
     assert_eq!(answer(&mut it), Some((1, ACK, 1)));
 }
 
@@ -99,9 +104,9 @@ fn gap_is_nacked_once() {
         let expected = (at == 1).then_some((0, 0x60, 0));
         assert_eq!(answer(&mut it), expected, "packet {at}");
     }
-    it.handle(&packet(0, Opcode::WriteOnly, &[1]));
+    take(&mut it, &packet(0, Opcode::WriteOnly, &[1]));
     assert_eq!(answer(&mut it), Some((0, ACK, 1)));
-    it.handle(&packet(2, Opcode::WriteOnly, &[1]));
+    take(&mut it, &packet(2, Opcode::WriteOnly, &[1]));
     assert_eq!(answer(&mut it), Some((1, 0x60, 1)), "the next gap gets its own");
     assert_eq!((it.stats().out_of_order, it.stats().sequence_naks), (5, 2));
 }
@@ -109,10 +114,10 @@ fn gap_is_nacked_once() {
 #[test]
 fn nak_that_was_not_sent_before_its_packet_came_is_an_ack() {
     let mut it = responder();
-    it.handle(&packet(1, Opcode::WriteOnly, &[1]));
+    take(&mut it, &packet(1, Opcode::WriteOnly, &[1]));
     let mut late = packet(0, Opcode::WriteOnly, &[1]);
     late.bth.ack_request = false;
-    it.handle(&late);
+    take(&mut it, &late);
     assert_eq!(answer(&mut it), Some((0, ACK, 1)));
 }
 
@@ -123,7 +128,7 @@ fn duplicate_is_acknowledged_and_not_executed() {
     it.post_receive(ReceiveRequest { id: 1, len_bytes: 10 }).expect("there is room");
     it.post_receive(ReceiveRequest { id: 2, len_bytes: 10 }).expect("there is room");
     let send = packet(0, Opcode::SendOnly, &[1, 2]);
-    it.handle(&send);
+    take(&mut it, &send);
     assert_eq!(answer(&mut it), Some((0, ACK, 1)));
     for _ in 0..3 {
         assert_eq!(it.handle(&send), Placement::Nothing);
@@ -131,20 +136,30 @@ fn duplicate_is_acknowledged_and_not_executed() {
     assert_eq!(answer(&mut it), Some((0, ACK, 1)));
     assert_eq!(it.poll_event().map(|done| done.id), Some(1));
     assert_eq!(it.poll_event(), None, "the second request is not used");
-    let far_behind = packet(1 << 23, Opcode::SendOnly, &[]);
-    it.handle(&Packet {
-        bth: Bth { psn: it.expected() + (1 << 23), ..far_behind.bth },
-        ..far_behind
-    });
+    let oldest = packet(1 + (1 << 23), Opcode::SendOnly, &[]);
+    assert_eq!(oldest.bth.psn.distance(it.expected()), -(1 << 23));
+    take(&mut it, &oldest);
     assert_eq!(it.stats().duplicates, 4, "half of the numbers are behind");
+}
+
+/// A READ or an atomic waits for data: an ACK would complete it without.
+#[test]
+fn unsupported_request_before_the_expected_psn_is_not_answered() {
+    let mut it = responder();
+    take(&mut it, &packet(0, Opcode::WriteOnly, &[1]));
+    assert_eq!(answer(&mut it), Some((0, ACK, 1)));
+    for opcode in [Opcode::ReadRequest, Opcode::CompareSwap, Opcode::FetchAdd] {
+        take(&mut it, &Packet { body: Body::Unsupported, ..packet(0, opcode, &[]) });
+    }
+    assert_eq!((answer(&mut it), it.stats().unexpected, it.stats().duplicates), (None, 3, 0));
 }
 
 #[test]
 fn duplicate_does_not_displace_the_nak_of_a_gap() {
     let mut it = responder();
-    it.handle(&packet(0, Opcode::WriteOnly, &[1]));
-    it.handle(&packet(2, Opcode::WriteOnly, &[1]));
-    it.handle(&packet(0, Opcode::WriteOnly, &[1]));
+    take(&mut it, &packet(0, Opcode::WriteOnly, &[1]));
+    take(&mut it, &packet(2, Opcode::WriteOnly, &[1]));
+    take(&mut it, &packet(0, Opcode::WriteOnly, &[1]));
     assert_eq!(answer(&mut it), Some((1, 0x60, 1)));
 }
 
@@ -154,7 +169,7 @@ fn send_without_a_receive_request_is_not_ready_and_loses_nothing() {
     let mut it = responder();
     assert_eq!(it.handle(&packet(0, Opcode::SendOnly, &[1, 2])), Placement::Nothing);
     assert_eq!(answer(&mut it), Some((0, 0x20 | TIMER, 0)));
-    it.handle(&packet(1, Opcode::WriteOnly, &[1]));
+    take(&mut it, &packet(1, Opcode::WriteOnly, &[1]));
     assert_eq!(answer(&mut it), None, "the packet before has its NAK");
     it.post_receive(ReceiveRequest { id: 3, len_bytes: 2 }).expect("there is room");
     let placement = it.handle(&packet(0, Opcode::SendOnly, &[1, 2]));
@@ -165,7 +180,7 @@ fn send_without_a_receive_request_is_not_ready_and_loses_nothing() {
 #[test]
 fn write_with_immediate_needs_a_request_for_its_last_packet_alone() {
     let mut it = responder();
-    it.handle(&write(0, Opcode::WriteFirst, &FULL, 257));
+    take(&mut it, &write(0, Opcode::WriteFirst, &FULL, 257));
     assert_eq!(answer(&mut it), Some((0, ACK, 0)));
     let last = write(1, Opcode::WriteLastImmediate, &[1], 257);
     assert_eq!(it.handle(&last), Placement::Nothing);
@@ -210,7 +225,7 @@ fn packet_that_breaks_a_rule_is_nacked_by_its_code_and_ends_the_connection() {
         assert_eq!(it.handle(&packet), Placement::Nothing, "{fault:?}");
         assert_eq!(answer(&mut it), Some((0, syndrome, 0)), "{fault:?}");
         assert_eq!((it.fault(), it.stats().faults[fault as usize]), (Some(fault), 1));
-        it.handle(&packet);
+        take(&mut it, &packet);
         assert_eq!((answer(&mut it), it.stats().after_fault), (None, 1), "{fault:?}");
     }
 }
@@ -220,14 +235,69 @@ fn message_that_is_too_long_fails_at_the_packet_that_is() {
     let mut it = responder();
     it.post_receive(ReceiveRequest { id: 1, len_bytes: 256 }).expect("there is room");
     it.post_receive(ReceiveRequest { id: 2, len_bytes: 256 }).expect("there is room");
-    it.handle(&packet(0, Opcode::SendFirst, &FULL));
-    it.handle(&packet(1, Opcode::SendLast, &[1]));
+    take(&mut it, &packet(0, Opcode::SendFirst, &FULL));
+    take(&mut it, &packet(1, Opcode::SendLast, &[1]));
     assert_eq!(answer(&mut it), Some((1, 0x61, 0)));
     it.flush();
     let failed = ReceiveCompletion { id: 1, status: ReceiveStatus::Failed };
     assert_eq!(it.poll_event(), Some(failed), "it was in use");
     let flushed = ReceiveCompletion { id: 2, status: ReceiveStatus::Flushed };
     assert_eq!((it.poll_event(), it.poll_event()), (Some(flushed), None));
+}
+
+#[test]
+fn message_of_one_packet_that_is_too_long_fails_its_request() {
+    let mut it = responder();
+    for id in 1..=2 {
+        it.post_receive(ReceiveRequest { id, len_bytes: 10 }).expect("there is room");
+    }
+    take(&mut it, &packet(0, Opcode::SendOnly, &[0; 11]));
+    assert_eq!(answer(&mut it), Some((0, 0x61, 0)));
+    it.flush();
+    let completion = |id, status| Some(ReceiveCompletion { id, status });
+    assert_eq!(it.poll_event(), completion(1, ReceiveStatus::Failed));
+    assert_eq!(it.poll_event(), completion(2, ReceiveStatus::Flushed));
+}
+
+/// IB 9.7: a SEND does not state its length in its first packet, as a WRITE does.
+#[test]
+fn send_ends_at_two_to_the_31_bytes() {
+    let full = [7; 4_096];
+    let packets = MESSAGE_BYTES_MAX / 4_096;
+    let mut it = responder();
+    it.begin(ResponderConfig { mtu: PathMtu::Bytes4096, ..it.config });
+    it.post_receive(ReceiveRequest { id: 1, len_bytes: u32::MAX }).expect("there is room");
+    take(&mut it, &packet(0, Opcode::SendFirst, &full));
+    for at in 1..packets {
+        take(&mut it, &packet(at, Opcode::SendMiddle, &full));
+    }
+    assert_eq!(answer(&mut it).map(|it| it.1), Some(ACK), "2^31 bytes");
+    take(&mut it, &packet(packets, Opcode::SendLast, &[1]));
+    assert_eq!((it.fault(), answer(&mut it).map(|it| it.1)), (Some(Fault::Length), Some(0x61)));
+}
+
+/// IB 9.7.5: each gets a NAK, reserved ones too.
+#[test]
+fn every_request_that_is_not_supported_is_invalid() {
+    let is_request = |opcode: &Opcode| opcode.operation() == Operation::Unsupported;
+    let opcodes: Vec<_> = Opcode::ALL.into_iter().filter(is_request).collect();
+    let numbers = opcodes.iter().map(|opcode| *opcode as u8);
+    assert!(numbers.eq([0x0C].into_iter().chain(0x13..=0x1F)), "{opcodes:?}");
+    for opcode in opcodes {
+        let mut it = responder();
+        take(&mut it, &Packet { body: Body::Unsupported, ..packet(0, opcode, &[]) });
+        assert_eq!(answer(&mut it), Some((0, 0x61, 0)), "{opcode:?}");
+    }
+}
+
+#[test]
+fn message_ends_with_the_receive_requests_that_are_forgotten() {
+    let mut it = responder();
+    it.post_receive(ReceiveRequest { id: 1, len_bytes: 600 }).expect("there is room");
+    take(&mut it, &packet(0, Opcode::SendFirst, &FULL));
+    it.clear();
+    assert_eq!(it.handle(&packet(1, Opcode::SendMiddle, &FULL)), Placement::Nothing);
+    assert_eq!(it.fault(), Some(Fault::Order));
 }
 
 #[test]
@@ -246,7 +316,7 @@ fn flushed_responder_takes_no_packets() {
 fn empty_messages_complete_without_memory() {
     let mut it = responder();
     it.post_receive(ReceiveRequest::default()).expect("there is room");
-    it.handle(&packet(0, Opcode::SendOnly, &[]));
+    take(&mut it, &packet(0, Opcode::SendOnly, &[]));
     let mut write = packet(1, Opcode::WriteOnly, &[]);
     if let Body::Request { reth, .. } = &mut write.body {
         *reth = Some(Reth { address: 0, key: 0, len_bytes: 0 });
@@ -260,7 +330,7 @@ fn empty_messages_complete_without_memory() {
 #[test]
 fn region_that_is_withdrawn_within_a_message_takes_no_more_of_it() {
     let mut it = responder();
-    it.handle(&write(0, Opcode::WriteFirst, &FULL, 300));
+    take(&mut it, &write(0, Opcode::WriteFirst, &FULL, 300));
     it.regions_mut().clear();
     assert_eq!(it.handle(&write(1, Opcode::WriteLast, &[1; 44], 300)), Placement::Nothing);
     assert_eq!(answer(&mut it), Some((1, 0x62, 0)));
@@ -274,7 +344,7 @@ fn queue_of_receive_requests_is_bounded_and_freed_by_polling() {
     }
     let fifth = ReceiveRequest { id: 4, len_bytes: 1 };
     assert_eq!(it.post_receive(fifth), Err(ReceiveQueueFull(4)));
-    it.handle(&packet(0, Opcode::SendOnly, &[1]));
+    take(&mut it, &packet(0, Opcode::SendOnly, &[1]));
     assert_eq!(it.post_receive(fifth), Err(ReceiveQueueFull(4)), "its completion was not polled");
     assert_eq!(it.poll_event().map(|done| done.id), Some(0));
     assert_eq!(it.post_receive(fifth), Ok(()));
@@ -285,6 +355,6 @@ fn acknowledgement_is_no_request() {
     let mut it = responder();
     let aeth = Aeth { syndrome: Syndrome::Ack(0), msn: 0 };
     let bth = Bth::new(Opcode::Acknowledge, Qpn::new(1), Psn::new(START));
-    it.handle(&Packet { bth, body: Body::Acknowledge(aeth) });
+    take(&mut it, &Packet { bth, body: Body::Acknowledge(aeth) });
     assert_eq!((answer(&mut it), it.stats().unexpected), (None, 1));
 }

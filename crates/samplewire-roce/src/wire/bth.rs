@@ -11,9 +11,10 @@ use crate::number::{Psn, Qpn};
 pub struct Bth {
     /// What the packet is.
     pub opcode: Opcode,
-    /// Whether the receiver's program asked to be woken for it.
+    /// SE: whether the packet requests a solicited event.
     pub solicited: bool,
-    /// The state of path migration, which is not used here.
+    /// MigReq: the connection is in the state Migrated, as one without path migration always is
+    /// (IB 9.2). A ConnectX takes packets without it on a slow path.
     pub migrated: bool,
     /// The partition's key.
     pub p_key: u16,

@@ -2,7 +2,7 @@
 //!
 //! [`Frame::new_checked`] is the one place that checks a peer's bytes: the getters of a frame do
 //! not fail. [`Packet::emit`] is canonical: a frame that was read and is written again has the same
-//! bytes, except for padding, a UDP checksum and reserved bits. All numbers are in network byte
+//! bytes, except for padding, a UDP checksum, reserved bits and IPv4's DF, which is set. All numbers are in network byte
 //! order but the ICRC. `vectors/roce.json` holds frames that an independent program wrote.
 
 mod aeth;
@@ -53,12 +53,12 @@ pub enum WireError {
     /// A fragment: the ICRC covers whole packets.
     #[error("fragment {0:#06x}")]
     Fragment(u16),
-    /// The checksum of the IPv4 header is wrong.
-    #[error("wrong IPv4 checksum")]
-    IpChecksum,
     /// Not UDP.
     #[error("IP protocol {0} is not UDP")]
     Protocol(u8),
+    /// The checksum of the IPv4 header is wrong.
+    #[error("wrong IPv4 checksum")]
+    IpChecksum,
     /// Another port than [`UDP_PORT`].
     #[error("UDP port {0} is not 4791")]
     Port(u16),
@@ -87,7 +87,7 @@ pub enum WireError {
     /// The ICRC does not match: corrupted on the way (IB 7.8.1).
     #[error("wrong ICRC")]
     Icrc,
-    /// An opcode of another service, a response to a READ or an atomic, or a reserved one.
+    /// An opcode of another service, or a response to a READ or an atomic.
     #[error("opcode {0:#04x} is not supported")]
     Opcode(u8),
     /// A packet that has no room for its headers, or bytes that its opcode does not have.
@@ -109,8 +109,8 @@ impl WireError {
             Self::IpHeader(_) => "IpHeader",
             Self::IpLength { .. } => "IpLength",
             Self::Fragment(_) => "Fragment",
-            Self::IpChecksum => "IpChecksum",
             Self::Protocol(_) => "Protocol",
+            Self::IpChecksum => "IpChecksum",
             Self::Port(_) => "Port",
             Self::UdpLength { .. } => "UdpLength",
             Self::UdpChecksum => "UdpChecksum",
@@ -123,8 +123,12 @@ impl WireError {
     }
 }
 
-/// The longest frame: a WRITE FIRST or ONLY with immediate at an MTU of 4,096.
-pub const FRAME_BYTES_MAX: usize = at::BODY + reth::LEN + IMMEDIATE_LEN + 4_096 + icrc::LEN;
+/// The longest frame: a WRITE ONLY with immediate of [`PAYLOAD_BYTES_MAX`].
+pub const FRAME_BYTES_MAX: usize =
+    at::BODY + reth::LEN + IMMEDIATE_LEN + PAYLOAD_BYTES_MAX + icrc::LEN;
+
+/// The longest payload of a packet: that of the longest path MTU.
+pub const PAYLOAD_BYTES_MAX: usize = 4_096;
 
 const IMMEDIATE_LEN: usize = 4;
 

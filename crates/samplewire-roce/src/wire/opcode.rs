@@ -1,5 +1,5 @@
-//! The opcodes of reliable connections that this crate handles (IB 9.2), and that of a congestion
-//! notification (A17.9.3).
+//! The opcodes of requests and acknowledgements of reliable connections (IB 9.2), and that of a
+//! congestion notification (A17.9.3).
 
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,10 +37,28 @@ pub enum Opcode {
     CompareSwap = 0x13,
     /// An atomic operation, which gets a NAK.
     FetchAdd = 0x14,
+    /// Reserved for a request, which gets a NAK.
+    Reserved15 = 0x15,
     /// SEND that invalidates a key, which gets a NAK.
     SendLastInvalidate = 0x16,
     /// SEND that invalidates a key, which gets a NAK.
     SendOnlyInvalidate = 0x17,
+    /// Reserved for a request, which gets a NAK.
+    Reserved18 = 0x18,
+    /// Reserved for a request, which gets a NAK.
+    Reserved19 = 0x19,
+    /// Reserved for a request, which gets a NAK.
+    Reserved1A = 0x1A,
+    /// Reserved for a request, which gets a NAK.
+    Reserved1B = 0x1B,
+    /// FLUSH of a write to memory, which gets a NAK.
+    Flush = 0x1C,
+    /// An atomic write, which gets a NAK.
+    AtomicWrite = 0x1D,
+    /// Reserved for a request, which gets a NAK.
+    Reserved1E = 0x1E,
+    /// Reserved for a request, which gets a NAK.
+    Reserved1F = 0x1F,
     /// Congestion notification packet.
     Cnp = 0x81,
 }
@@ -62,7 +80,7 @@ pub enum Operation {
 
 impl Opcode {
     /// Every opcode, by number.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 28] = [
         Self::SendFirst,
         Self::SendMiddle,
         Self::SendLast,
@@ -79,8 +97,17 @@ impl Opcode {
         Self::Acknowledge,
         Self::CompareSwap,
         Self::FetchAdd,
+        Self::Reserved15,
         Self::SendLastInvalidate,
         Self::SendOnlyInvalidate,
+        Self::Reserved18,
+        Self::Reserved19,
+        Self::Reserved1A,
+        Self::Reserved1B,
+        Self::Flush,
+        Self::AtomicWrite,
+        Self::Reserved1E,
+        Self::Reserved1F,
         Self::Cnp,
     ];
 
@@ -131,8 +158,17 @@ impl Opcode {
             Self::Acknowledge => "ACKNOWLEDGE",
             Self::CompareSwap => "COMPARE_SWAP",
             Self::FetchAdd => "FETCH_ADD",
+            Self::Reserved15 => "RESERVED_15",
             Self::SendLastInvalidate => "SEND_LAST_WITH_INVALIDATE",
             Self::SendOnlyInvalidate => "SEND_ONLY_WITH_INVALIDATE",
+            Self::Reserved18 => "RESERVED_18",
+            Self::Reserved19 => "RESERVED_19",
+            Self::Reserved1A => "RESERVED_1A",
+            Self::Reserved1B => "RESERVED_1B",
+            Self::Flush => "FLUSH",
+            Self::AtomicWrite => "ATOMIC_WRITE",
+            Self::Reserved1E => "RESERVED_1E",
+            Self::Reserved1F => "RESERVED_1F",
             Self::Cnp => "CNP",
         }
     }
@@ -190,9 +226,9 @@ mod tests {
     #[test]
     fn opcodes_have_the_numbers_of_the_standard() {
         let numbers = Opcode::ALL.map(|opcode| opcode as u8);
-        let expected =
-            [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0x0C, 0x11, 0x13, 0x14, 0x16, 0x17, 0x81];
-        assert_eq!(numbers, expected);
+        // Every request of the reliable connection; of the responses, the acknowledgement alone.
+        let expected = (0..=0x0C).chain([0x11]).chain(0x13..=0x1F).chain([0x81]);
+        assert!(numbers.into_iter().eq(expected), "{numbers:02x?}");
         let known = (0..=255).filter_map(Opcode::from_number);
         assert!(known.eq(Opcode::ALL));
     }

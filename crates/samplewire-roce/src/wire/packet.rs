@@ -2,7 +2,8 @@
 
 use samplewire_proto::wire::field;
 
-use super::{Aeth, Bth, IMMEDIATE_LEN, Opcode, Operation, Reth, Route, aeth, at, bth, icrc, reth};
+use super::{Aeth, Bth, IMMEDIATE_LEN, Opcode, Operation, PAYLOAD_BYTES_MAX, Reth, Route};
+use super::{aeth, at, bth, icrc, reth};
 
 /// A packet, borrowed from the bytes that it was read from or from the message that it carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +44,12 @@ impl Packet<'_> {
     /// Writes the whole frame, without Ethernet's padding and checksum, and returns its length.
     ///
     /// # Panics
-    /// When `out` is too short, the body is not that of the opcode, or it is a request that this
-    /// crate does not send.
+    /// When `out` is too short, the payload is longer than [`PAYLOAD_BYTES_MAX`], the body is not that
+    /// of the opcode, or it is a request that this crate does not send.
     pub fn emit(&self, route: &Route, out: &mut [u8]) -> usize {
         let opcode = self.bth.opcode;
         let (head_len, payload_len) = self.body_len();
+        assert!(payload_len <= PAYLOAD_BYTES_MAX, "a payload of {payload_len} bytes is too long");
         let pad = pad_of(payload_len);
         let len = self.frame_len();
         let frame = &mut out[..len];

@@ -80,6 +80,24 @@ fn longest_frame_fits_its_constant() {
     assert_eq!(Packet { bth, body }.emit(&ROUTE, &mut out), FRAME_BYTES_MAX);
 }
 
+/// With more, IPv4's and UDP's lengths would wrap.
+#[test]
+#[should_panic(expected = "a payload of 65540 bytes is too long")]
+fn payload_beyond_the_longest_mtu_is_not_built() {
+    let bth = Bth::new(Opcode::SendOnly, Qpn::new(1), Psn::new(1));
+    let body = Body::Request { reth: None, immediate: None, payload: &[0; 65_540] };
+    Packet { bth, body }.emit(&ROUTE, &mut [0; 66_000]);
+}
+
+/// The order in which [`Frame::new_checked`] checks is that of [`WireError`]: a frame with two errors
+/// has the first.
+#[test]
+fn protocol_is_checked_before_the_ipv4_checksum() {
+    let mut frame = vectors::frames().swap_remove(0);
+    frame[23] = 6;
+    assert_eq!(Frame::new_checked(&frame).map(|_| ()), Err(WireError::Protocol(6)));
+}
+
 #[test]
 #[should_panic(expected = "WriteOnly with None")]
 fn write_without_a_place_is_not_built() {
