@@ -7,14 +7,14 @@ Each case below is one message, or one that is refused. The frames come in this 
 requester's sight; those of the last cases belong to queue pairs of their own.
 """
 
-import argparse
 import sys
 from pathlib import Path
 
 from frames import pcap, roce_frames
 from guest import GuestError
-from network import ERRORS, missing, network
+from network import network
 from packages import ROOT
+from recorder import main
 from verbs import Verbs, connect
 
 OUTPUT = ROOT / "vectors/rxe.pcap"
@@ -98,28 +98,15 @@ REMOTE_ACCESS, REMOTE_OPERATION, RETRIES, RNR_RETRIES = 10, 11, 12, 13
 """Of `enum ibv_wc_status`."""
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("samplewire", type=Path, help="the program")
-    parser.add_argument("--output", type=Path, default=OUTPUT, help=f"[{OUTPUT}]")
-    arguments = parser.parse_args()
-    if reason := missing():
-        print(f"capture: {reason}", file=sys.stderr)
-        return 1
-    try:
-        with network(arguments.samplewire, "--rate", "1G", guests=("one", "other")) as net:
-            one, other = (Verbs(guest) for guest in net.guests)
-            messages(one, other)
-            refusals(one, other)
-            net.finish()
-            data = pcap(roce_frames(net.guests[0].capture))
-    except ERRORS as error:
-        print(f"capture: {error}", file=sys.stderr)
-        return 1
-    arguments.output.write_bytes(data)
-    print(f"{arguments.output}: {len(data)} bytes")
-    return 0
+def record(program: Path) -> bytes:
+    """The capture."""
+    with network(program, "--rate", "1G", guests=("one", "other")) as net:
+        one, other = (Verbs(guest) for guest in net.guests)
+        messages(one, other)
+        refusals(one, other)
+        net.finish()
+        return pcap(roce_frames(net.guests[0].capture))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, OUTPUT, record))

@@ -8,8 +8,6 @@ by a script: acknowledgements, NAKs, silence. Kept are the frames that the guest
 completions of its messages. See vectors/README.md.
 """
 
-import argparse
-import json
 import random
 import struct
 import sys
@@ -19,8 +17,9 @@ from pathlib import Path
 import frames as f
 from frames import Request
 from guest import Address, GuestError
-from network import ERRORS, RawPort, missing, network
+from network import RawPort, network
 from packages import ROOT
+from recorder import lines_of, main
 from verbs import Verbs
 
 OUTPUT = ROOT / "vectors/rxe-requester.json"
@@ -171,29 +170,14 @@ CASES = [
 ]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("samplewire", type=Path, help="the program")
-    parser.add_argument("--output", type=Path, default=OUTPUT, help=f"[{OUTPUT}]")
-    arguments = parser.parse_args()
-    if reason := missing():
-        print(f"requester: {reason}", file=sys.stderr)
-        return 1
-    try:
-        how = {"guests": ("one",), "has_raw": True}
-        with network(arguments.samplewire, "--rate", "1G", **how) as net:
-            target, source = net.addresses
-            if net.raw is None:
-                raise GuestError("the network has no raw port")
-            verbs = Verbs(net.guests[0])
-            rows = [run(case, verbs, net.raw, source, target) for case in CASES]
-    except ERRORS as error:
-        print(f"requester: {error}", file=sys.stderr)
-        return 1
-    lines = ",\n".join(json.dumps(row) for row in rows)
-    arguments.output.write_text(f"[\n{lines}\n]\n")
-    print(f"{arguments.output}: {len(rows)} cases")
-    return 0
+def record(program: Path) -> bytes:
+    """What the file has."""
+    with network(program, "--rate", "1G", guests=("one",), has_raw=True) as net:
+        target, source = net.addresses
+        if net.raw is None:
+            raise GuestError("the network has no raw port")
+        verbs = Verbs(net.guests[0])
+        return lines_of(run(case, verbs, net.raw, source, target) for case in CASES)
 
 
 def run(case: Case, verbs: Verbs, raw: RawPort, source: Address, target: Address) -> dict:
@@ -240,4 +224,4 @@ def run(case: Case, verbs: Verbs, raw: RawPort, source: Address, target: Address
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, OUTPUT, record))

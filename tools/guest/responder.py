@@ -7,8 +7,6 @@ Each case opens a queue pair in a guest, sends it frames one by one, and keeps w
 which requests of its own were completed, and what is in memory then. See vectors/README.md.
 """
 
-import argparse
-import json
 import random
 import sys
 from dataclasses import dataclass, replace
@@ -16,9 +14,10 @@ from pathlib import Path
 
 import frames as f
 from frames import Request
-from guest import Address
-from network import ERRORS, RawPort, missing, network
+from guest import Address, GuestError
+from network import RawPort, network
 from packages import ROOT
+from recorder import lines_of, main
 from verbs import Verbs
 
 OUTPUT = ROOT / "vectors/rxe-responder.json"
@@ -197,27 +196,14 @@ CASES = [
 ]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("samplewire", type=Path, help="the program")
-    parser.add_argument("--output", type=Path, default=OUTPUT, help=f"[{OUTPUT}]")
-    arguments = parser.parse_args()
-    if reason := missing():
-        print(f"responder: {reason}", file=sys.stderr)
-        return 1
-    try:
-        how = {"guests": ("one",), "has_raw": True}
-        with network(arguments.samplewire, "--rate", "1G", **how) as net:
-            target, source = net.addresses
-            verbs = Verbs(net.guests[0])
-            rows = [run(case, verbs, net.raw, source, target) for case in CASES]
-    except ERRORS as error:
-        print(f"responder: {error}", file=sys.stderr)
-        return 1
-    lines = ",\n".join(json.dumps(row) for row in rows)
-    arguments.output.write_text(f"[\n{lines}\n]\n")
-    print(f"{arguments.output}: {len(rows)} cases")
-    return 0
+def record(program: Path) -> bytes:
+    """What the file has."""
+    with network(program, "--rate", "1G", guests=("one",), has_raw=True) as net:
+        target, source = net.addresses
+        if net.raw is None:
+            raise GuestError("the network has no raw port")
+        verbs = Verbs(net.guests[0])
+        return lines_of(run(case, verbs, net.raw, source, target) for case in CASES)
 
 
 def run(case: Case, verbs: Verbs, raw: RawPort, source: Address, target: Address) -> dict:
@@ -263,4 +249,4 @@ def placed(request: Request, near: dict) -> Request:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, OUTPUT, record))
