@@ -84,7 +84,7 @@ impl Packet<'_> {
         len
     }
 
-    /// Bytes of headers behind the base transport header, and of payload.
+    /// Bytes of headers after the base transport header, and of payload.
     fn body_len(&self) -> (usize, usize) {
         match self.body {
             Body::Request { payload, .. } => (head_len(self.bth.opcode), payload.len()),
