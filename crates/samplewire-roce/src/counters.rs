@@ -21,7 +21,7 @@ pub struct ResponderStats {
     pub faults: [u64; Fault::ALL.len()],
     /// Packets dropped because the connection had failed.
     pub after_fault: u64,
-    /// Packets dropped unanswered: no request, or one that is not supported before the expected PSN.
+    /// Packets dropped unanswered: no requests, or unsupported ones before the expected PSN.
     pub unexpected: u64,
     /// Acknowledgements sent.
     pub acks: u64,
@@ -46,9 +46,9 @@ pub struct RequesterStats {
     pub messages: u64,
     /// Acknowledgements taken, positive ones.
     pub acks: u64,
-    /// NAK "sequence error" that sent the requester back, or ended the connection for want of retries.
+    /// NAK "sequence error" that used up a retry, or found none left.
     pub sequence_naks: u64,
-    /// RNR NAK that made the requester wait, or ended the connection for want of retries.
+    /// RNR NAK that made the requester wait, or found no retry left.
     pub rnr_naks: u64,
     /// NAK that ended the connection.
     pub fatal_naks: u64,

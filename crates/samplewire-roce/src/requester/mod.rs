@@ -324,8 +324,8 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
         (self.waits_until, self.timeout_at) = (None, None);
     }
 
-    /// Acknowledges the packets before it, and goes back once, not again before there is progress, a
-    /// timeout or an RNR NAK: until then a second NAK is a copy of the first.
+    /// Acknowledges the packets before it, and goes back once. Until there is progress, a timeout or
+    /// an RNR NAK, a second NAK is a copy of the first.
     fn handle_sequence_nak(&mut self, now: Nanos, position: u64) {
         self.advance(now, position);
         if self.has_gone_back || self.waits_until.is_some() || self.next == self.acked {

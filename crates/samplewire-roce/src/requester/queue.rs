@@ -42,9 +42,9 @@ pub struct SendSlot {
     pub(super) end: u64,
 }
 
-/// Requests by their number since the connection began; a number's slot is that number
-/// modulo the capacity. Packets have positions, which do not wrap: a queue may hold more packets than there
-/// are PSNs.
+/// Requests by their number since the connection began; a number's slot is that number modulo the
+/// capacity. Packets have positions, which do not wrap: a queue may hold more packets than there are
+/// PSNs.
 #[derive(Clone, Debug)]
 pub(super) struct Queue<S> {
     slots: S,

@@ -20,8 +20,8 @@ pub struct ReceiveSlot {
     status: Option<ReceiveStatus>,
 }
 
-/// Requests by their number since the connection began; a number's slot is that number
-/// modulo the capacity.
+/// Requests by their number since the connection began; a number's slot is that number modulo the
+/// capacity.
 #[derive(Clone, Debug)]
 pub(super) struct Receives<Q> {
     slots: Q,

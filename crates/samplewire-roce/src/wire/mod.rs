@@ -2,8 +2,9 @@
 //!
 //! [`Frame::new_checked`] is the one place that checks a peer's bytes: the getters of a frame do
 //! not fail. [`Packet::emit`] is canonical: a frame that was read and is written again has the same
-//! bytes, except for padding, a UDP checksum, reserved bits and IPv4's DF, which is set. All numbers are in network byte
-//! order but the ICRC. `vectors/roce.json` holds frames that an independent program wrote.
+//! bytes, except for padding, a UDP checksum, reserved bits and IPv4's DF, which is set. All numbers
+//! are in network byte order but the ICRC. `vectors/roce.json` holds frames that an independent
+//! program wrote.
 
 mod aeth;
 mod bth;
