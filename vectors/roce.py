@@ -74,7 +74,7 @@ def bth(opcode: int, fields: dict, pad: int, version: int = 0) -> bytes:
 
 
 def frame(route: dict, transport: bytes, udp_checksum: bool = False) -> bytes:
-    """Ethernet, IPv4 and UDP around a transport packet, and its ICRC behind."""
+    """Ethernet, IPv4 and UDP around a transport packet, and its ICRC after it."""
     udp_len = 8 + len(transport) + 4
     addresses = bytes.fromhex(route["source_ip"] + route["destination_ip"])
     ip = bytearray(

@@ -50,7 +50,7 @@ struct World {
     /// Packets acknowledged and sent, as they follow from what the requester does.
     acked: u64,
     sent: u64,
-    /// The packet behind the last of each work request.
+    /// The packet after the last of each work request.
     ends: Vec<u64>,
     completed: usize,
     has_failed: bool,
@@ -122,7 +122,7 @@ impl World {
         while let Some(done) = self.requester.poll_event() {
             assert_eq!(done.id, self.completed as u64, "completions come once and in order");
             if done.status == SendStatus::Done {
-                assert!(!self.has_failed, "none is done behind one that failed");
+                assert!(!self.has_failed, "none is done after one that failed");
                 assert!(self.ends[self.completed] <= self.acked, "it is acknowledged");
             } else {
                 self.has_failed = true;

@@ -31,6 +31,7 @@ mod latency;
 mod memory;
 mod metrics;
 mod outcome;
+mod plot;
 mod probe;
 mod rate;
 mod real_time;

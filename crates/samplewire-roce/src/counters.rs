@@ -15,13 +15,13 @@ pub struct ResponderStats {
     pub duplicates: u64,
     /// Packets dropped because an earlier one is missing; the first of them causes a NAK.
     pub out_of_order: u64,
-    /// Packets dropped because no receive request was posted; each causes an RNR NAK.
+    /// Packets dropped because no receive request was posted; those of a batch get one RNR NAK.
     pub not_ready: u64,
     /// Packets dropped because they break a rule, by rule; the first ends the connection.
     pub faults: [u64; Fault::ALL.len()],
     /// Packets dropped because the connection had failed.
     pub after_fault: u64,
-    /// Packets dropped unanswered: no request, or one that is not supported before the expected PSN.
+    /// Packets dropped unanswered: no requests, or unsupported ones before the expected PSN.
     pub unexpected: u64,
     /// Acknowledgements sent.
     pub acks: u64,
@@ -46,13 +46,13 @@ pub struct RequesterStats {
     pub messages: u64,
     /// Acknowledgements taken, positive ones.
     pub acks: u64,
-    /// NAK "sequence error" that sent the requester back.
+    /// NAK "sequence error" that used up a retry, or found none left.
     pub sequence_naks: u64,
-    /// RNR NAK that made the requester wait.
+    /// RNR NAK that made the requester wait, or found no retry left.
     pub rnr_naks: u64,
     /// NAK that ended the connection.
     pub fatal_naks: u64,
-    /// NAK dropped because the requester had gone back to that packet already.
+    /// NAK dropped as a copy: the requester had gone back to that packet, or waits to send it.
     pub naks_repeated: u64,
     /// Acknowledgements dropped because their packet is acknowledged already.
     pub stale: u64,

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use samplewire_roce::qp::Event;
@@ -12,7 +13,6 @@ use serde::Serialize;
 use super::RoceError;
 use super::connect::{Connected, conclude, connect};
 use super::station::{Memory, Station};
-use super::svg;
 use crate::arguments::BenchArguments;
 use crate::console::Console;
 use crate::document::{self, Report};
@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::figures::{bits_per_second, measured, span};
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
+use crate::plot::{self, Line, Panel};
 
 /// The JSON of a measurement. Fields are added in later versions, never changed.
 #[derive(Debug, Default, Serialize)]
@@ -31,14 +32,14 @@ struct Bench {
 
 /// One path MTU and one length of messages.
 #[derive(Debug, Serialize)]
-pub(super) struct Point {
-    pub(super) mtu_bytes: u32,
-    pub(super) message_bytes: u32,
+struct Point {
+    mtu_bytes: u32,
+    message_bytes: u32,
     /// Bits of messages a second, with up to 8 of them posted.
-    pub(super) bits_per_second: f64,
+    bits_per_second: f64,
     /// From the post of a lone message to its completion.
-    pub(super) latency_p50_ns: u64,
-    pub(super) latency_p99_ns: u64,
+    latency_p50_ns: u64,
+    latency_p99_ns: u64,
     retransmissions: u64,
 }
 
@@ -63,7 +64,7 @@ pub(super) fn run(arguments: &BenchArguments) -> Result<Outcome, Failure> {
             written.map_err(fail)?;
         }
         if let Some(path) = &arguments.svg {
-            svg::draw(&report.points, path)?;
+            draw(&report.points, path)?;
         }
         Ok(Outcome::Whole)
     })
@@ -142,6 +143,31 @@ fn write_csv(points: &[Point], out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{latency_p99_ns},{retransmissions}")?;
     }
     Ok(())
+}
+
+/// Throughput and latency over the length of a message, a line for each MTU.
+fn draw(points: &[Point], path: &Path) -> Result<(), Failure> {
+    let mut mtus: Vec<u32> = points.iter().map(|point| point.mtu_bytes).collect();
+    mtus.dedup();
+    let panel = |caption: &str, y_name, value: fn(&Point) -> f64| {
+        let of_mtu = |&mtu: &u32| {
+            let of_mtu = points.iter().filter(|point| point.mtu_bytes == mtu);
+            let points = of_mtu.map(|point| (f64::from(point.message_bytes), value(point)));
+            Line { label: format!("MTU {mtu}"), points: points.collect(), is_reference: false }
+        };
+        Panel {
+            caption: caption.to_owned(),
+            x_name: "bytes of a message",
+            y_name,
+            y_max: 1.1 * points.iter().map(value).fold(1e-3, f64::max),
+            lines: mtus.iter().map(of_mtu).collect(),
+        }
+    };
+    let panels = [
+        panel("8 messages posted", "throughput in Gb/s", |point| point.bits_per_second / 1e9),
+        panel("1 message posted", "p50 of latency in us", |it| it.latency_p50_ns as f64 / 1e3),
+    ];
+    plot::draw(&panels, path)
 }
 
 /// Messages of one length, all from the same bytes into the begin of the region.

@@ -8,7 +8,6 @@ mod listen;
 mod output;
 mod send;
 mod station;
-mod svg;
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;

@@ -74,7 +74,7 @@ fn words_have_what_the_headers_say() {
     ] {
         assert!(ran.text().contains(words), "no `{words}` in\n{}", ran.text());
     }
-    for words in ["35 frames, 35 packets", "roce       SEND_FIRST 1, ", "ACKNOWLEDGE 9, ", "CNP 1"]
+    for words in ["44 frames, 44 packets", "roce       SEND_FIRST 1, ", "ACKNOWLEDGE 9, ", "CNP 1"]
     {
         assert!(ran.stderr.contains(words), "no `{words}` in\n{}", ran.stderr);
     }

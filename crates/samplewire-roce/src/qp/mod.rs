@@ -115,7 +115,7 @@ where
     Q: AsRef<[ReceiveSlot]> + AsMut<[ReceiveSlot]>,
     R: AsRef<[Region]>,
 {
-    /// A queue pair in RESET, with places for work requests and receive requests and the regions
+    /// A queue pair in RESET, with slots for work requests and receive requests and the regions
     /// that a peer may write to.
     pub fn new(number: Qpn, sends: S, receives: Q, regions: R) -> Self {
         let config = RequesterConfig::default();
@@ -194,7 +194,7 @@ where
         self.number
     }
 
-    /// Where in its life it is.
+    /// The state.
     pub const fn state(&self) -> State {
         self.state
     }
@@ -315,7 +315,7 @@ where
         self.requester.poll_timeout().into_iter().chain(ready_at).min()
     }
 
-    /// The next request that is done. Each half reports in the order in which was posted to it.
+    /// The next request that is done. Each half reports in posting order.
     pub fn poll_event(&mut self) -> Option<Event> {
         let received = self.responder.poll_event().map(Event::Received);
         received.or_else(|| self.requester.poll_event().map(Event::Sent))

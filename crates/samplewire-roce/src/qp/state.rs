@@ -1,6 +1,6 @@
 //! The states of a queue pair (IB 10.3).
 
-/// Where in its life a queue pair is.
+/// The state of a queue pair.
 ///
 /// ```text
 /// Reset --Init--> Init --ReadyToReceive--> ReadyToReceive --ReadyToSend--> ReadyToSend
@@ -51,7 +51,7 @@ impl State {
     pub const ALL: [Self; 5] =
         [Self::Reset, Self::Init, Self::ReadyToReceive, Self::ReadyToSend, Self::Error];
 
-    /// The state behind a transition.
+    /// The state after a transition.
     ///
     /// # Errors
     /// The state does not have it.

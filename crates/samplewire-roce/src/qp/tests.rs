@@ -75,7 +75,7 @@ const SEND: WorkRequest =
 
 /// IB 10.3
 #[test]
-fn each_state_takes_what_the_standard_says() {
+fn each_state_takes_what_the_standard_allows() {
     let mut qp = pair();
     assert_eq!(qp.post_receive(RECEIVE), Err(PostReceiveError::State(State::Reset)));
     assert_eq!(qp.post_send(SEND), Err(PostSendError::State(State::Reset)));

@@ -1,4 +1,4 @@
-//! What a requester is told when its connection begins.
+//! The choices of a requester for a connection.
 
 use samplewire_proto::Nanos;
 

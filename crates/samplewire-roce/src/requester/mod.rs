@@ -118,7 +118,7 @@ pub enum SendStatus {
 /// Why a work request was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PostError {
-    /// Every place of the queue is in use.
+    /// Every slot of the queue is in use.
     #[error("the queue of {0} work requests is full")]
     Full(usize),
     /// The message is longer than 2^31 bytes.
@@ -127,7 +127,7 @@ pub enum PostError {
 }
 
 impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
-    /// A requester with places for work requests.
+    /// A requester with slots for work requests.
     ///
     /// # Errors
     /// A choice that is out of range.
@@ -195,7 +195,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
         &self.stats
     }
 
-    /// Posts a work request; its place is free again when its completion was polled. After a
+    /// Posts a work request; its slot is free again when its completion was polled. After a
     /// failure it is flushed.
     ///
     /// # Errors
@@ -228,7 +228,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
         }
         let position = self.acked + u64::from(behind);
         match aeth.syndrome {
-            // The credit is ignored: a responder that is not ready says so.
+            // The credit is ignored: a responder that is not ready sends an RNR NAK.
             Syndrome::Ack(_) => {
                 self.stats.acks += 1;
                 self.advance(now, position + 1);
@@ -324,8 +324,8 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
         (self.waits_until, self.timeout_at) = (None, None);
     }
 
-    /// Acknowledges what it is behind, goes back once, and not again before there is progress: a
-    /// second NAK is a copy of the first.
+    /// Acknowledges the packets before it, and goes back once. Until there is progress, a timeout or
+    /// an RNR NAK, a second NAK is a copy of the first.
     fn handle_sequence_nak(&mut self, now: Nanos, position: u64) {
         self.advance(now, position);
         if self.has_gone_back || self.waits_until.is_some() || self.next == self.acked {

@@ -32,19 +32,19 @@ pub enum Verb {
     },
 }
 
-/// A place of the queue.
+/// A slot of the queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SendSlot {
     pub(super) request: WorkRequest,
     /// The position of its first packet.
     pub(super) first: u64,
-    /// The position behind its last.
+    /// The position after its last.
     pub(super) end: u64,
 }
 
-/// Requests by their number since the connection began; a number's slot is its rest by the length of
-/// the storage. Packets have positions, which do not wrap: a queue may hold more packets than there
-/// are PSNs.
+/// Requests by their number since the connection began; a number's slot is that number modulo the
+/// capacity. Packets have positions, which do not wrap: a queue may hold more packets than there are
+/// PSNs.
 #[derive(Clone, Debug)]
 pub(super) struct Queue<S> {
     slots: S,
@@ -68,23 +68,23 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Queue<S> {
         self.slots.as_ref().len()
     }
 
-    /// Places for further requests.
+    /// Slots for further requests.
     pub(super) fn free(&self) -> usize {
         self.capacity() - (self.posted - self.polled) as usize
     }
 
-    /// Takes a request for which there is a place.
+    /// Takes a request for which there is a slot.
     pub(super) fn post(&mut self, request: WorkRequest, mtu: PathMtu) {
-        debug_assert!(self.free() > 0, "the caller looks for a place");
+        debug_assert!(self.free() > 0, "the caller looks for a slot");
         let first = self.end;
         self.end += u64::from(mtu.packets(request.len_bytes));
         let slot = SendSlot { request, first, end: self.end };
-        let at = self.place(self.posted);
+        let at = self.index(self.posted);
         self.slots.as_mut()[at] = slot;
         self.posted += 1;
     }
 
-    /// The position behind the last packet posted.
+    /// The position after the last packet posted.
     pub(super) const fn end(&self) -> u64 {
         self.end
     }
@@ -96,7 +96,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Queue<S> {
 
     /// The request of a number that is posted and not polled.
     pub(super) fn get(&self, number: u64) -> &SendSlot {
-        &self.slots.as_ref()[self.place(number)]
+        &self.slots.as_ref()[self.index(number)]
     }
 
     /// Completes the requests whose packets all lie before `acked`, and returns how many.
@@ -124,7 +124,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Queue<S> {
         Some(id)
     }
 
-    fn place(&self, number: u64) -> usize {
+    fn index(&self, number: u64) -> usize {
         (number % self.capacity() as u64) as usize
     }
 }

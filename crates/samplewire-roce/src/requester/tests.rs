@@ -224,7 +224,7 @@ fn nak_of_a_gap_before_the_packet_is_sent_again_costs_no_retry() {
 }
 
 #[test]
-fn ack_that_overtakes_a_restart_is_not_sent_behind_it() {
+fn packet_acknowledged_during_a_restart_is_not_sent_again() {
     let mut it = requester(config());
     it.post(send(1, 256)).expect("there is room");
     it.post(send(2, 3 * 256)).expect("there is room");

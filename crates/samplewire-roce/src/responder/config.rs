@@ -1,4 +1,4 @@
-//! What a responder is told when its connection begins.
+//! The choices of a responder for a connection.
 
 use crate::number::{PathMtu, Psn};
 use crate::wire::RnrTimer;

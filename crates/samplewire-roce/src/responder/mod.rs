@@ -179,7 +179,7 @@ where
     Q: AsRef<[ReceiveSlot]> + AsMut<[ReceiveSlot]>,
     R: AsRef<[Region]>,
 {
-    /// A responder with places for receive requests, and regions that the peer may write to.
+    /// A responder with slots for receive requests, and regions that the peer may write to.
     pub fn new(config: ResponderConfig, receives: Q, regions: R) -> Self {
         Self {
             config,
@@ -241,7 +241,7 @@ where
         &self.stats
     }
 
-    /// Posts a receive request; its place is free again when its completion was polled.
+    /// Posts a receive request; its slot is free again when its completion was polled.
     ///
     /// # Errors
     /// The queue is full.

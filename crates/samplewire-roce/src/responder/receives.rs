@@ -12,7 +12,7 @@ pub struct ReceiveRequest {
     pub len_bytes: u32,
 }
 
-/// A place of the queue.
+/// A slot of the queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReceiveSlot {
     request: ReceiveRequest,
@@ -20,8 +20,8 @@ pub struct ReceiveSlot {
     status: Option<ReceiveStatus>,
 }
 
-/// Requests by their number since the connection began; a number's slot is its rest by the length of
-/// the storage.
+/// Requests by their number since the connection began; a number's slot is that number modulo the
+/// capacity.
 #[derive(Clone, Debug)]
 pub(super) struct Receives<Q> {
     slots: Q,

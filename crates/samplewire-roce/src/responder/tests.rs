@@ -23,7 +23,7 @@ fn responder() -> TestResponder {
     Responder::new(config, vec![ReceiveSlot::default(); 4], regions)
 }
 
-/// A packet whose PSN is `at` packets behind the first; it requests an ACK.
+/// A packet whose PSN is `at` packets after the first; it requests an ACK.
 fn packet<'a>(at: u32, opcode: Opcode, payload: &'a [u8]) -> Packet<'a> {
     let bth = Bth::new(opcode, Qpn::new(1), Psn::new(START) + at);
     let reth = Reth { address: ADDRESS, key: KEY, len_bytes: payload.len() as u32 };
@@ -139,7 +139,7 @@ fn duplicate_is_acknowledged_and_not_executed() {
     let oldest = packet(1 + (1 << 23), Opcode::SendOnly, &[]);
     assert_eq!(oldest.bth.psn.distance(it.expected()), -(1 << 23));
     take(&mut it, &oldest);
-    assert_eq!(it.stats().duplicates, 4, "half of the numbers are behind");
+    assert_eq!(it.stats().duplicates, 4, "half of the numbers are before it");
 }
 
 /// A READ or an atomic waits for data: an ACK would complete it without.

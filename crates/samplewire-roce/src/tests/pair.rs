@@ -26,7 +26,7 @@ pub(super) struct Settings {
     pub(super) window: u32,
     /// The share of frames lost of those that each end sends.
     pub(super) loss: [f64; 2],
-    /// The share of frames doubled, of those corrupted, and of those overtaken.
+    /// The share of frames duplicated, of those corrupted, and of those reordered.
     pub(super) others: f64,
     /// Whether receive requests are sometimes posted late.
     pub(super) starves: bool,
@@ -239,7 +239,7 @@ impl Pair {
                     assert_eq!(done.id, it.completed, "completions come once and in order");
                     it.completed += 1;
                     if done.status == SendStatus::Done {
-                        assert_eq!(it.done, done.id, "none is done behind one that failed");
+                        assert_eq!(it.done, done.id, "none is done after one that failed");
                         it.done += 1;
                         let message = Message::draw(it.seed, done.id, it.mtu);
                         self.ends[1 - end].check_write(done.id, &message);
@@ -373,7 +373,7 @@ impl End {
         let end = offset + message.len_bytes as usize;
         assert!(slot[..offset].iter().all(|byte| *byte == UNTOUCHED), "before message {id}");
         assert!(message.is_in(&slot[offset..end]), "message {id}");
-        assert!(slot[end..].iter().all(|byte| *byte == UNTOUCHED), "behind message {id}");
+        assert!(slot[end..].iter().all(|byte| *byte == UNTOUCHED), "after message {id}");
     }
 
     /// A receive request is done: it is the next, and holds the peer's next message of its kind.
@@ -402,7 +402,7 @@ impl End {
         if message.kind == Kind::Send {
             let (bytes, rest) = self.inbox[id as usize % DEPTH].split_at(len_bytes as usize);
             assert!(message.is_in(bytes), "message {number}");
-            assert!(rest.iter().all(|byte| *byte == UNTOUCHED), "behind message {number}");
+            assert!(rest.iter().all(|byte| *byte == UNTOUCHED), "after message {number}");
         } else {
             self.check_write(number, &message);
         }

@@ -53,7 +53,7 @@ struct Completion {
 /// An acknowledgement: PSN, syndrome, MSN.
 type Answer = (Psn, Syndrome, u32);
 
-/// Where the responder does otherwise (`docs/roce.md#a-foreign-peer` says why).
+/// Where the responder does otherwise (`docs/roce.md#a-foreign-peer` gives the reasons).
 const RESPONDER_DIFFERS: [&str; 9] = [
     "half of all psns behind",
     "first shorter than the mtu",

@@ -5,7 +5,7 @@ use samplewire_proto::wire::field;
 
 use crate::number::U24_MAX;
 
-/// What a responder says, and how many messages it has completed.
+/// An answer of a responder, and how many messages it has completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Aeth {
     /// Accepted, or why not.

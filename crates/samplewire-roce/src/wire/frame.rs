@@ -20,7 +20,7 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Checks a frame without Ethernet's checksum; bytes behind the IPv4 packet are Ethernet's
+    /// Checks a frame without Ethernet's checksum; bytes after the IPv4 packet are Ethernet's
     /// padding and are ignored.
     ///
     /// Not checked: Ethernet addresses, which a port filters, and that addresses, queue pair,

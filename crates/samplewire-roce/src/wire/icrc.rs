@@ -29,7 +29,7 @@ pub(super) fn to_bytes(icrc: u32) -> [u8; LEN] {
 
 pub(super) const LEN: usize = 4;
 
-/// That of the eight bytes of ones: the register stands at DEBB20E3 behind them.
+/// That of the eight bytes of ones: the register stands at DEBB20E3 after them.
 const CRC_OF_ONES: u32 = !0xDEBB_20E3;
 
 /// Type of service, time to live, IPv4's checksum, UDP's checksum, FECN and BECN.
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn register_behind_eight_bytes_of_ones_is_the_constant() {
+    fn register_after_eight_bytes_of_ones_is_the_constant() {
         assert_eq!(crc32_extend(0, &[0xFF; 8]), CRC_OF_ONES);
     }
 }

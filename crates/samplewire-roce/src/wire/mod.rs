@@ -2,8 +2,9 @@
 //!
 //! [`Frame::new_checked`] is the one place that checks a peer's bytes: the getters of a frame do
 //! not fail. [`Packet::emit`] is canonical: a frame that was read and is written again has the same
-//! bytes, except for padding, a UDP checksum, reserved bits and IPv4's DF, which is set. All numbers are in network byte
-//! order but the ICRC. `vectors/roce.json` holds frames that an independent program wrote.
+//! bytes, except for padding, a UDP checksum, reserved bits and IPv4's DF, which is set. All numbers
+//! are in network byte order but the ICRC. `vectors/roce.json` holds frames that an independent
+//! program wrote.
 
 mod aeth;
 mod bth;
@@ -43,7 +44,7 @@ pub enum WireError {
     #[error("an IPv4 header that begins with {0:#04x}, not with 0x45")]
     IpHeader(u8),
     /// The IPv4 header's total length does not fit the frame.
-    #[error("an IPv4 length of {stated} in a frame with {captured} bytes behind Ethernet's header")]
+    #[error("an IPv4 length of {stated} in a frame with {captured} bytes after Ethernet's header")]
     IpLength {
         /// The length that it states.
         stated: u16,
@@ -74,7 +75,7 @@ pub enum WireError {
     #[error("wrong UDP checksum")]
     UdpChecksum,
     /// Padding that the packet has no room for, or a length that is no multiple of 4 (IB 9.2).
-    #[error("{len} bytes and {pad} of padding behind a base transport header")]
+    #[error("{len} bytes and {pad} of padding after a base transport header")]
     Padding {
         /// Bytes between header and ICRC.
         len: usize,
@@ -91,7 +92,7 @@ pub enum WireError {
     #[error("opcode {0:#04x} is not supported")]
     Opcode(u8),
     /// A packet that has no room for its headers, or bytes that its opcode does not have.
-    #[error("{len} bytes behind the base transport header do not fit {opcode:?}")]
+    #[error("{len} bytes after the base transport header do not fit {opcode:?}")]
     Length {
         /// The packet's opcode.
         opcode: Opcode,

@@ -213,7 +213,7 @@ impl Opcode {
         )
     }
 
-    /// Whether an RDMA header stands behind the base transport header.
+    /// Whether an RDMA header stands after the base transport header.
     pub const fn has_reth(self) -> bool {
         matches!(self, Self::WriteFirst | Self::WriteOnly | Self::WriteOnlyImmediate)
     }

@@ -44,8 +44,8 @@ impl Packet<'_> {
     /// Writes the whole frame, without Ethernet's padding and checksum, and returns its length.
     ///
     /// # Panics
-    /// When `out` is too short, the payload is longer than [`PAYLOAD_BYTES_MAX`], the body is not that
-    /// of the opcode, or it is a request that this crate does not send.
+    /// When `out` is too short, the payload is longer than [`PAYLOAD_BYTES_MAX`], the body is not
+    /// that of the opcode, or it is a request that this crate does not send.
     pub fn emit(&self, route: &Route, out: &mut [u8]) -> usize {
         let opcode = self.bth.opcode;
         let (head_len, payload_len) = self.body_len();
@@ -84,7 +84,7 @@ impl Packet<'_> {
         len
     }
 
-    /// Bytes of headers behind the base transport header, and of payload.
+    /// Bytes of headers after the base transport header, and of payload.
     fn body_len(&self) -> (usize, usize) {
         match self.body {
             Body::Request { payload, .. } => (head_len(self.bth.opcode), payload.len()),

@@ -89,8 +89,7 @@ fn payload_beyond_the_longest_mtu_is_not_built() {
     Packet { bth, body }.emit(&ROUTE, &mut [0; 66_000]);
 }
 
-/// The order in which [`Frame::new_checked`] checks is that of [`WireError`]: a frame with two errors
-/// has the first.
+/// [`Frame::new_checked`] checks in the order of [`WireError`]: of two errors it returns the first.
 #[test]
 fn protocol_is_checked_before_the_ipv4_checksum() {
     let mut frame = vectors::frames().swap_remove(0);
