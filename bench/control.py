@@ -56,9 +56,11 @@ def main() -> int:
 
 
 def free() -> Group:
-    """The default control against none."""
+    """The default control against none, and none against itself: what the measurement resolves."""
     figures = []
     for way in WAITS:
+        again = {"case": f"again-{way}", "base": f"none-{way}"}
+        figures.append(Figure(name=f"goodput, {way}, none again / none", **again))
         names = {"case": f"dcqcn-{way}", "base": f"none-{way}"}
         goodput, cpu = f"goodput, {way}, dcqcn / none", f"CPU per GB, {way}, dcqcn / none"
         figures += [
@@ -71,9 +73,9 @@ def free() -> Group:
         why="the default control where nothing is marked",
         payload_bytes=PAYLOAD_BYTES,
         cases=tuple(
-            stream(f"{control}-{way}", control, "--control", control, "--waits", waits)
+            stream(f"{name}-{way}", name, "--control", control, "--waits", waits)
             for way, waits in WAITS.items()
-            for control in ("none", "dcqcn")
+            for name, control in (("none", "none"), ("again", "none"), ("dcqcn", "dcqcn"))
         ),
         figures=tuple(figures),
     )
