@@ -21,12 +21,20 @@ pub(crate) struct RoceArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum RoceVerb {
     /// Wait for a peer, and keep what it writes and sends
+    #[command(override_usage = "samplewire roce listen [OPTIONS] --ip <IP> <LINK>")]
     Listen(ListenArguments),
     /// Write a file into the memory of a peer that listens (RDMA WRITE)
+    #[command(
+        override_usage = "samplewire roce write [OPTIONS] --to <IP:PORT> --ip <IP> <LINK> <FILE>"
+    )]
     Write(SendArguments),
     /// Send a file to a peer that listens, as messages for its receive requests (SEND)
+    #[command(
+        override_usage = "samplewire roce send [OPTIONS] --to <IP:PORT> --ip <IP> <LINK> <FILE>"
+    )]
     Send(SendArguments),
     /// Measure WRITEs to a peer that listens: throughput, and latency from request to completion
+    #[command(override_usage = "samplewire roce bench [OPTIONS] --to <IP:PORT> --ip <IP> <LINK>")]
     Bench(BenchArguments),
 }
 
@@ -198,6 +206,10 @@ fn message(text: &str) -> Result<u32, String> {
 const MESSAGE_BYTES_MAX: u32 = 64 << 20;
 
 const AFTER_HELP: &str = "\
+LINK is one of --interface, --tap and --dgram.
+
 Examples:
-  samplewire roce listen --interface eth0 --ip 10.0.0.2 --mtu 4096 --out got.bin
-  samplewire roce write samples.bin --to 10.0.0.2:18515 --interface eth1 --ip 10.0.0.1 --mtu 4096";
+  samplewire roce listen --interface eth0 --ip 10.0.0.2 --out got.bin
+  samplewire roce write in.bin --to 10.0.0.2:18515 --tap t0 --ip 10.0.0.1
+  samplewire roce send in.bin --to 10.0.0.2:18515 --tap t0 --ip 10.0.0.1
+  samplewire roce bench --to 10.0.0.2:18515 --tap t0 --ip 10.0.0.1 --svg b.svg";
