@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::interrupt::Interrupt;
 
-/// What one end of a connection tells the other.
+/// What an end of a connection states of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Line {
