@@ -145,10 +145,14 @@ def finished(program: Program) -> str:
 def compare(net: Network) -> list[dict]:
     """Ends the switch and holds its counts against those of its stations."""
     before: list[dict[str, int]] = []
-    while (counts := counts_of(net)) != before:
-        # What has been sent arrives, and nobody sends any more.
+    # Until all frames have arrived and no one sends.
+    for _ in range(QUIET_ROUNDS_MAX):
+        if (counts := counts_of(net)) == before:
+            break
         before = counts
         time.sleep(0.5)
+    else:
+        raise GuestError("the network does not become quiet")
     unread = [0, *map(net.unread, range(len(net.guests)))]
     ports = net.finish()
     for name, count, port, late in zip(net.names(), counts, ports, unread, strict=True):
@@ -168,6 +172,7 @@ def counts_of(net: Network) -> list[dict[str, int]]:
     return counts + [{name: guest.count(name) for name in COUNTS} for guest in net.guests]
 
 
+QUIET_ROUNDS_MAX = 60
 COUNTS = ("rx_packets", "tx_packets")
 LOSSES = ("dropped", "lost", "filtered", "link_dropped", "link_refused")
 
@@ -202,7 +207,7 @@ def say(line: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("samplewire", type=Path, nargs="?", help="the program")
-    parser.add_argument("--short", action="store_true", help="less of each, in under a minute")
+    parser.add_argument("--short", action="store_true", help="less of each")
     parser.add_argument("--only", choices=PARTS, action="append", help="parts to run [all]")
     parser.add_argument("--can-run", action="store_true", help="print what is missing, and end")
     arguments = parser.parse_args()

@@ -197,7 +197,7 @@ class Machine:
             self._monitor.readline()
             self.ask("qmp_capabilities")
             if saved:
-                # Without the frames by which a moved machine tells switches of its new place.
+                # A machine that was moved announces itself to switches; this one has not moved.
                 self.ask("migrate-set-parameters", **{"announce-rounds": 0})
                 self.ask("migrate-incoming", uri=f"exec:cat {saved}")
             self._wait_until_ready()
@@ -261,7 +261,7 @@ class Machine:
 
     def _send(self, number: int, limit_s: int, script: str) -> None:
         code = base64.b64encode(script.encode())
-        # Where QEMU has ended, the next look tells why.
+        # Where QEMU has ended, the next read reports why.
         with suppress(OSError):
             self._serial.sendall(b"%d %d %b\n" % (number, limit_s, code))
 

@@ -5,8 +5,13 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
-from network import ERRORS, missing
+from guest import Address, GuestError
+from network import ERRORS, RawPort, missing, network
+from verbs import Verbs
+
+C = TypeVar("C")
 
 
 def main(doc: str | None, output: Path, record: Callable[[Path], bytes]) -> int:
@@ -28,7 +33,18 @@ def main(doc: str | None, output: Path, record: Callable[[Path], bytes]) -> int:
     return 0
 
 
-def lines_of(rows: Iterable[dict]) -> bytes:
-    """A JSON list, a line for each row."""
-    lines = ",\n".join(json.dumps(row) for row in rows)
+def record_cases(
+    program: Path, cases: Iterable[C], run: Callable[[C, Verbs, RawPort, Address, Address], dict]
+) -> bytes:
+    """Runs each case between a guest and a port whose frames are written here: a JSON list.
+
+    `run` gets the case, the guest's verbs, the port, and the addresses of the port and the guest.
+    """
+    with network(program, "--rate", "1G", guests=("one",), has_raw=True) as net:
+        guest, own = net.addresses
+        if net.raw is None:
+            raise GuestError("the network has no raw port")
+        verbs = Verbs(net.guests[0])
+        rows = [json.dumps(run(case, verbs, net.raw, own, guest)) for case in cases]
+    lines = ",\n".join(rows)
     return f"[\n{lines}\n]\n".encode()

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import frames as f
 from frames import Request
-from guest import Address, GuestError
-from network import RawPort, network
+from guest import Address
+from network import RawPort
 from packages import ROOT
-from recorder import lines_of, main
+from recorder import main, record_cases
 from verbs import Verbs
 
 OUTPUT = ROOT / "vectors/rxe-requester.json"
@@ -172,12 +172,7 @@ CASES = [
 
 def record(program: Path) -> bytes:
     """What the file has."""
-    with network(program, "--rate", "1G", guests=("one",), has_raw=True) as net:
-        target, source = net.addresses
-        if net.raw is None:
-            raise GuestError("the network has no raw port")
-        verbs = Verbs(net.guests[0])
-        return lines_of(run(case, verbs, net.raw, source, target) for case in CASES)
+    return record_cases(program, CASES, run)
 
 
 def run(case: Case, verbs: Verbs, raw: RawPort, source: Address, target: Address) -> dict:

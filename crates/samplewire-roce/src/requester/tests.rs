@@ -179,7 +179,7 @@ fn nak_of_a_gap_goes_back_once() {
     assert_eq!((it.stats().packets, it.stats().retransmissions), (6, 4 + 2));
 }
 
-/// The responder waits for the packet again after its RNR NAK, so that it can miss it again.
+/// After its RNR NAK the responder waits for the packet again, which may be lost again.
 #[test]
 fn nak_of_a_gap_after_the_wait_goes_back_again() {
     let mut it = requester(config());
