@@ -27,7 +27,8 @@ from turns import ProgramError
 NEEDED = {"ip": "iproute2", "tc": "iproute2", "ethtool": "ethtool"}
 """Commands, and the Debian packages that have them."""
 
-SENDER_IP, RECEIVER_IP = "10.99.0.1", "10.99.0.2"
+IPS = SENDER_IP, RECEIVER_IP = "10.99.0.1", "10.99.0.2"
+MACS = "02:00:00:00:99:01", "02:00:00:00:99:02"
 DEVICE = "veth0"
 PREFIX = "samplewire-bench-"
 
@@ -127,8 +128,7 @@ def wire(*, mtu_bytes: int, has_gro: bool, loss: float) -> Iterator[Wire]:
 
 
 def make_pair(names: list[str], mtu_bytes: int) -> None:
-    ips, macs = (SENDER_IP, RECEIVER_IP), ("02:00:00:00:99:01", "02:00:00:00:99:02")
-    ends = list(zip(names, ips, macs, strict=True))
+    ends = list(zip(names, IPS, MACS, strict=True))
     words = []
     for name, _, mac in ends:
         words.append(["name", DEVICE, "address", mac, "mtu", str(mtu_bytes), "netns", name])

@@ -112,6 +112,12 @@ if reason=$(python3 bench/incast.py --can-run); then
 else
     skip "three devices share a port of a switch in slow motion" "$reason"
 fi
+if reason=$(python3 tools/guest/check.py --can-run); then
+    step "RDMA with the Soft-RoCE of a guest" \
+        python3 tools/guest/check.py "$target/debug/samplewire" --short --only roce
+else
+    skip "RDMA with the Soft-RoCE of a guest" "$reason"
+fi
 if [ -x .venv/bin/maturin ] &&
     .venv/bin/python -c 'import matplotlib, numpy, pytest' 2>/dev/null; then
     step "Python package" tools/package.sh

@@ -121,6 +121,11 @@ class Guest:
     ) -> None:
         self._machine.end()
 
+    @property
+    def pid(self) -> int:
+        """QEMU's."""
+        return self._machine.pid
+
     def connect(self, own: Address, peers: Iterable[Address]) -> None:
         """Gives eth0 its addresses, and rxe0 to it, with all neighbours known. All frames of the
         port are counted, those that the switch floods too."""
@@ -271,6 +276,10 @@ class Machine:
             return self._serial.recv(65_536)
         except OSError:
             return b""
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def ask(self, command: str, **arguments: object) -> dict:
         """Asks the monitor (QMP)."""

@@ -1,0 +1,81 @@
+//! What a link carries of Ethernet frames without a protocol: one end sends them as fast as it can,
+//! the other counts them.
+//!
+//! ```text
+//! cargo run --release -p samplewire-io --example raw_frames -- send LINK IP FILE SECONDS
+//! cargo run --release -p samplewire-io --example raw_frames -- receive LINK IP SECONDS
+//! ```
+//!
+//! LINK is an interface with the address IP, or LOCAL,REMOTE of a datagram port. FILE
+//! holds one frame, which is sent again and again. At an interface the receiver counts what comes to
+//! RoCEv2's port 4791. It ends SECONDS after the first frame. Prints one JSON object: frames, and the
+//! seconds from the first to the last.
+
+use std::error::Error;
+use std::fs;
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+
+use samplewire_io::ether::{Dgram, EtherLink, FRAME_BYTES_MAX, PacketSocket};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["send", link, ip, file, seconds] => {
+            send(&mut *open(link, ip.parse()?)?, &fs::read(file)?, seconds)
+        }
+        ["receive", link, ip, seconds] => receive(&mut *open(link, ip.parse()?)?, seconds),
+        _ => Err("usage: send LINK IP FILE SECONDS | receive LINK IP SECONDS".into()),
+    }
+}
+
+fn open(name: &str, ip: Ipv4Addr) -> Result<Box<dyn EtherLink>, Box<dyn Error>> {
+    Ok(if name.contains(',') {
+        Box::new(Dgram::open(&name.parse()?)?)
+    } else {
+        Box::new(PacketSocket::open(name, ip, PORT)?)
+    })
+}
+
+fn send(link: &mut dyn EtherLink, frame: &[u8], seconds: &str) -> Result<(), Box<dyn Error>> {
+    let (begun, span) = (Instant::now(), Duration::from_secs_f64(seconds.parse()?));
+    let mut frames = 0_u64;
+    while begun.elapsed() < span {
+        for _ in 0..BETWEEN_LOOKS {
+            frames += u64::from(link.send(frame)?);
+        }
+    }
+    report(frames, begun.elapsed());
+    Ok(())
+}
+
+fn receive(link: &mut dyn EtherLink, seconds: &str) -> Result<(), Box<dyn Error>> {
+    let span = Duration::from_secs_f64(seconds.parse()?);
+    let mut into = [0; FRAME_BYTES_MAX];
+    let (mut frames, mut first, mut last) = (0_u64, None, Instant::now());
+    while first.is_none_or(|at: Instant| at.elapsed() < span) {
+        let before = frames;
+        for _ in 0..BETWEEN_LOOKS {
+            frames += u64::from(link.recv(&mut into)?.is_some());
+        }
+        if frames > before {
+            last = Instant::now();
+            first.get_or_insert(last);
+        } else {
+            std::thread::yield_now();
+        }
+    }
+    report(frames, last - first.unwrap_or(last));
+    Ok(())
+}
+
+fn report(frames: u64, elapsed: Duration) {
+    println!(r#"{{"frames":{frames},"seconds":{:.6}}}"#, elapsed.as_secs_f64());
+}
+
+/// Of RoCEv2.
+const PORT: u16 = 4_791;
+
+/// Frames between two looks at the clock.
+const BETWEEN_LOOKS: usize = 64;
