@@ -43,8 +43,12 @@ pub(crate) enum RoceVerb {
 pub(crate) struct ListenArguments {
     /// Where peers exchange connection lines over TCP: IP:PORT of this host. One peer at a time
     #[arg(long, value_name = "IP:PORT", default_value = "0.0.0.0:18515",
-          value_parser = values::ip_and_port)]
+          value_parser = values::ip_and_port, conflicts_with = "peer")]
     pub(crate) exchange: SocketAddr,
+
+    /// Serve one peer, whose connection line is in this file: a JSON object. Ends at Ctrl-C
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) peer: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) station: StationOptions,
@@ -133,10 +137,15 @@ pub(crate) struct BenchArguments {
 
 /// What every sender has: the peer, the link and how it repeats.
 #[derive(Args, Debug)]
+#[command(group = ArgGroup::new("exchange").required(true))]
 pub(crate) struct SenderOptions {
     /// Where the peer listens for connection lines
-    #[arg(long, value_name = "IP:PORT", value_parser = values::ip_and_port)]
-    pub(crate) to: SocketAddr,
+    #[arg(long, value_name = "IP:PORT", value_parser = values::ip_and_port, group = "exchange")]
+    pub(crate) to: Option<SocketAddr>,
+
+    /// Send to a peer that has no TCP: its connection line, a JSON object, is in this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "exchange")]
+    pub(crate) peer: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) station: StationOptions,
@@ -179,6 +188,10 @@ pub(crate) struct StationOptions {
     /// The router to a peer of another network [default: the peer is on this link]
     #[arg(long, value_name = "A.B.C.D")]
     pub(crate) next_hop: Option<Ipv4Addr>,
+
+    /// Number of this station's queue pair, 2 to 2^24 - 1 [default: random]
+    #[arg(long, value_name = "N", value_parser = values::between::<u32>(2, 16_777_215))]
+    pub(crate) qpn: Option<u32>,
 
     /// PSN of the first request, below 2^24 [default: random]
     #[arg(long, value_name = "N", value_parser = values::between::<u32>(0, 16_777_215))]

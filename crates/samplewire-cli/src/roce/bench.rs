@@ -83,7 +83,7 @@ fn measure(
         "MTU", "message", "throughput", "p50", "p99", "repeats"
     ));
     for mtu in arguments.mtus.iter().filter(|mtu| mtu.bytes() <= options.station.mtu.bytes()) {
-        let mut connected = connect(options, *mtu, &mut station, interrupt)?;
+        let mut connected = connect(options, *mtu, &mut station, interrupt, console)?;
         let mut bytes = 0;
         for &message_bytes in &arguments.messages {
             let region_bytes = connected.peer.region_bytes;

@@ -9,6 +9,7 @@ use super::exchange::{Exchange, LastLine, Line, LineError};
 use super::station::Station;
 use super::{RoceError, seed};
 use crate::arguments::SenderOptions;
+use crate::console::Console;
 use crate::interrupt::Interrupt;
 
 /// A connection that is ready to send.
@@ -25,13 +26,12 @@ pub(super) fn connect(
     mtu: PathMtu,
     station: &mut Station,
     interrupt: &Interrupt,
+    console: &mut Console,
 ) -> Result<Connected, RoceError> {
     let mut rng = Rng::new(seed());
-    station.renew(&mut rng);
+    station.renew(options.station.qpn, &mut rng);
     station.reacts = options.line_rate.is_some();
     let psn = Psn::new(options.station.psn.unwrap_or(rng.draw() as u32));
-    let refused = |source| RoceError::Exchange { address: options.to, source };
-    let mut exchange = Exchange::connect(options.to).map_err(refused)?;
     let mine = Line {
         address: options.station.ip,
         qpn: station.qp.number().get(),
@@ -41,7 +41,15 @@ pub(super) fn connect(
         region_address: 0,
         region_bytes: 0,
     };
+    let (exchange, address) = match (&options.to, &options.peer) {
+        (Some(to), _) => (Exchange::connect(*to), to.to_string()),
+        (None, Some(path)) => (Exchange::of_file(path), path.display().to_string()),
+        (None, None) => unreachable!("clap requires one of them"),
+    };
+    let refused = |source| RoceError::Exchange { address: address.clone(), source };
+    let mut exchange = exchange.map_err(refused)?;
     exchange.say(&mine).map_err(refused)?;
+    mine.show(&exchange, console);
     let line = exchange.wait(interrupt, || station.idle()).map_err(RoceError::Line)?;
     let peer = Line::parse(&line).map_err(RoceError::Line)?;
     let mtu = peer.mtu_with(mtu);
@@ -63,13 +71,17 @@ pub(super) fn connect(
     Ok(Connected { exchange, peer, mtu })
 }
 
-/// States that `bytes` are all, and hears that the peer has kept them.
+/// States that `bytes` are all, and hears that the peer has kept them. A peer whose line was in a file
+/// has acknowledged them, and says no more.
 pub(super) fn conclude(
     exchange: &mut Exchange,
     bytes: u64,
     station: &mut Station,
     interrupt: &Interrupt,
 ) -> Result<(), RoceError> {
+    if !exchange.is_live() {
+        return Ok(());
+    }
     let last = LastLine { bytes: Some(bytes), error: None };
     exchange.say(&last).map_err(|error| RoceError::Line(error.into()))?;
     let line = exchange.wait(interrupt, || station.idle());

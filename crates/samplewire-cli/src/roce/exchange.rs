@@ -1,8 +1,10 @@
 //! The exchange of a connection: lines of JSON over TCP, one from each end before RDMA begins, and one
-//! from each after it.
+//! from each after it. A peer without TCP has its first line in a file, and no last one.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt;
@@ -10,6 +12,7 @@ use samplewire_io::ether::EtherError;
 use samplewire_roce::{PathMtu, Psn, Qpn};
 use serde::{Deserialize, Serialize};
 
+use crate::console::Console;
 use crate::interrupt::Interrupt;
 
 /// What an end of a connection states of itself.
@@ -72,10 +75,11 @@ pub(crate) enum LineError {
     Interrupted,
 }
 
-/// The TCP connection of the lines.
+/// Where the lines come from and go to.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    stream: TcpStream,
+    /// None where a file has the peer's line: it says no more, and hears nothing.
+    stream: Option<TcpStream>,
     text: Vec<u8>,
 }
 
@@ -100,14 +104,32 @@ impl Exchange {
         sockopt::set_tcp_keepidle(&stream, Duration::from_secs(15))?;
         sockopt::set_tcp_keepintvl(&stream, Duration::from_secs(5))?;
         sockopt::set_tcp_keepcnt(&stream, 3)?;
-        Ok(Self { stream, text: Vec::new() })
+        Ok(Self { stream: Some(stream), text: Vec::new() })
+    }
+
+    /// The line of a peer is in a file.
+    pub(super) fn of_file(path: &Path) -> io::Result<Self> {
+        let mut text = Vec::new();
+        File::open(path)?.take(LINE_BYTES_MAX as u64 + 1).read_to_end(&mut text)?;
+        // The object may be on several lines.
+        text.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
+        if text.len() <= LINE_BYTES_MAX {
+            text.push(b'\n');
+        }
+        Ok(Self { stream: None, text })
+    }
+
+    /// Whether the peer hears what this end says, and says more itself.
+    pub(super) const fn is_live(&self) -> bool {
+        self.stream.is_some()
     }
 
     /// Sends a line. It is shorter than any buffer of TCP, so it does not block.
     pub(super) fn say(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let Some(stream) = &mut self.stream else { return Ok(()) };
         let mut text = serde_json::to_string(line).map_err(io::Error::from)?;
         text.push('\n');
-        self.stream.write_all(text.as_bytes())
+        stream.write_all(text.as_bytes())
     }
 
     /// The next line, if it is there.
@@ -121,7 +143,8 @@ impl Exchange {
             if self.text.len() > LINE_BYTES_MAX {
                 return Err(LineError::TooLong);
             }
-            match self.stream.read(&mut bytes) {
+            let Some(stream) = &mut self.stream else { return Ok(Heard::Nothing) };
+            match stream.read(&mut bytes) {
                 Ok(0) => return Ok(Heard::Closed),
                 Ok(len) => self.text.extend_from_slice(&bytes[..len]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -188,6 +211,14 @@ impl Line {
         Ok(line)
     }
 
+    /// Shows this end's line to the user, who has to give it to a peer that does not hear it.
+    pub(super) fn show(&self, exchange: &Exchange, console: &mut Console) {
+        if !exchange.is_live() {
+            let text = serde_json::to_string(self).expect("numbers and an address");
+            console.note(format_args!("connection line of this end: {text}"));
+        }
+    }
+
     pub(super) const fn qpn(&self) -> Qpn {
         Qpn::new(self.qpn)
     }
@@ -245,10 +276,32 @@ mod tests {
         let first = wait(&mut near).unwrap();
         assert_eq!(LastLine::parse(&first).unwrap().bytes, Some(7));
         assert_eq!(wait(&mut near).unwrap(), "{}");
-        far.stream.write_all(&[b'x'; 2 * LINE_BYTES_MAX]).unwrap();
+        far.stream.as_mut().unwrap().write_all(&[b'x'; 2 * LINE_BYTES_MAX]).unwrap();
         assert!(matches!(wait(&mut near), Err(LineError::TooLong)));
         drop(near);
         assert!(matches!(wait(&mut far), Err(LineError::Closed | LineError::Io(_))));
+    }
+
+    #[test]
+    fn file_holds_one_line_and_a_long_one_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("peer.json");
+        let interrupt = Interrupt::of(&[]).unwrap();
+        let read = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            let mut exchange = Exchange::of_file(&path).unwrap();
+            let line = exchange.wait(&interrupt, || Ok(()))?;
+            assert_eq!(exchange.hear()?, Heard::Nothing);
+            exchange.say(&LastLine::default())?;
+            Line::parse(&line)
+        };
+        assert_eq!(read(LINE).expect("it is whole").qpn, 17);
+        assert_eq!(read(&format!("{LINE}\n\n")).expect("it is whole").qpn, 17);
+        let padded = |len: usize| LINE.to_owned() + &" ".repeat(len - LINE.len());
+        assert_eq!(read(&padded(LINE_BYTES_MAX)).expect("it fits").qpn, 17);
+        assert!(matches!(read(&padded(LINE_BYTES_MAX + 1)), Err(LineError::TooLong)));
+        assert!(matches!(read(""), Err(LineError::Json { .. })));
+        assert!(Exchange::of_file(folder.path().join("none").as_path()).is_err());
     }
 
     #[test]

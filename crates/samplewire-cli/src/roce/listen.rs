@@ -1,7 +1,7 @@
 //! `roce listen`: keeps what peers write and send, one connection after the other.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use samplewire_proto::Rng;
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::exchange::{Exchange, Heard, LastLine, Line};
 use super::output::Output;
-use super::station::{Memory, Station};
+use super::station::{FindError, Memory, Station};
 use super::{RoceError, seed};
 use crate::arguments::ListenArguments;
 use crate::console::{Console, Lines};
@@ -50,19 +50,23 @@ pub(super) fn run(arguments: &ListenArguments) -> Result<Outcome, Failure> {
     let mut console = Console::new(lines, false);
     let interrupt = Interrupt::install()?;
     let mut listener = Listener::open(arguments, interrupt)?;
+    let place = match (&listener.socket, &arguments.peer) {
+        (Some(socket), _) => socket.local_addr()?.to_string(),
+        (None, path) => path.as_ref().expect("one or the other").display().to_string(),
+    };
     console.line(format_args!(
-        "listening: connection lines at {}, station {}; {} to write to",
-        listener.socket.local_addr()?,
+        "listening: connection lines at {place}, station {}; {} to write to",
         arguments.station.ip,
         measured(arguments.region as f64, "B")
     ));
     loop {
-        let Some((stream, from)) = listener.accept()? else {
+        let Some((exchange, from)) = listener.accept()? else {
             let signal = listener.interrupt.stop_signal(&mut console);
             return Ok(Outcome::Interrupted { signal: signal.expect("it ended the wait") });
         };
-        let ended = match listener.connect(stream) {
+        let ended = match listener.connect(exchange, &mut console) {
             Ok(mut exchange) => listener.serve(&mut exchange, &mut console)?,
+            Err(error) if arguments.peer.is_some() => return Err(error.into()),
             // One peer's mistake ends nothing for the next.
             Err(error) => {
                 if listener.interrupt.signal().is_none() {
@@ -71,8 +75,8 @@ pub(super) fn run(arguments: &ListenArguments) -> Result<Outcome, Failure> {
                 continue;
             }
         };
-        print(arguments, &mut console, from, &ended)?;
-        if arguments.once {
+        print(arguments, &mut console, &from, &ended)?;
+        if arguments.once || arguments.peer.is_some() {
             let is_whole = ended.result == WHOLE;
             return Ok(if is_whole { Outcome::Whole } else { Outcome::Incomplete });
         }
@@ -82,7 +86,8 @@ pub(super) fn run(arguments: &ListenArguments) -> Result<Outcome, Failure> {
 /// A station that waits for peers.
 struct Listener<'a> {
     arguments: &'a ListenArguments,
-    socket: TcpListener,
+    /// None where a file has the line of the peer.
+    socket: Option<TcpListener>,
     interrupt: Interrupt,
     rng: Rng,
     key: u32,
@@ -109,17 +114,35 @@ impl<'a> Listener<'a> {
         let regions = vec![region.map_err(RoceError::Memory)?];
         let receives = arguments.receives.into();
         let station = Station::open(&arguments.station, 1, receives, regions)?;
-        let refused = |source| RoceError::Exchange { address: arguments.exchange, source };
-        let socket = TcpListener::bind(arguments.exchange).map_err(refused)?;
-        socket.set_nonblocking(true)?;
+        let address = arguments.exchange;
+        let refused = |source| RoceError::Exchange { address: address.to_string(), source };
+        let socket = match arguments.peer {
+            Some(_) => None,
+            None => Some(TcpListener::bind(address).map_err(refused)?),
+        };
+        if let Some(socket) = &socket {
+            socket.set_nonblocking(true)?;
+        }
         Ok(Self { arguments, socket, interrupt, rng, key, station, memory })
     }
 
     /// Waits for a peer, and meanwhile answers for this station's address; `None` after a signal.
-    fn accept(&mut self) -> Result<Option<(TcpStream, SocketAddr)>, Failure> {
+    fn accept(&mut self) -> Result<Option<(Exchange, String)>, Failure> {
+        let Some(socket) = &self.socket else {
+            let path = self.arguments.peer.as_deref().expect("one or the other");
+            let address = path.display().to_string();
+            let exchange = Exchange::of_file(path)
+                .map_err(|source| RoceError::Exchange { address: address.clone(), source })?;
+            return Ok(Some((exchange, address)));
+        };
         while self.interrupt.signal().is_none() {
-            match self.socket.accept() {
-                Ok(accepted) => return Ok(Some(accepted)),
+            match socket.accept() {
+                Ok((stream, from)) => {
+                    // Else it left before its options were set.
+                    if let Ok(exchange) = Exchange::new(stream) {
+                        return Ok(Some((exchange, from.to_string())));
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 // The peer left before it was accepted.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -132,11 +155,15 @@ impl<'a> Listener<'a> {
     }
 
     /// Exchanges the lines and makes the queue pair ready. A peer that is refused hears why.
-    fn connect(&mut self, stream: TcpStream) -> Result<Exchange, RoceError> {
-        let mut exchange = Exchange::new(stream).map_err(|error| RoceError::Line(error.into()))?;
+    fn connect(
+        &mut self,
+        mut exchange: Exchange,
+        console: &mut Console,
+    ) -> Result<Exchange, RoceError> {
         match self.agree(&mut exchange) {
             Ok(mine) => {
                 exchange.say(&mine).map_err(|error| RoceError::Line(error.into()))?;
+                mine.show(&exchange, console);
                 Ok(exchange)
             }
             Err(error) => {
@@ -152,15 +179,21 @@ impl<'a> Listener<'a> {
         let Self { arguments, interrupt, station, rng, .. } = self;
         let line = exchange.wait(interrupt, || station.idle()).map_err(RoceError::Line)?;
         let peer = Line::parse(&line).map_err(RoceError::Line)?;
-        station.renew(rng);
         let options = &arguments.station;
+        station.renew(options.qpn, rng);
         let psn = Psn::new(options.psn.unwrap_or(rng.draw() as u32));
         let mtu = peer.mtu_with(options.mtu);
         for id in 0..arguments.receives.into() {
             let request = ReceiveRequest { id, len_bytes: arguments.message };
             station.qp.post_receive(request).expect("the queue is empty");
         }
-        let way = station.find(&peer, mtu, interrupt).map_err(RoceError::Find)?;
+        let way = loop {
+            match station.find(&peer, mtu, interrupt) {
+                // A peer that says nothing may start later.
+                Err(FindError::NoStation { .. }) if !exchange.is_live() => {}
+                found => break found.map_err(RoceError::Find)?,
+            }
+        };
         let responder = ResponderConfig { psn: peer.psn(), mtu, ..ResponderConfig::default() };
         station.qp.ready_to_receive(way, responder).expect("it is in INIT");
         let requester = RequesterConfig { psn, mtu, ..RequesterConfig::default() };
@@ -243,7 +276,9 @@ impl<'a> Listener<'a> {
                 Err(error) => return Ok(served.because(format!("the exchange: {error}"))),
             }
             if interrupt.signal().is_some() {
-                return Ok(served.because("interrupted".to_owned()));
+                // A peer that says nothing has no other end.
+                let result = if exchange.is_live() { "interrupted" } else { WHOLE };
+                return Ok(served.because(result.to_owned()));
             }
             station.wait(SERVE_PERIOD)?;
         }
@@ -326,7 +361,7 @@ const fn fault_words(fault: Fault) -> &'static str {
 fn print(
     arguments: &ListenArguments,
     console: &mut Console,
-    from: SocketAddr,
+    from: &str,
     ended: &Connection,
 ) -> Result<(), Failure> {
     if arguments.json {

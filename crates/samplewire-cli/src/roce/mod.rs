@@ -12,7 +12,6 @@ mod station;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io;
-use std::net::SocketAddr;
 
 use samplewire_roce::RegionError;
 use samplewire_roce::requester::SendStatus;
@@ -28,7 +27,7 @@ pub(crate) use station::FindError;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RoceError {
     #[error("connection lines at {address}: {source}")]
-    Exchange { address: SocketAddr, source: io::Error },
+    Exchange { address: String, source: io::Error },
     #[error("the peer's connection line: {0}")]
     Line(LineError),
     #[error(transparent)]

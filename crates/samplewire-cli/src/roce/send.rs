@@ -81,7 +81,7 @@ fn transfer(
     let input = Input::open(&arguments.file, arguments.message)?;
     let sender = &arguments.sender;
     let mut station = Station::open(&sender.station, MESSAGES, 0, Vec::new())?;
-    let connected = connect(sender, sender.station.mtu, &mut station, interrupt)?;
+    let connected = connect(sender, sender.station.mtu, &mut station, interrupt, console)?;
     let region_bytes = connected.peer.region_bytes;
     if let Some(len) = input.len_bytes.filter(|len| kind == Kind::Write && *len > region_bytes) {
         return Err(RoceError::Region { len, region_bytes }.into());

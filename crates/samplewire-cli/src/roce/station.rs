@@ -89,10 +89,11 @@ impl Station {
         })
     }
 
-    /// Resets the queue pair under a number that no earlier frame had, and leaves it in INIT.
-    pub(super) fn renew(&mut self, rng: &mut Rng) {
-        let number = rng.within(QPN_MIN.into()..=QPN_MAX.into());
-        self.qp.reset(Qpn::new(number as u32));
+    /// Resets the queue pair under this number, else under one that no earlier frame had, and leaves
+    /// it in INIT.
+    pub(super) fn renew(&mut self, number: Option<u32>, rng: &mut Rng) {
+        let random = rng.within(QPN_MIN.into()..=QPN_MAX.into()) as u32;
+        self.qp.reset(Qpn::new(number.unwrap_or(random)));
         self.qp.init().expect("it was reset");
         (self.waiting, self.invalid) = (None, 0);
     }

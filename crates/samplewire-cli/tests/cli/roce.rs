@@ -95,6 +95,41 @@ fn file_is_whole_through_loss_written_and_sent_at_several_mtus() {
 }
 
 #[test]
+fn ends_whose_lines_are_in_files_need_no_tcp() {
+    let folder = folder("roce-files");
+    let path = |name: &str| text(&folder.join(name)).to_owned();
+    let line = |name: &str, ip: &str, qpn: u32, psn: u32| {
+        let line = format!(r#"{{"address":"{ip}","qpn":{qpn},"psn":{psn},"mtu":1024}}"#);
+        fs::write(path(name), line).expect("the folder is new");
+    };
+    line("sender.json", "10.98.0.1", 17, 5);
+    line("listener.json", "10.98.0.2", 18, 0xFF_FFFE);
+    let (near, far) = (path("near"), path("far"));
+    let listen = ["roce", "listen", "--peer", &path("sender.json"), "--out", &path("out")];
+    let dgram = format!("{far},{near}");
+    let station = ["--dgram", &dgram, "--ip", "10.98.0.2", "--qpn", "18", "--psn", "16777214"];
+    let listener = Background::start(&[&listen[..], &station].concat(), Vec::new(), "listening");
+    let (input, bytes) = file(&folder, 1_500_001);
+    let send = ["roce", "send", text(&input), "--peer", &path("listener.json"), "--json"];
+    let dgram = format!("{near},{far}");
+    let station = ["--dgram", &dgram, "--ip", "10.98.0.1", "--qpn", "17", "--psn", "5"];
+    let sent = run(&[&send[..], &station].concat()).expect(0);
+    let sent: Value = serde_json::from_str(sent.text()).expect("it is JSON");
+    assert_eq!((sent["result"].as_str(), number(&sent, "bytes")), (Some("whole"), 1_500_001));
+    let ran = listener.interrupt();
+    assert!(ran.text().contains(": whole; 1,500,001 bytes sent"), "{}", ran.text());
+    assert_eq!(fs::read(path("out")).expect("it was kept"), bytes);
+    // Neither a message of a peer nor a place to look for one.
+    fs::write(path("sender.json"), "{}").expect("it is ours");
+    run(&[&listen[..], &["--tap", "a/b", "--ip", "10.0.0.1"]].concat()).expect_error(1, &["a/b"]);
+    let dgram = format!("{far},{near}");
+    let refused = run(&[&listen[..], &["--dgram", &dgram, "--ip", "10.0.0.1"]].concat());
+    refused.expect_error(2, &["the peer's connection line", "missing field `address`"]);
+    let none = ["roce", "listen", "--peer", "none.json", "--dgram", &dgram, "--ip", "10.0.0.1"];
+    run(&none).expect_error(2, &["connection lines at none.json: No such file"]);
+}
+
+#[test]
 fn what_the_peer_does_not_take_is_named_and_the_listener_goes_on() {
     let folder = folder("roce-refused");
     let place = Place::new(&folder, &["--region", "1MB", "--message", "64kB"]);
@@ -197,4 +232,8 @@ fn options_that_are_missing_or_impossible_are_named() {
         let arguments: Vec<&str> = ["roce"].into_iter().chain(arguments.split(' ')).collect();
         run(&arguments).expect_error(1, &[words]);
     }
+}
+
+fn number(of: &Value, name: &str) -> u64 {
+    of[name].as_u64().unwrap_or_else(|| panic!("{name} of {of}"))
 }
