@@ -28,7 +28,7 @@ pub(super) fn connect(
 ) -> Result<Connected, RoceError> {
     let mut rng = Rng::new(seed());
     station.renew(&mut rng);
-    station.reacts = options.line_rate.is_some();
+    station.is_ecn_capable = options.line_rate.is_some();
     let psn = Psn::new(options.station.psn.unwrap_or(rng.draw() as u32));
     let refused = |source| RoceError::Exchange { address: options.to, source };
     let mut exchange = Exchange::connect(options.to).map_err(refused)?;
@@ -58,7 +58,7 @@ pub(super) fn connect(
     };
     station.qp.ready_to_send(requester).expect("clap checks the ranges");
     if let Some(bps) = options.line_rate {
-        station.react(bps as u64);
+        station.react(bps as u64, options.congested_acks_cut);
     }
     Ok(Connected { exchange, peer, mtu })
 }
