@@ -79,8 +79,14 @@ pub struct QpStats {
     pub other_address: u64,
     /// Frames dropped because of another partition's key.
     pub other_partition: u64,
-    /// Congestion notifications.
-    pub cnps: u64,
-    /// Cuts of the rate that they made.
+    /// Requests taken that a switch has marked (CE); they make the queue pair owe a notification.
+    pub requests_marked: u64,
+    /// Acknowledgements with a mark that the requester took.
+    pub acks_marked: u64,
+    /// Congestion notifications (CNP) sent.
+    pub cnp_sent: u64,
+    /// Congestion notifications received.
+    pub cnp_received: u64,
+    /// Cuts of the rate, by notifications or marked acknowledgements.
     pub cuts: u64,
 }

@@ -70,6 +70,15 @@ pub(crate) struct ListenArguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
 
+    /// The shortest time between two congestion notifications (CNP) to the peer, for packets that a
+    /// switch has marked: D of its DCQCN
+    #[arg(long, value_name = "TIME", default_value = "50us", value_parser = values::time)]
+    pub(crate) cnp_interval: Duration,
+
+    /// Send no congestion notifications; marked packets are counted alone
+    #[arg(long, conflicts_with = "cnp_interval")]
+    pub(crate) no_cnp: bool,
+
     /// End after the first connection [default: until Ctrl-C]
     #[arg(long)]
     pub(crate) once: bool,
@@ -158,6 +167,10 @@ pub(crate) struct SenderOptions {
     /// counted alone]
     #[arg(long, value_name = "BPS", value_parser = values::line_rate)]
     pub(crate) line_rate: Option<f64>,
+
+    /// Let an acknowledgement that a switch has marked cut the rate, as a CNP does
+    #[arg(long, requires = "line_rate")]
+    pub(crate) congested_acks_cut: bool,
 
     /// How long to wait for an acknowledgement: 4.096 us times 2^N; 0 is for ever
     #[arg(long, value_name = "N", default_value_t = 14, value_parser = values::between::<u8>(0, 31))]

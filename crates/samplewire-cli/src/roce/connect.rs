@@ -30,7 +30,7 @@ pub(super) fn connect(
 ) -> Result<Connected, RoceError> {
     let mut rng = Rng::new(seed());
     station.renew(options.station.qpn, &mut rng);
-    station.reacts = options.line_rate.is_some();
+    station.is_ecn_capable = options.line_rate.is_some();
     let psn = Psn::new(options.station.psn.unwrap_or(rng.draw() as u32));
     let mine = Line {
         address: options.station.ip,
@@ -66,7 +66,7 @@ pub(super) fn connect(
     };
     station.qp.ready_to_send(requester).expect("clap checks the ranges");
     if let Some(bps) = options.line_rate {
-        station.react(bps as u64);
+        station.react(bps as u64, options.congested_acks_cut);
     }
     Ok(Connected { exchange, peer, mtu })
 }

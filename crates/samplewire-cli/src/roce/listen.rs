@@ -4,7 +4,7 @@ use std::io;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use samplewire_proto::Rng;
+use samplewire_proto::{Nanos, Rng};
 use samplewire_roce::qp::Event;
 use samplewire_roce::requester::{PayloadAt, RequesterConfig};
 use samplewire_roce::responder::{
@@ -42,6 +42,8 @@ struct Connection {
     packets: u64,
     duplicates: u64,
     out_of_order: u64,
+    requests_marked: u64,
+    cnp_sent: u64,
     frames_invalid: u64,
 }
 
@@ -113,7 +115,9 @@ impl<'a> Listener<'a> {
         let region = Region::new(key, REGION_ADDRESS, arguments.region, Access::Write);
         let regions = vec![region.map_err(RoceError::Memory)?];
         let receives = arguments.receives.into();
-        let station = Station::open(&arguments.station, 1, receives, regions)?;
+        let mut station = Station::open(&arguments.station, 1, receives, regions)?;
+        // The peer counts the marks of acknowledgements.
+        station.is_ecn_capable = true;
         let address = arguments.exchange;
         let refused = |source| RoceError::Exchange { address: address.to_string(), source };
         let socket = match arguments.peer {
@@ -194,7 +198,13 @@ impl<'a> Listener<'a> {
                 found => break found.map_err(RoceError::Find)?,
             }
         };
-        let responder = ResponderConfig { psn: peer.psn(), mtu, ..ResponderConfig::default() };
+        let cnp_interval = (!arguments.no_cnp).then_some(arguments.cnp_interval);
+        let responder = ResponderConfig {
+            psn: peer.psn(),
+            mtu,
+            cnp_interval: cnp_interval.map(|span| Nanos(span.as_nanos() as u64)),
+            ..ResponderConfig::default()
+        };
         station.qp.ready_to_receive(way, responder).expect("it is in INIT");
         let requester = RequesterConfig { psn, mtu, ..RequesterConfig::default() };
         station.qp.ready_to_send(requester).expect("the default is in range");
@@ -285,7 +295,7 @@ impl<'a> Listener<'a> {
     }
 
     fn sum_up(&self, served: &Served, bytes: u64) -> Connection {
-        let (_, _, responder) = self.station.qp.stats();
+        let (qp, _, responder) = self.station.qp.stats();
         let elapsed = served.begun.map_or(Duration::ZERO, |begun| served.last - begun);
         Connection {
             result: served.result.clone(),
@@ -300,6 +310,8 @@ impl<'a> Listener<'a> {
             packets: responder.packets,
             duplicates: responder.duplicates,
             out_of_order: responder.out_of_order,
+            requests_marked: qp.requests_marked,
+            cnp_sent: qp.cnp_sent,
             frames_invalid: self.station.invalid,
         }
     }
@@ -371,7 +383,7 @@ fn print(
     }
     console.line(format_args!(
         "{from}: {}; {} bytes sent, {} written, in {}, {}; {} packets, {} duplicates, {} out of \
-         order",
+         order, {} marked; {} CNPs",
         ended.result,
         grouped(ended.bytes_sent),
         grouped(ended.bytes_written),
@@ -380,6 +392,8 @@ fn print(
         grouped(ended.packets),
         grouped(ended.duplicates),
         grouped(ended.out_of_order),
+        grouped(ended.requests_marked),
+        grouped(ended.cnp_sent),
     ));
     Ok(())
 }

@@ -44,7 +44,8 @@ struct Sent {
     sequence_naks: u64,
     rnr_naks: u64,
     timeouts: u64,
-    cnps: u64,
+    cnp_received: u64,
+    acks_marked: u64,
     cuts: u64,
     frames_invalid: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,7 +110,7 @@ fn transfer(
     let outcome = ended?;
     console.line(format_args!(
         "{} bytes in {}, {}; {} packets, {} retransmissions; NAKs: {} sequence, {} not ready; \
-         {} timeouts",
+         {} timeouts; {} CNPs, {} marked ACKs, {} cuts",
         grouped(report.bytes),
         span(report.seconds),
         measured(report.bits_per_second, "b/s"),
@@ -118,6 +119,9 @@ fn transfer(
         grouped(report.sequence_naks),
         grouped(report.rnr_naks),
         grouped(report.timeouts),
+        grouped(report.cnp_received),
+        grouped(report.acks_marked),
+        grouped(report.cuts),
     ));
     Ok(outcome)
 }
@@ -136,7 +140,8 @@ impl Sent {
             sequence_naks: requester.sequence_naks,
             rnr_naks: requester.rnr_naks,
             timeouts: requester.timeouts,
-            cnps: qp.cnps,
+            cnp_received: qp.cnp_received,
+            acks_marked: qp.acks_marked,
             cuts: qp.cuts,
             frames_invalid: station.invalid,
             ..Self::default()

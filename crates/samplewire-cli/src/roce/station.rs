@@ -10,7 +10,7 @@ use samplewire_io::Clock;
 use samplewire_io::ether::{Arp, Dgram, EtherError, EtherLink, FRAME_BYTES_MAX, PacketSocket, Tap};
 use samplewire_proto::rate::DcqcnParams;
 use samplewire_proto::{Nanos, Rng};
-use samplewire_roce::qp::{Event, Peer, QueuePair};
+use samplewire_roce::qp::{Event, Peer, QueuePair, ReactionConfig};
 use samplewire_roce::requester::{PayloadAt, SendSlot};
 use samplewire_roce::responder::{Placement, ReceiveSlot};
 use samplewire_roce::wire::{
@@ -46,8 +46,8 @@ pub(super) struct Station {
     /// A frame in `outgoing` that the link had no room for: its length, and until when it is tried
     /// again. Then it counts as lost.
     waiting: Option<(usize, Nanos)>,
-    /// Whether congestion marks change the rate.
-    pub(super) reacts: bool,
+    /// Whether switches may mark its frames, rather than drop them.
+    pub(super) is_ecn_capable: bool,
     /// Frames to UDP port 4791 that are not valid RoCEv2, since the connection began.
     pub(super) invalid: u64,
 }
@@ -84,7 +84,7 @@ impl Station {
             incoming: vec![0; FRAME_BYTES_MAX + 1].into(),
             outgoing: vec![0; FRAME_BYTES_MAX].into(),
             waiting: None,
-            reacts: false,
+            is_ecn_capable: false,
             invalid: 0,
         })
     }
@@ -135,9 +135,9 @@ impl Station {
     }
 
     /// Lets congestion notifications limit the rate, on a line of so many bits a second.
-    pub(super) fn react(&mut self, bps: u64) {
-        let params = DcqcnParams::samplewire(bps);
-        self.qp.react(self.clock.now(), params).expect("clap checks the range of the line");
+    pub(super) fn react(&mut self, bps: u64, congested_acks_cut: bool) {
+        let config = ReactionConfig { dcqcn: DcqcnParams::samplewire(bps), congested_acks_cut };
+        self.qp.react(self.clock.now(), config).expect("clap checks the range of the line");
     }
 
     fn route(&self, peer: Ipv4Addr, destination_mac: [u8; 6]) -> Route {
@@ -149,8 +149,7 @@ impl Station {
             // The dynamic ports, where switches look for different flows (A17).
             source_port: 0xC000 | self.qp.number().get() as u16 & 0x3FFF,
             identification: 0,
-            // Of what does not react a switch drops rather than marks.
-            tos: if self.reacts { ECT0 } else { 0 },
+            tos: if self.is_ecn_capable { ECT0 } else { 0 },
             ttl: 64,
         }
     }

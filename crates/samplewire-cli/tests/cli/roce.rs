@@ -3,8 +3,11 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
+use samplewire_io::Ecn;
+use samplewire_io::ether::{FRAME_BYTES_MAX, Headers};
 use samplewire_testing::{PATIENCE, wait_until};
 use serde_json::Value;
 
@@ -234,6 +237,88 @@ fn options_that_are_missing_or_impossible_are_named() {
     }
 }
 
+/// Two datagram ports with a relay between, which marks what may be marked while it is to.
+struct MarkingPath {
+    near: String,
+    far: String,
+}
+
+impl MarkingPath {
+    /// Marks of frames towards the listener and back.
+    fn new(folder: &Path, marks: [bool; 2]) -> Self {
+        let names = ["near.relay", "near", "far.relay", "far"].map(|name| folder.join(name));
+        let [near_relay, near, far_relay, far] = &names;
+        let port = |local: &Path, remote: &Path| format!("{},{}", text(local), text(remote));
+        let sockets = [near_relay, far_relay].map(|path| UnixDatagram::bind(path).expect("new"));
+        for (from, to, path, is_marked) in [(0, 1, far, marks[0]), (1, 0, near, marks[1])] {
+            let (from, to) = (&sockets[from], &sockets[to]);
+            let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+            let path = path.clone();
+            // It ends with the process of the test.
+            std::thread::spawn(move || {
+                let mut frame = vec![0; FRAME_BYTES_MAX];
+                while let Ok(len) = from.recv(&mut frame) {
+                    let headers = Headers::parse(&frame[..len]).expect("it is a frame");
+                    if is_marked && headers.ecn() != Ecn::NotEct {
+                        headers.mark(&mut frame[..len]);
+                    }
+                    // A station that is gone loses it.
+                    drop(to.send_to(&frame[..len], &path));
+                }
+            });
+        }
+        Self { near: port(near, near_relay), far: port(far, far_relay) }
+    }
+
+    /// Sends 200 kB in one connection: the JSON of the sender, and of the listener.
+    fn transfer(&self, folder: &Path, sending: &[&str], listening: &[&str]) -> [Value; 2] {
+        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let exchange = free.local_addr().expect("it is bound").to_string();
+        drop(free);
+        let listen = ["roce", "listen", "--exchange", &exchange, "--dgram", &self.far, "--once"];
+        let station = ["--ip", "10.98.0.2", "--json"];
+        let listen = [&listen[..], &station, listening].concat();
+        let listener = Background::start(&listen, Vec::new(), "");
+        wait_until("the listener", PATIENCE, || TcpStream::connect(&exchange).is_ok());
+        let (path, _) = file(folder, 200_000);
+        let send = ["roce", "write", text(&path), "--to", &exchange, "--dgram", &self.near];
+        let station = ["--ip", "10.98.0.1", "--json"];
+        let sent = run(&[&send[..], &station, sending].concat()).expect(0);
+        let received = listener.finish();
+        [sent.text(), received.text()].map(|text| serde_json::from_str(text).expect("it is JSON"))
+    }
+}
+
+const LINE_RATE: [&str; 2] = ["--line-rate", "10G"];
+
 fn number(of: &Value, name: &str) -> u64 {
-    of[name].as_u64().unwrap_or_else(|| panic!("{name} of {of}"))
+    of[name].as_u64().unwrap_or_else(|| panic!("{name} in {of}"))
+}
+
+#[test]
+fn marked_packets_send_notifications_that_cut_the_sender() {
+    let folder = folder("roce-marked");
+    let path = MarkingPath::new(&folder, [true, false]);
+    let [sent, received] = path.transfer(&folder, &LINE_RATE, &[]);
+    let cnps = number(&received, "cnp_sent");
+    assert!((1..=number(&received, "requests_marked")).contains(&cnps), "{received}");
+    assert!(number(&received, "requests_marked") >= 196, "of 1,024 bytes each: {received}");
+    // The last one may come after the last acknowledgement.
+    assert!(cnps - number(&sent, "cnp_received") <= 1, "{sent} {received}");
+    assert!((1..=cnps).contains(&number(&sent, "cuts")), "{sent}");
+    assert_eq!(number(&sent, "acks_marked"), 0);
+}
+
+#[test]
+fn marked_acknowledgements_cut_where_they_are_to_and_notifications_can_be_off() {
+    let folder = folder("roce-acks");
+    let path = MarkingPath::new(&folder, [true, true]);
+    let cutting = [&LINE_RATE[..], &["--congested-acks-cut"]].concat();
+    for (sending, cuts) in [(&LINE_RATE[..], false), (&cutting, true)] {
+        let [sent, received] = path.transfer(&folder, sending, &["--no-cnp"]);
+        let counts = ["cnp_sent", "requests_marked"].map(|name| number(&received, name));
+        assert!(counts[0] == 0 && counts[1] >= 196, "{received}");
+        assert!(number(&sent, "acks_marked") > 0, "{sent}");
+        assert_eq!((number(&sent, "cnp_received"), number(&sent, "cuts") > 0), (0, cuts), "{sent}");
+    }
 }

@@ -9,6 +9,7 @@
 //! posted is flushed. [`QueuePair::reset`] forgets the connection, with its numbers; no number of it
 //! outlives that.
 
+mod notification;
 mod reaction;
 mod state;
 #[cfg(test)]
@@ -16,7 +17,7 @@ mod tests;
 mod transmit;
 
 use samplewire_proto::Nanos;
-use samplewire_proto::rate::{DcqcnParams, ParamsError};
+use samplewire_proto::rate::ParamsError;
 
 use crate::counters::{QpStats, RequesterStats, ResponderStats};
 use crate::number::Qpn;
@@ -31,7 +32,9 @@ use crate::responder::{
 };
 use crate::wire::{Body, Frame, P_KEY_DEFAULT, Packet, Route};
 
+pub use notification::NotificationPoint;
 use reaction::Reaction;
+pub use reaction::ReactionConfig;
 pub use state::{State, StateError, Transition};
 pub use transmit::Transmit;
 
@@ -43,6 +46,8 @@ pub struct QueuePair<S, Q, R> {
     peer: Peer,
     requester: Requester<S>,
     responder: Responder<Q, R>,
+    /// `None` sends no congestion notifications.
+    notification: Option<NotificationPoint>,
     reaction: Reaction,
     stats: QpStats,
 }
@@ -125,6 +130,7 @@ where
             peer: Peer::default(),
             requester: Requester::new(config, sends).expect("the default is in range"),
             responder: Responder::new(ResponderConfig::default(), receives, regions),
+            notification: None,
             reaction: Reaction::none(),
             stats: QpStats::default(),
         }
@@ -150,6 +156,7 @@ where
     ) -> Result<(), StateError> {
         self.state = self.state.after(Transition::ReadyToReceive)?;
         self.peer = peer;
+        self.notification = config.cnp_interval.map(NotificationPoint::new);
         self.responder.begin(config);
         Ok(())
     }
@@ -185,6 +192,7 @@ where
         self.requester.begin(RequesterConfig::default()).expect("the default is in range");
         self.responder.clear();
         self.responder.begin(ResponderConfig::default());
+        self.notification = None;
         self.reaction = Reaction::none();
         self.stats = QpStats::default();
     }
@@ -251,12 +259,12 @@ where
     ///
     /// # Errors
     /// The state is not RTS, or the first parameter that does not hold; nothing changes then.
-    pub fn react(&mut self, now: Nanos, params: DcqcnParams) -> Result<(), ReactError> {
+    pub fn react(&mut self, now: Nanos, config: ReactionConfig) -> Result<(), ReactError> {
         // The burst follows from the MTU, which is that of the connection from RTS on.
         if self.state != State::ReadyToSend {
             return Err(ReactError::State(self.state));
         }
-        self.reaction = Reaction::new(now, params, self.requester.mtu())?;
+        self.reaction = Reaction::new(now, config, self.requester.mtu())?;
         Ok(())
     }
 
@@ -264,16 +272,26 @@ where
     #[must_use = "the caller copies the payload to its place"]
     pub fn handle(&mut self, now: Nanos, frame: &Frame<'_>) -> Placement {
         let packet = frame.packet();
-        let Some(counter) = self.drop_cause(&packet, &frame.route()) else {
+        let route = frame.route();
+        let Some(counter) = self.drop_cause(&packet, &route) else {
             self.stats.taken += 1;
             let placement = match packet.body {
-                Body::Request { .. } | Body::Unsupported => self.responder.handle(&packet),
+                Body::Request { .. } | Body::Unsupported => {
+                    if route.is_marked() {
+                        self.handle_marked_request();
+                    }
+                    self.responder.handle(&packet)
+                }
                 Body::Acknowledge(aeth) => {
-                    self.requester.handle(now, packet.bth.psn, &aeth);
+                    let is_taken = self.requester.handle(now, packet.bth.psn, &aeth);
+                    if is_taken && route.is_marked() {
+                        self.stats.acks_marked += 1;
+                        self.stats.cuts += u64::from(self.reaction.handle_marked_ack(now));
+                    }
                     Placement::Nothing
                 }
                 Body::Cnp => {
-                    self.stats.cnps += 1;
+                    self.stats.cnp_received += 1;
                     self.stats.cuts += u64::from(self.reaction.handle_notification(now));
                     Placement::Nothing
                 }
@@ -293,9 +311,15 @@ where
         }
     }
 
-    /// The next packet to send, if one may leave at `now`. An acknowledgement comes first, at any
-    /// rate.
+    /// The next packet to send, if one may leave at `now`. A congestion notification comes first,
+    /// then an acknowledgement, both at any rate.
     pub fn poll_transmit(&mut self, now: Nanos) -> Option<Transmit> {
+        if self.state.takes_requests()
+            && self.notification.as_mut().is_some_and(|point| point.poll(now))
+        {
+            self.stats.cnp_sent += 1;
+            return Some(Transmit::cnp(self.peer.number));
+        }
         if let Some(response) = self.responder.poll_transmit() {
             return Some(Transmit::response(self.peer.number, &response));
         }
@@ -312,13 +336,22 @@ where
     pub fn poll_timeout(&self) -> Option<Nanos> {
         let has_packet = self.state == State::ReadyToSend && self.requester.has_packet();
         let ready_at = self.reaction.ready_at().filter(|_| has_packet);
-        self.requester.poll_timeout().into_iter().chain(ready_at).min()
+        let notification = self.notification.filter(|_| self.state.takes_requests());
+        let notifies_at = notification.and_then(|point| point.poll_timeout());
+        [self.requester.poll_timeout(), ready_at, notifies_at].into_iter().flatten().min()
     }
 
     /// The next request that is done. Each half reports in posting order.
     pub fn poll_event(&mut self) -> Option<Event> {
         let received = self.responder.poll_event().map(Event::Received);
         received.or_else(|| self.requester.poll_event().map(Event::Sent))
+    }
+
+    const fn handle_marked_request(&mut self) {
+        self.stats.requests_marked += 1;
+        if let Some(point) = &mut self.notification {
+            point.handle_mark();
+        }
     }
 
     /// The counter of the reason to drop a packet (IB 9.6), if there is one.

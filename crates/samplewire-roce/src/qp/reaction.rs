@@ -8,10 +8,28 @@ use crate::number::PathMtu;
 use crate::requester::Request;
 use crate::wire::{Opcode, request_frame_len};
 
+/// How congestion notifications limit the rate of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReactionConfig {
+    /// The parameters of DCQCN.
+    pub dcqcn: DcqcnParams,
+    /// Whether a marked acknowledgement acts as a notification. It reports the way back, and some
+    /// receivers copy the mark of a request into its acknowledgement instead of sending notifications.
+    pub congested_acks_cut: bool,
+}
+
+impl From<DcqcnParams> for ReactionConfig {
+    /// Notifications alone cut the rate.
+    fn from(dcqcn: DcqcnParams) -> Self {
+        Self { dcqcn, congested_acks_cut: false }
+    }
+}
+
 /// A machine of DCQCN and the pacer that keeps its rate; neither where there is no control.
 #[derive(Clone, Debug)]
 pub(super) struct Reaction {
     flow: Option<Dcqcn>,
+    congested_acks_cut: bool,
     pacer: Pacer,
     /// A full packet on the wire: what leaves at once follows from it.
     full_bytes: u32,
@@ -20,13 +38,23 @@ pub(super) struct Reaction {
 impl Reaction {
     /// Without a limit: notifications change nothing.
     pub(super) const fn none() -> Self {
-        Self { flow: None, pacer: Pacer::new(0, Nanos(0)), full_bytes: 0 }
+        Self {
+            flow: None,
+            congested_acks_cut: false,
+            pacer: Pacer::new(0, Nanos(0)),
+            full_bytes: 0,
+        }
     }
 
-    pub(super) fn new(now: Nanos, params: DcqcnParams, mtu: PathMtu) -> Result<Self, ParamsError> {
+    pub(super) fn new(
+        now: Nanos,
+        config: ReactionConfig,
+        mtu: PathMtu,
+    ) -> Result<Self, ParamsError> {
         let full_bytes = wire_bytes(Opcode::WriteOnlyImmediate, mtu.bytes());
-        let flow = Some(Dcqcn::new(params, now)?);
-        let mut reaction = Self { flow, full_bytes, ..Self::none() };
+        let ReactionConfig { dcqcn, congested_acks_cut } = config;
+        let flow = Some(Dcqcn::new(dcqcn, now)?);
+        let mut reaction = Self { flow, congested_acks_cut, full_bytes, ..Self::none() };
         reaction.follow(now);
         Ok(reaction)
     }
@@ -64,6 +92,11 @@ impl Reaction {
         let has_cut = flow.handle_notification(now, Nanos(0)) == Notified::Cut;
         self.follow(now);
         has_cut
+    }
+
+    /// A marked acknowledgement has come: whether it cut the rate.
+    pub(super) fn handle_marked_ack(&mut self, now: Nanos) -> bool {
+        self.congested_acks_cut && self.handle_notification(now)
     }
 
     fn follow(&mut self, now: Nanos) {

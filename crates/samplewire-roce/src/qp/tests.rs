@@ -1,6 +1,8 @@
 //! What a queue pair takes in each state, and what remains of a connection.
 
-use samplewire_proto::rate::WireRate;
+mod notification;
+
+use samplewire_proto::rate::{DcqcnParams, WireRate};
 
 use super::*;
 use crate::number::{PathMtu, Psn};
@@ -232,8 +234,7 @@ impl Transmit {
 }
 
 fn notification(destination: Qpn) -> Packet<'static> {
-    let bth = Bth { becn: true, ..Bth::new(Opcode::Cnp, destination, Psn::new(0)) };
-    Packet { bth, body: Body::Cnp }
+    Packet::cnp(destination)
 }
 
 #[test]
@@ -241,7 +242,7 @@ fn congestion_notification_without_a_reaction_is_counted() {
     let mut qp = pair();
     connect(&mut qp, 0);
     take(&mut qp, from_peer(), notification(OURS));
-    assert_eq!((qp.stats().0.cnps, qp.stats().0.cuts), (1, 0));
+    assert_eq!((qp.stats().0.cnp_received, qp.stats().0.cuts), (1, 0));
     assert_eq!(qp.poll_transmit(NOW), None);
 }
 
@@ -288,7 +289,7 @@ fn packet_bytes(transmit: &Transmit) -> usize {
 fn congestion_notification_halves_the_rate_of_requests_and_it_rises_again() {
     let mut qp = pair();
     connect(&mut qp, 0);
-    qp.react(NOW, params()).expect("they are in range");
+    qp.react(NOW, params().into()).expect("they are in range");
     let share = |bytes: usize, span: Nanos| bytes as f64 / span.0 as f64;
     let span = Nanos::from_micros(500);
     let full = share(sent_bytes(&mut qp, NOW, NOW + span), span);
@@ -310,13 +311,13 @@ fn flood_of_congestion_notifications_cuts_once_in_an_interval() {
     let mut qp = pair();
     connect(&mut qp, 0);
     let params = params();
-    qp.react(NOW, params).expect("they are in range");
+    qp.react(NOW, params.into()).expect("they are in range");
     for _ in 0..1_000 {
         take_at(&mut qp, NOW, notification(OURS));
         take_at(&mut qp, NOW, notification(THEIRS));
     }
     let stats = *qp.stats().0;
-    assert_eq!((stats.cnps, stats.cuts, stats.other_number), (1_000, 1, 1_000));
+    assert_eq!((stats.cnp_received, stats.cuts, stats.other_number), (1_000, 1, 1_000));
     let mut now = NOW;
     for _ in 0..200 {
         now = now + params.cut_interval;
@@ -343,7 +344,7 @@ fn fill(qp: &mut TestPair, now: Nanos) {
 fn packet_that_waits_when_the_rate_is_cut_waits_twice_as_long() {
     let mut qp = pair();
     connect(&mut qp, 0);
-    qp.react(NOW, params()).expect("they are in range");
+    qp.react(NOW, params().into()).expect("they are in range");
     fill(&mut qp, NOW);
     let wait = qp.poll_timeout().expect("a packet waits").since(NOW);
     assert!(wait > Nanos(1_000), "a packet's time: {wait:?}");
@@ -356,7 +357,7 @@ fn packet_that_waits_leaves_earlier_when_the_rate_rises_meanwhile() {
     let mut qp = pair();
     connect(&mut qp, 0);
     let params = params();
-    qp.react(NOW, params).expect("they are in range");
+    qp.react(NOW, params.into()).expect("they are in range");
     let mut now = NOW;
     for _ in 0..200 {
         now = now + params.cut_interval;
@@ -375,26 +376,26 @@ fn packet_that_waits_leaves_earlier_when_the_rate_rises_meanwhile() {
 #[test]
 fn reaction_begins_in_rts_alone() {
     let mut qp = pair();
-    assert_eq!(qp.react(NOW, params()), Err(ReactError::State(State::Reset)));
+    assert_eq!(qp.react(NOW, params().into()), Err(ReactError::State(State::Reset)));
     qp.init().expect("it is reset");
-    assert_eq!(qp.react(NOW, params()), Err(ReactError::State(State::Init)));
+    assert_eq!(qp.react(NOW, params().into()), Err(ReactError::State(State::Init)));
     let config = ResponderConfig::default();
     qp.ready_to_receive(Peer::default(), config).expect("it is initialised");
-    assert_eq!(qp.react(NOW, params()), Err(ReactError::State(State::ReadyToReceive)));
+    assert_eq!(qp.react(NOW, params().into()), Err(ReactError::State(State::ReadyToReceive)));
     qp.ready_to_send(RequesterConfig::default()).expect("it is ready to receive");
-    assert_eq!(qp.react(NOW, params()), Ok(()));
+    assert_eq!(qp.react(NOW, params().into()), Ok(()));
     let wrong = DcqcnParams { gain_shift: 0, ..params() };
     let error = ReactError::Params(ParamsError::GainShift(0));
-    assert_eq!(qp.react(NOW, wrong), Err(error));
+    assert_eq!(qp.react(NOW, wrong.into()), Err(error));
     qp.fail().expect("it is not reset");
-    assert_eq!(qp.react(NOW, params()), Err(ReactError::State(State::Error)));
+    assert_eq!(qp.react(NOW, params().into()), Err(ReactError::State(State::Error)));
 }
 
 #[test]
 fn reset_ends_the_reaction() {
     let mut qp = pair();
     connect(&mut qp, 0);
-    qp.react(NOW, params()).expect("they are in range");
+    qp.react(NOW, params().into()).expect("they are in range");
     take(&mut qp, from_peer(), notification(OURS));
     qp.reset(OURS);
     connect(&mut qp, 0);

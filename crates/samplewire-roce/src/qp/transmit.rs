@@ -15,6 +15,7 @@ pub struct Transmit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Acknowledge(Aeth),
+    Cnp,
     Request { reth: Option<Reth>, immediate: Option<u32>, payload: PayloadAt },
 }
 
@@ -25,6 +26,10 @@ impl Transmit {
         Self { bth, kind: Kind::Acknowledge(response.aeth) }
     }
 
+    pub(super) const fn cnp(destination: Qpn) -> Self {
+        Self { bth: Packet::cnp(destination).bth, kind: Kind::Cnp }
+    }
+
     pub(super) const fn request(destination: Qpn, request: &Request) -> Self {
         let Request { opcode, psn, ack_request, is_solicited, reth, immediate, payload } = *request;
         let bth = Bth::new(opcode, destination, psn);
@@ -32,15 +37,15 @@ impl Transmit {
         Self { bth, kind: Kind::Request { reth, immediate, payload } }
     }
 
-    /// The bytes that it carries; `None` for an acknowledgement.
+    /// The bytes that it carries; `None` for an acknowledgement or a congestion notification.
     pub const fn payload(&self) -> Option<PayloadAt> {
         match self.kind {
-            Kind::Acknowledge(_) => None,
+            Kind::Acknowledge(_) | Kind::Cnp => None,
             Kind::Request { payload, .. } => Some(payload),
         }
     }
 
-    /// The packet with the bytes that [`Transmit::payload`] names; empty for an acknowledgement.
+    /// The packet with the bytes that [`Transmit::payload`] names; none where that is `None`.
     ///
     /// # Panics
     /// When `payload` has another length.
@@ -49,6 +54,7 @@ impl Transmit {
         assert_eq!(payload.len(), len_bytes as usize, "the payload has another length");
         let body = match self.kind {
             Kind::Acknowledge(aeth) => Body::Acknowledge(aeth),
+            Kind::Cnp => Body::Cnp,
             Kind::Request { reth, immediate, .. } => Body::Request { reth, immediate, payload },
         };
         Packet { bth: self.bth, body }
@@ -60,6 +66,7 @@ impl Transmit {
     /// When `payload` has another length, or `out` is too short;
     /// [`FRAME_BYTES_MAX`](crate::wire::FRAME_BYTES_MAX) fits all.
     pub fn emit(&self, route: &Route, payload: &[u8], out: &mut [u8]) -> usize {
-        self.packet(payload).emit(route, out)
+        let route = if self.kind == Kind::Cnp { route.for_cnp() } else { *route };
+        self.packet(payload).emit(&route, out)
     }
 }

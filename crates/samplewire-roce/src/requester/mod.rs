@@ -211,11 +211,12 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
         Ok(())
     }
 
-    /// Takes an acknowledgement that is for this connection.
-    pub fn handle(&mut self, now: Nanos, psn: Psn, aeth: &Aeth) {
+    /// Takes an acknowledgement that is for this connection. Returns whether it is about a packet that
+    /// waits for one; all others change only counters.
+    pub fn handle(&mut self, now: Nanos, psn: Psn, aeth: &Aeth) -> bool {
         if self.has_failed() {
             self.stats.after_failure += 1;
-            return;
+            return false;
         }
         // From the oldest that is not acknowledged to the last that was sent (IB 9.7.6).
         let oldest = self.oldest();
@@ -224,7 +225,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
             let is_stale = psn.distance(oldest) < 0;
             let counter = if is_stale { &mut self.stats.stale } else { &mut self.stats.beyond };
             *counter += 1;
-            return;
+            return false;
         }
         let position = self.acked + u64::from(behind);
         match aeth.syndrome {
@@ -240,8 +241,12 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
                 self.advance(now, position);
                 self.fail(SendStatus::Nak(code));
             }
-            Syndrome::Reserved(_) => self.stats.reserved += 1,
+            Syndrome::Reserved(_) => {
+                self.stats.reserved += 1;
+                return false;
+            }
         }
+        true
     }
 
     /// Acts on passed timers.

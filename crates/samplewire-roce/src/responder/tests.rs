@@ -17,6 +17,7 @@ fn responder() -> TestResponder {
         psn: Psn::new(START),
         mtu: PathMtu::Bytes256,
         rnr_timer: RnrTimer::new(TIMER).expect("it is below 32"),
+        ..ResponderConfig::default()
     };
     let region = |key, access| Region::new(key, ADDRESS, 1_000, access).expect("it fits");
     let regions = vec![region(KEY + 1, Access::None), region(KEY, Access::Write)];

@@ -311,6 +311,7 @@ impl End {
             psn: peer_psn,
             mtu: settings.mtu,
             rnr_timer: RnrTimer::new(2).expect("it is below 32"),
+            ..ResponderConfig::default()
         };
         let requester = RequesterConfig {
             psn,

@@ -96,6 +96,7 @@ fn replay(case: &ResponderCase) -> Replayed {
         psn: Psn::new(case.psn),
         mtu: PathMtu::from_bytes(case.mtu).unwrap(),
         rnr_timer: RnrTimer::new(RNR_TIMER).unwrap(),
+        ..ResponderConfig::default()
     };
     connect(&mut qp, config);
     for receive in &case.recvs {

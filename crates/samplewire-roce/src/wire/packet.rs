@@ -2,6 +2,8 @@
 
 use samplewire_proto::wire::field;
 
+use crate::number::{Psn, Qpn};
+
 use super::{Aeth, Bth, IMMEDIATE_LEN, Opcode, Operation, PAYLOAD_BYTES_MAX, Reth, Route};
 use super::{aeth, at, bth, icrc, reth};
 
@@ -82,6 +84,12 @@ impl Packet<'_> {
         let (covered, trailer) = frame.split_at_mut(len - icrc::LEN);
         trailer.copy_from_slice(&icrc::to_bytes(icrc::icrc(covered)));
         len
+    }
+
+    /// A congestion notification for a queue pair (A17.9.3). Its frame goes by [`Route::for_cnp`].
+    pub const fn cnp(destination: Qpn) -> Self {
+        let bth = Bth::new(Opcode::Cnp, destination, Psn::new(0));
+        Self { bth: Bth { becn: true, ..bth }, body: Body::Cnp }
     }
 
     /// Bytes of headers after the base transport header, and of payload.

@@ -28,6 +28,16 @@ pub struct Route {
 }
 
 impl Route {
+    /// Whether a switch has marked the frame: ECN is "congestion experienced" (CE).
+    pub const fn is_marked(&self) -> bool {
+        self.tos & ECN_CE == ECN_CE
+    }
+
+    /// The same way for a congestion notification: DSCP 48, and not ECN-capable (A17.9.3).
+    pub const fn for_cnp(self) -> Self {
+        Self { tos: CNP_DSCP << 2, ..self }
+    }
+
     /// Writes the headers of a datagram with `payload_len` bytes. The UDP checksum is 0: the ICRC
     /// covers the payload. IPv4 forbids fragments.
     pub(super) fn emit(&self, payload_len: usize, out: &mut [u8]) {
@@ -68,6 +78,11 @@ impl Route {
         }
     }
 }
+
+const ECN_CE: u8 = 0b11;
+
+/// Class selector 6, which network cards give notifications by default.
+const CNP_DSCP: u8 = 48;
 
 /// The UDP port of RoCEv2 (A17).
 pub const UDP_PORT: u16 = 4_791;
