@@ -79,6 +79,10 @@ pub(crate) struct ListenArguments {
     #[arg(long, conflicts_with = "cnp_interval")]
     pub(crate) no_cnp: bool,
 
+    /// End a connection whose peer sends nothing for this time. It has no limit with --peer
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::time)]
+    pub(crate) idle: Duration,
+
     /// End after the first connection [default: until Ctrl-C]
     #[arg(long)]
     pub(crate) once: bool,

@@ -257,7 +257,8 @@ impl<'a> Listener<'a> {
         exchange: &mut Exchange,
         console: &mut Console,
     ) -> Result<Served, Failure> {
-        let Self { station, memory, interrupt, .. } = self;
+        let Self { station, memory, interrupt, arguments, .. } = self;
+        let limit = exchange.is_live().then_some(arguments.idle);
         let mut served = Served::failed(String::new());
         loop {
             let before = station.qp.responder().stats().packets;
@@ -289,6 +290,10 @@ impl<'a> Listener<'a> {
                 // A peer that says nothing has no other end.
                 let result = if exchange.is_live() { "interrupted" } else { WHOLE };
                 return Ok(served.because(result.to_owned()));
+            }
+            if let Some(limit) = limit.filter(|limit| served.last.elapsed() > *limit) {
+                let time = span(limit.as_secs_f64());
+                return Ok(served.because(format!("the peer sent nothing for {time} (--idle)")));
             }
             station.wait(SERVE_PERIOD)?;
         }

@@ -183,6 +183,23 @@ fn broken_connection_is_not_whole_at_either_end() {
 }
 
 #[test]
+fn silent_peer_holds_the_listener_for_a_time_alone() {
+    let folder = folder("roce-silent");
+    // An ARP request that is lost costs half a second.
+    let place = Place::new(&folder, &["--idle", "1.5s"]);
+    let mut sender = spawn(&place.arguments("send", Path::new("-"), &[]));
+    let pipe = sender.stdin.take();
+    assert_eq!(wait(&mut sender).code(), Some(3), "its pipe is open, and it has nothing to send");
+    drop(pipe);
+    let (path, bytes) = file(&folder, 10_000);
+    place.transfer("send", &path, &[], 0);
+    assert_eq!(place.kept(bytes.len()), bytes, "the next one is served");
+    let ran = place.listener.interrupt();
+    let words = "the peer sent nothing for 1.5 s (--idle)";
+    assert!(ran.text().contains(words), "{}", ran.text());
+}
+
+#[test]
 fn sender_hears_that_the_file_was_not_kept() {
     let folder = folder("roce-full");
     let place = Place::new(&folder, &["--once", "--out", "/dev/full"]);

@@ -18,8 +18,11 @@ use super::{EtherError, EtherLink, FRAME_BYTES_MAX};
 pub struct PacketSocket {
     name: String,
     socket: OwnedFd,
+    index: i32,
     mac: [u8; 6],
     mtu_bytes: usize,
+    /// It went down, and no frame has come since.
+    is_down: bool,
     dropped: u64,
     has_merged: bool,
     is_advised: bool,
@@ -45,8 +48,10 @@ impl PacketSocket {
         Ok(Self {
             name: name.to_owned(),
             socket,
+            index,
             mac,
             mtu_bytes,
+            is_down: false,
             dropped: 0,
             has_merged: false,
             is_advised: false,
@@ -57,6 +62,16 @@ impl PacketSocket {
     /// The address of the interface's station.
     pub const fn mac(&self) -> [u8; 6] {
         self.mac
+    }
+
+    /// An error where the interface is gone, or another one has its name.
+    fn check_exists(&self) -> Result<(), EtherError> {
+        let index = read(&self.name, "ifindex", |text| text.parse::<i32>().ok())?;
+        if index == self.index {
+            return Ok(());
+        }
+        let source = io::Error::from_raw_os_error(libc::ENODEV);
+        Err(EtherError::of(&self.name, "recv")(source))
     }
 }
 
@@ -72,10 +87,18 @@ impl EtherLink for PacketSocket {
                 // no valid packet, whoever takes it drops it.
                 self.has_merged |=
                     len > FRAME_BYTES_MAX.max(ETHERNET_HEADER_BYTES + self.mtu_bytes);
+                self.is_down = false;
                 Ok(Some(len.min(into.len())))
             }
-            // ENETDOWN is reported once, when the interface goes down; it may come up again.
-            Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENETDOWN)) => {
+            Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => {
+                if self.is_down {
+                    self.check_exists()?;
+                }
+                Ok(None)
+            }
+            // Reported once. The interface may come up again, or it is about to go.
+            Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => {
+                self.is_down = true;
                 Ok(None)
             }
             Err(source) => Err(EtherError::of(&self.name, "recv")(source)),
@@ -149,6 +172,7 @@ const _: () = assert!(FRAME_BYTES_MAX > ETHERNET_HEADER_BYTES + 9_000);
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
     use std::time::{Duration, Instant};
 
     use super::*;
@@ -204,6 +228,27 @@ mod tests {
             // An answer to one datagram fails the next.
             sender.send(b"to no program").expect("no answer came");
         }
+    }
+
+    #[test]
+    fn interface_that_goes_down_may_come_up_and_one_that_is_removed_is_an_error() {
+        let name = format!("swt{}", std::process::id());
+        let ip = |words: &str| {
+            let words = words.replace("NAME", &name);
+            Command::new("ip").args(words.split(' ')).status().is_ok_and(|it| it.success())
+        };
+        if !ip("link add NAME type dummy") {
+            println!("skipped: no interface can be made (needs iproute2 and CAP_NET_ADMIN)");
+            return;
+        }
+        assert!(ip("address add 192.0.2.77/32 dev NAME") && ip("link set NAME up"));
+        let mut link = PacketSocket::open(&name, Ipv4Addr::new(192, 0, 2, 77), 0).unwrap();
+        let mut into = [0; FRAME_BYTES_MAX];
+        assert!(ip("link set NAME down"));
+        (0..3).for_each(|_| assert_eq!(link.recv(&mut into).unwrap(), None));
+        assert!(ip("link delete NAME"));
+        let error = link.recv(&mut into).expect_err("it is gone").to_string();
+        assert!(error.starts_with(&format!("{name}: ifindex: ")), "{error}");
     }
 
     #[test]
