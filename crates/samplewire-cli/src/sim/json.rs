@@ -71,6 +71,7 @@ struct RepairCell {
     max_rtt: f64,
     goodput: f64,
     unneeded: f64,
+    go_back_n: f64,
 }
 
 /// The object of `sim congestion`: a row for each case.
@@ -303,6 +304,7 @@ impl RepairCell {
             max_rtt,
             goodput: row.goodput_permille as f64 / 1e3,
             unneeded: row.unneeded_ppm as f64 / 1e6,
+            go_back_n: row.go_back_n_permille as f64 / 1e3,
         }
     }
 }

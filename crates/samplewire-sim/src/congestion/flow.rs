@@ -6,7 +6,7 @@ use samplewire_roce::requester::Request;
 
 use super::CongestionError;
 use super::reference::Reference;
-use super::roce::Roce;
+use super::roce::{Roce, TIMEOUT};
 use super::scenario::{Control, FlowSpec, Scenario, Traffic};
 
 #[derive(Debug)]
@@ -64,7 +64,9 @@ impl Flow {
         };
         let roce = match scenario.traffic {
             Traffic::Steady | Traffic::Stream { .. } => None,
-            Traffic::Roce { window } => Some(Box::new(Roce::new(scenario.wire_bytes, window))),
+            Traffic::Roce { window } => {
+                Some(Box::new(Roce::new(scenario.wire_bytes, window, TIMEOUT)))
+            }
         };
         let links = scenario.topology.links_between(spec.from, spec.to);
         Ok(Self {

@@ -38,6 +38,7 @@ pub use explore::{
 };
 pub use measure::RunResult as CongestionResult;
 pub use preset::Preset;
+pub(crate) use roce::Roce;
 pub use scenario::{Control, Scenario, Traffic};
 pub use svg::write_congestion_svg;
 pub use table::{CongestionRow, congestion_row, write_congestion_csv, write_congestion_table};

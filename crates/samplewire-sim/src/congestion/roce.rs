@@ -11,7 +11,7 @@ use samplewire_roce::{Access, PathMtu, Qpn, Region};
 
 /// A connection, which stops for good when its retries are used up.
 #[derive(Debug)]
-pub(super) struct Roce {
+pub(crate) struct Roce {
     requester: Requester<Vec<SendSlot>>,
     responder: Responder<[ReceiveSlot; 0], [Region; 1]>,
     mtu: PathMtu,
@@ -21,14 +21,14 @@ pub(super) struct Roce {
 
 impl Roce {
     /// With the longest payload below frames of that size; at most `window` packets are on their way.
-    pub(super) fn new(wire_bytes: u32, window: u32) -> Self {
+    pub(crate) fn new(wire_bytes: u32, window: u32, timeout: AckTimeout) -> Self {
         let is_below = |mtu: &PathMtu| mtu.bytes() < wire_bytes;
         let mtu = PathMtu::ALL.into_iter().rfind(is_below).unwrap_or(PathMtu::Bytes256);
         let config = RequesterConfig {
             mtu,
             window,
             ack_every: ACK_EVERY.min(window),
-            timeout: AckTimeout::new(TIMEOUT_EXPONENT).expect("below 32"),
+            timeout,
             ..RequesterConfig::default()
         };
         let slots = vec![SendSlot::default(); MESSAGES];
@@ -45,19 +45,19 @@ impl Roce {
     }
 
     /// Whether a packet may be there to send.
-    pub(super) const fn may_send(&self) -> bool {
+    pub(crate) const fn may_send(&self) -> bool {
         !self.is_blocked
     }
 
     /// The next packet, if there is one.
-    pub(super) fn depart(&mut self, now: Nanos) -> Option<Request> {
+    pub(crate) fn depart(&mut self, now: Nanos) -> Option<Request> {
         let request = self.requester.poll_transmit(now);
         self.is_blocked = request.is_none();
         request
     }
 
     /// The responder has a packet: whether it is of use, and what it answers at once.
-    pub(super) fn arrived(&mut self, request: &Request) -> (bool, Option<Response>) {
+    pub(crate) fn arrived(&mut self, request: &Request) -> (bool, Option<Response>) {
         let Request { opcode, psn, ack_request, reth, immediate, payload, .. } = *request;
         let bth = Bth { ack_request, ..Bth::new(opcode, Qpn::default(), psn) };
         let payload = &ZEROS[..payload.len_bytes as usize];
@@ -67,18 +67,18 @@ impl Roce {
     }
 
     /// The requester has an answer.
-    pub(super) fn answered(&mut self, now: Nanos, response: &Response) {
+    pub(crate) fn answered(&mut self, now: Nanos, response: &Response) {
         self.requester.handle(now, response.psn, &response.aeth);
         self.post();
         self.is_blocked = false;
     }
 
     /// When the requester has waited too long.
-    pub(super) fn timeout(&self) -> Option<Nanos> {
+    pub(crate) fn timeout(&self) -> Option<Nanos> {
         self.requester.poll_timeout()
     }
 
-    pub(super) fn handle_timeout(&mut self, now: Nanos) {
+    pub(crate) fn handle_timeout(&mut self, now: Nanos) {
         self.requester.handle_timeout(now);
         self.is_blocked = false;
     }
@@ -107,7 +107,7 @@ const MESSAGES: usize = 64;
 const MESSAGE_BYTES: u32 = 1 << 20;
 const ACK_EVERY: u32 = 16;
 /// 4.096 us times 2^14, which is what perftest sets (`--qp-timeout`).
-const TIMEOUT_EXPONENT: u8 = 14;
+pub(super) const TIMEOUT: AckTimeout = AckTimeout::new(14).expect("below 32");
 const KEY: u32 = 1;
 static ZEROS: [u8; 4_096] = [0; 4_096];
 
@@ -119,7 +119,7 @@ mod tests {
     /// the retries.
     #[test]
     fn lost_packet_is_repeated_with_all_behind_it_and_silence_ends_the_flow() {
-        let mut roce = Roce::new(4_134, 3);
+        let mut roce = Roce::new(4_134, 3, TIMEOUT);
         let sent: Vec<Request> = (0..3).filter_map(|_| roce.depart(Nanos(0))).collect();
         assert_eq!((sent.len(), roce.depart(Nanos(0)), roce.may_send()), (3, None, false));
         let (is_of_use, nak) = roce.arrived(&sent[1]);

@@ -2,6 +2,7 @@
 
 mod duplicates;
 mod figures;
+mod go_back_n;
 mod render;
 mod scene;
 mod svg;
@@ -38,7 +39,7 @@ impl RepairOptions {
     /// The table of `docs/testing.md` at 10 Gb/s and MTU 1500.
     pub fn new() -> Self {
         Self {
-            losses_ppm: vec![0, 1_000, 10_000, 100_000, 300_000],
+            losses_ppm: vec![0, 10, 100, 1_000, 10_000, 100_000, 300_000],
             rtts: vec![Nanos::from_micros(100), Nanos::from_millis(1), Nanos::from_millis(10)],
             windows_percent: vec![150, 250, 400, 800],
             rate_bps: 10_000_000_000,
@@ -84,6 +85,8 @@ pub struct RepairRow {
     pub goodput_permille: u64,
     /// DATA that came and was not needed by repeats, in a million.
     pub unneeded_ppm: u64,
+    /// The goodput of RoCEv2's go-back-N on the same link, in thousandths.
+    pub go_back_n_permille: u64,
 }
 
 /// Measures every cell and writes the table to `out` as it grows.
@@ -101,10 +104,13 @@ pub fn repair(options: &RepairOptions, out: &mut dyn Write) -> io::Result<Vec<Re
                 let scene = Scene::of_cell(options, rtt, window_percent, loss_ppm);
                 let packets = match loss_ppm {
                     0 => PACKETS_MIN,
+                    1..RARE_PPM => PACKETS_OF_RARE,
                     loss => (options.repairs * 1_000_000 / loss).clamp(PACKETS_MIN, PACKETS_MAX),
                 };
+                let go_back_n =
+                    go_back_n::goodput_permille(options, rtt, window_percent, loss_ppm, packets);
                 let measured = scene.measure(packets);
-                rows.push(measured.row(loss_ppm, rtt, window_percent));
+                rows.push(measured.row(loss_ppm, rtt, window_percent, go_back_n));
             }
         }
     }
@@ -115,6 +121,9 @@ pub fn repair(options: &RepairOptions, out: &mut dyn Write) -> io::Result<Vec<Re
 /// Packets of a cell at least, and at most.
 const PACKETS_MIN: u64 = 20_000;
 const PACKETS_MAX: u64 = 20_000_000;
+/// Below this loss goodput is measured, and repairs are few.
+const RARE_PPM: u64 = 1_000;
+const PACKETS_OF_RARE: u64 = 2_000_000;
 
 #[cfg(test)]
 mod tests;

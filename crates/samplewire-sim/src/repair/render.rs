@@ -11,14 +11,24 @@ use super::RepairRow;
 pub fn write_table(rows: &[RepairRow], out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "{:>8} {:>8} {:>8} {:>9} {:>6} {:>6} {:>6} {:>6} {:>8} {:>10}",
-        "rtt us", "window", "loss", "repairs", "p50", "p98", "p99.9", "max", "goodput", "unneeded"
+        "{:>8} {:>8} {:>8} {:>9} {:>6} {:>6} {:>6} {:>6} {:>8} {:>10} {:>9}",
+        "rtt us",
+        "window",
+        "loss",
+        "repairs",
+        "p50",
+        "p98",
+        "p99.9",
+        "max",
+        "goodput",
+        "unneeded",
+        "go-back-N"
     )?;
     for row in rows {
         let [p50, p98, p999, max] = row.latency_permille.map(thousandths);
         writeln!(
             out,
-            "{:>8} {:>7}% {:>8} {:>9} {:>6} {:>6} {:>6} {:>6} {:>8} {:>10}",
+            "{:>8} {:>7}% {:>8} {:>9} {:>6} {:>6} {:>6} {:>6} {:>8} {:>10} {:>9}",
             row.rtt.0 / 1_000,
             row.window_percent,
             millionths(row.loss_ppm),
@@ -29,6 +39,7 @@ pub fn write_table(rows: &[RepairRow], out: &mut dyn Write) -> io::Result<()> {
             max,
             thousandths(row.goodput_permille),
             millionths(row.unneeded_ppm),
+            thousandths(row.go_back_n_permille),
         )?;
     }
     Ok(())
@@ -41,19 +52,21 @@ pub fn write_table(rows: &[RepairRow], out: &mut dyn Write) -> io::Result<()> {
 pub fn write_csv(rows: &[RepairRow], out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "rtt_us,window_percent,loss,repairs,p50_rtt,p98_rtt,p999_rtt,max_rtt,goodput,unneeded"
+        "rtt_us,window_percent,loss,repairs,p50_rtt,p98_rtt,p999_rtt,max_rtt,goodput,unneeded,\
+         go_back_n"
     )?;
     for row in rows {
         let [p50, p98, p999, max] = row.latency_permille.map(thousandths);
         writeln!(
             out,
-            "{},{},{},{},{p50},{p98},{p999},{max},{},{}",
+            "{},{},{},{},{p50},{p98},{p999},{max},{},{},{}",
             row.rtt.0 / 1_000,
             row.window_percent,
             millionths(row.loss_ppm),
             row.repairs,
             thousandths(row.goodput_permille),
             millionths(row.unneeded_ppm),
+            thousandths(row.go_back_n_permille),
         )?;
     }
     Ok(())

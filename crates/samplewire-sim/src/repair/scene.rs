@@ -240,7 +240,13 @@ impl Measured {
             .map(|permille| took[last * permille / 1_000] * 1_000 / self.rtt.0)
     }
 
-    pub(super) fn row(&self, loss_ppm: u64, rtt: Nanos, window_percent: u64) -> RepairRow {
+    pub(super) fn row(
+        &self,
+        loss_ppm: u64,
+        rtt: Nanos,
+        window_percent: u64,
+        go_back_n_permille: u64,
+    ) -> RepairRow {
         let [p50, p98, _, p999, max] = self.latency_permille(|_| true);
         RepairRow {
             loss_ppm,
@@ -250,6 +256,7 @@ impl Measured {
             latency_permille: [p50, p98, p999, max],
             goodput_permille: self.goodput_permille,
             unneeded_ppm: self.unneeded_ppm(),
+            go_back_n_permille,
         }
     }
 }

@@ -25,8 +25,9 @@ pub fn write_svg(rows: &[RepairRow], out: &mut dyn Write) -> io::Result<()> {
         let goodput = Plot {
             left: 0,
             top,
-            title: format!("goodput, RTT {rtt_us} us"),
+            title: format!("goodput, RTT {rtt_us} us; dashed: RoCEv2's go-back-N"),
             value: |row| row.goodput_permille,
+            dashed: Some(|row| row.go_back_n_permille),
             value_max: 1_000,
         };
         let p98 = Plot {
@@ -34,6 +35,7 @@ pub fn write_svg(rows: &[RepairRow], out: &mut dyn Write) -> io::Result<()> {
             top,
             title: format!("p98 of repairs in RTT, RTT {rtt_us} us"),
             value: |row| row.latency_permille[1],
+            dashed: None,
             value_max: 4_000,
         };
         goodput.write(&of_rtt, out)?;
@@ -46,9 +48,12 @@ struct Plot {
     left: u64,
     top: u64,
     title: String,
-    value: fn(&RepairRow) -> u64,
+    value: Value,
+    dashed: Option<Value>,
     value_max: u64,
 }
+
+type Value = fn(&RepairRow) -> u64;
 
 impl Plot {
     fn write(&self, rows: &[&RepairRow], out: &mut dyn Write) -> io::Result<()> {
@@ -70,7 +75,10 @@ impl Plot {
         };
         let y = |value: u64| top + height - height * value.min(self.value_max) / self.value_max;
         for &loss in &losses {
-            let percent = format!("{}.{:02}%", loss / 10_000, loss / 100 % 100);
+            let percent = match loss {
+                0..1_000 => format!("{loss} ppm"),
+                _ => format!("{}.{}%", loss / 10_000, loss / 1_000 % 10),
+            };
             writeln!(
                 out,
                 "<text x=\"{}\" y=\"{}\">{percent}</text>",
@@ -88,16 +96,25 @@ impl Plot {
         windows.dedup();
         for (number, window) in windows.iter().enumerate() {
             let colour = COLOURS[number % COLOURS.len()];
-            let points: Vec<String> = rows
-                .iter()
-                .filter(|row| row.window_percent == *window)
-                .map(|row| format!("{},{}", x(row.loss_ppm), y((self.value)(row))))
-                .collect();
+            let points = |value: Value| {
+                let of_window = rows.iter().filter(|row| row.window_percent == *window);
+                let points: Vec<String> =
+                    of_window.map(|row| format!("{},{}", x(row.loss_ppm), y(value(row)))).collect();
+                points.join(" ")
+            };
+            if let Some(dashed) = self.dashed {
+                writeln!(
+                    out,
+                    "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" \
+                     stroke-dasharray=\"5 4\"/>",
+                    points(dashed)
+                )?;
+            }
             writeln!(
                 out,
                 "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n\
                  <text x=\"{}\" y=\"{}\" fill=\"{colour}\">window {window}%</text>",
-                points.join(" "),
+                points(self.value),
                 left + 8,
                 top + height - 8 - 14 * number as u64
             )?;

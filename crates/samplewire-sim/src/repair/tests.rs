@@ -37,5 +37,5 @@ fn csv_and_drawing_have_every_row() {
     assert_eq!(csv.lines().count(), 1 + rows.len());
     let svg = String::from_utf8(svg).expect("a drawing is text");
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
-    assert_eq!(svg.matches("<polyline").count(), 2);
+    assert_eq!(svg.matches("<polyline").count(), 3);
 }
