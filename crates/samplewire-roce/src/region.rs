@@ -55,16 +55,6 @@ impl Region {
         Ok(Self { key, address, len_bytes, access })
     }
 
-    /// The key by which a peer names it.
-    pub const fn key(&self) -> u32 {
-        self.key
-    }
-
-    /// The address of its first byte in the peer's terms.
-    pub const fn address(&self) -> u64 {
-        self.address
-    }
-
     /// Its length in bytes.
     pub const fn len_bytes(&self) -> u64 {
         self.len_bytes
