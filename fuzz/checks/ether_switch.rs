@@ -1,10 +1,13 @@
 //! A switch forwards or drops any bytes, within its buffer, and changes nothing but ECN bits and the
-//! checksum that covers them.
+//! checksum that covers them. What it sends itself are congestion notifications, for queue pairs that
+//! acknowledgements were for.
 
 use samplewire_io::Ecn;
 use samplewire_io::ether::{FRAME_BYTES_MAX, Headers};
 use samplewire_proto::Nanos;
-use samplewire_sim::{EtherSwitch, EtherSwitchConfig, Marking, MarkingPoint};
+use samplewire_roce::wire::{Aeth, Body, Bth, Frame, Opcode, Packet, Route, Syndrome};
+use samplewire_roce::{Psn, Qpn};
+use samplewire_sim::{CnpConfig, EtherSwitch, EtherSwitchConfig, Marking, MarkingPoint};
 
 use crate::input::Input;
 
@@ -20,7 +23,10 @@ pub(crate) fn check(bytes: &[u8]) {
     let marking = Some(Marking { min_bytes, max_bytes, probability_max: 1.0, at });
     let buffer_bytes = u64::from(input.half());
     let loss = input.choose(&[0.0, 0.0, 0.25, 1.0]);
-    let config = EtherSwitchConfig { buffer_bytes, marking, loss, seed };
+    let above_bps = (seed & 2 == 0).then_some(seed >> 8 & 0x3FFF_FFFF | 1);
+    let cnp = CnpConfig { proxies: seed & 4 == 0, above_bps, interval: Nanos(seed >> 48) };
+    let cnp = (seed & 1 == 0).then_some(cnp);
+    let config = EtherSwitchConfig { buffer_bytes, marking, loss, seed, cnp };
     let mut switch = EtherSwitch::new(config, &[1_000_000_000; PORTS]).expect("it is consistent");
     let mut now = Nanos(0);
     let mut taken: Vec<Vec<u8>> = vec![];
@@ -42,9 +48,14 @@ pub(crate) fn check(bytes: &[u8]) {
     let sum =
         |of: fn(&samplewire_sim::PortCounts) -> u64| switch.ports().iter().map(of).sum::<u64>();
     assert_eq!(sum(|port| port.frames_in), taken.len() as u64);
-    assert_eq!(sum(|port| port.bytes_forwarded), sum(|port| port.bytes_out));
+    let forged = sum(|port| port.cnp_forged);
+    assert_eq!(
+        sum(|port| port.bytes_forwarded) + forged * CNP_WIRE_BYTES,
+        sum(|port| port.bytes_out)
+    );
+    assert!(cnp.is_some() || forged + sum(|port| port.cnp_refused) == 0, "it was not to send any");
     assert!(sum(|port| port.marked) <= sum(|port| port.frames_out));
-    let copies = sum(|port| port.frames_out) + sum(|port| port.dropped);
+    let copies = sum(|port| port.frames_out) - forged + sum(|port| port.dropped);
     let ended = sum(|port| port.lost) + sum(|port| port.filtered);
     let forwarded = taken.len() as u64 - ended;
     assert!((forwarded..=forwarded * (PORTS as u64 - 1)).contains(&copies), "each has an end");
@@ -53,6 +64,9 @@ pub(crate) fn check(bytes: &[u8]) {
 /// Any bytes, or a frame between a few stations whose rest is any bytes.
 fn frame(input: &mut Input<'_>) -> Vec<u8> {
     let kind = input.byte();
+    if kind & 0x21 == 0x20 {
+        return roce_frame(input);
+    }
     let mut frame = vec![];
     if kind & 1 == 1 {
         frame.extend([0x02, 0, 0, 0, 0, input.byte() % 4, 0x02, 0, 0, 0, 0, input.byte() % 4]);
@@ -69,7 +83,53 @@ fn frame(input: &mut Input<'_>) -> Vec<u8> {
     frame
 }
 
-/// Each frame that leaves came in, but for a mark.
+/// A valid frame between a few stations and queue pairs.
+fn roce_frame(input: &mut Input<'_>) -> Vec<u8> {
+    let (kind, from, to) = (input.byte(), input.byte() % 4, input.byte() % 4);
+    let route = Route {
+        source_mac: [2, 0, 0, 0, 0, from],
+        destination_mac: [2, 0, 0, 0, 0, to],
+        source_ip: [10, 0, 0, from],
+        destination_ip: [10, 0, 0, to],
+        tos: kind >> 6,
+        ttl: 64,
+        ..Route::default()
+    };
+    let (number, psn) = (Qpn::new(u32::from(kind >> 4 & 3)), Psn::new(input.byte().into()));
+    let (opcode, body) = match kind & 3 {
+        0 => {
+            let aeth = Aeth { syndrome: Syndrome::Ack(31), msn: 0 };
+            (Opcode::Acknowledge, Body::Acknowledge(aeth))
+        }
+        1 => (Opcode::Cnp, Body::Cnp),
+        _ => {
+            let payload = &ZEROS[..usize::from(kind >> 2) * 16];
+            (Opcode::SendOnly, Body::Request { reth: None, immediate: None, payload })
+        }
+    };
+    let packet = Packet { bth: Bth::new(opcode, number, psn), body };
+    let mut frame = vec![0; packet.frame_len()];
+    packet.emit(&route, &mut frame);
+    frame
+}
+
+/// Whether a frame is a notification for a queue pair that an acknowledgement in `taken` was for.
+fn is_forged(bytes: &[u8], taken: &[Vec<u8>]) -> bool {
+    let Ok(frame) = Frame::new_checked(bytes) else { return false };
+    let (packet, way) = (frame.packet(), frame.route());
+    let is_ack = |frame: &Frame<'_>| {
+        let (ack, route) = (frame.packet(), frame.route());
+        ack.bth.opcode == Opcode::Acknowledge
+            && ack.bth.destination == packet.bth.destination
+            && (route.source_ip, route.destination_ip) == (way.source_ip, way.destination_ip)
+    };
+    let mut frames = taken.iter().filter_map(|frame| Frame::new_checked(frame).ok());
+    packet == Packet::cnp(packet.bth.destination)
+        && way.tos == way.for_cnp().tos
+        && frames.any(|frame| is_ack(&frame))
+}
+
+/// Each frame that leaves came in, but for a mark, or is a notification.
 fn drain(switch: &mut EtherSwitch, now: Nanos, taken: &[Vec<u8>]) {
     while let Some(departure) = switch.poll_transmit(now) {
         assert!(departure.at <= now && departure.port < PORTS);
@@ -80,9 +140,14 @@ fn drain(switch: &mut EtherSwitch, now: Nanos, taken: &[Vec<u8>]) {
             let is_same = frame == departure.bytes || is_marked && marked == departure.bytes;
             is_same && (!is_marked || Headers::parse(&marked).is_some_and(|it| it.ecn() == Ecn::Ce))
         };
-        assert!(taken.iter().any(is_it), "a frame that never came in: {:02x?}", departure.bytes);
+        let is_known = taken.iter().any(is_it) || is_forged(departure.bytes, taken);
+        assert!(is_known, "a frame that never came in: {:02x?}", departure.bytes);
     }
 }
 
 const PORTS: usize = 4;
 const FRAMES_MAX: usize = 64;
+static ZEROS: [u8; 1_024] = [0; 1_024];
+
+/// 74 bytes, preamble, gap and FCS.
+const CNP_WIRE_BYTES: u64 = 98;

@@ -41,7 +41,8 @@ pub use congestion::{
     write_explore_svg,
 };
 pub use ether_switch::{
-    Departure, EtherSwitch, EtherSwitchConfig, EtherSwitchConfigError, PortCounts, wire_bytes,
+    CnpConfig, Departure, EtherSwitch, EtherSwitchConfig, EtherSwitchConfigError, PortCounts,
+    wire_bytes,
 };
 pub use link::ETHERNET_BYTES;
 pub use repair::{

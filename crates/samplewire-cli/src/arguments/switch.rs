@@ -46,6 +46,19 @@ pub(crate) struct SwitchArguments {
     #[arg(long, value_name = "P")]
     pub(crate) pmax: Option<f64>,
 
+    /// Send congestion notifications (CNP) of RoCE for receivers that send none: to the sender of each
+    /// frame that the switch marks
+    #[arg(long)]
+    pub(crate) proxy_cnp: bool,
+
+    /// Send CNPs to each RoCE flow while it comes in faster than BPS, marked or not
+    #[arg(long, value_name = "BPS", value_parser = values::link_rate)]
+    pub(crate) cnp_above: Option<f64>,
+
+    /// The shortest time between two CNPs to a flow, in slow time: D of its DCQCN
+    #[arg(long, value_name = "TIME", default_value = "50us", value_parser = values::time)]
+    pub(crate) cnp_interval: Duration,
+
     /// Share of frames to lose at random as they come in, 0 to 0.5
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = values::share)]
     pub(crate) loss: f64,
@@ -89,8 +102,9 @@ The switch learns addresses, and forwards through the model that `samplewire sim
 It marks IPv4 and IPv6. TAP devices need root, or cap_net_admin. Rates are in the clock of \
 --slow: --rate 10G --slow 50 passes 200 Mb/s of the host.
 
-Example:
+Examples:
   samplewire switch --tap a --tap b --tap r --rate 10G --slow 50
   ip link set a netns sender        and set its address there, with an MTU
+  samplewire switch --tap a --tap r --rate 1G --proxy-cnp --cnp-above 500M
 
 Exit status: 0 ended by --duration or a signal, 1 usage";

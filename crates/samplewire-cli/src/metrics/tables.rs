@@ -127,6 +127,25 @@ pub(crate) const SWITCH_PORT: Table<Figures> = Table {
             value: |it| it.counts.filtered,
         },
         Metric {
+            name: "samplewire_switch_port_cnp_forwarded_total",
+            kind: Kind::Count,
+            help: "Congestion notifications of RoCE that came in by another port and left by this one",
+            value: |it| it.counts.cnp_forwarded,
+        },
+        Metric {
+            name: "samplewire_switch_port_cnp_forged_total",
+            kind: Kind::Count,
+            help: "Congestion notifications of the switch itself that left by this port",
+            value: |it| it.counts.cnp_forged,
+        },
+        Metric {
+            name: "samplewire_switch_port_cnp_refused_total",
+            kind: Kind::Count,
+            help: "Congestion notifications not sent to a sender behind this port: its queue pair is \
+                   not known, or the buffer was full",
+            value: |it| it.counts.cnp_refused,
+        },
+        Metric {
             name: "samplewire_switch_port_queue_bytes",
             kind: Kind::Level,
             help: "Bytes that wait to leave",

@@ -196,7 +196,13 @@ mod tests {
             (far, Dgram::open(&DgramAddress::Unix { local: local.clone(), remote }).unwrap(), local)
         });
         let [(a, near_a, local), (b, near_b, _)] = ends;
-        let config = EtherSwitchConfig { buffer_bytes: 1 << 20, marking: None, loss: 0.0, seed: 1 };
+        let config = EtherSwitchConfig {
+            buffer_bytes: 1 << 20,
+            marking: None,
+            loss: 0.0,
+            seed: 1,
+            cnp: None,
+        };
         let bps = 1_000_000;
         let switch = EtherSwitch::new(config, &[bps; 2]).unwrap();
         let ports = vec![Port::new(Box::new(near_a), bps), Port::new(Box::new(near_b), bps)];

@@ -66,19 +66,34 @@ pub(super) fn interval(
             utilisation: if room_bytes > 0.0 { bytes_out as f64 / room_bytes } else { 0.0 },
             marked: now.marked - then.marked,
             dropped: now.dropped - then.dropped,
+            cnp_forwarded: now.cnp_forwarded - then.cnp_forwarded,
+            cnp_forged: now.cnp_forged - then.cnp_forged,
+            cnp_refused: now.cnp_refused - then.cnp_refused,
             queue_bytes: after.queue_bytes,
         }
     });
     ports.collect()
 }
 
-/// `out of r 9.95 Gb/s (99.5 %), queue 45.1 kB, 312 marks, 0 drops`: the port that sent the most.
+/// `out of r 9.95 Gb/s (99.5 %), queue 45.1 kB, 312 marks, 0 drops`: the port that sent the most. CNPs
+/// of all ports follow where there are any.
 pub(super) fn words(names: &[Figures], ports: &[json::PortInterval], bps: u64) -> String {
     let busiest = names.iter().zip(ports).max_by_key(|(_, port)| port.bytes_out);
     let Some((figures, port)) = busiest else { return String::new() };
     let drops: u64 = ports.iter().map(|port| port.dropped).sum();
+    let sum = |of: fn(&json::PortInterval) -> u64| ports.iter().map(of).sum::<u64>();
+    let (forwarded, forged) = (sum(|it| it.cnp_forwarded), sum(|it| it.cnp_forged));
+    let cnps = match forwarded + forged + sum(|it| it.cnp_refused) {
+        0 => String::new(),
+        _ => format!(
+            ", CNPs: {} forwarded, {} forged, {} refused",
+            grouped(forwarded),
+            grouped(forged),
+            grouped(sum(|it| it.cnp_refused))
+        ),
+    };
     format!(
-        "out of {} {} ({:.1} %), queue {}, {} marks, {} drops",
+        "out of {} {} ({:.1} %), queue {}, {} marks, {} drops{cnps}",
         figures.name,
         measured(port.utilisation * bps as f64, "b/s"),
         port.utilisation * 100.0,
@@ -104,6 +119,9 @@ pub(super) fn print(console: &mut Console, ports: &[Figures]) {
             (counts.dropped, "dropped: the buffer was full"),
             (counts.lost, "lost at random"),
             (counts.filtered, FILTERED),
+            (counts.cnp_forwarded, "CNPs forwarded"),
+            (counts.cnp_forged, "CNPs forged"),
+            (counts.cnp_refused, "CNPs refused: queue pair not known, or buffer full"),
             (link_dropped.unwrap_or(0), "dropped by the link before this process read them"),
             (*link_refused, "not taken by the link"),
         ];

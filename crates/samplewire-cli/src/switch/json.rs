@@ -26,6 +26,12 @@ pub(super) struct Start {
     pub(super) loss: f64,
     /// Seed of marks and losses.
     pub(super) seed: u64,
+    /// Whether it sends CNPs for receivers that send none.
+    pub(super) proxy_cnp: bool,
+    /// The rate of a RoCE flow above which it sends CNPs; null if it does not.
+    pub(super) cnp_above_bps: Option<u64>,
+    /// The shortest time between two CNPs to a flow, in slow time.
+    pub(super) cnp_interval_ns: u64,
 }
 
 /// How frames are marked.
@@ -63,6 +69,10 @@ pub(super) struct PortInterval {
     pub(super) utilisation: f64,
     pub(super) marked: u64,
     pub(super) dropped: u64,
+    /// See [`Port`].
+    pub(super) cnp_forwarded: u64,
+    pub(super) cnp_forged: u64,
+    pub(super) cnp_refused: u64,
     /// The queue at the end of the interval.
     pub(super) queue_bytes: u64,
 }
@@ -98,6 +108,13 @@ pub(super) struct Port {
     lost: u64,
     /// Frames not forwarded: link-local, for the same port, or not 14 to 9,216 bytes.
     filtered: u64,
+    /// CNPs that came in by another port and left by this one.
+    cnp_forwarded: u64,
+    /// CNPs of the switch itself that left by this port.
+    cnp_forged: u64,
+    /// CNPs that were due to a sender behind this port and were not sent: its queue pair is not known,
+    /// or the buffer was full.
+    cnp_refused: u64,
     /// The longest queue.
     queue_bytes_max: u64,
     /// Frames that the link dropped before this process read them; null if it does not count them.
@@ -128,6 +145,9 @@ impl From<&Figures> for Port {
             dropped: counts.dropped,
             lost: counts.lost,
             filtered: counts.filtered,
+            cnp_forwarded: counts.cnp_forwarded,
+            cnp_forged: counts.cnp_forged,
+            cnp_refused: counts.cnp_refused,
             queue_bytes_max: counts.queue_bytes_max,
             link_dropped: figures.link_dropped,
             link_refused: figures.link_refused,

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use samplewire_io::ether::{Dgram, EtherLink, Tap};
 use samplewire_io::{Clock, thread};
-use samplewire_sim::{EtherSwitch, EtherSwitchConfig, Marking, MarkingPoint};
+use samplewire_proto::Nanos;
+use samplewire_sim::{CnpConfig, EtherSwitch, EtherSwitchConfig, Marking, MarkingPoint};
 
 use crate::arguments::{MarkAt, SwitchArguments};
 use crate::cadence::Cadence;
@@ -46,6 +47,7 @@ fn forward(
         marking,
         loss: arguments.loss,
         seed: arguments.seed,
+        cnp: cnp(arguments)?,
     };
     let ports = arguments.taps.len() + arguments.dgrams.len();
     if ports > PORTS_MAX {
@@ -172,6 +174,22 @@ fn marking(arguments: &SwitchArguments, bps: u64) -> Result<Option<Marking>, Fai
     }))
 }
 
+/// The congestion notifications that the options ask for.
+fn cnp(arguments: &SwitchArguments) -> Result<Option<CnpConfig>, Failure> {
+    let SwitchArguments { proxy_cnp, cnp_above, cnp_interval, mark, .. } = *arguments;
+    if proxy_cnp && mark == MarkAt::None {
+        return Err(Failure::Contradiction(
+            "--mark none marks nothing: leave --proxy-cnp out".to_owned(),
+        ));
+    }
+    let config = CnpConfig {
+        proxies: proxy_cnp,
+        above_bps: cnp_above.map(|bps| bps as u64),
+        interval: Nanos(u64::try_from(cnp_interval.as_nanos()).unwrap_or(u64::MAX)),
+    };
+    Ok((proxy_cnp || cnp_above.is_some()).then_some(config))
+}
+
 fn announce(
     arguments: &SwitchArguments,
     console: &mut Console,
@@ -198,6 +216,12 @@ fn announce(
             "  marks      from {min} of queue, {probability_max} at {max}, all above; at {at}"
         ));
     }
+    if arguments.proxy_cnp {
+        console.line(format_args!("  CNPs       for receivers that send none"));
+    }
+    if let Some(bps) = arguments.cnp_above {
+        console.line(format_args!("  CNPs       to flows above {}", measured(bps, "b/s")));
+    }
     if arguments.loss > 0.0 {
         console.line(format_args!("  loses      {} of all frames", arguments.loss));
     }
@@ -216,6 +240,9 @@ fn announce(
         }),
         loss: arguments.loss,
         seed: arguments.seed,
+        proxy_cnp: arguments.proxy_cnp,
+        cnp_above_bps: arguments.cnp_above.map(|bps| bps as u64),
+        cnp_interval_ns: arguments.cnp_interval.as_nanos() as u64,
     });
 }
 
@@ -319,7 +346,13 @@ mod tests {
         let line = "x --tap a --tap b --rate 10T --duration 500ms";
         let arguments = Line::try_parse_from(line.split(' ')).expect("a switch").arguments;
         let bps = arguments.rate as u64;
-        let config = EtherSwitchConfig { buffer_bytes: 1 << 20, marking: None, loss: 0.0, seed: 1 };
+        let config = EtherSwitchConfig {
+            buffer_bytes: 1 << 20,
+            marking: None,
+            loss: 0.0,
+            seed: 1,
+            cnp: None,
+        };
         let switch = EtherSwitch::new(config, &[bps; 2]).unwrap();
         let exported = Exported::new(Vec::new());
         let has_seen_counts = Arc::new(AtomicBool::new(false));

@@ -104,6 +104,14 @@ impl ShownPort {
             0.0 => String::new(),
             _ => format!(", marks from {} on", bytes("kmin_bytes")),
         };
+        let cnps = ["forwarded", "forged", "refused"].map(|what| {
+            let number = port.number(&format!("cnp_{what}_total"));
+            (number, format!("{} {what}", grouped(number as u64)))
+        });
+        let cnps = match cnps.iter().all(|(number, _)| *number == 0.0) {
+            true => String::new(),
+            false => format!(", CNPs: {}", cnps.map(|(_, words)| words).join(", ")),
+        };
         // Not every link counts them.
         let by_link = match port.numbers.get("link_dropped_total") {
             Some(dropped) => format!(", {} by the link", grouped(*dropped as u64)),
@@ -111,7 +119,7 @@ impl ShownPort {
         };
         format!(
             "switch {}, port {}: {rate} out, queue {} (most {}{marks}), {} marked, {} \
-             dropped{by_link}",
+             dropped{by_link}{cnps}",
             port.pid,
             port.name(),
             bytes("queue_bytes"),
@@ -163,6 +171,9 @@ mod tests {
              1,234 marked, 0 dropped, 5 by the link"
         );
         assert_eq!(shown.port.numbers["queue_bytes"], 45_100.0);
+        let forged = "samplewire_switch_port_cnp_forged_total{port=\"r\"} 7\n";
+        let shown = look(12_501_000, 750, forged);
+        assert!(shown.words().ends_with("CNPs: 0 forwarded, 7 forged, 0 refused"), "{shown:?}");
         let shown = look(12_501_000, 1_000, "");
         assert!(shown.words().ends_with("1,234 marked, 0 dropped"), "not every link counts them");
     }

@@ -101,6 +101,8 @@ fn two_senders_share_a_port_and_are_marked() {
 fn contradictions_of_a_switch_are_named() {
     for (arguments, words) in [
         ("--tap a", "a switch of 1 ports"),
+        ("--tap a --tap b --mark none --proxy-cnp", "leave --proxy-cnp out"),
+        ("--tap a --tap b --cnp-above 0", "`0`"),
         ("--tap a --tap b --kmin 500k", "marks from 500000 bytes on, all above 400000"),
         ("--tap a --tap b --pmax 1.5", "probability 1.5 of a mark"),
         ("--tap a --tap b --mark none --kmax 5k", "--mark none marks nothing: leave --kmax out"),

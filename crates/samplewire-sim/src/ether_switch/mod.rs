@@ -2,11 +2,12 @@
 //! [`Switch`], which queues, marks and drops. One table of addresses serves all VLANs.
 //!
 //! Any bytes are forwarded or dropped. What it holds is bounded: frames by the buffer of the model,
-//! 4,096 addresses. It owns no clock and no socket; after
+//! 4,096 addresses, 1,024 flows of RoCE. It owns no clock and no socket; after
 //! [`EtherSwitch::handle_frame`] call [`EtherSwitch::poll_transmit`] until it is `None`, then sleep
 //! until [`EtherSwitch::poll_timeout`].
 
 mod addresses;
+mod cnp;
 mod frames;
 #[cfg(test)]
 mod tests;
@@ -16,7 +17,10 @@ use samplewire_io::ether::{FRAME_BYTES_MAX, Headers};
 use samplewire_proto::{Nanos, Odds, Rng};
 
 use addresses::Addresses;
+pub use cnp::CnpConfig;
+use cnp::{Notice, Notifier};
 use frames::{Frame, Frames};
+use samplewire_roce::wire::{Frame as RoceFrame, Operation};
 use samplewire_switch::{FrameIn, Marking, Switch, SwitchConfig, SwitchConfigError};
 
 /// What an Ethernet switch is set to. It sends and takes no PAUSE: what finds no room is dropped.
@@ -30,6 +34,8 @@ pub struct EtherSwitchConfig {
     pub loss: f64,
     /// Of losses and marks.
     pub seed: u64,
+    /// Congestion notifications of RoCE that the switch sends itself; `None`: it sends none.
+    pub cnp: Option<CnpConfig>,
 }
 
 /// The switch.
@@ -39,6 +45,7 @@ pub struct EtherSwitch {
     model: Switch<Queued>,
     addresses: Addresses,
     frames: Frames,
+    notifier: Option<Notifier>,
     ports: Box<[PortCounts]>,
     rng: Rng,
     /// The frame that left last, which its reader borrows.
@@ -51,6 +58,17 @@ struct Queued {
     frame: Frame,
     headers: Headers,
     ingress: usize,
+    kind: Kind,
+}
+
+/// What a frame is to the counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Other,
+    /// A congestion notification that came in.
+    Cnp,
+    /// One of this switch.
+    Forged,
 }
 
 /// A frame that has left.
@@ -86,6 +104,13 @@ pub struct PortCounts {
     /// Frames that were not forwarded: link-local, for a station behind the same port, or not 14 to
     /// [`FRAME_BYTES_MAX`] bytes long.
     pub filtered: u64,
+    /// Congestion notifications of RoCE that came in by another port and left by this one.
+    pub cnp_forwarded: u64,
+    /// Congestion notifications of the switch itself that left by this port.
+    pub cnp_forged: u64,
+    /// Congestion notifications that were due to a sender behind this port and were not sent: its
+    /// queue pair is not known, or the buffer was full.
+    pub cnp_refused: u64,
     /// The longest queue in bytes.
     pub queue_bytes_max: u64,
 }
@@ -126,6 +151,7 @@ impl EtherSwitch {
             model: Switch::new(model, port_bps, config.seed)?,
             addresses: Addresses::new(),
             frames: Frames::default(),
+            notifier: config.cnp.map(Notifier::new),
             ports: vec![PortCounts::default(); port_bps.len()].into(),
             // Another sequence than that of the marks.
             rng: Rng::new(!config.seed),
@@ -153,16 +179,27 @@ impl EtherSwitch {
             return;
         };
         self.addresses.learn(headers.source, port);
+        // An error for all that is not RoCE, at the first header that shows it.
+        let roce = RoceFrame::new_checked(bytes).ok();
+        let is_cnp = |it: &RoceFrame<'_>| it.packet().bth.opcode.operation() == Operation::Cnp;
+        let kind = if roce.as_ref().is_some_and(is_cnp) { Kind::Cnp } else { Kind::Other };
         let known =
             if headers.is_group() { None } else { self.addresses.port_of(headers.destination) };
         match known {
-            Some(egress) if egress == port => counts.filtered += 1,
-            Some(egress) => self.enqueue(now, (port, egress), headers, bytes),
+            Some(egress) if egress == port => {
+                counts.filtered += 1;
+                return;
+            }
+            Some(egress) => self.enqueue(now, (port, egress), kind, headers, bytes),
             None => {
                 for egress in (0..self.ports.len()).filter(|&egress| egress != port) {
-                    self.enqueue(now, (port, egress), headers, bytes);
+                    self.enqueue(now, (port, egress), kind, headers, bytes);
                 }
             }
+        }
+        if let (Some(roce), Some(notifier)) = (roce, &mut self.notifier) {
+            let notice = notifier.handle_arrival(now, port, &roce, wire_bytes);
+            self.send_notice(now, notice);
         }
     }
 
@@ -170,6 +207,7 @@ impl EtherSwitch {
         &mut self,
         now: Nanos,
         (ingress, egress): (usize, usize),
+        kind: Kind,
         headers: Headers,
         bytes: &[u8],
     ) {
@@ -179,7 +217,7 @@ impl EtherSwitch {
             self.ports[egress].dropped += 1;
             return;
         }
-        let frame = Queued { frame: self.frames.copy(bytes), headers, ingress };
+        let frame = Queued { frame: self.frames.copy(bytes), headers, ingress, kind };
         let class = usize::from(headers.class);
         let is_ecn_capable = headers.ecn() != Ecn::NotEct;
         let frame = FrameIn { ingress, egress, class, wire_bytes, is_ecn_capable, frame };
@@ -194,15 +232,43 @@ impl EtherSwitch {
             self.frames.recycle(frame);
         }
         let out = self.model.poll_transmit(now)?;
-        let Queued { mut frame, headers, ingress } = out.frame;
+        let Queued { mut frame, headers, ingress, kind } = out.frame;
         let wire_bytes = u64::from(wire_bytes(frame.bytes().len()));
-        self.ports[ingress].bytes_forwarded += wire_bytes;
+        if kind != Kind::Forged {
+            self.ports[ingress].bytes_forwarded += wire_bytes;
+        }
         let counts = &mut self.ports[out.egress];
         counts.frames_out += 1;
         counts.bytes_out += wire_bytes;
-        counts.marked += u64::from(out.is_marked && headers.mark(frame.bytes_mut()));
+        counts.cnp_forwarded += u64::from(kind == Kind::Cnp);
+        counts.cnp_forged += u64::from(kind == Kind::Forged);
+        let is_marked = out.is_marked && headers.mark(frame.bytes_mut());
+        counts.marked += u64::from(is_marked);
+        if let Some(notifier) = self.notifier.as_mut().filter(|_| is_marked)
+            && let Ok(roce) = RoceFrame::new_checked(frame.bytes())
+        {
+            let notice = notifier.handle_mark(out.at, &roce);
+            self.send_notice(out.at, notice);
+        }
         let frame = self.left.insert(frame);
         Some(Departure { port: out.egress, at: out.at, bytes: frame.bytes() })
+    }
+
+    /// Queues a notification of the switch itself.
+    fn send_notice(&mut self, now: Nanos, notice: Option<Notice>) {
+        match notice {
+            None => {}
+            Some(Notice::Forged { port, frame })
+                if self.model.has_room(wire_bytes(frame.len())) =>
+            {
+                let headers = Headers::parse(&frame).expect("it is a frame");
+                // It came in by no port: its own stands for that.
+                self.enqueue(now, (port, port), Kind::Forged, headers, &frame);
+            }
+            Some(Notice::Forged { port, .. } | Notice::Refused { port }) => {
+                self.ports[port].cnp_refused += 1;
+            }
+        }
     }
 
     /// When the next frame has left.

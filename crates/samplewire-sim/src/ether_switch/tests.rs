@@ -1,3 +1,5 @@
+mod cnp;
+
 use super::*;
 use samplewire_switch::{Marking, MarkingPoint};
 
@@ -16,7 +18,7 @@ fn switch(config: EtherSwitchConfig) -> EtherSwitch {
 }
 
 fn plain(buffer_bytes: u64) -> EtherSwitchConfig {
-    EtherSwitchConfig { buffer_bytes, marking: None, loss: 0.0, seed: 1 }
+    EtherSwitchConfig { buffer_bytes, marking: None, loss: 0.0, seed: 1, cnp: None }
 }
 
 /// The ports that what is in the switch leaves by.
