@@ -11,7 +11,7 @@ TARGET_DIR = cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo picture board test instructions wheel notebooks rtl rtl-full synth lint bench wire fuzz concurrency soak
-.PHONY: arm attacks incast roce mutants rtl-mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
+.PHONY: arm attacks incast incast-roce roce mutants rtl-mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -117,6 +117,12 @@ roce: ## a guest in QEMU whose kernel has Soft-RoCE, behind samplewire switch; r
 	@tools/setup.sh linker roce
 	cargo build --release -p samplewire-cli
 	$(PYTHON) tools/guest/check.py "$$($(TARGET_DIR))/release/samplewire" $(ROCE)
+
+incast-roce: ## RoCE senders share the port of a guest, which has Soft-RoCE, in slow motion; root
+	@tools/setup.sh linker roce
+	cargo build --release -p samplewire-cli
+	$(PYTHON) bench/incast_roce.py "$$($(TARGET_DIR))/release/samplewire"
+	$(PYTHON) bench/incast_roce.py "$$($(TARGET_DIR))/release/samplewire" --senders 16 --jain 0.97
 
 kills: ## a recording through KILLS (100) kills of its recorder and its device, some minutes
 	@tools/setup.sh linker

@@ -186,7 +186,12 @@ def incast(arguments: argparse.Namespace, stack: ExitStack) -> Result:
     ]
     reports = [finish(started, arguments.seconds + PATIENCE_S) for started in receivers]
     switch.send_signal(signal.SIGINT)
-    return read(finish(switch, PATIENCE_S), reports, arguments)
+    repaired = sum(it["end"]["receive"]["packets_repaired"] for it in reports)
+    senders = [
+        *range(arguments.devices),
+        *(arguments.devices + 1 + at for at in range(len(boards))),
+    ]
+    return read(finish(switch, PATIENCE_S), senders, arguments.devices, repaired, arguments)
 
 
 def finish(started: subprocess.Popen[str], patience_s: float) -> dict:
@@ -202,10 +207,13 @@ def end(started: subprocess.Popen[str]) -> None:
     started.communicate()
 
 
-def read(report: dict, receivers: list[dict], arguments: argparse.Namespace) -> Result:
-    """Figures of each window from START_S on after all send, while the receivers are there."""
-    receiver = arguments.devices
-    senders = [at for at in range(receiver + 1 + arguments.boards) if at != receiver]
+def read(
+    report: dict, senders: list[int], receiver: int, repaired: int, arguments: argparse.Namespace
+) -> Result:
+    """Figures of each window from START_S on after all send, while the receivers are there.
+
+    `senders` and `receiver` are ports of the switch.
+    """
     windows = report["intervals"]
 
     def got(window: dict) -> list[int]:
@@ -231,7 +239,7 @@ def read(report: dict, receivers: list[dict], arguments: argparse.Namespace) -> 
         utilisation=[window["ports"][receiver]["utilisation"] for window in measured],
         dropped=sum(port["dropped"] for port in ports),
         tap_dropped=sum(port["link_dropped"] or 0 for port in ports),
-        repaired=sum(it["end"]["receive"]["packets_repaired"] for it in receivers),
+        repaired=repaired,
         marked=sum(port["marked"] for port in ports),
         queue_bytes_max=ports[receiver]["queue_bytes_max"],
         late_ns=report["end"]["late"],
@@ -242,7 +250,7 @@ def jain(shares: list[int]) -> float:
     return sum(shares) ** 2 / (len(shares) * sum(share**2 for share in shares))
 
 
-def print_result(result: Result, arguments: argparse.Namespace) -> bool:
+def print_result(result: Result, senders: str, arguments: argparse.Namespace) -> bool:
     """Prints each figure against its bound; returns whether all hold."""
     rows = [
         ("Jain, mean of windows", mean(result.jain), arguments.jain),
@@ -250,7 +258,6 @@ def print_result(result: Result, arguments: argparse.Namespace) -> bool:
     ]
     holds = True
     windows = len(result.jain)
-    senders = f"{arguments.devices} devices, {arguments.boards} boards"
     print(f"{senders}, {windows} windows of 1 s, {arguments.slow} times slower")
     for name, value, least in rows:
         holds &= value >= least
@@ -308,7 +315,8 @@ def main() -> int:
     except (ProgramError, subprocess.TimeoutExpired) as error:
         print(f"incast: {error}", file=sys.stderr)
         return 1
-    return 0 if print_result(result, arguments) else 1
+    senders = f"{arguments.devices} devices, {arguments.boards} boards"
+    return 0 if print_result(result, senders, arguments) else 1
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import incast
 from turns import ProgramError
 
 ARGUMENTS = argparse.Namespace(devices=2, boards=0, seconds=7, slow=50, jain=0.98, utilisation=0.97)
+SENDERS, RECEIVER = [0, 1], 2
 
 
 def window(start_s: float, shares: list[int], utilisation: float) -> dict:
@@ -34,18 +35,17 @@ class Figures(unittest.TestCase):
         windows += [window(at + 0.01, [1, 9], 0.5) for at in range(2, 6)]
         windows += [window(6.02, [5, 5], 0.99), window(7.02, [4, 4], 0.98)]
         windows += [window(8.02, [0, 9], 0.1)]
-        repaired = [{"end": {"receive": {"packets_repaired": 1}}}] * 2
-        result = incast.read(report(windows), repaired, ARGUMENTS)
+        result = incast.read(report(windows), SENDERS, RECEIVER, 2, ARGUMENTS)
         self.assertEqual((result.jain, result.utilisation), ([1, 1], [0.99, 0.98]))
         self.assertEqual((result.repaired, result.marked, result.tap_dropped), (2, 9, 0))
 
     def test_run_without_traffic_is_no_result(self) -> None:
         with self.assertRaises(ProgramError):
-            incast.read(report([window(0, [0, 5], 0)]), [], ARGUMENTS)
+            incast.read(report([window(0, [0, 5], 0)]), SENDERS, RECEIVER, 0, ARGUMENTS)
 
     def test_each_bound_can_be_missed(self) -> None:
         windows = [window(at, [5, 5], 0.99) for at in range(8)]
-        good = incast.read(report(windows), [], ARGUMENTS)
+        good = incast.read(report(windows), SENDERS, RECEIVER, 0, ARGUMENTS)
         bad = [
             replace(good, jain=[0.97]),
             replace(good, utilisation=[0.96]),
@@ -53,9 +53,9 @@ class Figures(unittest.TestCase):
             replace(good, tap_dropped=1),
         ]
         with redirect_stdout(io.StringIO()):
-            self.assertTrue(incast.print_result(good, ARGUMENTS))
+            self.assertTrue(incast.print_result(good, "2 devices", ARGUMENTS))
             for result in bad:
-                self.assertFalse(incast.print_result(result, ARGUMENTS))
+                self.assertFalse(incast.print_result(result, "2 devices", ARGUMENTS))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """A peer that speaks RoCE by the verbs of its kernel; runs in a guest and listens on TCP port 7000.
 
 Each line that comes in is a JSON object with the name of a command, `do`, and its arguments; each
-line that goes out is its answer, or `{"error": ".."}`. One queue pair and one region at a time:
+line that goes out is its answer, or `{"error": ".."}`. One queue pair and one region at a time, but
+for those that an `open` with "keep": true leaves as they are:
 
     {"do": "open", "mtu": 1024, "psn": 7, "bytes": 65536}
     {"do": "connect", "address": "10.97.0.2", "qpn": 17, "psn": 7}
@@ -62,16 +63,23 @@ ACCESS = sum(RIGHTS.values())
 
 
 class Peer:
-    """The queue pair that is open, if one is."""
+    """The queue pair that is open, if one is, and those that stay."""
 
     def __init__(self) -> None:
         self.opened: list[CQ | Context | MR | PD | QP] = []
 
     def open(
-        self, *, mtu: int = 1024, psn: int = 0, bytes: int = 1 << 16, rights: str = ""
+        self,
+        *,
+        mtu: int = 1024,
+        psn: int = 0,
+        bytes: int = 1 << 16,
+        rights: str = "",
+        keep: bool = False,
     ) -> dict:
         """`rights` are those of the region: words of RIGHTS; all by default."""
-        self.close()
+        if not keep:
+            self.close()
         # The device may be younger than this process.
         self.context = Context(name=DEVICE)
         self.mtu, self.psn = mtu, psn
@@ -86,7 +94,7 @@ class Peer:
         attributes = QPAttr(port_num=1)
         attributes.qp_access_flags = ACCESS
         self.qp.to_init(attributes)
-        self.opened = [self.qp, self.cq, self.mr, self.pd, self.context]
+        self.opened = [self.qp, self.cq, self.mr, self.pd, self.context, *self.opened]
         self.gid_index, address = gid_of(self.context)
         return {
             "address": address,

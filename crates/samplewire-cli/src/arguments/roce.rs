@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args, Subcommand, ValueHint};
 use samplewire_io::ether::DgramAddress;
 use samplewire_roce::PathMtu;
 
-use super::values;
+use super::{SlowOption, values};
 
 /// Moves files over RoCEv2 reliable connections.
 #[derive(Args, Debug)]
@@ -213,6 +213,9 @@ pub(crate) struct StationOptions {
     /// PSN of the first request, below 2^24 [default: random]
     #[arg(long, value_name = "N", value_parser = values::between::<u32>(0, 16_777_215))]
     pub(crate) psn: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) slow: SlowOption,
 
     /// Payload of a packet: 256, 512, 1024, 2048 or 4096. The smaller of both ends counts
     #[arg(long, value_name = "BYTES", default_value = "1024", value_parser = path_mtu)]
