@@ -1,0 +1,50 @@
+"""The structures of roce_pkg as numbers, and frames by vectors/roce.py, an independent program."""
+
+import importlib.util
+import json
+from functools import cache
+
+from network import VECTORS, Peer
+
+PACKET = (("opcode", 8), ("has_reth", 1), ("has_immediate", 1), ("is_solicited", 1),
+          ("ack_request", 1), ("destination", 24), ("psn", 24), ("remote_address", 64),
+          ("rkey", 32), ("message_bytes", 32), ("immediate", 32), ("len_bytes", 16))  # fmt: skip
+
+
+def pack(layout, **values: int) -> int:
+    """A packed struct, its first field in the highest bits; fields that are not given are 0."""
+    assert not values.keys() - dict(layout).keys(), "a field that the struct does not have"
+    word = 0
+    for name, bits in layout:
+        value = values.get(name, 0)
+        assert 0 <= value < 1 << bits, f"{name} is {value}"
+        word = word << bits | value
+    return word
+
+
+@cache
+def vectors() -> dict:
+    """The rows of vectors/roce.json."""
+    return json.loads((VECTORS / "roce.json").read_text())
+
+
+def _program():
+    spec = importlib.util.spec_from_file_location("vectors_roce", VECTORS / "roce.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+roce = _program()
+
+
+def framed(transport: bytes, src: Peer, dst: Peer, **route: int) -> bytes:
+    """A transport packet in a frame with its ICRC, by vectors/roce.py; as head_builder has it."""
+    return roce.frame(
+        {
+            "source_mac": f"{src.mac:012x}", "destination_mac": f"{dst.mac:012x}",
+            "source_ip": f"{src.ip:08x}", "destination_ip": f"{dst.ip:08x}",
+            "source_port": src.port, "identification": 0, "tos": 2, "ttl": 64, **route,
+        },
+        transport,
+    )  # fmt: skip
