@@ -10,6 +10,14 @@ PACKET = (("opcode", 8), ("has_reth", 1), ("has_immediate", 1), ("is_solicited",
           ("ack_request", 1), ("destination", 24), ("psn", 24), ("remote_address", 64),
           ("rkey", 32), ("message_bytes", 32), ("immediate", 32), ("len_bytes", 16))  # fmt: skip
 
+QP = (("local_qp", 24), ("remote_qp", 24), ("first_psn", 24), ("mtu", 3), ("window", 16),
+      ("ack_every", 16), ("timeout", 5), ("retries", 3), ("rnr_retries", 3))  # fmt: skip
+ANSWER = (("kind", 3), ("code", 5), ("psn", 24))
+ACK, RNR_NAK, SEQUENCE_NAK, FATAL_NAK, CNP = range(5)
+(DONE, INVALID_REQUEST, REMOTE_ACCESS, REMOTE_OPERATION, RETRIES_EXCEEDED, RNR_RETRIES_EXCEEDED,
+ FLUSHED) = range(7)  # fmt: skip
+PSNS = 1 << 24
+
 
 def pack(layout, **values: int) -> int:
     """A packed struct, its first field in the highest bits; fields that are not given are 0."""
