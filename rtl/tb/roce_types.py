@@ -12,6 +12,9 @@ PACKET = (("opcode", 8), ("has_reth", 1), ("has_immediate", 1), ("is_solicited",
 
 QP = (("local_qp", 24), ("remote_qp", 24), ("first_psn", 24), ("mtu", 3), ("window", 16),
       ("ack_every", 16), ("timeout", 5), ("retries", 3), ("rnr_retries", 3))  # fmt: skip
+WORK_REQUEST = (("id", 16), ("is_write", 1), ("is_solicited", 1), ("has_immediate", 1),
+                ("immediate", 32), ("remote_address", 64), ("rkey", 32), ("addr", 40),
+                ("len_bytes", 32))  # fmt: skip
 ANSWER = (("kind", 3), ("code", 5), ("psn", 24))
 ACK, RNR_NAK, SEQUENCE_NAK, FATAL_NAK, CNP = range(5)
 (DONE, INVALID_REQUEST, REMOTE_ACCESS, REMOTE_OPERATION, RETRIES_EXCEEDED, RNR_RETRIES_EXCEEDED,
