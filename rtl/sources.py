@@ -9,10 +9,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RTL = Path("rtl")
-FOLDERS = ("lib", "net", "ctl", "regs", "send", "stream", "conv", "top")
+FOLDERS = ("lib", "net", "ctl", "regs", "send", "roce", "stream", "conv", "top")
 # In the order in which they use each other.
 PACKAGES = (
-    "bits_pkg", "crc_pkg", "wire_pkg", "net_pkg", "send_pkg", "sw_regs_pkg", "ctl_sender_pkg",
+    "bits_pkg", "crc_pkg", "wire_pkg", "net_pkg", "send_pkg", "roce_pkg", "sw_regs_pkg",
+    "ctl_sender_pkg",
 )  # fmt: skip
 
 

@@ -41,7 +41,8 @@ module form_bth #(
     output      logic            [23:0] qp_o,            // destination
     output      logic                   ack_request_o,
     output      logic            [23:0] psn_o,
-    output      logic            [15:0] len_bytes_o      // behind the BTH, without padding and ICRC
+    output      logic            [15:0] len_bytes_o,     // behind the BTH, without padding and ICRC
+    output      logic            [31:0] behind_o         // the first 4 bytes there: AETH, ImmDt
 );
 
   localparam int unsigned Nb = N / 8;
@@ -49,9 +50,6 @@ module form_bth #(
   localparam int unsigned Wait = N == 64 ? 3 : 4;
   localparam logic [15:0] Heads = 16'd28;  // of IP and UDP
   localparam logic [15:0] Least = Heads + 16'd12 + 16'd4;
-  // Type of service, time to live, both checksums and BTH's byte with FECN and BECN.
-  localparam logic [127:0] Masked = (128'd1 << 15) | (128'd1 << 22) | (128'd3 << 24)
-      | (128'd3 << 40) | (128'd1 << 46);
 
   if (N != 64 && N != 128 && N != 512) begin : g_bad_1
     $error("N must be 64, 128 or 512");
@@ -64,7 +62,7 @@ module form_bth #(
       .StartByte(14),
       .Init     (crc_pkg::after_ones('1, crc_pkg::EthernetPoly, 8)),
       .BigEndian(1'b0),
-      .Ones     (Masked)
+      .Ones     (crc_pkg::IcrcOnes)
   ) i_crc (
       .clk_i  (clk_i),
       .valid_i(p_valid_i),
@@ -75,13 +73,15 @@ module form_bth #(
       .ok_o   (icrc_ok)
   );
 
-  // The BTH's bytes, as they come; byte 0 is the highest.
+  // The bytes of the BTH and the 4 behind it, as they come; byte 0 is the highest.
+  logic [127:0] head_q;
   logic [95:0] bth_q;
+  assign bth_q = head_q[127:32];
   always_ff @(posedge clk_i) begin
     if (f_valid_i) begin
-      for (int i = 0; i < 12; i++) begin
+      for (int i = 0; i < 16; i++) begin
         if (f_beat_i == 4'((wire_pkg::OffHeader + i) / Nb))
-          bth_q[95-8*i-:8] <= f_data_i[8*((wire_pkg::OffHeader+i)%Nb)+:8];
+          head_q[127-8*i-:8] <= f_data_i[8*((wire_pkg::OffHeader+i)%Nb)+:8];
       end
     end
   end
@@ -91,6 +91,7 @@ module form_bth #(
     logic        bad_version;
     logic [95:0] bth;
     logic [15:0] len_bytes;
+    logic [31:0] behind;
   } verdict_t;
 
   logic [15:0] over;  // bytes above the least
@@ -101,10 +102,11 @@ module form_bth #(
     judged.bad_version = |bth_q[83:80];
     judged.bth         = bth_q;
     judged.len_bytes   = over - 16'(bth_q[85:84]);
+    judged.behind      = head_q[31:0];
   end
 
   // Of bits: yosys has no arrays of structs.
-  logic [113:0] verdict_q[Wait];
+  logic [145:0] verdict_q[Wait];
   verdict_t verdict, out_q;
   logic out_icrc_ok_q;
   assign verdict = verdict_q[Wait-1];
@@ -131,6 +133,7 @@ module form_bth #(
   assign ack_request_o = out_q.bth[31];
   assign psn_o         = out_q.bth[23:0];
   assign len_bytes_o   = out_q.len_bytes;
+  assign behind_o      = out_q.behind;
 
 endmodule
 

@@ -107,13 +107,13 @@ module crc_check #(
     for (int i = 0; i < int'(StartLane); i++) if (beat_i == 4'(StartBeat)) mixed[8*i+:8] = 8'h00;
   endfunction
 
-  // In the beat before the packet's first the register is set. Where there is none, the first beat
-  // leaves out what the register holds.
+  // In the beat before the packet's first the register is set. Where there is none, or where it may
+  // come while the frame before still ends, the first beat leaves out what the register holds.
   logic is_before, is_inside, x_first_q;
-  if (StartBeat == 0) begin : g_in_first
+  if (StartBeat < 2) begin : g_in_first
     assign is_before = 1'b0;
-    assign is_inside = 1'b1;
-    always_ff @(posedge clk_i) if (valid_i) x_first_q <= beat_i == '0;
+    assign is_inside = StartBeat == 0 || beat_i != '0;
+    always_ff @(posedge clk_i) if (valid_i) x_first_q <= beat_i == 4'(StartBeat);
   end else begin : g_behind_first
     assign is_before = valid_i && beat_i == 4'(StartBeat - 1);
     assign is_inside = beat_i > 4'(StartBeat - 1);

@@ -7,8 +7,9 @@
 //
 // Throughput: a header in 23 clocks. Latency: `start_o` comes with the job where nothing is under
 // way, and `ready_o` 14 cycles after it; the header's beats may then be read, one a cycle or slower.
-// These are of 22 header bytes; every 4 more take 2 cycles more. No other back-pressure. What a
-// step does is known in the cycle before.
+// These are of 22 header bytes; every 4 more take 2 cycles more. Without Trailer and UdpSum nothing
+// waits for the CRC: `ready_o` comes 2 cycles after `start_o`, whatever the length. No other
+// back-pressure. What a step does is known in the cycle before.
 //
 // A job stands from `job_valid_i` to `done_i`, the cycle behind that which takes its last header beat
 // and the trailer.
@@ -19,6 +20,7 @@ module head_serial #(
     parameter  int unsigned HeaderBytes = 22,
     parameter  bit          WholeWords  = 1'b1,
     parameter  bit          UdpSum      = 1'b1,
+    parameter  bit          Trailer     = 1'b1,
     parameter  logic [31:0] Poly        = crc_pkg::Crc32cPoly,
     localparam int unsigned Words       = (42 + HeaderBytes + 7) / 8,
     localparam int unsigned BeatWidth   = $clog2(Words)
@@ -45,6 +47,9 @@ module head_serial #(
   localparam int unsigned Halves = (HeaderBytes + 2 + 3) / 4;
   localparam int unsigned PadBytes = 4 * Halves - 2 - HeaderBytes;
 
+  if (UdpSum && !Trailer) begin : g_sum
+    $error("the UDP checksum covers the trailer");
+  end
   if (HeaderBytes < 4 || HeaderBytes > 44) begin : g_header
     $error("a packet's header has 4 to 44 bytes: there are steps for no more");
   end
@@ -60,8 +65,9 @@ module head_serial #(
   localparam step_t LengthStep   = FirstStep + step_t'(2 * Halves - 1);
   localparam step_t PayloadStep  = LengthStep + 6'd3;
   localparam step_t TrailerStep  = (PayloadStep > CombineStep ? PayloadStep : CombineStep) + 6'd1;
-  localparam step_t LastStep     = TrailerStep + 6'd3;
-  localparam step_t ReadyStep    = LastStep - 6'd5;  // the UDP checksum is there five beats later
+  localparam step_t LastStep     = Trailer ? TrailerStep + 6'd3 : FirstStep + 6'd1;
+  // The UDP checksum is there five beats later.
+  localparam step_t ReadyStep    = Trailer ? LastStep - 6'd5 : LastStep;
 
   typedef enum logic [2:0] {
     FromSlice,  // what was chosen in the step before

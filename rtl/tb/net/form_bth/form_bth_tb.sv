@@ -18,7 +18,8 @@ module form_bth_tb #(
     output      logic                bad_version_o,
     output      logic                bad_icrc_o,
     output      logic         [77:0] fields_o,   // opcode to psn, in the order of form_bth's ports
-    output      logic         [15:0] len_bytes_o
+    output      logic         [15:0] len_bytes_o,
+    output      logic         [31:0] behind_o
 );
 
   logic v, last, fv, fdone, cv, spare;
@@ -99,7 +100,8 @@ module form_bth_tb #(
       .qp_o         (fields_o[48:25]),
       .ack_request_o(fields_o[24]),
       .psn_o        (fields_o[23:0]),
-      .len_bytes_o  (len_bytes_o)
+      .len_bytes_o  (len_bytes_o),
+      .behind_o     (behind_o)
   );
 
   assign judged_o = v && last;

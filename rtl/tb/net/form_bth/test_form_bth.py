@@ -30,7 +30,7 @@ class TB:
 
     async def _watch(self):
         names = ("checked_o", "passed_o", "bad_length_o", "bad_version_o", "bad_icrc_o", "fields_o",
-                 "len_bytes_o")  # fmt: skip
+                 "len_bytes_o", "behind_o")  # fmt: skip
         while True:
             await FallingEdge(self.dut.clk_i)
             if self.dut.judged_o.value == 1:
@@ -83,6 +83,7 @@ async def scapy_frames_pass_with_their_fields(dut):
         verdict = await tb.judge(frame, idle=random.choice([0, 0, 0.3]))
         assert verdict["checked"] and verdict["passed"], size
         assert verdict["fields"] == fields_of(frame) and verdict["len_bytes"] == size
+        assert size < 4 or verdict["behind"] == int.from_bytes(frame[54:58], "big")
 
 
 @cocotb.test()

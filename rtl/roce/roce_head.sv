@@ -1,0 +1,188 @@
+// Makes the frame of one packet of a SEND or RDMA WRITE: Ethernet, IPv4 and UDP with BTH, RETH and
+// ImmDt, payload, ICRC (IB 9.2, 9.3, 7.8.1; A17), at 64 bits.
+//
+// head_builder makes the first 54 bytes, up to the end of the BTH. What else is in front of the
+// payload is put before it here: RETH is two beats, ImmDt half a one, which shifts the payload by 4
+// bytes. frame_join puts all of it at byte 54, so that the payload begins at byte 54, 58, 70 or 74,
+// and crc_append writes the ICRC. MigReq is 1, the P_Key FFFFh, the UDP checksum 0. Padding is not
+// needed: a payload is of whole beats.
+//
+// Throughput: a beat a clock; frames back to back where the next job stands in time and a frame has
+// at least 12 beats, else a frame in so many clocks. Latency: job to first beat 10 cycles, with the
+// payload's first beat there. Back-pressure: m_axis_tready. tvalid has no gap inside a frame unless
+// the payload has one behind its first beat.
+//
+// A job stands from `job_valid_i` to `job_ready_o`. `hold_i`: none is begun meanwhile. `start_o`: it
+// is begun, its payload is wanted. `self_i` and `peer_i` stand still from 32 cycles before a job on;
+// the port of `self_i` is the source port, that of `peer_i` is not looked at. Does not pad: a frame
+// has at least 58 bytes. One clock.
+`default_nettype none
+
+module roce_head (
+    input  wire logic              clk_i,
+    input  wire logic              rst_i,
+    input  wire net_pkg::peer_t    self_i,
+    input  wire net_pkg::peer_t    peer_i,
+    input  wire logic              job_valid_i,
+    output      logic              job_ready_o,
+    input  wire roce_pkg::packet_t job_i,
+    input  wire logic              hold_i,
+    output      logic              start_o,
+    output      logic              busy_o,
+    // payload
+    input  wire logic              s_valid_i,
+    output      logic              s_ready_o,
+    input  wire logic       [63:0] s_data_i,
+    // frame
+    output      logic       [63:0] m_axis_tdata,
+    output      logic       [ 7:0] m_axis_tkeep,
+    output      logic              m_axis_tvalid,
+    input  wire logic              m_axis_tready,
+    output      logic              m_axis_tlast
+);
+
+  localparam int unsigned HeadBytes = 42 + roce_pkg::BthBytes;
+
+  // BTH, IB 9.2: version and padding are 0.
+  logic [8*roce_pkg::BthBytes-1:0] bth;
+  assign bth = {
+    job_i.opcode, job_i.is_solicited, 1'b1, 6'd0, roce_pkg::PKey,
+    8'd0, job_i.destination, job_i.ack_request, 7'd0, job_i.psn
+  };
+
+  // All that is behind the BTH.
+  logic [15:0] len_bytes;
+  assign len_bytes = {job_i.len_bytes[15:3], 3'd0} + {11'd0, job_i.has_reth, 1'b0,
+      job_i.has_immediate, 2'd0};
+
+  net_pkg::peer_t peer;
+  assign peer = {peer_i.mac, peer_i.ip, roce_pkg::UdpPort};
+
+  logic head_ready, head_done, head_busy;
+  logic [2:0] head_beat;
+  logic [63:0] head_data;
+  logic [15:0] head_len_bytes;
+
+  head_builder #(
+      .W          (64),
+      .HeaderBytes(roce_pkg::BthBytes),
+      .WholeWords (1'b0),
+      .UdpSum     (1'b0),
+      .Trailer    (1'b0)
+  ) u_head (
+      .clk_i      (clk_i),
+      .rst_i      (rst_i),
+      .self_i     (self_i),
+      .peer_i     (peer),
+      .job_valid_i(job_valid_i),
+      .job_ready_o(job_ready_o),
+      .header_i   (bth),
+      .payload_i  ({len_bytes, 80'd0}),
+      .hold_i     (hold_i),
+      .start_o    (start_o),
+      .held_o     (),
+      .busy_o     (head_busy),
+      .ready_o    (head_ready),
+      .beat_i     (head_beat),
+      .data_o     (head_data),
+      .len_bytes_o(head_len_bytes),
+      .trailer_o  (),
+      .done_i     (head_done)
+  );
+
+  // What follows the BTH, in words. The first one stands, made from the job, from the header's first
+  // beat to its last, with which it is taken; the others are made from what is kept then.
+  logic [13:0] left_q, words;  // words behind the first; of the frame
+  logic [12:0] payload_left_q, payload_words;
+  logic is_first, has_reth_q, is_shifted, is_shifted_q, is_reth, wants_payload, takes_payload;
+  logic [31:0] carry, carry_q;
+  logic [63:0] reth_low_q, word;
+  logic word_valid, word_ready;
+
+  assign is_first      = left_q == '0;
+  assign payload_words = is_first ? job_i.len_bytes[15:3] : payload_left_q;
+  assign words         = 14'({1'b0, len_bytes[15:3]}) + 14'(len_bytes[2]);
+  assign is_reth       = is_first ? job_i.has_reth : has_reth_q;
+  assign is_shifted    = is_first ? job_i.has_immediate : is_shifted_q;
+  assign carry         = is_first ? bits_pkg::be32(job_i.immediate) : carry_q;
+  assign wants_payload = |payload_words;
+  // A frame begins with its payload's first beat there, also where RETH comes before it.
+  assign word_valid    = s_valid_i || !wants_payload || (is_reth && !is_first);
+  assign takes_payload = wants_payload && !is_reth;
+  assign s_ready_o     = word_ready && takes_payload;
+
+  always_comb begin
+    word = is_shifted ? {s_data_i[31:0], carry} : s_data_i;
+    if (is_reth) word = is_first ? bits_pkg::be64(job_i.remote_address) : reth_low_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (head_done) begin
+      left_q         <= words - 14'(|words);
+      has_reth_q     <= job_i.has_reth;
+      is_shifted_q   <= job_i.has_immediate;
+      reth_low_q     <= {bits_pkg::be32(job_i.message_bytes), bits_pkg::be32(job_i.rkey)};
+      payload_left_q <= payload_words - 13'(takes_payload);
+      carry_q        <= takes_payload ? s_data_i[63:32] : carry;
+    end else if (word_ready) begin
+      left_q     <= left_q - 1'b1;
+      has_reth_q <= 1'b0;
+      if (takes_payload) begin
+        payload_left_q <= payload_left_q - 1'b1;
+        carry_q        <= s_data_i[63:32];
+      end
+    end
+    if (rst_i) left_q <= '0;
+  end
+
+  logic [63:0] j_tdata;
+  logic [7:0] j_tkeep;
+  logic j_tvalid, j_tready, j_tlast;
+
+  frame_join #(
+      .W        (64),
+      .HeadBytes(HeadBytes),
+      .Trailer  (1'b0)
+  ) u_join (
+      .clk_i           (clk_i),
+      .rst_i           (rst_i),
+      .head_ready_i    (head_ready),
+      .head_beat_o     (head_beat),
+      .head_data_i     (head_data),
+      .head_len_bytes_i(head_len_bytes),
+      .head_trailer_i  (32'd0),
+      .head_done_o     (head_done),
+      .s_valid_i       (word_valid),
+      .s_ready_o       (word_ready),
+      .s_data_i        (word),
+      .m_axis_tdata    (j_tdata),
+      .m_axis_tkeep    (j_tkeep),
+      .m_axis_tvalid   (j_tvalid),
+      .m_axis_tready   (j_tready),
+      .m_axis_tlast    (j_tlast)
+  );
+
+  crc_append #(
+      .W   (64),
+      .Init(crc_pkg::after_ones(32'hFFFF_FFFF, crc_pkg::EthernetPoly, 8)),
+      .Ones(crc_pkg::IcrcOnes)
+  ) u_icrc (
+      .clk_i        (clk_i),
+      .rst_i        (rst_i),
+      .s_axis_tdata (j_tdata),
+      .s_axis_tkeep (j_tkeep),
+      .s_axis_tvalid(j_tvalid),
+      .s_axis_tready(j_tready),
+      .s_axis_tlast (j_tlast),
+      .m_axis_tdata (m_axis_tdata),
+      .m_axis_tkeep (m_axis_tkeep),
+      .m_axis_tvalid(m_axis_tvalid),
+      .m_axis_tready(m_axis_tready),
+      .m_axis_tlast (m_axis_tlast)
+  );
+
+  assign busy_o = head_busy || !is_first || j_tvalid || m_axis_tvalid;
+
+endmodule
+
+`default_nettype wire

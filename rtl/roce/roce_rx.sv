@@ -1,0 +1,108 @@
+// Chooses what a requester needs of received RoCEv2 packets: ACK, NAK and CNP for its queue pair,
+// from its peer. Stands beside eth_ip_check and form_bth, at 64 bits.
+//
+// One record for each packet that counts; every other datagram that eth_ip_check passed to RoCE's
+// port gives exactly one event, that of the first check which fails: form_bth's (length, version,
+// ICRC), P_Key, sender's address and queue pair, opcode (requests, responses, other services),
+// length, syndrome. A received credit is ignored; so are MigReq, BECN and the MSN.
+//
+// Throughput: a packet in the least time that eth_ip_check needs for one, 8 cycles. Latency: one
+// cycle from form_bth's verdict to `answer_valid_o`. No back-pressure. Does not compare PSNs. One
+// clock.
+`default_nettype none
+
+module roce_rx (
+    input  wire logic              clk_i,
+    input  wire logic              rst_i,
+    input  wire logic       [31:0] peer_ip_i,
+    input  wire logic       [23:0] local_qp_i,
+    // eth_ip_check: the beats, and a datagram to RoCE's port that passed, with form_bth's verdict
+    input  wire logic              f_valid_i,
+    input  wire logic       [ 3:0] f_beat_i,
+    input  wire logic       [63:0] f_data_i,
+    input  wire logic              f_done_i,
+    input  wire logic              judged_i,
+    // form_bth
+    input  wire logic              passed_i,
+    input  wire logic              bad_length_i,
+    input  wire logic              bad_version_i,
+    input  wire logic              bad_icrc_i,
+    input  wire logic       [ 7:0] opcode_i,
+    input  wire logic       [ 1:0] padding_i,
+    input  wire logic       [15:0] pkey_i,
+    input  wire logic       [23:0] qp_i,
+    input  wire logic       [23:0] psn_i,
+    input  wire logic       [15:0] len_bytes_i,
+    input  wire logic       [31:0] behind_i,
+
+    output      logic              answer_valid_o,
+    output      roce_pkg::answer_t answer_o,
+
+    output      logic              ev_length_o,
+    output      logic              ev_version_o,
+    output      logic              ev_icrc_o,
+    output      logic              ev_pkey_o,
+    output      logic              ev_stranger_o,  // another sender or queue pair
+    output      logic              ev_opcode_o,
+    output      logic              ev_syndrome_o   // reserved
+);
+
+  // The sender's address, frame bytes 26 to 29, on its way beside the verdict of form_bth.
+  localparam int unsigned Wait = 4;
+  logic is_peer_q;
+  logic [Wait-1:0] is_peer_late_q;
+  always_ff @(posedge clk_i) begin
+    if (f_valid_i && f_beat_i == 4'd3)
+      is_peer_q <= bits_pkg::be32(f_data_i[47:16]) == peer_ip_i;
+    is_peer_late_q <= {is_peer_late_q[Wait-2:0], f_done_i ? is_peer_q : is_peer_late_q[0]};
+  end
+
+  // AETH, IB 9.7.5.1.2: a kind in the syndrome's bits 6 and 5, under a reserved one.
+  logic [7:0] syndrome;
+  logic is_ack, is_cnp, is_length_ok, is_reserved;
+  roce_pkg::answer_t answer;
+  assign syndrome     = behind_i[31:24];
+  assign is_ack       = opcode_i == roce_pkg::OpAcknowledge;
+  assign is_cnp       = opcode_i == roce_pkg::OpCnp;
+  assign is_length_ok = len_bytes_i == (is_ack ? 16'd4 : 16'd16) && padding_i == 2'd0;
+
+  always_comb begin
+    is_reserved = 1'b0;
+    answer = {roce_pkg::AnswerAck, syndrome[4:0], psn_i};
+    unique case (syndrome[7:5])
+      3'd0: answer.kind = roce_pkg::AnswerAck;
+      3'd1: answer.kind = roce_pkg::AnswerRnrNak;
+      3'd3: begin
+        answer.kind = syndrome[4:0] == 5'd0 ? roce_pkg::AnswerSequenceNak
+            : roce_pkg::AnswerFatalNak;
+        is_reserved = syndrome[4:0] > 5'd3;
+      end
+      default: is_reserved = 1'b1;
+    endcase
+    if (is_cnp) begin
+      answer.kind = roce_pkg::AnswerCnp;
+      is_reserved = 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    {answer_valid_o, ev_length_o, ev_version_o, ev_icrc_o, ev_pkey_o, ev_stranger_o, ev_opcode_o,
+        ev_syndrome_o} <= '0;
+    answer_o <= answer;
+    if (judged_i && !rst_i) begin
+      if (!passed_i) begin
+        ev_length_o  <= bad_length_i;
+        ev_version_o <= bad_version_i;
+        ev_icrc_o    <= bad_icrc_i;
+      end else if (pkey_i != roce_pkg::PKey) ev_pkey_o <= 1'b1;
+      else if (!is_peer_late_q[Wait-1] || qp_i != local_qp_i) ev_stranger_o <= 1'b1;
+      else if (!is_ack && !is_cnp) ev_opcode_o <= 1'b1;
+      else if (!is_length_ok) ev_length_o <= 1'b1;
+      else if (is_reserved) ev_syndrome_o <= 1'b1;
+      else answer_valid_o <= 1'b1;
+    end
+  end
+
+endmodule
+
+`default_nettype wire

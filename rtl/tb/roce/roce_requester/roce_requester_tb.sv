@@ -1,0 +1,106 @@
+// roce_requester with a memory, and what it receives through roce_rx.
+`default_nettype none
+
+module roce_requester_tb #(
+    parameter int unsigned Slots = 128,
+    parameter int unsigned Queue = 16,
+    parameter int unsigned Aw    = 14
+) (
+    input  wire logic                        clk_i,
+    input  wire logic                        rst_i,
+    input  wire logic                 [63:0] time_ns_i,
+    input  wire net_pkg::peer_t              self_i,
+    input  wire net_pkg::peer_t              peer_i,
+    input  wire logic                        run_i,
+    input  wire roce_pkg::qp_t               cfg_i,
+    output      logic                        refused_o,
+    output      logic                        is_running_o,
+    input  wire logic                        abort_i,
+    input  wire logic                 [23:0] rate_i,
+    input  wire logic                        post_valid_i,
+    output      logic                        post_ready_o,
+    output      logic                        post_reject_o,
+    input  wire roce_pkg::work_request_t     post_i,
+    output      logic                        completion_valid_o,
+    output      roce_pkg::completion_t       completion_o,
+    // received frames
+    input  wire logic                        valid_i,
+    input  wire logic                        last_i,
+    input  wire logic                 [ 3:0] count_i,
+    input  wire logic                 [63:0] data_i,
+    output      logic                 [ 6:0] rx_events_o,
+    // memory
+    input  wire logic                        we_i,
+    input  wire logic               [Aw-1:0] waddr_i,
+    input  wire logic                 [63:0] wdata_i,
+    input  wire logic                        mem_ready_i,
+    // frames
+    output      logic                 [63:0] m_axis_tdata,
+    output      logic                 [ 7:0] m_axis_tkeep,
+    output      logic                        m_axis_tvalid,
+    input  wire logic                        m_axis_tready,
+    output      logic                        m_axis_tlast,
+    output      logic                 [ 9:0] events_o  // in the order of the ports, from bit 0 on
+);
+
+  logic answer_valid, rd_valid, reply_valid;
+  roce_pkg::answer_t answer;
+  logic [Aw-1:0] rd_addr;
+  logic [63:0] reply;
+
+  roce_rx_tb u_rx (
+      .clk_i, .rst_i, .self_i,
+      .peer_ip_i     (peer_i.ip),
+      .local_qp_i    (cfg_i.local_qp),
+      .valid_i, .last_i, .count_i, .data_i,
+      .checked_o     (),
+      .answer_valid_o(answer_valid),
+      .answer_o      (answer),
+      .events_o      (rx_events_o)
+  );
+
+  ring #(
+      .Beats(1 << Aw)
+  ) u_memory (
+      .clk_i, .rst_i, .we_i, .waddr_i, .wdata_i,
+      .rd_valid_i(rd_valid && mem_ready_i),
+      .rd_ready_o(),
+      .rd_addr_i (rd_addr),
+      .rd_tag_i  (4'd0),
+      .rd_valid_o(reply_valid),
+      .rd_data_o (reply),
+      .rd_tag_o  ()
+  );
+
+  roce_requester #(
+      .Slots(Slots),
+      .Queue(Queue),
+      .Aw   (Aw)
+  ) u_dut (
+      .clk_i, .rst_i, .time_ns_i, .self_i, .peer_i, .run_i, .cfg_i, .refused_o, .is_running_o,
+      .abort_i, .rate_i,
+      .burst_ns_i       (20'd100),
+      .post_valid_i, .post_ready_o, .post_reject_o, .post_i, .completion_valid_o, .completion_o,
+      .answer_valid_i   (answer_valid),
+      .answer_i         (answer),
+      .rd_valid_o       (rd_valid),
+      .rd_ready_i       (mem_ready_i),
+      .rd_addr_o        (rd_addr),
+      .rd_valid_i       (reply_valid),
+      .rd_data_i        (reply),
+      .m_axis_tdata, .m_axis_tkeep, .m_axis_tvalid, .m_axis_tready, .m_axis_tlast,
+      .ev_packet_o      (events_o[0]),
+      .ev_repeat_o      (events_o[1]),
+      .ev_ack_o         (events_o[2]),
+      .ev_outside_o     (events_o[3]),
+      .ev_sequence_nak_o(events_o[4]),
+      .ev_rnr_nak_o     (events_o[5]),
+      .ev_copy_o        (events_o[6]),
+      .ev_timeout_o     (events_o[7]),
+      .ev_dropped_o     (events_o[8]),
+      .ev_cnp_o         (events_o[9])
+  );
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,460 @@
+"""roce_requester against a responder in Python: loss both ways, gaps, RNR, silence, PSNs that wrap,
+failures; throughput and latency."""
+
+import random
+from collections import deque
+from functools import cache
+
+import cocotb
+import pytest
+from axis import Bench, Sink
+from cocotb.clock import Clock
+from network import Peer
+from roce_responder import Responder
+from roce_types import (
+    DONE,
+    FLUSHED,
+    PSNS,
+    QP,
+    REMOTE_ACCESS,
+    RETRIES_EXCEEDED,
+    WORK_REQUEST,
+    pack,
+)
+from runner import run
+
+US = Peer(mac=0x02A1B2C3D4E5, ip=0xC0A80A02, port=0xC123)
+HOST = Peer(mac=0x98F2B3010203, ip=0xC0A80A63, port=4791)
+EVENTS = ("packet", "repeat", "ack", "outside", "sequence_nak", "rnr_nak", "copy", "timeout",
+          "dropped", "cnp")  # fmt: skip
+CYCLE_NS = 6.4
+# Preamble, frame check sequence and gap.
+WIRE_BYTES = 24
+MTUS = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
+
+
+_FILLED: set[int] = set()
+
+
+@cache
+def contents(size: int) -> bytes:
+    return random.randbytes(size)
+
+
+class Wire(Sink):
+    """A MAC at the rate of the clock: between frames it is not ready for as long as the wire is
+    taken by what surrounds a frame."""
+
+    def __init__(self, dut):
+        super().__init__(dut, "m_axis")
+        self.is_paced = False
+        self._debt = 0
+
+    def drive(self):
+        super().drive()
+        if self.is_paced and self._debt >= 8:
+            self._debt -= 8
+            self._is_ready = False
+            self.ready.value = 0
+
+    def after(self, now: int):
+        done = len(self.frames)
+        super().after(now)
+        if self.is_paced and len(self.frames) > done:
+            self._debt += WIRE_BYTES - (-len(self.frames[-1][0]) % 8)
+
+
+class Receive:
+    """Frames to the requester, each not before its cycle."""
+
+    def __init__(self, dut):
+        self.dut, self.now, self._at = dut, 0, 0
+        self.queue: deque[tuple[int, bytes]] = deque()
+        self.done: list[int] = []
+
+    def drive(self):
+        self.now += 1
+        is_due = bool(self.queue) and (self._at > 0 or self.queue[0][0] <= self.now)
+        self.dut.valid_i.value = int(is_due)
+        if is_due:
+            frame = self.queue[0][1]
+            part = frame[self._at : self._at + 8]
+            self._at += 8
+            is_last = self._at >= len(frame)
+            self.dut.last_i.value, self.dut.count_i.value = int(is_last), len(part)
+            self.dut.data_i.value = int.from_bytes(part.ljust(8, b"\0"), "little")
+            if is_last:
+                self.queue.popleft()
+                self._at = 0
+                self.done.append(self.now)
+
+    def after(self, now: int):
+        pass
+
+
+class Posts:
+    """Posts work requests in order, and collects completions and events."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.queue: deque[int] = deque()
+        self.accepted: list[int] = []
+        self.completions: list[tuple[int, int]] = []
+        self.completed: list[int] = []
+        self.rejected = 0
+        self.events = dict.fromkeys(EVENTS, 0)
+        self.is_shown = False
+
+    def drive(self):
+        self.is_shown = bool(self.queue)
+        self.dut.post_valid_i.value = int(self.is_shown)
+        if self.is_shown:
+            self.dut.post_i.value = self.queue[0]
+
+    def after(self, now: int):
+        dut = self.dut
+        if self.is_shown and dut.post_reject_o.value == 1:
+            assert dut.post_ready_o.value == 0
+            self.rejected += 1
+            self.queue.popleft()
+        elif self.is_shown and dut.post_ready_o.value == 1:
+            self.accepted.append(now)
+            self.queue.popleft()
+        if dut.completion_valid_o.value == 1:
+            value = dut.completion_o.value.to_unsigned()
+            self.completions.append((value >> 3, value & 7))
+            self.completed.append(now)
+        events = dut.events_o.value.to_unsigned()
+        if events:
+            for bit, name in enumerate(EVENTS):
+                self.events[name] += events >> bit & 1
+
+
+class Clocked:
+    """The time, in ns, and the memory's odds to take a request."""
+
+    def __init__(self, dut):
+        self.dut, self.time, self.odds = dut, float(random.getrandbits(40)), 1.0
+
+    def drive(self):
+        self.time += CYCLE_NS
+        self.dut.time_ns_i.value = int(self.time)
+        self.dut.mem_ready_i.value = int(random.random() < self.odds)
+
+    def after(self, now: int):
+        pass
+
+
+class Network:
+    """Brings frames to the responder and its answers back, after `delay` cycles, and loses some."""
+
+    def __init__(self, wire: Wire, receive: Receive):
+        self.wire, self.receive = wire, receive
+        self.responder: Responder | None = None
+        self.delay, self.loss, self.loss_back = 10, 0.0, 0.0
+        self.seen = 0
+
+    def drive(self):
+        pass
+
+    def after(self, now: int):
+        while self.seen < len(self.wire.frames):
+            frame = self.wire.frames[self.seen][0]
+            self.seen += 1
+            if self.responder is None or random.random() < self.loss:
+                continue
+            answer = self.responder.handle(frame)
+            if answer is not None:
+                if random.random() < self.loss_back:
+                    if random.random() < 0.5:
+                        continue
+                    answer = bytearray(answer)
+                    answer[random.randrange(46, len(answer))] ^= 1 << random.randrange(8)
+                self.receive.queue.append((now + self.delay, bytes(answer)))
+
+
+class TB:
+    def __init__(self, dut):
+        self.dut = dut
+        self.wire, self.receive = Wire(dut), Receive(dut)
+        self.posts, self.clocked = Posts(dut), Clocked(dut)
+        self.network = Network(self.wire, self.receive)
+        parts = [self.clocked, self.posts, self.wire, self.receive, self.network]
+        self.bench = Bench(dut.clk_i, parts)
+        self.aw = dut.Aw.value.to_unsigned()
+        self.memory = b""
+        self.expected: list[tuple] = []
+        self.ids: list[int] = []
+
+    async def start(self, **choices: int):
+        dut = self.dut
+        for name in ("run_i", "abort_i", "we_i", "valid_i", "post_valid_i", "rate_i"):
+            getattr(dut, name).value = 0
+        dut.self_i.value, dut.peer_i.value = US.packed(), HOST.packed()
+        dut.cfg_i.value, dut.rst_i.value = 0, 1
+        cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
+        await self.bench.run(5)
+        dut.rst_i.value = 0
+        self.memory = contents(8 << self.aw)
+        # It stays from test to test.
+        for at in range(0, 0 if _FILLED else len(self.memory), 8):
+            dut.we_i.value, dut.waddr_i.value = 1, at // 8
+            dut.wdata_i.value = int.from_bytes(self.memory[at : at + 8], "little")
+            await cocotb.triggers.FallingEdge(dut.clk_i)
+        dut.we_i.value = 0
+        _FILLED.add(self.aw)
+        await self.connect(**choices)
+
+    async def connect(self, **choices: int):
+        """Ends the connection and begins the next."""
+        self.dut.run_i.value = 0
+        await self.bench.run(200)
+        self.cfg = {
+            "local_qp": random.randrange(2, PSNS), "remote_qp": random.randrange(2, PSNS),
+            "first_psn": random.getrandbits(24), "window": 64, "ack_every": 16, "mtu": 1,
+            "timeout": 6, "retries": 7, "rnr_retries": 7,
+        } | choices  # fmt: skip
+        self.dut.cfg_i.value = pack(QP, **self.cfg)
+        self.receive.queue.clear()
+        self.wire.take()
+        self.network.seen = 0
+        self.posts.queue.clear()
+        for log in (self.posts.accepted, self.posts.completions, self.posts.completed):
+            log.clear()
+        self.posts.events = dict.fromkeys(EVENTS, 0)
+        self.expected.clear()
+        self.ids.clear()
+        await self.bench.run(3)
+        self.dut.run_i.value = 1
+        self.network.responder = Responder(
+            HOST, US, qp=self.cfg["remote_qp"], peer_qp=self.cfg["local_qp"],
+            psn=self.cfg["first_psn"], mtu=MTUS.get(self.cfg["mtu"], 256),
+        )  # fmt: skip
+        await self.bench.run(20)
+
+    def post(self, size: int, *, write: bool | None = None, immediate: bool | None = None):
+        is_write = random.random() < 0.6 if write is None else write
+        has_immediate = random.random() < 0.5 if immediate is None else immediate
+        addr = 8 * random.randrange((len(self.memory) - size) // 8 + 1)
+        fields = {
+            "id": random.getrandbits(16), "is_write": int(is_write),
+            "is_solicited": random.getrandbits(1), "has_immediate": int(has_immediate),
+            "immediate": random.getrandbits(32), "remote_address": random.getrandbits(64),
+            "rkey": random.getrandbits(32), "addr": addr, "len_bytes": size,
+        }  # fmt: skip
+        self.posts.queue.append(pack(WORK_REQUEST, **fields))
+        self.ids.append(fields["id"])
+        solicited = bool(fields["is_solicited"]) and (has_immediate or not is_write)
+        self.expected.append((
+            is_write, self.memory[addr : addr + size],
+            fields["remote_address"] if is_write else None, fields["rkey"] if is_write else 0,
+            fields["immediate"] if has_immediate else None, solicited,
+        ))  # fmt: skip
+
+    async def finish(self, limit: int = 400_000):
+        """All that was posted is done, once, in order, and as it was in memory."""
+        await self.bench.until(lambda: len(self.posts.completions) >= len(self.ids), limit)
+        await self.bench.run(300)
+        assert self.posts.completions == [(name, DONE) for name in self.ids]
+        assert len(self.network.responder.messages) == len(self.expected)
+        for got, want in zip(self.network.responder.messages, self.expected, strict=True):
+            assert got == want
+        assert self.posts.events["dropped"] == 0
+
+
+@cocotb.test()
+async def messages_of_all_kinds_arrive_at_every_mtu(dut):
+    tb = TB(dut)
+    await tb.start()
+    for mtu, size in MTUS.items():
+        await tb.connect(mtu=mtu, first_psn=PSNS - 3, timeout=0)
+        for length in (0, 8, 16, size - 8, size, size + 8, 2 * size, 3 * size + 16, 64):
+            for write in (False, True):
+                for immediate in (False, True):
+                    tb.post(length, write=write, immediate=immediate)
+        await tb.finish()
+        assert tb.posts.events["repeat"] == 0 and tb.network.responder.duplicates == 0
+        assert tb.wire.gaps == 0
+
+
+@cocotb.test()
+async def all_arrives_through_loss_both_ways(dut):
+    tb = TB(dut)
+    await tb.start()
+    sums = dict.fromkeys(EVENTS, 0)
+    for mtu, window, loss in ((1, 64, 0.03), (2, 6, 0.1), (3, 20, 0.1)):
+        every = random.randrange(1, window + 1)
+        psn = random.choice([PSNS - random.randrange(1, 60), random.getrandbits(24)])
+        await tb.connect(mtu=mtu, window=window, ack_every=every, first_psn=psn, timeout=3)
+        network = tb.network
+        network.loss, network.loss_back, network.delay = loss, loss, random.choice([5, 200, 500])
+        tb.wire.odds, tb.clocked.odds = random.choice([(1.0, 1.0), (0.8, 0.7)])
+        network.responder.rnr = [random.choice([1, 2, 3]) for _ in range(3)]
+        for _ in range(30):
+            tb.post(8 * random.randrange(5 * MTUS[mtu] // 8))
+        await tb.finish(1_000_000)
+        sums = {name: sums[name] + count for name, count in tb.posts.events.items()}
+        network.loss = network.loss_back = 0.0
+        tb.wire.odds = tb.clocked.odds = 1.0
+    dut._log.info("%s", sums)
+    assert all(sums[name] for name in ("sequence_nak", "repeat", "rnr_nak"))
+
+
+@cocotb.test()
+async def silence_ends_the_connection_and_the_next_is_whole(dut):
+    tb = TB(dut)
+    await tb.start(timeout=1, retries=2, window=8, ack_every=8)
+    for _ in range(3):
+        tb.post(256)
+    await tb.bench.until(lambda: len(tb.posts.completions) == 3)
+    tb.network.responder = None
+    tb.clocked.time = float(int(tb.clocked.time))
+    for _ in range(20):
+        tb.post(600)
+    await tb.bench.until(lambda: len(tb.posts.completions) == 23)
+    await tb.bench.run(100)
+    statuses = [status for _, status in tb.posts.completions]
+    assert statuses == [DONE] * 3 + [RETRIES_EXCEEDED] + [FLUSHED] * 19
+    assert [name for name, _ in tb.posts.completions] == tb.ids
+    assert tb.posts.events["timeout"] == 3 and dut.is_running_o.value == 0
+    tb.post(8)
+    await tb.bench.until(lambda: len(tb.posts.completions) == 24)
+    assert tb.posts.completions[-1] == (tb.ids[-1], FLUSHED)
+    for _ in range(3):
+        await tb.connect()
+        for _ in range(5):
+            tb.post(1000)
+        await tb.bench.run(random.randrange(20, 300))
+    await tb.connect()
+    for size in (1000, 0, 264):
+        tb.post(size)
+    await tb.finish()
+
+
+@cocotb.test()
+async def a_fatal_nak_fails_its_request_and_flushes_the_others(dut):
+    tb = TB(dut)
+    await tb.start(timeout=0, window=64)
+    responder, tb.network.responder = tb.network.responder, None
+    for _ in range(6):
+        tb.post(512, write=True)
+    await tb.bench.until(lambda: len(tb.wire.frames) == 12)
+    # The first of the third request: what is before it is done.
+    tb.receive.queue.append((0, responder.answer(0x62, tb.cfg["first_psn"] + 4)))
+    await tb.bench.until(lambda: len(tb.posts.completions) == 6)
+    await tb.bench.run(100)
+    statuses = [status for _, status in tb.posts.completions]
+    assert statuses == [DONE, DONE, REMOTE_ACCESS, FLUSHED, FLUSHED, FLUSHED]
+    assert [name for name, _ in tb.posts.completions] == tb.ids and len(tb.wire.frames) == 12
+
+
+@cocotb.test()
+async def what_cannot_be_is_rejected(dut):
+    tb = TB(dut)
+    await tb.start()
+    top = 8 << tb.aw
+    ok = {"id": 1, "is_write": 1}
+    for fields in (
+        {"len_bytes": 1}, {"len_bytes": 12}, {"addr": 4}, {"addr": top + 8},
+        {"addr": top, "len_bytes": 8}, {"addr": 8, "len_bytes": top}, {"len_bytes": 2**31 + 8},
+        {"addr": 2**40 - 8, "len_bytes": 16}, {"len_bytes": 2**32 - 8},
+    ):  # fmt: skip
+        tb.posts.queue.append(pack(WORK_REQUEST, **(ok | fields)))
+    await tb.bench.run(60)
+    assert tb.posts.rejected == 9 and not tb.posts.accepted and not tb.wire.frames
+    tb.post(top, write=True)
+    await tb.finish()
+    slots = dut.Slots.value.to_unsigned()
+    for bad in ({"mtu": 0}, {"mtu": 6}, {"mtu": 7}, {"window": 0}, {"window": slots + 1},
+                {"ack_every": 0}, {"ack_every": 65}):  # fmt: skip
+        await tb.connect(**bad)
+        assert dut.refused_o.value == 1 and dut.is_running_o.value == 0
+        tb.post(8)
+        await tb.bench.run(60)
+        assert not tb.posts.accepted, bad
+
+
+@cocotb.test()
+async def latency_is_the_same_at_every_mtu(dut):
+    tb = TB(dut)
+    await tb.start()
+    for mtu, size in MTUS.items() if cocotb.plusargs.get("all") else ((1, 256), (5, 4096)):
+        await tb.connect(mtu=mtu, timeout=0)
+        tb.network.delay = 8000
+        tb.post(2 * size)
+        await tb.bench.until(lambda: tb.wire.first)
+        first = tb.wire.first[0] - tb.posts.accepted[0]
+        await tb.bench.until(lambda: tb.posts.completions)
+        done = tb.posts.completed[0] - tb.receive.done[-1]
+        tb.network.responder.is_gap_answered = False
+        tb.post(4 * size)
+        await tb.bench.run(size + 300)
+        assert len(tb.wire.frames) == 6
+        psn = tb.cfg["first_psn"] + 2
+        tb.receive.queue.appendleft((0, tb.network.responder.answer(0x60, psn)))
+        await tb.bench.until(lambda: len(tb.wire.frames) == 10)
+        repeat = tb.wire.first[6] - tb.receive.done[-1]
+        dut._log.info(
+            "MTU %d: request to first beat %d, ACK to completion %d, NAK to repeat %d cycles",
+            size, first, done, repeat,
+        )  # fmt: skip
+        assert first <= 32 and done <= 40 and repeat <= 64
+        await tb.finish()
+
+
+@cocotb.test()
+async def writes_of_64_kib_fill_the_wire(dut):
+    tb = TB(dut)
+    await tb.start()
+    tb.wire.is_paced = True
+    # The long matrix has the others.
+    for mtu in (5, 3, 1) if cocotb.plusargs.get("all") else (1,):
+        await tb.connect(mtu=mtu, window=120, timeout=0)
+        tb.network.delay = int(20_000 / CYCLE_NS)
+        for _ in range(4):
+            tb.post(65_536, write=True, immediate=False)
+        await tb.bench.until(lambda: len(tb.posts.completions) == 1)
+        begin, at = tb.bench.now, len(tb.wire.frames)
+        await tb.bench.until(lambda: len(tb.posts.completions) == 3)
+        frames = [frame for frame, _ in tb.wire.frames[at:]]
+        wire = sum(len(frame) + WIRE_BYTES for frame in frames)
+        share = wire / 8 / (tb.bench.now - begin)
+        rate = 2 * 65_536 / (tb.bench.now - begin) / 8 * 10
+        dut._log.info("MTU %d: %.4f of the wire, payload %.2f Gb/s", MTUS[mtu], share, rate)
+        assert share >= 0.995
+        await tb.finish()
+
+
+@cocotb.test()
+async def a_pace_is_kept(dut):
+    tb = TB(dut)
+    await tb.start(mtu=3, timeout=0)
+    # A quarter of the wire's 1.25 bytes a ns, in 2^-16.
+    dut.rate_i.value = int(1.25 / 4 * 65_536)
+    for _ in range(3):
+        tb.post(8192)
+    await tb.bench.until(lambda: len(tb.posts.completions) == 1)
+    begin, at = tb.bench.now, len(tb.wire.frames)
+    await tb.bench.until(lambda: len(tb.posts.completions) == 3)
+    wire = sum(len(frame) + WIRE_BYTES for frame, _ in tb.wire.frames[at:])
+    share = wire / 8 / (tb.bench.now - begin)
+    dut._log.info("%.4f of the wire", share)
+    assert 0.24 <= share <= 0.255
+    await tb.finish()
+
+
+@pytest.mark.parametrize("all_mtus", [False, pytest.param(True, marks=pytest.mark.full)])
+def test_roce_requester(all_mtus):
+    run(
+        "roce_requester_tb",
+        sources=[
+            "roce_requester", "roce_qp", "window", "nack_walker", "pacer", "read_ahead",
+            "roce_head", "head_builder", "head_serial", "head_wide", "header_crc", "crc_combine",
+            "frame_join", "crc_append", "ring", "roce_rx", "eth_ip_check", "ip_sums",
+            "ip_sums_wide", "form_bth", "crc_check", "crc_step64",
+            "rtl/tb/roce/roce_rx/roce_rx_tb.sv",
+            "rtl/tb/roce/roce_requester/roce_requester_tb.sv",
+        ],
+        test_module="test_roce_requester",
+        plusargs=["+all"] if all_mtus else [],
+    )  # fmt: skip

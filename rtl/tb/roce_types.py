@@ -1,0 +1,61 @@
+"""The structures of roce_pkg as numbers, and frames by vectors/roce.py, an independent program."""
+
+import importlib.util
+import json
+from functools import cache
+
+from network import VECTORS, Peer
+
+PACKET = (("opcode", 8), ("has_reth", 1), ("has_immediate", 1), ("is_solicited", 1),
+          ("ack_request", 1), ("destination", 24), ("psn", 24), ("remote_address", 64),
+          ("rkey", 32), ("message_bytes", 32), ("immediate", 32), ("len_bytes", 16))  # fmt: skip
+
+QP = (("local_qp", 24), ("remote_qp", 24), ("first_psn", 24), ("mtu", 3), ("window", 16),
+      ("ack_every", 16), ("timeout", 5), ("retries", 3), ("rnr_retries", 3))  # fmt: skip
+WORK_REQUEST = (("id", 16), ("is_write", 1), ("is_solicited", 1), ("has_immediate", 1),
+                ("immediate", 32), ("remote_address", 64), ("rkey", 32), ("addr", 40),
+                ("len_bytes", 32))  # fmt: skip
+ANSWER = (("kind", 3), ("code", 5), ("psn", 24))
+ACK, RNR_NAK, SEQUENCE_NAK, FATAL_NAK, CNP = range(5)
+(DONE, INVALID_REQUEST, REMOTE_ACCESS, REMOTE_OPERATION, RETRIES_EXCEEDED, RNR_RETRIES_EXCEEDED,
+ FLUSHED) = range(7)  # fmt: skip
+PSNS = 1 << 24
+
+
+def pack(layout, **values: int) -> int:
+    """A packed struct, its first field in the highest bits; fields that are not given are 0."""
+    assert not values.keys() - dict(layout).keys(), "a field that the struct does not have"
+    word = 0
+    for name, bits in layout:
+        value = values.get(name, 0)
+        assert 0 <= value < 1 << bits, f"{name} is {value}"
+        word = word << bits | value
+    return word
+
+
+@cache
+def vectors() -> dict:
+    """The rows of vectors/roce.json."""
+    return json.loads((VECTORS / "roce.json").read_text())
+
+
+def _program():
+    spec = importlib.util.spec_from_file_location("vectors_roce", VECTORS / "roce.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+roce = _program()
+
+
+def framed(transport: bytes, src: Peer, dst: Peer, **route: int) -> bytes:
+    """A transport packet in a frame with its ICRC, by vectors/roce.py; as head_builder has it."""
+    return roce.frame(
+        {
+            "source_mac": f"{src.mac:012x}", "destination_mac": f"{dst.mac:012x}",
+            "source_ip": f"{src.ip:08x}", "destination_ip": f"{dst.ip:08x}",
+            "source_port": src.port, "identification": 0, "tos": 2, "ttl": 64, **route,
+        },
+        transport,
+    )  # fmt: skip
