@@ -12,7 +12,9 @@ mod station;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io;
+use std::time::Duration;
 
+use samplewire_io::thread;
 use samplewire_roce::RegionError;
 use samplewire_roce::requester::SendStatus;
 
@@ -52,6 +54,7 @@ pub(crate) enum RoceError {
 
 /// Does what the verb names.
 pub(crate) fn run(arguments: &RoceArguments) -> Result<Outcome, Failure> {
+    thread::set_timer_slack(TIMER_SLACK)?;
     match &arguments.verb {
         RoceVerb::Listen(arguments) => listen::run(arguments),
         RoceVerb::Write(arguments) => send::run(arguments, send::Kind::Write),
@@ -103,6 +106,10 @@ fn status_words(status: SendStatus) -> String {
         SendStatus::Flushed => "the connection failed".into(),
     }
 }
+
+/// Late packets of a limited rate are made up for within 50 us, which is what the system's own slack
+/// takes.
+const TIMER_SLACK: Duration = Duration::from_micros(1);
 
 /// From the system's randomness.
 fn seed() -> u64 {
