@@ -53,7 +53,7 @@ pub(crate) struct CongestionOptions {
     #[arg(long, value_name = "NAME", default_value = "steady")]
     pub(crate) traffic: TrafficKind,
 
-    /// Packets on their way at most, with --traffic roce or stream [default: 256]
+    /// Packets of a flow on their way at most, with --traffic roce, stream or both [default: 256]
     #[arg(long, value_name = "N", value_parser = values::between::<u32>(1, 65_536))]
     pub(crate) window: Option<u32>,
 
@@ -65,9 +65,13 @@ pub(crate) struct CongestionOptions {
     #[arg(long)]
     pub(crate) pfc: bool,
 
-    /// Share of the reports of marks that are lost
+    /// Share of the reports of marks that are lost: REPORTs of streams, CNPs of RoCE
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = values::share)]
     pub(crate) report_loss: f64,
+
+    /// Marks on acknowledgements cut the rate too, with --traffic roce or both
+    #[arg(long)]
+    pub(crate) congested_acks_cut: bool,
 
     /// Each sender sends so many frames and ends, with --traffic steady
     #[arg(long, value_name = "FRAMES", value_parser = values::count)]
@@ -171,10 +175,12 @@ pub(crate) enum SimControl {
 pub(crate) enum TrafficKind {
     /// Nothing
     Steady,
-    /// What RoCE does: repeat everything from the first lost frame on
+    /// What RoCE does: queue pairs of this program, which repeat all from the first lost packet on
     Roce,
     /// What streams do: the endpoint of this program, REPORTs included
     Stream,
+    /// Streams and RoCE in turn, on the same links
+    Both,
 }
 
 /// Reads the name of a preset.
@@ -196,4 +202,5 @@ pub(super) const CONGESTION_EXAMPLES: &str = "\
 Examples:
   samplewire sim congestion --senders 2,8,32
   samplewire sim congestion --scenario turns --svg turns.svg
+  samplewire sim congestion --senders 4 --traffic both --report-loss 20%
   samplewire sim congestion --scenario two-switches --pfc --control none";

@@ -59,7 +59,16 @@ fn check(options: &CongestionOptions) -> Result<(), Failure> {
         ),
         (
             options.window.is_some() && options.traffic == TrafficKind::Steady,
-            "--window is for --traffic roce or stream: steady senders have none",
+            "--window is for --traffic roce, stream or both: steady senders have none",
+        ),
+        (
+            options.congested_acks_cut
+                && !matches!(options.traffic, TrafficKind::Roce | TrafficKind::Both),
+            "--congested-acks-cut is for --traffic roce or both: others have no acknowledgements",
+        ),
+        (
+            options.control == SimControl::Reference && options.traffic != TrafficKind::Steady,
+            "--control reference is for --traffic steady: choose --control dcqcn",
         ),
         (
             senders.is_some() && !is_star,
@@ -130,10 +139,12 @@ fn scenarios(options: &CongestionOptions) -> Result<Vec<(String, Scenario)>, Fai
         TrafficKind::Steady => Traffic::Steady,
         TrafficKind::Roce => Traffic::Roce { window },
         TrafficKind::Stream => Traffic::Stream { window },
+        TrafficKind::Both => Traffic::Both { window },
     };
     for (_, scenario) in &mut scenarios {
         scenario.set_control(control);
         scenario.traffic = traffic;
+        scenario.congested_acks_cut = options.congested_acks_cut;
         scenario.report_loss_ppm = (options.report_loss * 1e6) as u64;
         scenario.switch.buffer_bytes = options.buffer;
         if let (Some(marking), Some(at)) = (&mut scenario.switch.marking, options.mark) {

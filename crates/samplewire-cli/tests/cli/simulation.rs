@@ -166,10 +166,15 @@ fn command_that_a_failure_prints_traces_its_seed_and_writes_its_packets() {
 
 #[test]
 fn options_of_congestion_that_have_no_effect_are_refused_by_name() {
-    let cases: [(&[&str], [&str; 2]); 6] = [
+    let cases: [(&[&str], [&str; 2]); 8] = [
         (&["--traffic", "stream", "--burst", "10"], ["--burst", "--traffic steady"]),
         (&["--traffic", "roce", "--burst", "10"], ["--burst", "--traffic steady"]),
-        (&["--window", "64"], ["--window", "--traffic roce or stream"]),
+        (&["--congested-acks-cut"], ["--congested-acks-cut", "--traffic roce or both"]),
+        (
+            &["--traffic", "both", "--control", "reference"],
+            ["--control reference", "--traffic steady"],
+        ),
+        (&["--window", "64"], ["--window", "--traffic roce, stream or both"]),
         (&["--scenario", "turns", "--senders", "3"], ["--senders", "--scenario star"]),
         (&["--scenario", "camera", "--shared", "100G"], ["--shared", "--scenario star"]),
         (&["--preset", "hpcc", "--control", "reference"], ["--control reference", "--preset hpcc"]),

@@ -17,7 +17,7 @@ mod tests;
 mod transmit;
 
 use samplewire_proto::Nanos;
-use samplewire_proto::rate::ParamsError;
+use samplewire_proto::rate::{ParamsError, WireRate};
 
 use crate::counters::{QpStats, RequesterStats, ResponderStats};
 use crate::number::Qpn;
@@ -266,6 +266,11 @@ where
         }
         self.reaction = Reaction::new(now, config, self.requester.mtu())?;
         Ok(())
+    }
+
+    /// The rate that congestion notifications leave to requests, on the wire; `None` without a limit.
+    pub fn limit(&self) -> Option<WireRate> {
+        self.reaction.rate()
     }
 
     /// Takes a frame. The caller copies its payload to where it belongs before the next call.

@@ -2,7 +2,7 @@
 //! the rate of its requests.
 
 use samplewire_proto::Nanos;
-use samplewire_proto::rate::{Dcqcn, DcqcnParams, Notified, Pacer, ParamsError};
+use samplewire_proto::rate::{Dcqcn, DcqcnParams, Notified, Pacer, ParamsError, WireRate};
 
 use crate::number::PathMtu;
 use crate::requester::Request;
@@ -99,8 +99,12 @@ impl Reaction {
         self.congested_acks_cut && self.handle_notification(now)
     }
 
+    pub(super) fn rate(&self) -> Option<WireRate> {
+        self.flow.as_ref().map(Dcqcn::rate)
+    }
+
     fn follow(&mut self, now: Nanos) {
-        let limit = self.flow.as_ref().map(Dcqcn::rate);
+        let limit = self.rate();
         self.pacer.set_limit(now, limit, self.full_bytes);
     }
 }

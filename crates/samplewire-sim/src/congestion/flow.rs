@@ -2,12 +2,10 @@
 
 use samplewire_proto::Nanos;
 use samplewire_proto::rate::{Dcqcn, Notified, Rules, WireRate};
-use samplewire_roce::requester::Request;
 
 use super::CongestionError;
 use super::reference::Reference;
-use super::roce::{Roce, TIMEOUT};
-use super::scenario::{Control, FlowSpec, Scenario, Traffic};
+use super::scenario::{Control, FlowSpec, Scenario};
 
 #[derive(Debug)]
 pub(super) struct Flow {
@@ -24,12 +22,9 @@ pub(super) struct Flow {
     rtt: Nanos,
     /// The instant that its next departure is planned for.
     pub(super) planned_at: Option<Nanos>,
-    /// Whether a look at the timer of RoCE is planned.
-    pub(super) is_timeout_planned: bool,
     is_report_planned: bool,
     report_from: Nanos,
     report_spacing: Nanos,
-    pub(super) roce: Option<Box<Roce>>,
     sent: u64,
     cuts: u64,
 }
@@ -62,12 +57,6 @@ impl Flow {
                 Reaction::Reference(Box::new(Reference::new(params, begin)))
             }
         };
-        let roce = match scenario.traffic {
-            Traffic::Steady | Traffic::Stream { .. } => None,
-            Traffic::Roce { window } => {
-                Some(Box::new(Roce::new(scenario.wire_bytes, window, TIMEOUT)))
-            }
-        };
         let links = scenario.topology.links_between(spec.from, spec.to);
         Ok(Self {
             reaction,
@@ -79,19 +68,17 @@ impl Flow {
             wire_bytes: scenario.wire_bytes,
             rtt: Nanos(2 * links * scenario.wire_delay.0),
             planned_at: None,
-            is_timeout_planned: false,
             is_report_planned: false,
             report_from: Nanos(0),
             report_spacing: scenario.report_spacing,
-            roce,
             sent: 0,
             cuts: 0,
             spec,
         })
     }
 
-    /// When the next frame may leave, not before `now`, at the rate of `now`; `None` while a
-    /// window is full, and from the flow's end on.
+    /// When the next frame may leave, not before `now`, at the rate of `now`; `None` from the flow's
+    /// end on.
     pub(super) fn next_departure(&mut self, now: Nanos) -> Option<Nanos> {
         let now = now.max(self.paid_at);
         let rate = self.rate(now);
@@ -100,9 +87,7 @@ impl Flow {
             self.debt_q16 = self.debt_q16.saturating_sub(now.since(self.paid_at).0 * rate);
             self.paid_at = now;
         }
-        if self.roce.as_ref().is_some_and(|roce| !roce.may_send())
-            || self.spec.frames.is_some_and(|frames| self.sent >= frames)
-        {
+        if self.spec.frames.is_some_and(|frames| self.sent >= frames) {
             return None;
         }
         let owed = rate.map_or(Nanos(0), |rate| Nanos(self.debt_q16.div_ceil(rate.raw().into())));
@@ -126,13 +111,8 @@ impl Flow {
         }
     }
 
-    /// Sends a frame: when its last byte has left, and the packet of RoCE that it carries; `None`
-    /// where RoCE has none.
-    pub(super) fn depart(&mut self, now: Nanos) -> Option<(Nanos, Option<Request>)> {
-        let request = match &mut self.roce {
-            Some(roce) => Some(roce.depart(now)?),
-            None => None,
-        };
+    /// Sends a frame: when its last byte has left.
+    pub(super) fn depart(&mut self, now: Nanos) -> Nanos {
         match &mut self.reaction {
             Reaction::None => {}
             Reaction::Fixed(_) => self.debt_q16 += u64::from(self.wire_bytes) << 16,
@@ -147,7 +127,7 @@ impl Flow {
         }
         self.link_free_at = now + self.frame_span;
         self.sent += 1;
-        Some((self.link_free_at, request))
+        self.link_free_at
     }
 
     /// The neighbour requests silence until then.
@@ -188,10 +168,6 @@ impl Flow {
 
     pub(super) const fn sent(&self) -> u64 {
         self.sent
-    }
-
-    pub(super) fn repeats(&self) -> u64 {
-        self.roce.as_ref().map_or(0, |roce| roce.repeats())
     }
 
     /// One way without queues.

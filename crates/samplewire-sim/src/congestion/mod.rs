@@ -2,18 +2,17 @@
 //!
 //! A flow here is a source that always has data, one frame after the other. The reaction point is
 //! [`Dcqcn`](samplewire_proto::rate::Dcqcn) itself, the switches are
-//! [`Switch`](samplewire_switch::Switch). Flows repeat nothing, or are connections of RoCE ([`roce`]),
-//! or streams of the endpoint itself ([`stream`]). One seed decides everything.
+//! [`Switch`](samplewire_switch::Switch). Flows repeat nothing, or are the endpoints of streams and of
+//! RoCE themselves ([`endpoints`]). One seed decides everything.
 
+mod endpoints;
 mod explore;
 mod flow;
 mod measure;
 mod network;
 mod preset;
 mod reference;
-mod roce;
 mod scenario;
-mod stream;
 mod svg;
 mod table;
 #[cfg(test)]
@@ -25,11 +24,10 @@ use std::io;
 use samplewire_proto::rate::ParamsError;
 use samplewire_proto::{Nanos, Odds, Rng};
 
+use endpoints::Carriage;
 use flow::Flow;
 use measure::{Measure, Timeline};
 use network::{Happening, Network, Travelling};
-use samplewire_roce::requester::Request;
-use samplewire_roce::responder::Response;
 use samplewire_switch::SwitchConfigError;
 
 pub use explore::{
@@ -38,7 +36,6 @@ pub use explore::{
 };
 pub use measure::RunResult as CongestionResult;
 pub use preset::Preset;
-pub(crate) use roce::Roce;
 pub use scenario::{Control, Scenario, Traffic};
 pub use svg::write_congestion_svg;
 pub use table::{CongestionRow, congestion_row, write_congestion_csv, write_congestion_table};
@@ -58,9 +55,9 @@ pub enum CongestionError {
     /// Streams follow the preset `samplewire` of their line; the name of the other one.
     #[error("streams follow the preset samplewire, and not {0}")]
     StreamPreset(&'static str),
-    /// Streams follow integers, and not [`Control::Reference`].
-    #[error("streams do not follow the control reference: it is for other traffic")]
-    StreamReference,
+    /// Endpoints follow integers, and not [`Control::Reference`].
+    #[error("streams and RoCE do not follow the control reference: it is for steady traffic")]
+    EndpointReference,
     /// [`Control::Reference`] with other rules than [`Rules::Paper`](samplewire_proto::rate::Rules::Paper).
     #[error("the control reference follows the rules of the paper alone")]
     ReferenceRules,
@@ -76,8 +73,10 @@ pub enum CongestionError {
 /// Parameters that contradict each other.
 pub fn congestion(scenario: &Scenario) -> Result<CongestionResult, CongestionError> {
     match scenario.traffic {
-        Traffic::Stream { window } => stream::run(scenario, window),
-        Traffic::Steady | Traffic::Roce { .. } => Ok(World::new(scenario)?.run()),
+        Traffic::Steady => Ok(World::new(scenario)?.run()),
+        Traffic::Stream { window } => endpoints::run(scenario, Carriage::Stream, window),
+        Traffic::Roce { window } => endpoints::run(scenario, Carriage::Roce, window),
+        Traffic::Both { window } => endpoints::run(scenario, Carriage::Both, window),
     }
 }
 
@@ -85,7 +84,6 @@ pub fn congestion(scenario: &Scenario) -> Result<CongestionResult, CongestionErr
 #[derive(Clone, Copy, Debug)]
 struct FlowFrame {
     flow: usize,
-    request: Option<Request>,
 }
 
 /// What hosts plan.
@@ -97,10 +95,6 @@ enum Plan {
     Report(usize),
     /// A report has come to its sender.
     Notify(usize),
-    /// An answer of RoCE has come to its sender.
-    Answer(usize, Response),
-    /// The timer of a RoCE sender may have expired.
-    Timeout(usize),
     /// A step of the timeline ends.
     Step,
 }
@@ -153,7 +147,6 @@ impl<'a> World<'a> {
         let mut result = self.measure.result(self.network.counts());
         result.cuts = self.flows.iter().map(Flow::cuts).sum();
         result.departures = self.flows.iter().map(Flow::sent).sum();
-        result.repeats = self.flows.iter().map(Flow::repeats).sum();
         result
     }
 
@@ -171,21 +164,6 @@ impl<'a> World<'a> {
             Plan::Notify(index) => {
                 self.flows[index].notify(now);
                 self.measure.notified(now, index);
-            }
-            Plan::Answer(index, answer) => {
-                let roce = self.flows[index].roce.as_mut().expect("RoCE alone is answered");
-                roce.answered(now, &answer);
-                self.plan_departure(now, index);
-            }
-            Plan::Timeout(index) => {
-                let flow = &mut self.flows[index];
-                flow.is_timeout_planned = false;
-                let roce = flow.roce.as_mut().expect("RoCE alone has a timer");
-                if roce.timeout().is_some_and(|at| at <= now) {
-                    roce.handle_timeout(now);
-                    self.plan_departure(now, index);
-                }
-                self.plan_timeout(index);
             }
             Plan::Step => {
                 for (index, flow) in self.flows.iter_mut().enumerate() {
@@ -224,47 +202,28 @@ impl<'a> World<'a> {
         self.plan_departure(now, index);
     }
 
-    /// Sends the next frame of a flow, unless RoCE has none.
+    /// Sends the next frame of a flow.
     fn send(&mut self, now: Nanos, index: usize) {
         let flow = &mut self.flows[index];
-        let Some((left_at, request)) = flow.depart(now) else { return };
+        let left_at = flow.depart(now);
         let frame = Travelling {
             to: flow.spec.to,
             wire_bytes: self.scenario.wire_bytes,
             is_ecn_capable: true,
             is_marked: false,
-            frame: FlowFrame { flow: index, request },
+            frame: FlowFrame { flow: index },
         };
         self.network.send(left_at, flow.spec.from, frame);
-        self.plan_timeout(index);
-    }
-
-    /// Plans a look at the timer of RoCE, unless one is planned: the timer only moves on.
-    fn plan_timeout(&mut self, index: usize) {
-        let flow = &mut self.flows[index];
-        let at = flow.roce.as_ref().and_then(|roce| roce.timeout());
-        if let Some(at) = at.filter(|_| !flow.is_timeout_planned) {
-            flow.is_timeout_planned = true;
-            self.network.plan(at, Plan::Timeout(index));
-        }
     }
 
     fn take(&mut self, now: Nanos, frame: &Travelling<FlowFrame>) {
-        let FlowFrame { flow: index, request } = frame.frame;
+        let FlowFrame { flow: index } = frame.frame;
         let flow = &mut self.flows[index];
         if frame.is_marked
             && let Some(at) = flow.marked(now)
         {
             self.network.plan(at, Plan::Report(index));
         }
-        let roce = flow.roce.as_mut().zip(request);
-        let (is_of_use, answer) =
-            roce.map_or((true, None), |(roce, request)| roce.arrived(&request));
-        if let Some(answer) = answer {
-            self.network.plan(now + flow.way(), Plan::Answer(index, answer));
-        }
-        if is_of_use {
-            self.measure.delivered(now, index, frame.wire_bytes);
-        }
+        self.measure.delivered(now, index, frame.wire_bytes);
     }
 }

@@ -18,13 +18,16 @@ pub struct Scenario {
     pub traffic: Traffic,
     /// What a frame takes of the wire.
     pub wire_bytes: u32,
-    /// The delay of each link. Reports take as long as frames that find no queue.
+    /// The delay of each link. Reports of steady flows take as long as frames that
+    /// find no queue.
     pub wire_delay: Nanos,
     /// A receiver reports a mark at once, but not more often than this.
     pub report_spacing: Nanos,
     /// Share of the reports that are lost, in millionths.
     pub report_loss_ppm: u64,
-    /// Share of the data that is marked besides what switches mark, in millionths; of streams alone.
+    /// Whether marks on acknowledgements cut the rate too; of RoCE alone.
+    pub congested_acks_cut: bool,
+    /// Share of the data that is marked besides what switches mark, in millionths; not of steady flows.
     pub stray_marks_ppm: u64,
     /// Buffer, marks and PFC of every switch.
     pub switch: SwitchConfig,
@@ -87,6 +90,11 @@ pub enum Traffic {
         /// Packets that may await their repair.
         window: u32,
     },
+    /// Streams and reliable connections in turn, the first flow a stream.
+    Both {
+        /// Packets of each that are on their way at most, 1 to 65,536.
+        window: u32,
+    },
 }
 
 impl Scenario {
@@ -108,6 +116,7 @@ impl Scenario {
             wire_delay: Nanos::from_micros(1),
             report_spacing: preset.report_spacing(),
             report_loss_ppm: 0,
+            congested_acks_cut: false,
             stray_marks_ppm: 0,
             switch: SwitchConfig {
                 marking: Some(preset.marking(line_bps)),
@@ -146,7 +155,7 @@ impl Scenario {
     }
 
     /// Three senders to one server, and two uninvolved flows that congest the way back to the first
-    /// sender. It matters to streams alone: the reports of other flows find no queue.
+    /// sender. It does not matter to steady flows, whose reports find no queue.
     pub fn return_path(preset: Preset, line_bps: u64, wire_bytes: u32) -> Self {
         let mut scenario = Self::star(preset, 5, line_bps, line_bps, wire_bytes);
         for flow in &mut scenario.flows[3..] {

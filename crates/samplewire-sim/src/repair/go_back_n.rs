@@ -3,11 +3,14 @@
 use std::collections::VecDeque;
 
 use samplewire_proto::{Nanos, Odds, Rng};
-use samplewire_roce::requester::{AckTimeout, Request};
-use samplewire_roce::responder::Response;
+use samplewire_roce::requester::{
+    AckTimeout, Request, Requester, RequesterConfig, SendSlot, Verb, WorkRequest,
+};
+use samplewire_roce::responder::{Placement, ReceiveSlot, Responder, ResponderConfig, Response};
+use samplewire_roce::wire::{Body, Bth, Packet};
+use samplewire_roce::{Access, PathMtu, Qpn, Region};
 
 use super::RepairOptions;
-use crate::congestion::Roce;
 use crate::link::ETHERNET_BYTES;
 
 /// Packets that were of use by those that the line could have carried, in thousandths.
@@ -98,6 +101,96 @@ impl Line<'_> {
     }
 }
 
+/// Both ends of a connection, at a link without bytes: the requester always has messages to write. It
+/// stops for good when its retries are used up.
+#[derive(Debug)]
+struct Roce {
+    requester: Requester<Vec<SendSlot>>,
+    responder: Responder<[ReceiveSlot; 0], [Region; 1]>,
+    mtu: PathMtu,
+    /// There is nothing to send before an answer or a timeout.
+    is_blocked: bool,
+}
+
+impl Roce {
+    /// With the longest payload below frames of that size; at most `window` packets are on their way.
+    fn new(wire_bytes: u32, window: u32, timeout: AckTimeout) -> Self {
+        let is_below = |mtu: &PathMtu| mtu.bytes() < wire_bytes;
+        let mtu = PathMtu::ALL.into_iter().rfind(is_below).unwrap_or(PathMtu::Bytes256);
+        let config = RequesterConfig {
+            mtu,
+            window,
+            ack_every: ACK_EVERY.min(window),
+            timeout,
+            ..RequesterConfig::default()
+        };
+        let slots = vec![SendSlot::default(); MESSAGES];
+        let region = Region::new(KEY, 0, MESSAGE_BYTES.into(), Access::Write).expect("it is short");
+        let answers = ResponderConfig { mtu, ..ResponderConfig::default() };
+        let mut roce = Self {
+            requester: Requester::new(config, slots).expect("the window has 1 to 65,536 packets"),
+            responder: Responder::new(answers, [], [region]),
+            mtu,
+            is_blocked: false,
+        };
+        roce.post();
+        roce
+    }
+
+    /// Whether a packet may be there to send.
+    const fn may_send(&self) -> bool {
+        !self.is_blocked
+    }
+
+    /// The next packet, if there is one.
+    fn depart(&mut self, now: Nanos) -> Option<Request> {
+        let request = self.requester.poll_transmit(now);
+        self.is_blocked = request.is_none();
+        request
+    }
+
+    /// The responder has a packet: whether it is of use, and what it answers at once.
+    fn arrived(&mut self, request: &Request) -> (bool, Option<Response>) {
+        let Request { opcode, psn, ack_request, reth, immediate, payload, .. } = *request;
+        let bth = Bth { ack_request, ..Bth::new(opcode, Qpn::default(), psn) };
+        let payload = &ZEROS[..payload.len_bytes as usize];
+        let packet = Packet { bth, body: Body::Request { reth, immediate, payload } };
+        let placement = self.responder.handle(&packet);
+        (placement != Placement::Nothing, self.responder.poll_transmit())
+    }
+
+    /// The requester has an answer.
+    fn answered(&mut self, now: Nanos, response: &Response) {
+        self.requester.handle(now, response.psn, &response.aeth);
+        self.post();
+        self.is_blocked = false;
+    }
+
+    /// When the requester has waited too long.
+    fn timeout(&self) -> Option<Nanos> {
+        self.requester.poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Nanos) {
+        self.requester.handle_timeout(now);
+        self.is_blocked = false;
+    }
+
+    /// Posts a message for each that is done.
+    fn post(&mut self) {
+        while self.requester.poll_event().is_some() {}
+        let message = WorkRequest {
+            verb: Verb::Write { address: 0, key: KEY },
+            len_bytes: MESSAGE_BYTES,
+            ..WorkRequest::default()
+        };
+        debug_assert!(MESSAGE_BYTES.is_multiple_of(self.mtu.bytes()), "whole packets");
+        while self.requester.free_slots() > 0 {
+            self.requester.post(message).expect("a place is free and the message is short");
+        }
+    }
+}
+
 /// The next one that has arrived.
 fn due<T>(queue: &mut VecDeque<(u64, T)>, now_ps: u64) -> Option<T> {
     queue.front().filter(|it| it.0 <= now_ps)?;
@@ -124,6 +217,12 @@ const HEADERS_BYTES: u32 = 20 + 8 + 12 + 4;
 /// The path MTU that fits an IP packet of 1,500 bytes.
 const PAYLOAD_BYTES: u32 = 1_024;
 const PS: u64 = 1_000;
+/// Messages that are posted at any time: with the shortest packets, more than the widest window.
+const MESSAGES: usize = 64;
+const MESSAGE_BYTES: u32 = 1 << 20;
+const ACK_EVERY: u32 = 16;
+const KEY: u32 = 1;
+static ZEROS: [u8; 4_096] = [0; 4_096];
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,11 @@
-//! Streams through the network: the endpoint of crate `samplewire` at both ends, unchanged.
+//! Endpoints through the network: those of streams, of crate `samplewire`, and queue pairs of
+//! `samplewire-roce`, at both ends, unchanged.
 //!
-//! Each flow is a device that sends one stream, and a program that receives it. Packets of a host
-//! leave its interface one after the other; REPORTs take the way back through the same switches, at
-//! the same priority.
+//! Packets of a host leave its interface one after the other; what a receiver sends (REPORTs,
+//! acknowledgements, notifications) takes the way back through the same switches, at the same priority.
 
-mod end;
+mod roce;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -12,15 +13,68 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use samplewire_io::Ecn;
-use samplewire_proto::sender::FRAME_OVERHEAD_BYTES;
-use samplewire_proto::wire::{Header, PacketType};
 use samplewire_proto::{Nanos, Odds, Rng};
 
 use super::CongestionError;
 use super::measure::{Measure, RunResult, Timeline};
 use super::network::{Happening, Network, Travelling};
 use super::scenario::Scenario;
-use end::{End, Leaving};
+use roce::RoceEnd;
+use stream::StreamEnd;
+
+/// One end of a flow.
+trait End {
+    /// A packet of the peer is there.
+    fn put(&mut self, now: Nanos, bytes: &[u8], ecn: Ecn);
+
+    /// Does what is due; what departs is added to `leaving`.
+    fn run(&mut self, now: Nanos, leaving: &mut Vec<Leaving>);
+
+    /// When it is due again.
+    fn due_at(&self) -> Nanos;
+
+    /// The sender ends its flow.
+    fn leave(&mut self);
+
+    /// Whether a packet to this sender reports marks: a REPORT or a congestion notification.
+    fn is_report(&self, bytes: &[u8]) -> bool;
+
+    /// Packets that have come once, at a receiver.
+    fn received(&self) -> u64;
+
+    /// Counters of a sender.
+    fn figures(&self) -> Figures;
+}
+
+/// Counters of a sender.
+#[derive(Clone, Copy, Debug)]
+struct Figures {
+    /// `R_C`, 0 where nothing is limited.
+    limit_bps: u64,
+    notifications: u64,
+    cuts: u64,
+    departures: u64,
+    repeats: u64,
+    /// Packets that found no room at their converter.
+    overflows: u64,
+}
+
+/// A packet on its way out.
+struct Leaving {
+    bytes: Box<[u8]>,
+    /// What it takes of the wire.
+    wire_bytes: u32,
+    is_ect: bool,
+}
+
+/// Which flows are RoCE. The others are streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Carriage {
+    Stream,
+    Roce,
+    /// Every second one.
+    Both,
+}
 
 /// A packet between two ends.
 #[derive(Debug)]
@@ -52,40 +106,55 @@ struct World<'a> {
     scenario: &'a Scenario,
     network: Network<'a, Packet, Plan>,
     /// Of flow `n`: `2 n` sends, `2 n + 1` receives.
-    ends: Vec<End>,
+    ends: Vec<Box<dyn End>>,
+    /// The instant that each end is planned for.
+    planned_at: Vec<Option<Nanos>>,
     interfaces: Vec<Interface>,
     rng: Rng,
     measure: Measure,
 }
 
-/// Runs streams to the end of the scenario's span.
-pub(super) fn run(scenario: &Scenario, window: u32) -> Result<RunResult, CongestionError> {
+/// Runs flows to the end of the scenario's span.
+pub(super) fn run(
+    scenario: &Scenario,
+    carriage: Carriage,
+    window: u32,
+) -> Result<RunResult, CongestionError> {
     let mut rng = Rng::new(scenario.seed);
     let epoch = Instant::now();
-    let mut ends = vec![];
+    let mut ends: Vec<Box<dyn End>> = vec![];
     for (flow, spec) in scenario.flows.iter().enumerate() {
         let begin = spec.joins_at + Nanos(rng.below(scenario.spread.0.max(1)));
-        ends.push(End::sender(scenario, flow, window, epoch, &mut rng)?);
-        ends.push(End::receiver(scenario, flow, window, begin, epoch, &mut rng)?);
+        let is_odd = flow % 2 == 1;
+        if carriage == Carriage::Roce || carriage == Carriage::Both && is_odd {
+            let [sender, receiver] = RoceEnd::pair(scenario, flow, window, begin, &mut rng)?;
+            ends.push(Box::new(sender));
+            ends.push(Box::new(receiver));
+        } else {
+            let sender = StreamEnd::sender(scenario, flow, window, epoch, &mut rng)?;
+            ends.push(Box::new(sender));
+            let receiver = StreamEnd::receiver(scenario, flow, window, begin, epoch, &mut rng)?;
+            ends.push(Box::new(receiver));
+        }
     }
     let Scenario { topology, switch, wire_delay, .. } = scenario;
     let network = Network::new(topology, *switch, *wire_delay, &mut rng)?;
     let interfaces = topology.hosts.iter().map(|_| Interface::default()).collect();
     let measure = Measure::new(scenario);
-    Ok(World { scenario, network, ends, interfaces, rng, measure }.run())
+    let planned_at = vec![Some(Nanos(1_000)); ends.len()];
+    Ok(World { scenario, network, ends, planned_at, interfaces, rng, measure }.run())
 }
 
 impl World<'_> {
     fn run(mut self) -> RunResult {
         for end in 0..self.ends.len() {
             self.network.plan(Nanos(1_000), Plan::Wake(end));
-            self.ends[end].planned_at = Some(Nanos(1_000));
         }
         self.network.plan(Timeline::STEP, Plan::Step);
         while let Some((now, happening)) = self.network.next(self.scenario.span.1) {
             match happening {
                 Happening::Own(Plan::Wake(end)) => {
-                    if self.ends[end].planned_at == Some(now) {
+                    if self.planned_at[end] == Some(now) {
                         self.wake(now, end);
                     }
                 }
@@ -101,11 +170,11 @@ impl World<'_> {
         }
         let mut result = self.measure.result(self.network.counts());
         for end in self.ends.iter().step_by(2) {
-            let stats = end.sender_stats();
-            result.cuts += stats.cuts;
-            result.departures += stats.packets + stats.retransmissions;
-            result.repeats += stats.retransmissions;
-            result.overflows += end.overflows();
+            let figures = end.figures();
+            result.cuts += figures.cuts;
+            result.departures += figures.departures;
+            result.repeats += figures.repeats;
+            result.overflows += figures.overflows;
         }
         result
     }
@@ -122,10 +191,10 @@ impl World<'_> {
         end.run(now, &mut leaving);
         let (from, to) =
             if index.is_multiple_of(2) { (spec.from, spec.to) } else { (spec.to, spec.from) };
-        for Leaving { bytes, is_ect } in leaving {
+        for Leaving { bytes, wire_bytes, is_ect } in leaving {
             let frame = Travelling {
                 to,
-                wire_bytes: bytes.len() as u32 + FRAME_OVERHEAD_BYTES,
+                wire_bytes,
                 is_ecn_capable: is_ect,
                 is_marked: false,
                 frame: Packet { to: index ^ 1, bytes },
@@ -139,8 +208,8 @@ impl World<'_> {
             due = due.min(spec.leaves_at);
         }
         let due = due.max(now + Nanos(1));
-        if end.planned_at != Some(due) {
-            end.planned_at = Some(due);
+        if self.planned_at[index] != Some(due) {
+            self.planned_at[index] = Some(due);
             self.network.plan(due, Plan::Wake(index));
         }
     }
@@ -165,8 +234,7 @@ impl World<'_> {
     fn take(&mut self, now: Nanos, frame: Travelling<Packet>) {
         let Packet { to, bytes } = frame.frame;
         let is_data = to % 2 == 1;
-        let is_report =
-            !is_data && Header::parse(&bytes).is_ok_and(|header| header.kind == PacketType::Report);
+        let is_report = !is_data && self.ends[to].is_report(&bytes);
         let mut is_lost = |ppm: u64| self.rng.chance(Odds::ppm(ppm));
         if is_report && is_lost(self.scenario.report_loss_ppm) {
             return;
@@ -179,14 +247,14 @@ impl World<'_> {
             (false, false) => Ecn::NotEct,
         };
         let before = self.ends[to].received();
-        let notified = self.ends[to].notifications();
-        self.ends[to].put(&bytes, ecn);
+        let notified = self.ends[to].figures().notifications;
+        self.ends[to].put(now, &bytes, ecn);
         self.wake(now, to);
         let flow = to / 2;
         if self.ends[to].received() > before {
             self.measure.delivered(now, flow, frame.wire_bytes);
         }
-        for _ in notified..self.ends[to].notifications() {
+        for _ in notified..self.ends[to].figures().notifications {
             self.measure.notified(now, flow);
         }
     }
@@ -194,7 +262,7 @@ impl World<'_> {
     fn step(&mut self, now: Nanos) {
         for (flow, end) in self.ends.iter().step_by(2).enumerate() {
             let is_there = now < self.scenario.flows[flow].leaves_at;
-            self.measure.rate(now, flow, if is_there { end.sender_stats().limit_bps } else { 0 });
+            self.measure.rate(now, flow, if is_there { end.figures().limit_bps } else { 0 });
         }
         self.network.plan(now + Timeline::STEP, Plan::Step);
     }

@@ -9,22 +9,19 @@ use samplewire::{
     Control, Device, DeviceOptions, Format, ReceiveOptions, ReceiveStream, SendStream, StreamInfo,
 };
 use samplewire_io::{Ecn, Meta};
-use samplewire_proto::sender::SenderStats;
-use samplewire_proto::wire::Flags;
+use samplewire_proto::sender::{FRAME_OVERHEAD_BYTES, SenderStats};
+use samplewire_proto::wire::{Flags, Header, PacketType};
 use samplewire_proto::{Nanos, Rng};
 
 use super::super::Preset;
 use super::super::scenario::{self, Scenario};
-use super::CongestionError;
+use super::{CongestionError, End, Figures, Leaving};
 use crate::link::ETHERNET_BYTES;
 use crate::net::address_of;
 use crate::packets::ProcessId;
 use crate::process::{Departed, MailLink, Mailbox, lock};
 
-/// An end of a stream.
-pub(super) struct End {
-    /// The instant that it is planned for.
-    pub(super) planned_at: Option<Nanos>,
+pub(super) struct StreamEnd {
     stepped: Option<Stepped>,
     mailbox: Arc<Mutex<Mailbox>>,
     departed: Departed,
@@ -35,12 +32,6 @@ pub(super) struct End {
     sender_stats: SenderStats,
     /// Packets that found no room at a converter that has left.
     overflows_before: u64,
-}
-
-/// A packet on its way out.
-pub(super) struct Leaving {
-    pub(super) bytes: Box<[u8]>,
-    pub(super) is_ect: bool,
 }
 
 #[expect(clippy::large_enum_variant, reason = "a few in a run")]
@@ -63,7 +54,7 @@ struct Source {
     overflows: u64,
 }
 
-impl End {
+impl StreamEnd {
     /// A device with one stream, whose sender follows the flow's control.
     pub(super) fn sender(
         scenario: &Scenario,
@@ -86,7 +77,7 @@ impl End {
                 let name = preset.map_or("other parameters", Preset::name);
                 return Err(CongestionError::StreamPreset(name));
             }
-            scenario::Control::Reference(_) => return Err(CongestionError::StreamReference),
+            scenario::Control::Reference(_) => return Err(CongestionError::EndpointReference),
         };
         let bytes_per_s = spec.converter_bps.map(|bps| bps / 8);
         let rate_hz = bytes_per_s.map_or(1.0, |bytes| bytes as f64 / SAMPLE_BYTES as f64);
@@ -135,7 +126,6 @@ impl End {
         program: Program,
     ) -> Self {
         Self {
-            planned_at: None,
             stepped: Some(stepped),
             mailbox,
             departed: Departed::default(),
@@ -147,64 +137,11 @@ impl End {
         }
     }
 
-    /// A packet of the peer is there.
-    pub(super) fn put(&mut self, bytes: &[u8], ecn: Ecn) {
-        let peer = address_of(self.peer);
-        let meta = Meta { peer, ecn, dropped: None, packets_per_drop: 1 };
-        lock(&self.mailbox).put(bytes, meta);
-    }
-
-    /// Does what is due; what departs is added to `leaving`.
-    pub(super) fn run(&mut self, now: Nanos, leaving: &mut Vec<Leaving>) {
-        self.settle(now, leaving);
-        if self.program.run(now, self.peer) {
-            self.settle(now, leaving);
-        }
-    }
-
-    /// When it is due again.
-    pub(super) fn due_at(&self) -> Nanos {
-        let own = match &self.program {
-            Program::Sends { stream: Some(_), source, .. } if source.bytes_per_s.is_some() => {
-                source.next_at
-            }
-            Program::Waits { begin, .. } => *begin,
-            _ => Nanos(u64::MAX),
-        };
-        own.min(self.due_at)
-    }
-
-    /// The sender ends its stream.
-    pub(super) fn leave(&mut self) {
-        self.overflows_before = self.overflows();
-        self.program = Program::Gone;
-    }
-
-    pub(super) const fn overflows(&self) -> u64 {
+    const fn overflows(&self) -> u64 {
         match &self.program {
             Program::Sends { source, .. } => source.overflows,
             _ => self.overflows_before,
         }
-    }
-
-    /// Counters of the sender, also after it has left; zeros before it begins.
-    pub(super) const fn sender_stats(&self) -> &SenderStats {
-        &self.sender_stats
-    }
-
-    /// Packets that have come once, at a receiver.
-    pub(super) fn received(&self) -> u64 {
-        let mut views = self.stepped.iter().flat_map(Stepped::views);
-        let receiving = views.find_map(|view| match view.machine {
-            Machine::Receiving(receiver) => Some(receiver.stats().received),
-            _ => None,
-        });
-        receiving.unwrap_or(0)
-    }
-
-    /// Notifications that came to a sender.
-    pub(super) fn notifications(&self) -> u64 {
-        self.sender_stats.congestion
     }
 
     /// Turns the endpoint until nothing is left to do at once.
@@ -219,10 +156,11 @@ impl End {
             self.sender_stats = sending.unwrap_or(self.sender_stats);
             lock(&self.mailbox).take(&mut self.departed);
             let packets = self.departed.iter();
-            leaving.extend(
-                packets
-                    .map(|(packet, bytes)| Leaving { bytes: bytes.into(), is_ect: packet.is_ect }),
-            );
+            leaving.extend(packets.map(|(packet, bytes)| Leaving {
+                bytes: bytes.into(),
+                wire_bytes: bytes.len() as u32 + FRAME_OVERHEAD_BYTES,
+                is_ect: packet.is_ect,
+            }));
             match rest {
                 Some(Rest::No) => {}
                 Some(Rest::Until(at) | Rest::Room(at) | Rest::Pause(at)) => {
@@ -238,6 +176,63 @@ impl End {
             }
         }
         panic!("{TURNS_MAX} turns at one instant");
+    }
+}
+
+impl End for StreamEnd {
+    fn put(&mut self, _now: Nanos, bytes: &[u8], ecn: Ecn) {
+        let peer = address_of(self.peer);
+        let meta = Meta { peer, ecn, dropped: None, packets_per_drop: 1 };
+        lock(&self.mailbox).put(bytes, meta);
+    }
+
+    fn run(&mut self, now: Nanos, leaving: &mut Vec<Leaving>) {
+        self.settle(now, leaving);
+        if self.program.run(now, self.peer) {
+            self.settle(now, leaving);
+        }
+    }
+
+    fn due_at(&self) -> Nanos {
+        let own = match &self.program {
+            Program::Sends { stream: Some(_), source, .. } if source.bytes_per_s.is_some() => {
+                source.next_at
+            }
+            Program::Waits { begin, .. } => *begin,
+            _ => Nanos(u64::MAX),
+        };
+        own.min(self.due_at)
+    }
+
+    fn leave(&mut self) {
+        self.overflows_before = self.overflows();
+        self.program = Program::Gone;
+    }
+
+    fn is_report(&self, bytes: &[u8]) -> bool {
+        Header::parse(bytes).is_ok_and(|header| header.kind == PacketType::Report)
+    }
+
+    fn received(&self) -> u64 {
+        let mut views = self.stepped.iter().flat_map(Stepped::views);
+        let receiving = views.find_map(|view| match view.machine {
+            Machine::Receiving(receiver) => Some(receiver.stats().received),
+            _ => None,
+        });
+        receiving.unwrap_or(0)
+    }
+
+    /// Also after the sender has left; zeros before it begins.
+    fn figures(&self) -> Figures {
+        let stats = &self.sender_stats;
+        Figures {
+            limit_bps: stats.limit_bps,
+            notifications: stats.congestion,
+            cuts: stats.cuts,
+            departures: stats.packets + stats.retransmissions,
+            repeats: stats.retransmissions,
+            overflows: self.overflows(),
+        }
     }
 }
 

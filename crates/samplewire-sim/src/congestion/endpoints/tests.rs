@@ -93,6 +93,59 @@ fn streams_name_the_control_that_they_do_not_follow() {
     assert_eq!(error(Preset::Samplewire, dcqcn), Ok(()));
     let message = "streams follow the preset samplewire, and not hpcc";
     assert_eq!(error(Preset::Hpcc, dcqcn), Err(message.into()));
-    let message = "streams do not follow the control reference: it is for other traffic";
+    let message = "streams and RoCE do not follow the control reference: it is for steady traffic";
     assert_eq!(error(Preset::Samplewire, reference), Err(message.into()));
+}
+
+const ROCE: Traffic = Traffic::Roce { window: 256 };
+
+fn roce(traffic: Traffic) -> Scenario {
+    let mut scenario = small_buffer(None);
+    scenario.traffic = traffic;
+    scenario.span = (Nanos::from_millis(100), Nanos::from_millis(250));
+    scenario
+}
+
+#[test]
+fn streams_and_roce_share_a_link() {
+    let mut scenario = roce(Traffic::Both { window: 256 });
+    let four = Scenario::star(Preset::Samplewire, 4, TEN, TEN, 4_134);
+    (scenario.topology, scenario.flows) = (four.topology, four.flows);
+    let run = run(&scenario);
+    assert!(run.jain >= 0.95 && run.utilisation > 0.97, "{} {}", run.jain, run.utilisation);
+    assert_eq!((run.dropped, run.repeats), (0, 0));
+    let kinds = [0, 1].map(|kind| run.rates_bps[kind] + run.rates_bps[kind + 2]);
+    assert!((0.8..1.25).contains(&(kinds[0] / kinds[1])), "{:?}", run.rates_bps);
+}
+
+/// The receivers' own notifications are lost.
+#[test]
+fn lost_notifications_slow_the_control_of_roce_and_do_not_break_it() {
+    let notified = |ppm| {
+        let scenario = Scenario { report_loss_ppm: ppm, ..roce(ROCE) };
+        let run = run(&scenario);
+        assert_eq!((run.dropped, run.repeats), (0, 0), "at {ppm} ppm");
+        assert!(run.utilisation > 0.97 && run.jain > 0.95, "{} {}", run.utilisation, run.jain);
+        run.timeline.notifications.iter().sum::<u32>()
+    };
+    assert!(notified(0) > 100);
+    assert!(notified(300_000) > 50);
+}
+
+/// All notifications are lost. The way back of the first sender has a queue of its own, so its
+/// acknowledgements are marked.
+#[test]
+fn congested_acknowledgements_cut_where_they_are_to() {
+    let cuts = |congested_acks_cut| {
+        let scenario = Scenario {
+            congested_acks_cut,
+            report_loss_ppm: 1_000_000,
+            traffic: ROCE,
+            span: (Nanos::from_millis(20), Nanos::from_millis(60)),
+            ..Scenario::return_path(Preset::Samplewire, TEN, 4_134)
+        };
+        run(&scenario).cuts
+    };
+    assert_eq!(cuts(false), 0);
+    assert!(cuts(true) > 0);
 }
