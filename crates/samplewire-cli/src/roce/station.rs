@@ -80,7 +80,7 @@ impl Station {
             me: (options.ip, mac),
             next_hop: options.next_hop,
             qp: QueuePair::new(Qpn::new(0), sends, receives, regions),
-            clock: Clock::start(1),
+            clock: Clock::start(options.slow.factor),
             incoming: vec![0; FRAME_BYTES_MAX + 1].into(),
             outgoing: vec![0; FRAME_BYTES_MAX].into(),
             waiting: None,
