@@ -105,6 +105,9 @@ incast: ## congestion control: the cases of tools/incast.py simulated, then devi
 	$(PYTHON) tools/incast.py "$$($(TARGET_DIR))/release/samplewire"
 	$(PYTHON) bench/incast.py "$$($(TARGET_DIR))/release/samplewire"
 	$(PYTHON) bench/incast.py "$$($(TARGET_DIR))/release/samplewire" --devices 16 --jain 0.97
+	$(PYTHON) bench/incast.py "$$($(TARGET_DIR))/release/samplewire" --roce
+	$(PYTHON) bench/incast.py "$$($(TARGET_DIR))/release/samplewire" --roce --proxy-cnp
+	$(PYTHON) bench/incast.py "$$($(TARGET_DIR))/release/samplewire" --roce --devices 16 --jain 0.97
 	make -f rtl/sim/Makefile W=64 board
 	$(PYTHON) bench/incast.py "$$($(TARGET_DIR))/release/samplewire" --devices 2 --boards 1 --slow 200 --seconds 40
 

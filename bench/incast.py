@@ -3,10 +3,11 @@
 
 Each device has a network namespace with a TAP device, and so has the receiver, which opens a stream
 of each sender. All TAP devices are ports of one switch. Virtual boards (`make board` builds one)
-are connected to it by datagram sockets. The figures come from its counts, in windows of a second of
-the host: how evenly the port of the receiver is shared (Jain's index of what each sender got
-through), and how much of it is used. Needs root and /dev/net/tun; changes nothing outside its
-namespaces, which go when it ends.
+are connected to it by datagram sockets. With --roce the devices send RDMA messages instead, to a
+listener each in the receiver's namespace. The figures come from the counts of the switch, in
+windows of a second of the host: how evenly the port of the receiver is shared (Jain's index of what
+each sender got through), and how much of it is used. Needs root and /dev/net/tun; changes nothing
+outside its namespaces, which go when it ends.
 """
 
 import argparse
@@ -46,6 +47,12 @@ BOARD_HEADERS_BYTES = 20 + 8 + 22 + 4
 
 SENDERS_MAX = 62
 
+ROCE_HEADERS_BYTES = 64
+"""Of a RoCE packet besides its payload, at most: --mtu is the path MTU there."""
+
+EXCHANGE_PORT = 18515
+INTERRUPTED = 128 + signal.SIGINT
+
 
 @dataclass(frozen=True, kw_only=True)
 class Station:
@@ -67,6 +74,11 @@ class Station:
         return f"10.98.0.{self.number + 1}"
 
     @property
+    def peer_ip(self) -> str:
+        """The receiver's address for this sender, with --roce."""
+        return f"10.98.0.{self.number + 101}"
+
+    @property
     def mac(self) -> str:
         return f"02:00:00:00:98:{self.number + 1:02x}"
 
@@ -84,6 +96,7 @@ class Result:
     dropped: int
     tap_dropped: int
     repaired: int
+    cnps: int
     marked: int
     queue_bytes_max: int
     late_ns: dict[str, int]
@@ -156,9 +169,16 @@ def incast(arguments: argparse.Namespace, stack: ExitStack) -> Result:
     ports = [word for station in spaces for word in ("--tap", station.tap)]
     for board in boards:
         ports += ["--dgram", f"{folder}/switch-{board.name},{folder}/{board.name}"]
-    options = ("--rate", arguments.rate, "--buffer", arguments.buffer, "--slow", slow)
+    options = ["--rate", arguments.rate, "--buffer", arguments.buffer, "--slow", slow]
+    options += ["--proxy-cnp"] * arguments.proxy_cnp
     switch = start(program, "switch", *ports, *options, "--json")
-    connect(spaces, [*spaces, *boards], arguments.mtu)
+    connect(spaces, [*spaces, *boards], arguments.mtu + ROCE_HEADERS_BYTES * arguments.roce)
+    if arguments.roce:
+        reports = run_roce(arguments, devices, receiver, start)
+        switch.send_signal(signal.SIGINT)
+        repeats = sum(it["retransmissions"] for it in reports)
+        senders = list(range(arguments.devices))
+        return read(finish(switch, PATIENCE_S), senders, arguments.devices, repeats, arguments)
     mtu = ("--mtu", str(arguments.mtu), "--slow", slow)
     for device in devices:
         emulate = (program, "emulate", "--listen", f"{device.ip}:9100", "--source", "null")
@@ -194,10 +214,41 @@ def incast(arguments: argparse.Namespace, stack: ExitStack) -> Result:
     return read(finish(switch, PATIENCE_S), senders, arguments.devices, repaired, arguments)
 
 
-def finish(started: subprocess.Popen[str], patience_s: float) -> dict:
+def run_roce(
+    arguments: argparse.Namespace,
+    devices: list[Station],
+    receiver: Station,
+    start: Callable[..., subprocess.Popen[str]],
+) -> list[dict]:
+    """Sends zeros from each device to a listener of its own; the reports of the senders."""
+    common = ["--mtu", str(arguments.mtu), "--slow", str(arguments.slow), "--json"]
+    no_cnp = ["--no-cnp"] * arguments.proxy_cnp
+    for device in devices:
+        address = f"{device.peer_ip}/24"
+        run("ip", "-n", receiver.space, "address", "add", address, "dev", receiver.tap)
+        words = (device.peer_ip, "lladdr", receiver.mac, "dev", device.tap)
+        run("ip", "-n", device.space, "neighbour", "replace", *words)
+        listen = (arguments.samplewire, "roce", "listen", "--interface", receiver.tap, "--ip")
+        exchange = ("--exchange", f"{device.peer_ip}:{EXCHANGE_PORT}")
+        start(*receiver.inside, *listen, device.peer_ip, *exchange, *common, *no_cnp)
+    time.sleep(1)
+    senders = []
+    for device in devices:
+        send = (arguments.samplewire, "roce", "send", "/dev/zero", "--interface", device.tap)
+        to = ("--ip", device.ip, "--to", f"{device.peer_ip}:{EXCHANGE_PORT}")
+        control = ("--line-rate", arguments.rate) if arguments.control == "dcqcn" else ()
+        window = ("--window", "256")
+        senders.append(start(*device.inside, *send, *to, *common, *control, *window))
+    time.sleep(arguments.seconds + 1)
+    for sender in senders:
+        sender.send_signal(signal.SIGINT)
+    return [finish(sender, PATIENCE_S, INTERRUPTED) for sender in senders]
+
+
+def finish(started: subprocess.Popen[str], patience_s: float, status: int = 0) -> dict:
     """The JSON that a program prints at its end."""
     out, err = started.communicate(timeout=patience_s)
-    if started.returncode:
+    if started.returncode != status:
         raise ProgramError(f"{' '.join(map(str, started.args))}: {err.strip()}")
     return json.loads(out)
 
@@ -240,6 +291,7 @@ def read(
         dropped=sum(port["dropped"] for port in ports),
         tap_dropped=sum(port["link_dropped"] or 0 for port in ports),
         repaired=repaired,
+        cnps=sum(port["cnp_forwarded"] + port["cnp_forged"] for port in ports),
         marked=sum(port["marked"] for port in ports),
         queue_bytes_max=ports[receiver]["queue_bytes_max"],
         late_ns=report["end"]["late"],
@@ -269,7 +321,8 @@ def print_result(result: Result, senders: str, arguments: argparse.Namespace) ->
     ):
         holds &= count == 0
         print(f"  {name:30} {count}  at most 0")
-    print(f"  {'repaired by the receivers':30} {result.repaired}")
+    print(f"  {'sent again':30} {result.repaired}")
+    print(f"  {'CNPs':30} {result.cnps}")
     print(f"  {'marked':30} {result.marked}")
     print(f"  {'longest queue':30} {result.queue_bytes_max / 1e3:.0f} kB")
     late = {name: ns / 1e3 for name, ns in result.late_ns.items()}
@@ -291,6 +344,9 @@ def main() -> int:
     parser.add_argument("--buffer", default="2MB", help="of the switch [2MB]")
     parser.add_argument("--mtu", type=int, default=4096, help="in bytes [4096]")
     parser.add_argument("--control", default="dcqcn", help="of the devices [dcqcn]")
+    parser.add_argument("--roce", action="store_true", help="the devices send RoCE")
+    proxy = "the receivers of --roce send no CNPs, the switch does"
+    parser.add_argument("--proxy-cnp", action="store_true", help=proxy)
     parser.add_argument("--jain", type=float, default=0.98, help="the least [0.98]")
     parser.add_argument("--utilisation", type=float, default=0.97, help="the least [0.97]")
     parser.add_argument("--can-run", action="store_true", help="print what is missing, and end")
@@ -308,6 +364,10 @@ def main() -> int:
     counts = (arguments.devices, arguments.boards)
     if min(counts) < 0 or not 1 <= sum(counts) <= SENDERS_MAX:
         parser.error(f"--devices {counts[0]} --boards {counts[1]}: must be 1 to {SENDERS_MAX}")
+    if arguments.proxy_cnp and not arguments.roce:
+        parser.error("--proxy-cnp is for --roce")
+    if arguments.roce and arguments.boards:
+        parser.error("--roce has no boards")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         with ExitStack() as stack:

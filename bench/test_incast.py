@@ -20,7 +20,14 @@ def window(start_s: float, shares: list[int], utilisation: float) -> dict:
 
 
 def report(windows: list[dict]) -> dict:
-    port = {"dropped": 0, "link_dropped": None, "marked": 3, "queue_bytes_max": 5}
+    port = {
+        "dropped": 0,
+        "link_dropped": None,
+        "marked": 3,
+        "cnp_forwarded": 1,
+        "cnp_forged": 2,
+        "queue_bytes_max": 5,
+    }
     late = {"p50_ns": 1, "p99_ns": 2, "max_ns": 3}
     return {"intervals": windows, "end": {"ports": [port] * 3, "late": late}}
 
@@ -38,6 +45,7 @@ class Figures(unittest.TestCase):
         result = incast.read(report(windows), SENDERS, RECEIVER, 2, ARGUMENTS)
         self.assertEqual((result.jain, result.utilisation), ([1, 1], [0.99, 0.98]))
         self.assertEqual((result.repaired, result.marked, result.tap_dropped), (2, 9, 0))
+        self.assertEqual(result.cnps, 9)
 
     def test_run_without_traffic_is_no_result(self) -> None:
         with self.assertRaises(ProgramError):

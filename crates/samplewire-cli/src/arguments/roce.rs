@@ -70,8 +70,8 @@ pub(crate) struct ListenArguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
 
-    /// The shortest time between two congestion notifications (CNP) to the peer, for packets that a
-    /// switch has marked: D of its DCQCN
+    /// The shortest time between two congestion notifications (CNP) to the peer, in slow time, for
+    /// packets that a switch has marked: D of its DCQCN
     #[arg(long, value_name = "TIME", default_value = "50us", value_parser = values::time)]
     pub(crate) cnp_interval: Duration,
 
@@ -214,12 +214,12 @@ pub(crate) struct StationOptions {
     #[arg(long, value_name = "N", value_parser = values::between::<u32>(0, 16_777_215))]
     pub(crate) psn: Option<u32>,
 
-    #[command(flatten)]
-    pub(crate) slow: SlowOption,
-
     /// Payload of a packet: 256, 512, 1024, 2048 or 4096. The smaller of both ends counts
     #[arg(long, value_name = "BYTES", default_value = "1024", value_parser = path_mtu)]
     pub(crate) mtu: PathMtu,
+
+    #[command(flatten)]
+    pub(crate) slow: SlowOption,
 }
 
 fn path_mtu(text: &str) -> Result<PathMtu, String> {

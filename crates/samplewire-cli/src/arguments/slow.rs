@@ -9,7 +9,7 @@ use super::values;
 pub(crate) struct SlowOption {
     /// Slow motion: run the clock of the protocol this many times slower than the host's, 1 to 1000.
     /// At 50, a path of 10 Gb/s needs 200 Mb/s of the host. Rates of the stream and time-outs of
-    /// the protocol, the opening's included, are in slow time. emulate, record, rate, roce and switch
+    /// the protocol, the opening's included, are in slow time. emulate, record, rate, switch and roce
     /// have this option; use the same N for all
     #[arg(long = "slow", id = "slow", value_name = "N", default_value_t = 1,
         value_parser = values::between::<u32>(1, 1_000))]
