@@ -12,10 +12,10 @@
 // payload's first beat there. Back-pressure: m_axis_tready. tvalid has no gap inside a frame unless
 // the payload has one behind its first beat.
 //
-// A job stands from `job_valid_i` to `job_ready_o`. `hold_i`: none is begun meanwhile. `start_o`: it
-// is begun, its payload is wanted. `self_i` and `peer_i` stand still from 32 cycles before a job on;
-// the port of `self_i` is the source port, that of `peer_i` is not looked at. Does not pad: a frame
-// has at least 58 bytes. One clock.
+// A job stands from `job_valid_i` to `job_ready_o`. `hold_i`: none is begun meanwhile. `start_o`:
+// it is begun, its payload is wanted. `self_i` and `peer_i` stand still from 32 cycles before a job
+// on; the port of `self_i` is the source port, that of `peer_i` is not looked at. Does not pad: a
+// frame has at least 58 bytes. One clock.
 `default_nettype none
 
 module roce_head (
@@ -90,8 +90,8 @@ module roce_head (
       .done_i     (head_done)
   );
 
-  // What follows the BTH, in words. The first one stands, made from the job, from the header's first
-  // beat to its last, with which it is taken; the others are made from what is kept then.
+  // What follows the BTH, in words. The first one stands, made from the job, from the header's
+  // first beat to its last, with which it is taken; the others are made from what is kept then.
   logic [13:0] left_q, words;  // words behind the first; of the frame
   logic [12:0] payload_left_q, payload_words;
   logic is_first, has_reth_q, is_shifted, is_shifted_q, is_reth, wants_payload, takes_payload;

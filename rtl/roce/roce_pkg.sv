@@ -1,8 +1,8 @@
 // RoCEv2 of reliable connections: numbers of the wire, work requests, what is kept of a queue pair
 // (QP). "IB" is the InfiniBand Architecture Specification Vol. 1, "A17" its annex for RoCEv2.
 //
-// A sequence number (seq) counts the packets of a connection from 0; its PSN is the sum of it and of
-// the first PSN, modulo 2^24.
+// A sequence number (seq) counts the packets of a connection from 0; its PSN is the sum of it and
+// of the first PSN, modulo 2^24.
 `default_nettype none
 
 package roce_pkg;

@@ -1,9 +1,9 @@
 // The requester's state of one queue pair: which packets are unacknowledged, which one leaves next,
 // when to send again, and when to give up (IB 9.7, 9.9).
 //
-// Packets have seqs; the PSN is the seq plus the connection's first PSN. `window` keeps oldest, sent
-// and next, and accepts an answer only for a PSN from the oldest unacknowledged to the last sent one
-// (IB 9.7.6): each answer is to it what a REPORT is to a stream, with a limit far ahead.
+// Packets have seqs; the PSN is the seq plus the connection's first PSN. `window` keeps oldest,
+// sent and next, and accepts an answer only for a PSN from the oldest unacknowledged to the last
+// sent one (IB 9.7.6): each answer is to it what a REPORT is to a stream, with a limit far ahead.
 // `nack_walker` offers what is to be sent again, from the oldest on (go-back-N). What is new waits
 // meanwhile.
 //
@@ -16,14 +16,14 @@
 //   none                after 4.096 us * 2^timeout without progress it goes back
 //
 // Throughput: an answer in 8 cycles, a packet in 4, one that is repeated too. Latency: answer to
-// release 9 cycles; NAK to the offer of the first repeated packet 16. Back-pressure: an answer while another one
-// waits is dropped and signalled (`ev_dropped_o`): none is at 64 bits. An offer waits for
-// `send_ready_i`, and may be withdrawn. `send_ready_i` may depend on `send_valid_o`. `commit_i` only
-// while `full_o` is low.
+// release 9 cycles; NAK to the offer of the first repeated packet 16. Back-pressure: an answer
+// while another one waits is dropped and signalled (`ev_dropped_o`): none is at 64 bits. An offer
+// waits for `send_ready_i`, and may be withdrawn. `send_ready_i` may depend on `send_valid_o`.
+// `commit_i` only while `full_o` is low.
 //
-// `run_i` begins a connection with `cfg_i`, which stands from then on; while it is low, for at least
-// 4 cycles, all is as after a reset. After `fail_o` nothing is offered and no answer taken. Times are
-// kept modulo 2^47 ns, 16 times the longest timeout. One clock.
+// `run_i` begins a connection with `cfg_i`, which stands from then on; while it is low, for at
+// least 4 cycles, all is as after a reset. After `fail_o` nothing is offered and no answer taken.
+// Times are kept modulo 2^47 ns, 16 times the longest timeout. One clock.
 `default_nettype none
 
 module roce_qp #(
@@ -195,7 +195,8 @@ module roce_qp #(
       endcase
     end
     if (times_out) spends = 1'b1;
-    // Counts that progress restores in this cycle are not used up, unless they are 0 from the start.
+    // Counts that progress restores in this cycle are not used up, unless they are 0 from the
+    // start.
     if (spends && (progress_q && !times_out ? cfg_i.retries : retries_q) == 3'd0) fails = 1'b1;
     if (spends_rnr && (progress_q ? cfg_i.rnr_retries : rnr_retries_q) == 3'd0) begin
       fails  = 1'b1;

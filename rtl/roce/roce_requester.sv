@@ -7,23 +7,23 @@
 //   completion <- oldest unacknowledged <- roce_qp <- answer (roce_rx)
 //
 // A message's payload is read from memory each time that a packet leaves; it stays there until its
-// completion. A slot describes one packet from its commit to its acknowledgement, and a place in the
-// queue is free with the completion. The last packet of a message and every `ack_every`-th packet
-// request an ACK.
+// completion. A slot describes one packet from its commit to its acknowledgement, and a place in
+// the queue is free with the completion. The last packet of a message and every `ack_every`-th
+// packet request an ACK.
 //
-// Throughput: frames back to back at a path MTU of 256 and above; a message of one short packet in
-// about 20 cycles. Latency: request accepted to first beat 18 cycles, with a memory that answers in
+// Throughput: frames back to back at a path MTU of 256 and above; messages of one short packet in
+// 15 cycles each. Latency: request accepted to first beat 18 cycles, with a memory that answers in
 // 2; last beat of an ACK at eth_ip_check to completion 17; of a NAK to the first repeated beat 37,
 // wire idle, at every MTU. Back-pressure: post_ready_o, m_axis_tready; completions have none, and
-// never more are to come than posts were accepted. tvalid has no gap inside a frame unless the memory
-// has one.
+// never more are to come than posts were accepted. tvalid has no gap inside a frame unless the
+// memory has one.
 //
 // `post_reject_o` is high beside a request that is not taken whatever the room: not whole beats,
 // longer than 2^31 bytes, or beyond the memory. `run_i` begins a connection with `cfg_i`, unless a
-// number of it is out of its range (`refused_o`); both stand. While it is low, for at least 4 cycles,
-// what was posted is forgotten; a frame under way leaves whole. After a failure, or `abort_i`, what
-// is posted is flushed. `self_i` and `peer_i` stand still from 32 cycles before `run_i` on. `rate_i`
-// and `burst_ns_i` are those of `pacer`. One clock.
+// number of it is out of its range (`refused_o`); both stand. While it is low, for at least 4
+// cycles, what was posted is forgotten; a frame under way leaves whole. After a failure, or
+// `abort_i`, what is posted is flushed. `self_i` and `peer_i` stand still from 32 cycles before
+// `run_i` on. `rate_i` and `burst_ns_i` are those of `pacer`. One clock.
 `default_nettype none
 
 module roce_requester #(

@@ -3,9 +3,9 @@
 //
 // Throughput: a beat a clock. Latency: start to first request one cycle; reply to output one cycle.
 // Back-pressure: m_ready_i; requests are made only as far as the FIFO has room for their replies.
-// `start_i` only while `busy_o` is low, which it is as soon as the last beat is requested: what comes
-// of the next range follows in the FIFO. A range of no beats does nothing. Does not check the range.
-// One clock.
+// `start_i` only while `busy_o` is low, which it is as soon as the last beat is requested: what
+// comes of the next range follows in the FIFO. A range of no beats does nothing. Does not check the
+// range. One clock.
 `default_nettype none
 
 module read_ahead #(
