@@ -46,8 +46,8 @@ pub(crate) struct SwitchArguments {
     #[arg(long, value_name = "P")]
     pub(crate) pmax: Option<f64>,
 
-    /// Send congestion notifications (CNP) of RoCE for receivers that send none: to the sender of each
-    /// frame that the switch marks
+    /// Send congestion notifications (CNP) of RoCE for receivers that send none: to the sender of
+    /// each frame that the switch marks
     #[arg(long)]
     pub(crate) proxy_cnp: bool,
 

@@ -129,7 +129,7 @@ pub(crate) const SWITCH_PORT: Table<Figures> = Table {
         Metric {
             name: "samplewire_switch_port_cnp_forwarded_total",
             kind: Kind::Count,
-            help: "Congestion notifications of RoCE that came in by another port and left by this one",
+            help: "Congestion notifications of RoCE that came in elsewhere and left by this port",
             value: |it| it.counts.cnp_forwarded,
         },
         Metric {

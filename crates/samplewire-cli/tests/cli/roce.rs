@@ -7,6 +7,7 @@ use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use samplewire_io::Ecn;
 use samplewire_io::ether::{FRAME_BYTES_MAX, Headers};
@@ -342,8 +343,9 @@ fn marked_acknowledgements_cut_where_they_are_to_and_notifications_can_be_off() 
     }
 }
 
-/// A transfer through a switch of 1 Gb/s with these options, whose third port floods the listener's:
-/// the JSON of the sender, of the listener and of the switch.
+/// A transfer through a switch of 50 Mb/s with these options, whose third port sends to the listener
+/// too: the JSON of the sender, of the listener and of the switch. A Unix socket has room for ten
+/// frames, so nothing is faster.
 fn transfer_through_switch(folder: &Path, options: &[&str]) -> [Value; 3] {
     let names = ["near.port", "near", "far.port", "far", "third.port", "third"];
     let paths = names.map(|name| folder.join(name));
@@ -351,7 +353,7 @@ fn transfer_through_switch(folder: &Path, options: &[&str]) -> [Value; 3] {
     let port = |local: &Path, remote: &Path| format!("{},{}", text(local), text(remote));
     let ports = [(near_port, near), (far_port, far), (third_port, third)];
     let ports = ports.map(|(local, remote)| port(local, remote));
-    let mut arguments = vec!["switch", "--rate", "1G", "--json"];
+    let mut arguments = vec!["switch", "--rate", "50M", "--json"];
     ports.iter().for_each(|port| arguments.extend(["--dgram", port]));
     arguments.extend(options);
     let switch = Background::start(&arguments, Vec::new(), "");
@@ -364,8 +366,8 @@ fn transfer_through_switch(folder: &Path, options: &[&str]) -> [Value; 3] {
         frame[..6].copy_from_slice(&[0x02, 0x57, 10, 98, 0, 2]);
         frame[6..14].copy_from_slice(&[0x02, 0, 0, 0, 0, 9, 0x88, 0xB5]);
         while !stop.load(Ordering::Relaxed) {
-            // It blocks while the socket is full.
             drop(flood.send_to(&frame, &flood_to));
+            std::thread::sleep(Duration::from_micros(300));
         }
     });
     let path = MarkingPath { near: port(near, near_port), far: port(far, far_port) };
@@ -382,15 +384,16 @@ fn switch_notifies_for_a_receiver_that_does_not_and_above_a_rate() {
     let marks = ["--mark", "enqueue", "--kmin", "1", "--kmax", "1"];
     for (name, options) in [
         ("proxy", [&["--proxy-cnp"][..], &marks].concat()),
-        ("above", vec!["--cnp-above", "50M", "--mark", "none"]),
+        ("above", vec!["--cnp-above", "20M", "--mark", "none"]),
         ("neither", marks.to_vec()),
     ] {
         let folder = folder.join(name);
         fs::create_dir(&folder).expect("it is new");
         let [sent, received, switch] = transfer_through_switch(&folder, &options);
         let forged = number(&switch["end"]["ports"][0], "cnp_forged");
-        // The last one may come after the last acknowledgement.
-        assert!(forged - number(&sent, "cnp_received") <= 1, "{name}: {sent} {switch}");
+        // A socket that is full loses some.
+        let came = number(&sent, "cnp_received");
+        assert!(came <= forged && (came > 0) == (forged > 0), "{name}: {sent} {switch}");
         assert_eq!((forged > 0, number(&sent, "cuts") > 0), (name != "neither", name != "neither"));
         assert_eq!(number(&received, "requests_marked") > 0, name != "above", "{received}");
         assert_eq!((number(&sent, "frames_invalid"), number(&received, "cnp_sent")), (0, 0));

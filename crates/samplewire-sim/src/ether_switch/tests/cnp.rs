@@ -4,7 +4,7 @@ use super::*;
 use samplewire_roce::qp::{Peer, QueuePair};
 use samplewire_roce::requester::{RequesterConfig, SendSlot, Verb, WorkRequest};
 use samplewire_roce::responder::{ReceiveSlot, ResponderConfig};
-use samplewire_roce::wire::{Body, Bth, Opcode, Packet, Route};
+use samplewire_roce::wire::{Aeth, Body, Bth, Opcode, Packet, Route, Syndrome};
 use samplewire_roce::{Access, PathMtu, Psn, Qpn, Region};
 
 type Qp = QueuePair<Vec<SendSlot>, Vec<ReceiveSlot>, Vec<Region>>;
@@ -166,7 +166,7 @@ fn sender_that_was_never_acknowledged_is_not_notified_but_counted() {
     assert_eq!((switch.ports()[0].cnp_refused, switch.ports()[0].cnp_forged), (1, 0));
 }
 
-/// Two connections between the same stations are told apart by their PSNs.
+/// Two connections between the same stations are distinguished by their PSNs.
 #[test]
 fn notifications_go_to_the_right_one_of_two_connections() {
     let mut switch = marking(PROXY);
@@ -293,4 +293,45 @@ fn damaged_frame_notifies_no_one() {
     let [to_sender, to_receiver, _] = switch.ports() else { panic!("three ports") };
     assert!(to_receiver.marked > 0);
     assert_eq!((to_sender.cnp_forged, to_sender.cnp_refused), (0, 0));
+}
+
+/// However long it was above.
+#[test]
+fn flow_that_slows_down_is_no_longer_notified() {
+    let config = CnpConfig { proxies: false, above_bps: Some(500_000_000), interval: D };
+    let mut switch = marking(config);
+    let mut ends = connection([0x11, 0x22], 0);
+    greet(&mut switch, &mut ends);
+    let mut now = Nanos(0);
+    let mut notified = |spacing_ns, frames| {
+        let mut notified = 0;
+        for _ in 0..frames {
+            now = now + Nanos(spacing_ns);
+            post(&mut ends[0], 1_024);
+            notified += carry(&mut switch, &mut ends, 0, now);
+            carry(&mut switch, &mut ends, 1, now);
+        }
+        notified
+    };
+    assert!(notified(9_000, 2_000) > 100);
+    notified(18_000, 5);
+    assert_eq!(notified(18_000, 1_000), 0);
+}
+
+#[test]
+fn acknowledgement_of_a_packet_that_was_not_seen_names_no_sender() {
+    for (psn, is_known) in [(100, true), (101, false)] {
+        let mut switch = marking(PROXY);
+        let mut ends = connection([0x11, 0x22], 100);
+        post(&mut ends[0], 8);
+        carry(&mut switch, &mut ends, 0, Nanos(0));
+        let aeth = Aeth { syndrome: Syndrome::Ack(31), msn: 0 };
+        let bth = Bth::new(Opcode::Acknowledge, Qpn::new(0x11), Psn::new(psn));
+        let mut ack = [0; 62];
+        Packet { bth, body: Body::Acknowledge(aeth) }.emit(&route(2, 1), &mut ack);
+        switch.handle_frame(Nanos(0), 1, &ack);
+        deliver(&mut switch, &mut ends, Nanos(0));
+        post(&mut ends[0], 8_192);
+        assert_eq!(carry(&mut switch, &mut ends, 0, D), usize::from(is_known), "PSN {psn}");
+    }
 }
