@@ -165,14 +165,16 @@ impl Station {
         self.link.advice()
     }
 
-    /// Answers a request, or returns who sent a reply.
+    /// Answers a request. Returns who sent it, or a reply.
     fn take_arp(&mut self) -> Result<Option<(Ipv4Addr, [u8; 6])>, EtherError> {
         for _ in 0..TURN_FRAMES_MAX {
             let Some(len) = self.link.recv(&mut self.incoming)? else { break };
             let Some(arp) = Arp::parse(&self.incoming[..len]) else { continue };
-            if let Some(answer) = arp.answer(self.me) {
+            let answer = arp.answer(self.me);
+            if let Some(answer) = &answer {
                 self.link.send(&answer.frame())?;
-            } else if !arp.is_request {
+            }
+            if answer.is_some() || !arp.is_request {
                 return Ok(Some(arp.sender));
             }
         }
