@@ -23,7 +23,7 @@ fn every_index_is_delivered_or_lost_at_the_source() {
     for seed in 1..=8 {
         let run = Run::of(seed, FreedWhen::Acknowledged);
         println!("seed {seed}: {run:?}");
-        assert_eq!((run.packets, run.wrong), (PACKETS, 0), "seed {seed}");
+        assert_eq!((run.wrong, run.gaps), (0, 0), "seed {seed}");
         assert_eq!(run.delivered + run.lost, run.index, "seed {seed}");
         assert!(run.retransmissions > 0, "seed {seed} loses no frame: it proves nothing");
     }
@@ -35,6 +35,33 @@ fn every_index_is_delivered_or_lost_at_the_source() {
 fn memory_that_is_free_when_sent_is_caught() {
     let wrong: u64 = (1..=8).map(|seed| Run::of(seed, FreedWhen::Sent).wrong).sum();
     assert!(wrong > 0, "no packet of the mutant is wrong");
+}
+
+/// `docs/protocol.md#13.7`: frames of a broken queue pair that are still on the way reach no slot of
+/// the next stream, whose first index gives the gap.
+#[test]
+fn a_broken_queue_pair_leaves_a_gap_before_the_next_stream() {
+    for seed in 1..=8 {
+        let mut run = Run::default();
+        let mut stream = Stream::new(seed, FreedWhen::Acknowledged);
+        let mut now = Nanos(1_000_000);
+        let mut rng = Rng::stream(seed, u64::MAX);
+        let (mut in_flight, mut broken_off) = (0, 0);
+        for number in 1..=20 {
+            let packets = run.packets + rng.spread(1..=15);
+            stream.run_until(packets, &mut now, &mut run);
+            in_flight += stream.wire.len();
+            broken_off += stream.index - run.index;
+            stream.reopen(number);
+        }
+        let packets = run.packets + 10;
+        stream.run_until(packets, &mut now, &mut run);
+        println!("seed {seed}: {run:?}, {in_flight} frames on the way");
+        assert_eq!(run.wrong, 0, "seed {seed}");
+        assert_eq!(run.gaps, broken_off, "seed {seed}: samples that were posted and not taken");
+        assert_eq!(run.delivered + run.lost + run.gaps, run.index, "seed {seed}");
+        assert!(run.gaps > 0 && in_flight > 0, "seed {seed} breaks nothing");
+    }
 }
 
 /// When the sender's memory of a packet is free.
@@ -54,6 +81,8 @@ struct Run {
     wrong: u64,
     delivered: u64,
     lost: u64,
+    /// Samples between two streams.
+    gaps: u64,
     /// The end of the last packet.
     index: u64,
     retransmissions: u64,
@@ -64,14 +93,7 @@ impl Run {
         let mut run = Self::default();
         let mut stream = Stream::new(seed, freed_when);
         let mut now = Nanos(1_000_000);
-        while run.packets < PACKETS {
-            assert!(now < TIME_MAX, "seed {seed} makes no progress: {run:?}");
-            now = now + TICK;
-            stream.deliver(now);
-            stream.post();
-            stream.depart(now);
-            stream.complete(&mut run);
-        }
+        stream.run_until(PACKETS, &mut now, &mut run);
         run.retransmissions = stream.qps[0].stats().1.retransmissions;
         run
     }
@@ -86,11 +108,14 @@ impl Run {
             self.wrong += 1;
             return;
         };
-        let follows = record.index == self.index + record.lost_before;
+        let expected = self.index + record.lost_before;
+        let is_first = record.flags.contains(Flags::START);
+        let follows = if is_first { record.index >= expected } else { record.index == expected };
         if !follows || !record.holds(payload) || payload != payload_of(seed, number) {
             self.wrong += 1;
             return;
         }
+        self.gaps += record.index - expected;
         self.lost += record.lost_before;
         self.delivered += u64::from(record.samples);
         self.index = record.index + u64::from(record.samples);
@@ -113,6 +138,8 @@ struct Stream {
     posted: u64,
     freed: u64,
     consumed: u64,
+    /// The number of the stream's first packet.
+    first: u64,
     index: u64,
 }
 
@@ -124,14 +151,10 @@ struct InFlight {
 
 impl Stream {
     fn new(seed: u64, freed_when: FreedWhen) -> Self {
-        let mut qps = connected(seed);
-        for id in 0..u64::from(REGION.slots) {
-            qps[1].post_receive(ReceiveRequest { id, len_bytes: 0 }).expect("there is room");
-        }
-        Self {
+        let mut stream = Self {
             seed,
             freed_when,
-            qps,
+            qps: connected(seed),
             models: [0, 1].map(|end| Model::new(&faults(seed * 2 + end))),
             wire: vec![],
             memory: vec![0; (REGION.slots * REGION.slot_bytes) as usize],
@@ -139,7 +162,40 @@ impl Stream {
             posted: 0,
             freed: 0,
             consumed: 0,
+            first: 0,
             index: 0,
+        };
+        stream.post_receives();
+        stream
+    }
+
+    fn run_until(&mut self, packets: u64, now: &mut Nanos, run: &mut Run) {
+        while run.packets < packets {
+            assert!(*now < TIME_MAX, "seed {} makes no progress: {run:?}", self.seed);
+            *now = *now + TICK;
+            self.deliver(*now);
+            self.post();
+            self.depart(*now);
+            self.complete(run);
+        }
+    }
+
+    /// The sender's queue pair breaks, and the next stream begins under other numbers. What was
+    /// posted and not taken is lost; frames on the way stay there.
+    fn reopen(&mut self, number: u32) {
+        self.qps[0].fail().expect("it is connected");
+        for (end, qp) in self.qps.iter_mut().enumerate() {
+            qp.reset(Qpn::new(16 + 2 * number + end as u32));
+        }
+        connect(&mut self.qps, self.seed as u32 + 0x1000 * number);
+        self.memory.fill(0);
+        (self.consumed, self.freed, self.first) = (self.posted, self.posted, self.posted);
+        self.post_receives();
+    }
+
+    fn post_receives(&mut self) {
+        for id in 0..u64::from(REGION.slots) {
+            self.qps[1].post_receive(ReceiveRequest { id, len_bytes: 0 }).expect("there is room");
         }
     }
 
@@ -154,7 +210,7 @@ impl Stream {
 
     /// Posts a WRITE for each packet within the credit that a place is free for.
     fn post(&mut self) {
-        let limit = (self.consumed + u64::from(REGION.slots)).min(PACKETS);
+        let limit = self.consumed + u64::from(REGION.slots);
         while self.posted < limit && self.posted - self.freed < PLACES as u64 {
             let seq = seq_of(self.posted);
             let request = WorkRequest {
@@ -170,7 +226,8 @@ impl Stream {
                 break;
             }
             let place = self.posted as usize % PLACES;
-            self.places[place] = packet(self.seed, self.posted, &mut self.index);
+            let flags = if self.posted == self.first { Flags::START } else { Flags::NONE };
+            self.places[place] = packet(self.seed, self.posted, flags, &mut self.index);
             self.posted += 1;
         }
     }
@@ -230,7 +287,7 @@ impl Stream {
 }
 
 /// The bytes of a WRITE: payload and record. Every fifth follows a loss at the source.
-fn packet(seed: u64, number: u64, index: &mut u64) -> Vec<u8> {
+fn packet(seed: u64, number: u64, flags: Flags, index: &mut u64) -> Vec<u8> {
     let mut bytes = payload_of(seed, number);
     let lost_before = if number % 5 == 4 { 7 } else { 0 };
     let record = SlotRecord {
@@ -239,7 +296,7 @@ fn packet(seed: u64, number: u64, index: &mut u64) -> Vec<u8> {
         samples: SAMPLES,
         seq: seq_of(number),
         payload_crc: crc32c(&bytes),
-        flags: if lost_before > 0 { Flags::OVERFLOW } else { Flags::NONE },
+        flags: if lost_before > 0 { flags | Flags::OVERFLOW } else { flags },
     };
     *index = record.index + u64::from(SAMPLES);
     bytes.extend_from_slice(&record.to_bytes());
@@ -273,21 +330,30 @@ fn take(qp: &mut TestPair, now: Nanos, bytes: &[u8], memory: &mut [u8]) {
 fn connected(seed: u64) -> [TestPair; 2] {
     let bytes = u64::from(REGION.slots * REGION.slot_bytes);
     let region = Region::new(REGION.rkey, REGION.address, bytes, Access::Write).expect("it fits");
-    let ips = [[192, 0, 2, 1], [192, 0, 2, 2]];
-    [0, 1].map(|end: usize| {
+    let mut qps = [0, 1].map(|end: usize| {
         let depth = REGION.slots as usize;
         let regions = if end == 0 { vec![] } else { vec![region] };
         let (sends, receives) =
             (vec![SendSlot::default(); depth], vec![ReceiveSlot::default(); depth]);
-        let mut qp = QueuePair::new(Qpn::new(16 + end as u32), sends, receives, regions);
+        QueuePair::new(Qpn::new(16 + end as u32), sends, receives, regions)
+    });
+    connect(&mut qps, 0xFF_FFF0 + seed as u32 % 8);
+    qps
+}
+
+/// Connects two queue pairs that are reset.
+fn connect(qps: &mut [TestPair; 2], first_psn: u32) {
+    let ips = [[192, 0, 2, 1], [192, 0, 2, 2]];
+    let numbers = [qps[0].number(), qps[1].number()];
+    let psn = |end: usize| Psn::new(first_psn + end as u32);
+    for (end, qp) in qps.iter_mut().enumerate() {
         let route = Route {
             source_ip: ips[end],
             destination_ip: ips[1 - end],
             ttl: 64,
             ..Route::default()
         };
-        let psn = |end: usize| Psn::new(0xFF_FFF0 + (seed as u32 % 8) + end as u32);
-        let peer = Peer { number: Qpn::new(17 - end as u32), route };
+        let peer = Peer { number: numbers[1 - end], route };
         let responder =
             ResponderConfig { psn: psn(1 - end), mtu: MTU, ..ResponderConfig::default() };
         let requester = RequesterConfig {
@@ -299,8 +365,7 @@ fn connected(seed: u64) -> [TestPair; 2] {
         qp.init().expect("it is reset");
         qp.ready_to_receive(peer, responder).expect("it is initialised");
         qp.ready_to_send(requester).expect("it is ready to receive");
-        qp
-    })
+    }
 }
 
 fn faults(seed: u64) -> FaultSpec {
