@@ -333,11 +333,83 @@ def terms() -> list:
     ]
 
 
+RDMA = {
+    "queue_pair": [("qpn", "I"), ("first_psn", "I"), ("path_mtu_bytes", "H"), ("zero", "H")],
+    "slots": [("address", "Q"), ("rkey", "I"), ("slot_bytes", "I"), ("slots", "I")],
+    "record": [("index", "Q"), ("lost_before", "Q"), ("samples", "I"), ("seq", "I"),
+               ("payload_crc", "I"), ("flags", "B"), ("zero", "35s")],
+}  # fmt: skip
+QUEUE_PAIR = {"qpn": 17, "first_psn": 0xFFFFFD, "path_mtu_bytes": 4096, "zero": 0}
+SLOTS = {"address": 0x00007F0000001000, "rkey": 0xA1B2C3D4, "slot_bytes": 8256, "slots": 1024}
+RECORD = {
+    "index": 0x100000, "lost_before": 0, "samples": 2048, "seq": 0xFFFFFFFF,
+    "payload_crc": crc32c(ramp(2048)), "flags": 0, "zero": bytes(35),
+}  # fmt: skip
+
+
+def rdma() -> list:
+    """The two TLV values and the record of streams over RDMA, at their bounds."""
+    vectors = []
+
+    def case(name: str, kind: str, wrong: str | None = None, cut: int = 0,
+             immediate: int | None = None, **changes: object) -> None:  # fmt: skip
+        fields = {"queue_pair": QUEUE_PAIR, "slots": SLOTS, "record": RECORD}[kind] | changes
+        layout = RDMA[kind]
+        value = struct.pack(">" + "".join(c for _, c in layout), *(fields[n] for n, _ in layout))
+        shown = {n: f"0x{fields[n]:016x}" if code == "Q" else fields[n]
+                 for n, code in layout if n != "zero"}  # fmt: skip
+        extra = {}
+        if kind == "record":
+            extra["immediate"] = fields["seq"] if immediate is None else immediate
+        value = value[: len(value) - cut]
+        vectors.append({"name": name, "kind": kind, "fields": shown, **extra, "wrong": wrong,
+                        "hex": value.hex()})  # fmt: skip
+
+    for qpn, wrong in ((0, "qpn"), (1, "qpn"), (2, None), (2**24 - 1, None), (2**24, "qpn")):
+        case(f"qpn_{qpn}", "queue_pair", wrong, qpn=qpn)
+    for psn, wrong in ((0, None), (2**24 - 1, None), (2**24, "first_psn")):
+        case(f"psn_{psn}", "queue_pair", wrong, first_psn=psn)
+    for mtu in (256, 512, 1024, 2048, 4096):
+        case(f"mtu_{mtu}", "queue_pair", path_mtu_bytes=mtu)
+    for mtu in (0, 128, 1500, 8192):
+        case(f"mtu_{mtu}", "queue_pair", "path_mtu_bytes", path_mtu_bytes=mtu)
+    case("queue_pair_reserved", "queue_pair", "zero", zero=1)
+    case("queue_pair_cut", "queue_pair", "length", cut=1)
+
+    for count, wrong in ((0, "slots"), (1, None), (3, "slots"), (2**24, None), (2**25, "slots")):
+        case(f"slots_{count}", "slots", wrong, slots=count)
+    for size, wrong in ((0, 1), (64, 1), (128, 0), (160, 1), (65600, 0), (65664, 1)):
+        case(f"slot_bytes_{size}", "slots", "slot_bytes" if wrong else None, slot_bytes=size)
+    case("address_unaligned", "slots", "address", address=0x1020)
+    case("address_0", "slots", address=0)
+    end = 2**64 - 1024 * 8256
+    case("region_ends_before_the_last_byte", "slots", address=end - 64)
+    case("region_past_the_last_address", "slots", "address", address=end)
+    case("slots_cut", "slots", "length", cut=4)
+
+    case("record", "record")
+    case("record_of_all_flags_but_meta", "record", flags=0x07, lost_before=0x100000)
+    case("record_of_meta", "record", flags=0x10, samples=0)
+    case("record_at_the_last_index", "record", index=2**63, seq=0)
+    case("record_past_the_last_index", "record", "index", index=2**63 + 1)
+    case("record_of_another_seq", "record", "seq", immediate=0)
+    case("record_lost_without_flag", "record", "lost_before", lost_before=1)
+    case("record_flag_without_lost", "record", "lost_before", flags=0x04)
+    case("record_lost_before_index_0", "record", "lost_before", flags=4, lost_before=0x100001)
+    case("record_meta_with_samples", "record", "samples", flags=0x10)
+    for flag in (0x08, 0x20, 0x40, 0x80):
+        case(f"record_flag_{flag:#04x}", "record", "flags", flags=flag)
+    case("record_first_reserved", "record", "zero", zero=b"\1" + bytes(34))
+    case("record_last_reserved", "record", "zero", zero=bytes(34) + b"\1")
+    return vectors
+
+
 def main() -> int:
     assert crc32c(b"123456789") == 0xE3069283, "the catalogue's check value"
     stale = []
     for name, vectors in (
         ("packets.json", packets()), ("invalid.json", invalid()), ("terms.json", terms()),
+        ("rdma.json", rdma()),
     ):
         text = json.dumps(vectors, indent=1) + "\n"
         path = HERE / name

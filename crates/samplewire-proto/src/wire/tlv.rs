@@ -171,6 +171,10 @@ impl TlvKind {
     /// What the device does that an opener sends to when samples are not there in time: `u8`,
     /// 0 = plays zeros, 1 = stops.
     pub const UNDERFLOW: u16 = 9;
+    /// The queue pair of an end of a stream over RDMA: [`QueuePairTerms`](super::QueuePairTerms).
+    pub const QUEUE_PAIR: u16 = 10;
+    /// The memory of the receiver of a stream over RDMA: [`SlotRegion`](super::SlotRegion).
+    pub const SLOTS: u16 = 11;
 }
 
 /// The length of a kind in bytes.

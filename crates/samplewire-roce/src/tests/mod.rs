@@ -4,3 +4,4 @@ mod messages;
 mod pair;
 mod recreation;
 mod soft_roce;
+mod stream_slots;
