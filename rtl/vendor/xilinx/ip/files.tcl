@@ -6,6 +6,7 @@ set samplewire_files(samplewire_ns_clock) {
     rtl/lib/wire_pkg.sv
     rtl/net/net_pkg.sv
     rtl/send/send_pkg.sv
+    rtl/roce/roce_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/conv/ns_clock.sv
@@ -17,6 +18,7 @@ set samplewire_files(samplewire_sender_64) {
     rtl/lib/wire_pkg.sv
     rtl/net/net_pkg.sv
     rtl/send/send_pkg.sv
+    rtl/roce/roce_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/regs/axil_decode.sv
@@ -66,6 +68,7 @@ set samplewire_files(samplewire_board_64) {
     rtl/lib/wire_pkg.sv
     rtl/net/net_pkg.sv
     rtl/send/send_pkg.sv
+    rtl/roce/roce_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/lib/cdc/async_fifo.sv
@@ -130,6 +133,7 @@ set samplewire_files(samplewire_sender_512) {
     rtl/lib/wire_pkg.sv
     rtl/net/net_pkg.sv
     rtl/send/send_pkg.sv
+    rtl/roce/roce_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/regs/axil_decode.sv
@@ -179,6 +183,7 @@ set samplewire_files(samplewire_board_512) {
     rtl/lib/wire_pkg.sv
     rtl/net/net_pkg.sv
     rtl/send/send_pkg.sv
+    rtl/roce/roce_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/lib/cdc/async_fifo.sv
