@@ -292,9 +292,11 @@ fn congestion_notification_halves_the_rate_of_requests_and_it_rises_again() {
     qp.react(NOW, params().into()).expect("they are in range");
     let share = |bytes: usize, span: Nanos| bytes as f64 / span.0 as f64;
     let span = Nanos::from_micros(500);
-    let full = share(sent_bytes(&mut qp, NOW, NOW + span), span);
-    assert!((0.97..1.12).contains(&full), "{full} of the line, and a burst of 50 us");
-    let cut_at = NOW + span;
+    let first = share(sent_bytes(&mut qp, NOW, NOW + span), span);
+    assert!((0.97..1.12).contains(&first), "{first} of the line, and a burst of 50 us");
+    let cut_at = NOW + span + span;
+    let full = share(sent_bytes(&mut qp, NOW + span, cut_at), span);
+    assert!((0.995..1.005).contains(&full), "{full} of the line");
     take_at(&mut qp, cut_at, notification(OURS));
     let span = Nanos::from_micros(50);
     let cut = share(sent_bytes(&mut qp, cut_at, cut_at + span), span);

@@ -8,7 +8,8 @@ use super::route::{
     ETHER_TYPE, ETHER_TYPE_IPV4, FRAGMENT, IP_FIRST_BYTE, IP_LEN, IP_UDP, UDP_LEN, UDP_PORT,
 };
 use super::{
-    Aeth, Body, Bth, IMMEDIATE_LEN, Operation, Packet, Reth, Route, WireError, aeth, at, bth, icrc,
+    Aeth, Body, Bth, IMMEDIATE_LEN, Opcode, Operation, Packet, Reth, Route, WireError, aeth, at,
+    bth, icrc,
 };
 
 /// A frame whose headers, lengths and ICRC are right.
@@ -51,6 +52,17 @@ impl<'a> Frame<'a> {
         let frame = Self { bytes: &bytes[..bytes.len() - usize::from(pad)], bth };
         frame.check_body()?;
         Ok(frame)
+    }
+
+    /// Whether the headers are those of a congestion notification. Nothing is summed: for counts of
+    /// frames that pass, not for what acts on them.
+    pub fn is_cnp(frame: &[u8]) -> bool {
+        let is_roce = frame.len() >= at::BODY
+            && field::get_u16(frame, ETHER_TYPE) == ETHER_TYPE_IPV4
+            && frame[at::IP] == IP_FIRST_BYTE
+            && frame[at::IP + 9] == IP_UDP
+            && field::get_u16(frame, at::UDP + 2) == UDP_PORT;
+        is_roce && Bth::peek(frame).is_some_and(|bth| bth.opcode == Opcode::Cnp)
     }
 
     /// Addresses and the other choices below InfiniBand's headers.

@@ -104,3 +104,23 @@ fn write_without_a_place_is_not_built() {
     let body = Body::Request { reth: None, immediate: None, payload: &[] };
     Packet { bth, body }.emit(&ROUTE, &mut [0; 100]);
 }
+
+/// A damaged one counts too: it passes a switch.
+#[test]
+fn congestion_notification_is_known_by_its_headers() {
+    let mut frame = [0; FRAME_BYTES_MAX];
+    let len = Packet::cnp(Qpn::new(7)).emit(&Route::default(), &mut frame);
+    let frame = &frame[..len];
+    assert!(Frame::is_cnp(frame));
+    let damaged = |at: usize| {
+        let mut other = frame.to_vec();
+        other[at] ^= 1;
+        Frame::is_cnp(&other)
+    };
+    // Type, IPv4's first byte, protocol, port, opcode; then the payload.
+    for at in [13, 14, 23, 37, 42] {
+        assert!(!damaged(at), "byte {at}");
+    }
+    assert!(damaged(len - 1) && damaged(60));
+    assert!((0..54).all(|len| !Frame::is_cnp(&frame[..len])) && Frame::is_cnp(&frame[..54]));
+}

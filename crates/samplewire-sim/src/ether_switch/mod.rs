@@ -20,7 +20,7 @@ use addresses::Addresses;
 pub use cnp::CnpConfig;
 use cnp::{Notice, Notifier};
 use frames::{Frame, Frames};
-use samplewire_roce::wire::{Frame as RoceFrame, Operation};
+use samplewire_roce::wire::Frame as RoceFrame;
 use samplewire_switch::{FrameIn, Marking, Switch, SwitchConfig, SwitchConfigError};
 
 /// What an Ethernet switch is set to. It sends and takes no PAUSE: what finds no room is dropped.
@@ -179,10 +179,7 @@ impl EtherSwitch {
             return;
         };
         self.addresses.learn(headers.source, port);
-        // An error for all that is not RoCE, at the first header that shows it.
-        let roce = RoceFrame::new_checked(bytes).ok();
-        let is_cnp = |it: &RoceFrame<'_>| it.packet().bth.opcode.operation() == Operation::Cnp;
-        let kind = if roce.as_ref().is_some_and(is_cnp) { Kind::Cnp } else { Kind::Other };
+        let kind = if RoceFrame::is_cnp(bytes) { Kind::Cnp } else { Kind::Other };
         let known =
             if headers.is_group() { None } else { self.addresses.port_of(headers.destination) };
         match known {
@@ -197,7 +194,10 @@ impl EtherSwitch {
                 }
             }
         }
-        if let (Some(roce), Some(notifier)) = (roce, &mut self.notifier) {
+        // An error for all that is not RoCE, at the first header that shows it.
+        if let Some(notifier) = &mut self.notifier
+            && let Ok(roce) = RoceFrame::new_checked(bytes)
+        {
             let notice = notifier.handle_arrival(now, port, &roce, wire_bytes);
             self.send_notice(now, notice);
         }

@@ -4,7 +4,7 @@ use super::*;
 use samplewire_roce::qp::{Peer, QueuePair};
 use samplewire_roce::requester::{RequesterConfig, SendSlot, Verb, WorkRequest};
 use samplewire_roce::responder::{ReceiveSlot, ResponderConfig};
-use samplewire_roce::wire::{Aeth, Body, Bth, Opcode, Packet, Route, Syndrome};
+use samplewire_roce::wire::{Aeth, Body, Bth, Opcode, Operation, Packet, Route, Syndrome};
 use samplewire_roce::{Access, PathMtu, Psn, Qpn, Region};
 
 type Qp = QueuePair<Vec<SendSlot>, Vec<ReceiveSlot>, Vec<Region>>;
