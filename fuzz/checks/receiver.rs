@@ -1,11 +1,13 @@
 //! A receiver under arbitrary packets, grants and times keeps its promises.
 
+use samplewire_proto::crc::crc32c;
 use samplewire_proto::receiver::{
-    Delivered, Delivery, Placement, REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot,
+    Completed, Delivered, Delivery, Placement, REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot,
 };
-use samplewire_proto::stream::Terms;
+use samplewire_proto::stream::{Carriage, Terms};
 use samplewire_proto::wire::{
     self, Close, CloseAck, CloseAckReason, CloseReason, Flags, Header, Mark, Packet, PacketType,
+    RECORD_LEN, SlotRecord,
 };
 use samplewire_proto::{Departure, Nanos, Seq, Tag};
 
@@ -37,12 +39,18 @@ struct Run {
     next_index: u64,
     next_seq: Seq,
     limit: Seq,
+    carriage: Carriage,
+    /// Over RDMA: the next packet to be written, and the index after those before it.
+    write_seq: Seq,
+    write_index: u64,
 }
 
 const TAG: Tag = Tag(7);
 const PEER: Tag = Tag(8);
 const SAMPLES: u32 = 4;
 const PAYLOAD: usize = 16;
+const RECORD_AT: usize = 64;
+const WRITE_BYTES: usize = RECORD_AT + RECORD_LEN;
 const WINDOW_MAX: usize = 32;
 
 /// A ring without an allocation.
@@ -65,9 +73,12 @@ impl AsMut<[RecvSlot]> for Slots {
 
 impl Run {
     fn new(input: &mut Input<'_>) -> Self {
-        let first_seq = Seq(if input.byte() & 1 == 0 { 0 } else { u32::MAX - 20 });
+        let choices = input.byte();
+        let first_seq = Seq(if choices & 1 == 0 { 0 } else { u32::MAX - 20 });
+        let carriage = if choices & 0x80 == 0 { Carriage::Data } else { Carriage::Rdma };
         let window = 1 + u32::from(input.byte()) % WINDOW_MAX as u32;
         let delivery = match input.byte() % 3 {
+            _ if carriage == Carriage::Rdma => Delivery::Complete,
             0 => Delivery::Complete,
             1 => Delivery::Deadline(Nanos(1_000 + 1_000 * u64::from(input.byte()))),
             _ => Delivery::BestEffort,
@@ -87,6 +98,7 @@ impl Run {
             idle_after: Nanos::from_millis(100),
             ranges_max: 1 + u16::from(input.byte() % 8),
             rtt: Nanos::from_micros(100),
+            carriage,
         };
         let config = ReceiverConfig::new().with_delivery(delivery).expect("in range");
         let config = config.with_credit_floor(1 + u32::from(input.byte() % 8)).expect("above 0");
@@ -103,18 +115,26 @@ impl Run {
             next_index: 100,
             next_seq: first_seq,
             limit: first_seq,
+            carriage,
+            write_seq: first_seq,
+            write_index: 100,
         }
     }
 
     fn step(&mut self, input: &mut Input<'_>) {
         match input.byte() % 16 {
+            0..=7 if self.carriage == Carriage::Rdma => self.write(input),
             0..=7 => self.data(input),
             8 | 9 => self.mark(input),
             10 => self.close(input),
             11 => self.close_ack(input),
             12 => self.now = self.now + Nanos(u64::from(input.word())),
             13 => self.receiver.note_local_drops(u32::from(input.byte())),
-            14 if input.byte() == 0 => self.receiver.cancel(self.now),
+            14 => match input.byte() {
+                0 => self.receiver.cancel(self.now),
+                1 if self.carriage == Carriage::Rdma => self.receiver.queue_pair_failed(),
+                _ => {}
+            },
             _ => {
                 self.limit = self.limit.max(self.receiver.promise_end());
                 self.receiver.grant(self.limit);
@@ -154,6 +174,55 @@ impl Run {
         }
     }
 
+    /// A WRITE is complete, now and then a wrong one.
+    fn write(&mut self, input: &mut Input<'_>) {
+        let mut record = SlotRecord {
+            index: self.write_index,
+            lost_before: 0,
+            samples: SAMPLES,
+            seq: self.write_seq,
+            payload_crc: crc32c(&[0xA5; RECORD_AT]),
+            flags: Flags::NONE,
+        };
+        let (mut immediate, mut len_bytes) = (self.write_seq.0, WRITE_BYTES as u32);
+        match input.byte() {
+            0xF0 => immediate = input.near(immediate),
+            0xF1 => len_bytes = input.near(len_bytes),
+            0xF2 => record.index = input.long(),
+            0xF3 => record.samples = input.near(SAMPLES),
+            0xF4 => record.payload_crc ^= 1,
+            0xF5 => record.flags = Flags(input.byte()),
+            0xF6 => {
+                record.lost_before = u64::from(input.byte());
+                record.index += record.lost_before;
+                record.flags = Flags::OVERFLOW;
+            }
+            0xF7 => (record.flags, record.samples) = (Flags::END_OF_BURST, input.byte().into()),
+            0xF8 => (record.flags, record.samples) = (Flags::META, 0),
+            0xF9 => record.seq = Seq(input.near(record.seq.0)),
+            _ => {}
+        }
+        let mut slot = [0xA5; WRITE_BYTES];
+        slot[RECORD_AT..].copy_from_slice(&record.to_bytes());
+        let completed = if input.byte() == 0xFF {
+            Completed::Send
+        } else {
+            Completed::Write { immediate, len_bytes }
+        };
+        let received = self.receiver.stats().received;
+        self.receiver.handle_write(self.now, completed, &slot);
+        if self.receiver.stats().received == received {
+            return;
+        }
+        assert_eq!(Seq(immediate), self.write_seq, "the next packet is taken, and no other");
+        assert!(self.write_seq.before(self.limit), "only granted seqs are taken");
+        if record.holds(&slot[..RECORD_AT]) {
+            self.stored[immediate as usize % self.ring_len] = Some(self.write_seq);
+        }
+        self.write_seq += 1;
+        self.write_index = record.index + u64::from(record.samples);
+    }
+
     fn mark(&mut self, input: &mut Input<'_>) {
         let header = self.header(input, PacketType::Mark);
         let mark = Mark {
@@ -169,7 +238,10 @@ impl Run {
 
     fn close(&mut self, input: &mut Input<'_>) {
         let header = self.header(input, PacketType::Close);
-        let close = Close { reason: CloseReason::Finished, last: Seq(0), source_lost: 0 };
+        let reason = CloseReason::from_number(
+            u16::from(self.carriage == Carriage::Rdma && input.byte() & 1 == 1) * 8,
+        );
+        let close = Close { reason, last: Seq(0), source_lost: 0 };
         self.receiver.handle(self.now, &header, &Packet::Close(close));
     }
 
@@ -239,6 +311,7 @@ impl Run {
                 "the window bounds the promise"
             );
             assert!(!fields.highest_end.before(fields.released));
+            assert!(self.carriage == Carriage::Data || report.ranges.is_empty());
             for range in report.ranges.iter() {
                 assert!(range.count > 0);
                 assert!(!range.first.before(self.next_seq), "nothing released is requested");

@@ -4,7 +4,7 @@ use samplewire_proto::crc::crc32c;
 use samplewire_proto::sender::{
     CONTROL_BYTES, NewPacket, PushError, SendSlot, Sender, SenderConfig, Transmit,
 };
-use samplewire_proto::stream::Terms;
+use samplewire_proto::stream::{Carriage, Terms};
 use samplewire_proto::wire::{
     self, Close, CloseAck, CloseAckReason, CloseReason, Flags, Header, Packet, PacketType,
     ReportFields, SeqRange,
@@ -36,6 +36,9 @@ struct Run {
     sent: Seq,
     pushed: Seq,
     last_departure: Option<(Departure, Nanos)>,
+    carriage: Carriage,
+    /// Over RDMA: the first packet that is not complete.
+    written: Seq,
 }
 
 const TAG: Tag = Tag(7);
@@ -66,7 +69,9 @@ impl AsMut<[SendSlot]> for Slots {
 
 impl Run {
     fn new(input: &mut Input<'_>) -> Self {
-        let first_seq = Seq(if input.byte() & 1 == 0 { 0 } else { u32::MAX - 20 });
+        let choices = input.byte();
+        let first_seq = Seq(if choices & 1 == 0 { 0 } else { u32::MAX - 20 });
+        let carriage = if choices & 0x80 == 0 { Carriage::Data } else { Carriage::Rdma };
         let window = 1 + u32::from(input.byte()) % WINDOW_MAX as u32;
         let terms = Terms {
             local_tag: TAG,
@@ -83,6 +88,7 @@ impl Run {
             idle_after: Nanos::from_millis(100),
             ranges_max: 32,
             rtt: Nanos::from_micros(100),
+            carriage,
         };
         let link_bps = if input.byte() & 1 == 0 { 0 } else { 1_000_000_000 };
         let config = SenderConfig::default().with_link_bps(link_bps).expect("in range");
@@ -101,6 +107,8 @@ impl Run {
             sent: first_seq,
             pushed: first_seq,
             last_departure: None,
+            carriage,
+            written: first_seq,
         }
     }
 
@@ -113,7 +121,8 @@ impl Run {
             _ => match input.byte() {
                 0 => self.sender.close(self.now),
                 1 => self.sender.cancel(self.now),
-                _ => {}
+                2 if self.carriage == Carriage::Rdma => self.sender.queue_pair_failed(self.now),
+                _ => self.complete(input),
             },
         }
         self.now = self.now + Nanos(u64::from(input.byte()) * 256);
@@ -180,6 +189,16 @@ impl Run {
         self.released = self.sender.released();
     }
 
+    /// Some WRITEs are complete.
+    fn complete(&mut self, input: &mut Input<'_>) {
+        let under_way = self.sent.distance(self.written).max(0) as u32;
+        self.written += u32::from(input.byte()).min(under_way);
+        if self.carriage == Carriage::Rdma {
+            self.sender.handle_written(self.written);
+            self.released = self.sender.released();
+        }
+    }
+
     fn close(&mut self, input: &mut Input<'_>) {
         if input.byte() & 1 == 0 {
             let header = self.header(input, PacketType::Close, self.released.0);
@@ -218,6 +237,17 @@ impl Run {
                 }
             }
         }
+        while let Some(write) = self.sender.poll_write(self.now) {
+            assert_eq!(self.carriage, Carriage::Rdma);
+            let seq = write.record.seq;
+            assert_eq!(seq, self.sent, "packets are posted in order, and once");
+            assert!(seq.before(self.limit), "nothing is posted beyond credit");
+            assert_eq!(self.sender.write(seq), write, "what is under way can be read again");
+            self.sent += 1;
+        }
+        if self.carriage == Carriage::Rdma && !self.sender.is_ended() {
+            assert!(!self.written.before(self.sender.released()), "what is read is held");
+        }
         self.sender.poll_event();
         self.pushed = self.sender.next_seq();
     }
@@ -232,6 +262,7 @@ impl Run {
         }
         self.last_departure = Some((header.departure, self.now));
         if let Packet::Data(_) = packet {
+            assert_eq!(self.carriage, Carriage::Data, "over RDMA no DATA leaves");
             assert!(header.seq.before(self.limit), "nothing is sent beyond credit");
             assert!(!header.seq.before(self.sender.released()), "nothing released is repeated");
             if header.flags.contains(Flags::RETRANSMISSION) {

@@ -178,6 +178,10 @@ class CircuitBreakerError(EndedError):
     """More than half of all departures were repeats for long."""
 
 
+class QueuePairFailedError(EndedError):
+    """The queue pair of a stream over RDMA failed."""
+
+
 class ViolationError(EndedError):
     """The peer broke a rule without which samples cannot be placed."""
 

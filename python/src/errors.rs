@@ -142,6 +142,10 @@ pub(crate) fn end_error(py: Python<'_>, end: &End) -> Option<PyErr> {
                            carries less than the stream needs";
             ("CircuitBreakerError", message.into())
         }
+        End::QueuePairFailed => {
+            let message = "the queue pair of the stream failed: open it again";
+            ("QueuePairFailedError", message.into())
+        }
         End::Violation(violation) => ("ViolationError", violation.to_string()),
     };
     Some(with(py, name, message, |fields| match end {

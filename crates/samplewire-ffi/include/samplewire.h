@@ -134,6 +134,8 @@ typedef enum sw_result {
     SW_RESULT_PORT = 146,
     // An aligned stream broke off: it skipped to another index than the others on purpose.
     SW_RESULT_STREAMS_APART = 147,
+    // The stream broke: its queue pair failed. Only a stream over RDMA has one.
+    SW_RESULT_QUEUE_PAIR_FAILED = 148,
 } sw_result;
 
 // Why samples were not delivered.

@@ -41,6 +41,9 @@ pub(crate) fn of_end(end: &End) -> (sw_end, Failure) {
             R::PeerRestarted,
             "the peer restarted, or gave the stream to another: open it again".into(),
         ),
+        End::QueuePairFailed => {
+            (R::QueuePairFailed, "the queue pair of the stream failed: open it again".into())
+        }
         End::PeerSilent => {
             (R::PeerSilent, "the peer is silent: is it powered, is the network there?".into())
         }

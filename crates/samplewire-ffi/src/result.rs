@@ -113,6 +113,8 @@ pub enum sw_result {
     Port = 146,
     /// An aligned stream broke off: it skipped to another index than the others on purpose.
     StreamsApart = 147,
+    /// The stream broke: its queue pair failed. Only a stream over RDMA has one.
+    QueuePairFailed = 148,
 }
 
 /// The name of a result, e.g. `timeout`; "unknown result" for an unknown number. Never NULL.
@@ -305,6 +307,7 @@ names! {
     Violation c"the peer broke a rule",
     Port c"the I/O thread broke",
     StreamsApart c"the streams are apart",
+    QueuePairFailed c"the queue pair failed",
 }
 
 #[cfg(test)]

@@ -127,11 +127,23 @@ impl Shift {
         let nibble = |at: usize| (crc_a >> (4 * at)) as usize & 0xF;
         self.table.iter().enumerate().fold(crc_b, |crc, (at, column)| crc ^ column[nibble(at)])
     }
+
+    /// The CRC of `A` followed by as many zero bytes as this map is long.
+    #[inline]
+    pub fn append_zeros(&self, crc_a: u32) -> u32 {
+        // Zeros shift the register, which is the CRC's complement.
+        !self.join(!crc_a, 0)
+    }
 }
 
 /// Joins two CRCs for a length that has no prepared map (about 100 multiplications).
 pub fn join(crc_a: u32, crc_b: u32, len_b: usize) -> u32 {
     multiply(x_pow(8 * len_b as u64), crc_a) ^ crc_b
+}
+
+/// As [`Shift::append_zeros`], for a length that has no prepared map.
+pub fn append_zeros(crc_a: u32, zeros: usize) -> u32 {
+    !join(!crc_a, 0, zeros)
 }
 
 /// The polynomial without its leading term, bit-reversed: the highest coefficient is bit 0.
@@ -212,6 +224,17 @@ mod tests {
             assert_eq!(shift.len_bytes(), b.len());
             assert_eq!(shift.join(crc32c(a), crc32c(b)), whole, "split {split}");
             assert_eq!(join(crc32c(a), crc32c(b), b.len()), whole, "split {split}");
+        }
+    }
+
+    #[test]
+    fn zeros_can_be_appended_without_a_pass_over_them() {
+        for (zeros, split) in [(0, 5), (1, 7), (63, 0), (4096, 300)] {
+            let mut bytes: Vec<u8> = (0..split as u32).map(|i| (i * 7 + 1) as u8).collect();
+            let before = crc32c(&bytes);
+            bytes.resize(split + zeros, 0);
+            assert_eq!(append_zeros(before, zeros), crc32c(&bytes), "{zeros} zeros");
+            assert_eq!(Shift::new(zeros).append_zeros(before), crc32c(&bytes), "{zeros} zeros");
         }
     }
 }

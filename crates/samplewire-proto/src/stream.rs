@@ -2,7 +2,7 @@
 
 use crate::number::{INDEX_MAX, Nanos, SampleIndex, Seq, Tag};
 pub use crate::terms_error::TermsError;
-use crate::wire::{CloseAckReason, CloseReason, HEADER_LEN, Header, Packet};
+use crate::wire::{CloseAckReason, CloseReason, HEADER_LEN, Header, Packet, RdmaError};
 
 /// The terms of one stream as the opening settled them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,18 @@ pub struct Terms {
     pub ranges_max: u16,
     /// The round-trip time that the opening measured.
     pub rtt: Nanos,
+    /// How packets of samples travel.
+    pub carriage: Carriage,
+}
+
+/// How packets of samples travel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carriage {
+    /// As DATA.
+    #[default]
+    Data,
+    /// As RDMA WRITEs into slots of the receiver (`docs/protocol.md#13`).
+    Rdma,
 }
 
 impl Terms {
@@ -173,6 +185,8 @@ pub enum End {
     PeerSilent,
     /// More than half of all departures were repeats for ten intervals in a row.
     CircuitBreaker,
+    /// The queue pair of a stream over RDMA failed at this end.
+    QueuePairFailed,
     /// The peer broke a rule without which samples cannot be placed.
     Violation(Violation),
 }
@@ -245,6 +259,40 @@ pub enum Violation {
         /// What it claims.
         samples: u64,
     },
+    /// A WRITE brings another packet than the next, or one without credit.
+    #[error("a WRITE brings packet {seq}, the next is {expected} and credit ends at {limit}")]
+    WriteOrder {
+        /// The packet.
+        seq: Seq,
+        /// The next packet.
+        expected: Seq,
+        /// The first packet without credit.
+        limit: Seq,
+    },
+    /// A WRITE is not as long as a packet and its record.
+    #[error("the WRITE of packet {seq} has {len_bytes} bytes against {expected} agreed")]
+    WriteLength {
+        /// The packet.
+        seq: Seq,
+        /// Its length.
+        len_bytes: u32,
+        /// What was agreed.
+        expected: u32,
+    },
+    /// The record of a packet has a number that cannot be.
+    #[error("the record of packet {seq}: {error}")]
+    Record {
+        /// The packet.
+        seq: Seq,
+        /// Which number, and what it is.
+        error: RdmaError,
+    },
+    /// The peer has sent a SEND, which no stream uses.
+    #[error("a SEND came, where a WRITE of packet {expected} was to come")]
+    NoWrite {
+        /// The next packet.
+        expected: Seq,
+    },
 }
 
 #[cfg(test)]
@@ -268,6 +316,7 @@ mod tests {
             idle_after: Nanos::from_millis(1),
             ranges_max: 1,
             rtt: Nanos(0),
+            carriage: Carriage::Data,
         }
     }
 

@@ -17,6 +17,9 @@ pub enum TermsError {
         /// Window in packets.
         window: u32,
     },
+    /// A queue pair repeats until all has come.
+    #[error("a stream over RDMA has complete delivery, and no other")]
+    RdmaDelivery,
     /// DATA carries a multiple of 8 bytes.
     #[error("payload of {0} bytes is not a positive multiple of 8")]
     Payload(u16),
@@ -114,6 +117,7 @@ impl TermsError {
     pub const fn field(&self) -> &'static str {
         match self {
             Self::Window(_) | Self::Slots { .. } => "window",
+            Self::RdmaDelivery => "delivery",
             Self::Payload(_) | Self::PayloadTooSmall { .. } | Self::PayloadOfSamples { .. } => {
                 "payload_bytes"
             }

@@ -68,6 +68,7 @@ pub mod qp;
 mod region;
 pub mod requester;
 pub mod responder;
+pub mod stream;
 pub mod wire;
 
 pub use counters::{QpStats, RequesterStats, ResponderStats};

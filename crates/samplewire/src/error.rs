@@ -248,6 +248,7 @@ fn end_words(end: &End) -> String {
         End::ClosedByPeer(reason) => format!("the sender closed it ({reason:?})"),
         End::Cancelled => "this end closed it".into(),
         End::PeerRestarted => "the sender is gone, or gave the stream to another".into(),
+        End::QueuePairFailed => "the queue pair failed".into(),
         End::PeerSilent => "the sender fell silent".into(),
         End::CircuitBreaker => "more than half of all packets were retransmissions".into(),
         End::Violation(violation) => format!("the sender broke the protocol: {violation}"),

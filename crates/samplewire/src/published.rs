@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use samplewire_circuit::{Codec, Publisher, WordReader, WordWriter};
 use samplewire_proto::stream::{End, Violation};
-use samplewire_proto::wire::CloseReason;
+use samplewire_proto::wire::{CloseReason, RdmaError, RdmaField};
 use samplewire_proto::{Nanos, Seq};
 
 /// A publisher whose first value is `initial`.
@@ -104,6 +104,7 @@ variant_words!(End, 1 + Violation::COUNT, {
     3 => PeerSilent {},
     4 => CircuitBreaker {},
     5 => Violation { 0: violation },
+    6 => QueuePairFailed {},
     _ => Cancelled {},
 });
 variant_words!(Violation, 4, {
@@ -113,8 +114,28 @@ variant_words!(Violation, 4, {
     3 => JumpTooFar { index: index, expected: expected, latest: latest },
     4 => IndexTooLarge { seq: seq, index: index },
     5 => FinalIndexRetreats { final_index: index, expected: expected },
+    6 => WriteOrder { seq: seq, expected: expected, limit: limit },
+    7 => WriteLength { seq: seq, len_bytes: len_bytes, expected: expected },
+    8 => Record { seq: seq, error: error },
+    9 => NoWrite { expected: expected },
     _ => BurstLength { seq: seq, samples: samples },
 });
+
+impl Words for RdmaField {
+    const COUNT: usize = 1;
+
+    fn put(&self, to: &mut WordWriter<'_>) {
+        (*self as usize).put(to);
+    }
+
+    fn take(from: &mut WordReader<'_>) -> Self {
+        let at: usize = Words::take(from);
+        // A reader may see words of two values: it reads again then.
+        Self::ALL[at.min(Self::ALL.len() - 1)]
+    }
+}
+
+words!(RdmaError { field, value });
 
 impl Words for CloseReason {
     const COUNT: usize = 1;
@@ -223,6 +244,10 @@ mod tests {
             Violation::IndexTooLarge { seq, index },
             Violation::FinalIndexRetreats { final_index: index, expected },
             Violation::BurstLength { seq, samples: index },
+            Violation::WriteOrder { seq, expected: Seq(1), limit: Seq(2) },
+            Violation::WriteLength { seq, len_bytes: u32::MAX, expected: 128 },
+            Violation::Record { seq, error: RdmaError { field: RdmaField::Zero, value: index } },
+            Violation::NoWrite { expected: seq },
         ];
         let ends = [
             End::Finished { final_index: index },
@@ -230,6 +255,7 @@ mod tests {
             End::PeerRestarted,
             End::PeerSilent,
             End::CircuitBreaker,
+            End::QueuePairFailed,
         ];
         let reasons = (0..10).map(CloseReason::from_number).map(End::ClosedByPeer);
         let ends = ends.into_iter().chain(reasons).chain(violations.map(End::Violation));

@@ -4,7 +4,7 @@ use samplewire_proto::receiver::{
     Delivered, Delivery, Placement, REPORT_BYTES, Receiver, ReceiverConfig, ReceiverStats, RecvSlot,
 };
 use samplewire_proto::session::{AcceptInfo, OpenConfig, OpenEvent, Opener};
-use samplewire_proto::stream::{End, Terms};
+use samplewire_proto::stream::{Carriage, End, Terms};
 use samplewire_proto::wire::{self, Format, Packet, Role};
 use samplewire_proto::{Gap, Nanos};
 
@@ -262,6 +262,7 @@ impl Stream {
             idle_after: Nanos::from_millis(params.idle_ms.into()),
             ranges_max: params.ranges_max,
             rtt: info.rtt,
+            carriage: Carriage::Data,
         };
         let slots = (window as usize).next_power_of_two();
         let receiver_config = ReceiverConfig::new()

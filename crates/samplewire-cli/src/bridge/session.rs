@@ -280,6 +280,7 @@ fn end_words(end: End) -> String {
         }
         End::ClosedByPeer(reason) => format!("closed by the other end ({reason:?})"),
         End::PeerRestarted => "the other end is gone, or another opened the stream".into(),
+        End::QueuePairFailed => "the queue pair failed".into(),
         End::PeerSilent => "the other end fell silent".into(),
         End::CircuitBreaker => "more than half of all packets were retransmissions".into(),
         End::Violation(violation) => format!("the other end broke the protocol: {violation}"),

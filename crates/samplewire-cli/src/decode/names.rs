@@ -60,6 +60,7 @@ pub(super) fn of_close(reason: CloseReason) -> String {
         CloseReason::Protocol => "protocol",
         CloseReason::Underflow => "underflow",
         CloseReason::JumpTooFar => "jump too far",
+        CloseReason::QueuePairFailed => "queue pair failed",
         CloseReason::Unknown(number) => return format!("reason {number}"),
     };
     name.into()

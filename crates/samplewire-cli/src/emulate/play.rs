@@ -206,6 +206,7 @@ fn end_words(played: &Played) -> String {
         Some(End::ClosedByPeer(CloseReason::Cancelled)) => "cancelled by the sender".into(),
         Some(End::ClosedByPeer(reason)) => format!("closed by the sender ({reason:?})"),
         Some(End::PeerRestarted) => "the sender is gone, or opened the stream again".into(),
+        Some(End::QueuePairFailed) => "the queue pair failed".into(),
         Some(End::PeerSilent) => "the sender fell silent".into(),
         Some(End::Violation(violation)) => format!("the sender broke the protocol: {violation}"),
         Some(End::Cancelled | End::CircuitBreaker) | None => "ended here".into(),

@@ -203,6 +203,7 @@ fn end_words(end: End) -> String {
         }
         End::ClosedByPeer(reason) => format!("closed by the receiver ({reason:?})"),
         End::PeerRestarted => "the receiver is gone, or opened the stream again".into(),
+        End::QueuePairFailed => "the queue pair failed".into(),
         End::PeerSilent => "the receiver fell silent".into(),
         End::CircuitBreaker => {
             "given up: for long, more than half of the packets were retransmissions".into()

@@ -180,6 +180,7 @@ fn broken_words(end: End) -> String {
             "the device no longer knows the stream: it restarted, or another took the stream over"
                 .into()
         }
+        End::QueuePairFailed => "the queue pair failed".into(),
         End::PeerSilent => "the device fell silent".into(),
         End::CircuitBreaker => "more than half of all packets were retransmissions".into(),
         End::Violation(violation) => format!("the device broke the protocol: {violation}"),

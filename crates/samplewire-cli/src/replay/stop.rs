@@ -99,6 +99,7 @@ fn broken_words(end: End) -> String {
             "the device no longer knows the stream: it restarted, or another took the stream over"
                 .into()
         }
+        End::QueuePairFailed => "the queue pair failed".into(),
         End::PeerSilent => "the device fell silent".into(),
         End::CircuitBreaker => {
             "given up: for long, more than half of the packets were retransmissions".into()

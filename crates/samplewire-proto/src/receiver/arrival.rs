@@ -4,8 +4,8 @@ use super::ring::{Received, Revealed, State};
 use super::tolerance::{self, Tolerance};
 use super::{Phase, Receiver, RecvSlot};
 use crate::number::{Departure, INDEX_MAX, Nanos, Seq};
-use crate::stream::{End, Violation};
-use crate::wire::{Close, Flags, Header, Mark};
+use crate::stream::{Carriage, End, Violation};
+use crate::wire::{Close, CloseReason, Flags, Header, Mark};
 
 impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     /// How many samples of a packet are valid; an error when its form is not the agreed one.
@@ -123,6 +123,10 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             self.change_tolerance(now, |tolerance| tolerance.set_bound(bound));
         }
         self.stats.source_lost = self.stats.source_lost.max(mark.source_lost);
+        if self.terms.carriage == Carriage::Rdma {
+            // It may have overtaken WRITEs, which will come.
+            return;
+        }
         if mark.oldest.within(self.gone_before, end + 1) {
             self.gone_before = mark.oldest;
         }
@@ -145,7 +149,17 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
                 }
                 self.hear(now, header.departure);
                 self.stats.source_lost = self.stats.source_lost.max(close.source_lost);
-                self.reveal(now, final_seq, header.departure);
+                let has_failed = close.reason == CloseReason::QueuePairFailed;
+                match self.terms.carriage {
+                    Carriage::Data => self.reveal(now, final_seq, header.departure),
+                    // What is not complete will not be.
+                    Carriage::Rdma if has_failed => {
+                        self.reveal(now, final_seq, header.departure);
+                        self.gone_before = final_seq;
+                    }
+                    // It may have overtaken WRITEs, which will come.
+                    Carriage::Rdma => {}
+                }
                 self.account.announce_end(final_index);
                 self.close_reason = close.reason;
                 self.phase = Phase::Draining { final_seq, final_index };

@@ -17,7 +17,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         into.word(self.close_reason.number().into());
         let is_cut_short = matches!(self.phase, Phase::Cancelling { .. } | Phase::Ended)
             && self.account.has_given_up();
-        for is_set in [self.violation.is_some(), is_cut_short, self.answer_close] {
+        for is_set in [self.ending.is_some(), is_cut_short, self.answer_close] {
             into.word(is_set.into());
         }
         into.name(self.terms.local_tag.0.into());

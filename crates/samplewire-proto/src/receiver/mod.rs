@@ -4,7 +4,8 @@
 //! The payloads stay with the caller, addressed by seq. Drain order: hand over everything that has
 //! arrived, then call [`Receiver::handle_timeout`], [`Receiver::poll_delivery`] until it is `None`,
 //! [`Receiver::grant`] what the pool has, [`Receiver::poll_transmit`] until it is `None`,
-//! [`Receiver::poll_event`], then sleep until [`Receiver::poll_timeout`].
+//! [`Receiver::poll_event`], then sleep until [`Receiver::poll_timeout`]. Over RDMA packets come as
+//! completed WRITEs ([`Receiver::handle_write`]).
 
 mod account;
 mod arrival;
@@ -21,12 +22,13 @@ mod schedule;
 mod settled;
 mod stats;
 mod tolerance;
+mod write;
 
 use crate::clock::{DepartureClock, Rtt};
 pub use crate::counters::ReceiverStats;
 use crate::gap::{Cause, Gap};
 use crate::number::{Departure, Nanos, SampleIndex, Seq};
-use crate::stream::{End, Terms, TermsError, Violation};
+use crate::stream::{Carriage, End, Terms, TermsError, Violation};
 use crate::wire::{CloseReason, Flags, HEADER_LEN, Header, Packet, ReportFields};
 
 use account::Account;
@@ -39,6 +41,7 @@ use ring::{Received, Ring, State};
 use schedule::Schedule;
 use settled::Settled;
 use tolerance::Tolerance;
+pub use write::Completed;
 
 /// The receiving end of one stream.
 #[derive(Clone, Debug)]
@@ -67,8 +70,10 @@ pub struct Receiver<S> {
     phase: Phase,
     /// Why the sender closed, once it has.
     close_reason: CloseReason,
-    /// A breach that ends the stream once what is in order is delivered.
-    violation: Option<Violation>,
+    /// What ends the stream once all in order is delivered: a breach, or a failed queue pair.
+    ending: Option<End>,
+    /// Over RDMA: the index after the last sample written.
+    written_index: SampleIndex,
     answer_close: bool,
     event: Option<End>,
     stats: ReceiverStats,
@@ -128,6 +133,9 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         now: Nanos,
     ) -> Result<Self, TermsError> {
         terms.check(slots.as_ref().len())?;
+        if terms.carriage == Carriage::Rdma && config.delivery() != Delivery::Complete {
+            return Err(TermsError::RdmaDelivery);
+        }
         let bound = tolerance::bound(terms.rtt, config.delivery());
         Ok(Self {
             delivery: config.delivery(),
@@ -149,7 +157,8 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             drops: Drops::new(),
             phase: Phase::Flowing,
             close_reason: CloseReason::Finished,
-            violation: None,
+            ending: None,
+            written_index: terms.first_index,
             answer_close: false,
             event: None,
             stats: ReceiverStats::new(terms.reorder_tolerance),
@@ -223,7 +232,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
 
     /// Whether anything of the sender has come and was taken.
     pub const fn is_heard(&self) -> bool {
-        self.settled.newest().is_some()
+        self.settled.newest().is_some() || self.stats.received > 0
     }
 
     /// States what a device that plays has counted so far: packets of which samples came after
@@ -288,6 +297,10 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         if !matches!(self.phase, Phase::Flowing | Phase::Draining { .. }) {
             return Placement::Ignore;
         }
+        if self.terms.carriage == Carriage::Rdma {
+            self.stats.unexpected += 1;
+            return Placement::Ignore;
+        }
         let seq = header.seq;
         if seq.distance(self.limit) >= 0 {
             self.stats.beyond_credit += 1;
@@ -302,7 +315,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             Ok(samples) => samples,
             Err(violation) => {
                 // What is in order by then is delivered first.
-                self.violation.get_or_insert(violation);
+                self.ending.get_or_insert(End::Violation(violation));
                 return Placement::Ignore;
             }
         };
@@ -367,12 +380,12 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         if delivered.is_some() {
             return delivered;
         }
-        if self.violation.is_some()
+        if self.ending.is_some()
             && matches!(phase, Phase::Flowing | Phase::Draining { .. })
             && self.phase == phase
-            && let Some(violation) = self.violation.take()
+            && let Some(end) = self.ending.take()
         {
-            self.violate(now, violation);
+            self.start_cancel(now, reason_of(end), end);
         }
         self.tell_cut_short()
     }
@@ -483,6 +496,17 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         }
     }
 
+    /// The queue pair of the stream has failed: what it has completed is still delivered, then the
+    /// sender receives a CLOSE (`docs/protocol.md#13.7`).
+    pub fn queue_pair_failed(&mut self) {
+        self.ending.get_or_insert(End::QueuePairFailed);
+    }
+
+    /// Whether holes are repaired: of one over RDMA the queue pair leaves none.
+    fn is_repaired(&self) -> bool {
+        self.delivery != Delivery::BestEffort && self.terms.carriage == Carriage::Data
+    }
+
     /// Ends the stream because its sender has opened it again: samples that have come are still
     /// delivered.
     pub fn replaced(&mut self) {
@@ -495,16 +519,13 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
 
     fn start_cancel(&mut self, now: Nanos, reason: CloseReason, end: End) {
         self.phase = Phase::Cancelling { reason, tries: 0, next_try: now };
-        self.violation = None;
+        self.ending = None;
         self.event = Some(end);
     }
 
     fn violate(&mut self, now: Nanos, violation: Violation) {
-        let reason = match violation {
-            Violation::JumpTooFar { .. } => CloseReason::JumpTooFar,
-            _ => CloseReason::Protocol,
-        };
-        self.start_cancel(now, reason, End::Violation(violation));
+        let end = End::Violation(violation);
+        self.start_cancel(now, reason_of(end), end);
     }
 
     fn break_off(&mut self, end: End) {
@@ -572,6 +593,16 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             _ => Phase::Ended,
         };
         None
+    }
+}
+
+/// What the sender hears of an end of this end's making.
+const fn reason_of(end: End) -> CloseReason {
+    match end {
+        End::Violation(Violation::JumpTooFar { .. }) => CloseReason::JumpTooFar,
+        End::Violation(_) => CloseReason::Protocol,
+        End::QueuePairFailed => CloseReason::QueuePairFailed,
+        _ => CloseReason::Cancelled,
     }
 }
 

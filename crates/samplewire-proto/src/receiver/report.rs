@@ -11,7 +11,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     #[inline]
     pub(super) fn present(&self, now: Nanos) -> Present {
         let rtt = self.rtt.get();
-        let has_holes = self.delivery != Delivery::BestEffort && self.ring.has_holes();
+        let has_holes = self.is_repaired() && self.ring.has_holes();
         let (is_listable, settles_at) = if has_holes { self.listing(now) } else { (false, None) };
         Present {
             rtt,
@@ -42,7 +42,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         let newest = newest.map_or(Departure(0), |newest| newest.departure);
         let mut ranges = [SeqRange { first: Seq(0), count: 0 }; RANGES_MAX];
         let room = RANGES_MAX.min(self.terms.ranges_max as usize);
-        let n = if self.delivery == Delivery::BestEffort {
+        let n = if !self.is_repaired() {
             0
         } else {
             let rtt_units = Departure::units(present.rtt);

@@ -3,7 +3,7 @@
 use super::requests::Request;
 use super::{Phase, SendSlot, Sender};
 use crate::number::{Departure, Nanos, Seq};
-use crate::stream::End;
+use crate::stream::{Carriage, End};
 use crate::wire::{Close, CloseAck, CloseAckReason, Header, Report};
 
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         let fields = &report.fields;
         let number = header.seq;
         let is_newer = self.last_report.is_none_or(|last| last.number.before(number));
-        let releases_the_past = fields.released.before(self.oldest);
+        let releases_the_past = fields.released.before(self.accounted);
         let releases_the_future = self.sent.before(fields.released);
         let promise = fields.limit.distance(fields.released);
         let settles_the_future = !report.ranges.is_empty()
@@ -39,11 +39,12 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         self.heard_at = now;
         let had_credit = self.sent.before(self.limit);
         if !releases_the_past {
-            self.oldest = fields.released;
+            self.accounted = fields.released;
+            self.release();
         }
         // An older REPORT may release what lies half the numbers back: its limit is then no later
         // one, though serial comparison with ours would say so.
-        if !fields.limit.before(self.oldest) {
+        if !fields.limit.before(self.accounted) {
             self.limit = self.limit.max(fields.limit);
         }
         if self.phase == Phase::Opening {
@@ -73,6 +74,9 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             self.marks.all_released(now, rtt, self.is_waiting(), idle);
         }
         self.stats.take_report(header.index, fields);
+        if self.terms.carriage == Carriage::Rdma {
+            return;
+        }
         for range in report.ranges.iter() {
             self.take_range(range.first, range.count, fields.settled);
         }
@@ -108,9 +112,10 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
     pub(super) fn handle_close_ack(&mut self, header: &Header, ack: &CloseAck) {
         let is_done = ack.reason == CloseAckReason::Done && header.seq == self.next;
         if matches!(self.phase, Phase::Closing(_)) && is_done && self.sent == self.next {
-            self.oldest = self.next;
+            (self.accounted, self.written) = (self.next, self.next);
+            self.release();
             self.take_underflow(ack.source_lost);
-            self.end(End::Finished { final_index: self.next_index });
+            self.end(self.closed());
         } else {
             self.stats.unexpected += 1;
         }
@@ -129,7 +134,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             return;
         }
         if self.is_only_ack_missing() {
-            self.end(End::Finished { final_index: self.next_index });
+            self.end(self.closed());
         } else if now >= self.heard_at + self.terms.silence_max() + self.rtt.get() {
             self.end(End::PeerRestarted);
         } else {

@@ -6,7 +6,8 @@
 //!
 //! The payloads stay with the caller, addressed by seq. Drain order: after any `handle`, `push` or
 //! passed timeout call [`Sender::poll_transmit`] until it is `None`, then [`Sender::poll_event`],
-//! then sleep until [`Sender::poll_timeout`].
+//! then sleep until [`Sender::poll_timeout`]. Over RDMA call [`Sender::poll_write`] too: there packets
+//! leave as WRITEs, which a queue pair repeats until they are complete.
 
 mod breaker;
 mod budget;
@@ -21,6 +22,7 @@ mod packet;
 mod reaction;
 mod requests;
 mod stats;
+mod write;
 
 use crate::clock::{DepartureClock, Rtt};
 pub use crate::counters::SenderStats;
@@ -28,7 +30,7 @@ use crate::crc;
 use crate::number::{Departure, INDEX_MAX, Nanos, SampleIndex, Seq};
 pub use crate::rate::FRAME_OVERHEAD_BYTES;
 use crate::rate::Pacer;
-use crate::stream::{End, Terms, TermsError, WINDOW_SMALL};
+use crate::stream::{Carriage, End, Terms, TermsError, WINDOW_SMALL};
 use crate::wire::{CloseReason, Flags, Header, Packet};
 
 use breaker::Breaker;
@@ -40,6 +42,7 @@ use marks::Marks;
 pub use packet::{DataTransmit, NewPacket, PushError, Transmit};
 use reaction::Reaction;
 use requests::Requests;
+pub use write::WriteTransmit;
 
 /// A packet of the ring: what a transmission needs besides the payload's bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,6 +54,8 @@ pub struct SendSlot {
     len_bytes: u16,
     flags: Flags,
     is_repeat: bool,
+    /// What the source lost just before it.
+    lost_before: u64,
 }
 
 const _: () = assert!(size_of::<SendSlot>() <= 32);
@@ -64,6 +69,10 @@ pub struct Sender<S> {
     oldest: Seq,
     sent: Seq,
     next: Seq,
+    /// First seq that the receiver has not accounted for.
+    accounted: Seq,
+    /// Over RDMA: first seq whose WRITE is not complete. The queue pair may read what follows.
+    written: Seq,
     /// First seq that the receiver has not promised to take.
     limit: Seq,
     next_index: SampleIndex,
@@ -84,6 +93,8 @@ pub struct Sender<S> {
     requests: Requests,
     /// The header's CRC joins the payload's by this map when the payload is full.
     full_payload: crc::Shift,
+    /// Over RDMA: the same for the zeros between a full payload and its record.
+    full_pad: crc::Shift,
     /// When the first CLOSE departed, and whether a REPORT has shown that one was taken.
     close_departure: Option<Departure>,
     is_close_taken: bool,
@@ -129,6 +140,8 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             oldest: terms.first_seq,
             sent: terms.first_seq,
             next: terms.first_seq,
+            accounted: terms.first_seq,
+            written: terms.first_seq,
             limit: terms.first_seq,
             next_index: terms.first_index,
             sent_index: terms.first_index,
@@ -146,6 +159,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             breaker: Breaker::new(now),
             requests: Requests::new(),
             full_payload: crc::Shift::new(terms.payload_bytes as usize),
+            full_pad: write::full_pad(&terms),
             close_departure: None,
             is_close_taken: false,
             answer_close: false,
@@ -192,7 +206,8 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         self.next_index
     }
 
-    /// Every seq before this one is accounted for by the receiver: its payload may go.
+    /// Every seq before this one is accounted for by the receiver, and no queue pair reads it: its
+    /// payload may go.
     pub const fn released(&self) -> Seq {
         self.oldest
     }
@@ -241,9 +256,10 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         }
         let samples = self.check_form(&packet)?;
         let seq = self.next;
-        if packet.flags.contains(Flags::OVERFLOW) && !packet.flags.contains(Flags::START) {
-            self.source_lost += packet.index - self.next_index;
-        }
+        let is_loss =
+            packet.flags.contains(Flags::OVERFLOW) && !packet.flags.contains(Flags::START);
+        let lost_before = if is_loss { packet.index - self.next_index } else { 0 };
+        self.source_lost += lost_before;
         *self.slot_mut(seq) = SendSlot {
             index: packet.index,
             payload_crc: packet.payload_crc,
@@ -252,6 +268,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             len_bytes: packet.len_bytes,
             flags: packet.flags,
             is_repeat: false,
+            lost_before,
         };
         self.next_index = packet.index + u64::from(samples);
         self.next += 1;
@@ -281,6 +298,18 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
 
     /// Ends the stream after what has departed: what was only pushed is dropped.
     pub fn cancel(&mut self, now: Nanos) {
+        self.cancel_for(now, CloseReason::Cancelled);
+    }
+
+    /// The queue pair of the stream has failed, and reads no payload any more: the stream ends after
+    /// the last packet that was posted (`docs/protocol.md#13.7`).
+    pub fn queue_pair_failed(&mut self, now: Nanos) {
+        self.written = self.sent;
+        self.release();
+        self.cancel_for(now, CloseReason::QueuePairFailed);
+    }
+
+    fn cancel_for(&mut self, now: Nanos, reason: CloseReason) {
         if self.is_ended() {
             return;
         }
@@ -294,7 +323,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         if !matches!(self.phase, Phase::Closing(_)) {
             self.marks.restart(now, self.rtt.get());
         }
-        self.phase = Phase::Closing(CloseReason::Cancelled);
+        self.phase = Phase::Closing(reason);
     }
 
     /// Takes a packet whose CRC is right. `false` when it is not of this stream.
@@ -322,9 +351,8 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             return;
         }
         if now >= self.dead_at() {
-            let is_finished = self.is_only_ack_missing();
-            let final_index = self.next_index;
-            self.end(if is_finished { End::Finished { final_index } } else { End::PeerSilent });
+            let is_closed = self.is_only_ack_missing();
+            self.end(if is_closed { self.closed() } else { End::PeerSilent });
         }
     }
 
@@ -345,7 +373,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             self.reaction.handle_due(now, &mut self.stats);
             self.follow_limit(now);
         }
-        if now < self.pacer.ready_at(now) {
+        if now < self.pacer.ready_at(now) || self.terms.carriage == Carriage::Rdma {
             return None;
         }
         let seq = self.next_repeat(now).or_else(|| self.next_new())?;
@@ -422,6 +450,14 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         self.pacer.set_limit(now, self.reaction.limit(), full);
     }
 
+    /// How a stream ends whose receiver has all.
+    const fn closed(&self) -> End {
+        match self.phase {
+            Phase::Closing(CloseReason::QueuePairFailed) => End::QueuePairFailed,
+            _ => End::Finished { final_index: self.next_index },
+        }
+    }
+
     fn end(&mut self, end: End) {
         self.phase = Phase::Ended;
         self.event = Some(end);
@@ -459,6 +495,14 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
     /// Whether something is not reported yet, waits for credit, or waits to be closed.
     fn is_waiting(&self) -> bool {
         self.oldest != self.next || !matches!(self.phase, Phase::Flowing)
+    }
+
+    /// Lets go of what nothing needs any more.
+    const fn release(&mut self) {
+        self.oldest = match self.terms.carriage {
+            Carriage::Data => self.accounted,
+            Carriage::Rdma => self.accounted.min(self.written),
+        };
     }
 
     fn slot(&self, seq: Seq) -> &SendSlot {

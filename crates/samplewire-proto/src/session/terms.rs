@@ -7,7 +7,7 @@ use core::ops::Deref;
 
 use super::AcceptParams;
 use crate::number::{Nanos, Tag};
-use crate::stream::{Terms, TermsError};
+use crate::stream::{Carriage, Terms, TermsError};
 use crate::wire::{Accept, Format, Header, TRAILER_CRC32C};
 
 /// What an ACCEPT says of a stream, checked (`docs/protocol.md#3.12`). It exists only when each
@@ -98,6 +98,7 @@ impl StreamTerms {
             idle_after: Nanos::from_millis(params.idle_ms as u64),
             ranges_max: view.ranges_max,
             rtt: view.rtt,
+            carriage: Carriage::Data,
         }
     }
 

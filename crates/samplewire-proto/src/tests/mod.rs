@@ -7,6 +7,7 @@ mod faults;
 mod hostile;
 mod packets;
 mod pair;
+mod rdma;
 mod receiver;
 mod reordering;
 mod sender;

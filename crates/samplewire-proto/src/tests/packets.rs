@@ -39,9 +39,13 @@ pub(super) fn mark(seq: u32, departure: Departure, mark: &Mark) -> Vec<u8> {
 
 /// A CLOSE of reason "finished".
 pub(super) fn close(tag: Tag, seq: u32, index: u64) -> Vec<u8> {
+    close_for(tag, seq, index, CloseReason::Finished)
+}
+
+pub(super) fn close_for(tag: Tag, seq: u32, index: u64, reason: CloseReason) -> Vec<u8> {
     let header = Header { index, ..header(PacketType::Close, tag, Seq(seq)) };
     let mut bytes = vec![0; 64];
-    let close = Close { reason: CloseReason::Finished, last: Seq(0), source_lost: 0 };
+    let close = Close { reason, last: Seq(0), source_lost: 0 };
     let len = close.emit(&header, &mut bytes);
     bytes.truncate(len);
     bytes

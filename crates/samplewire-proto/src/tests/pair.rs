@@ -9,7 +9,7 @@ use crate::number::{Nanos, SampleIndex, Seq, Tag};
 use crate::random::{Odds, Rng};
 use crate::receiver::{Delivered, Placement, REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot};
 use crate::sender::{CONTROL_BYTES, NewPacket, SendSlot, Sender, SenderConfig, Transmit};
-use crate::stream::{End, Terms};
+use crate::stream::{Carriage, End, Terms};
 use crate::wire::{self, Flags, Packet, PacketType};
 
 /// A direction of the wire.
@@ -98,6 +98,7 @@ pub(super) fn terms(window: u32, rtt: Nanos) -> Terms {
         idle_after: Nanos::from_millis(1_000),
         ranges_max: 32,
         rtt,
+        carriage: Carriage::Data,
     }
 }
 

@@ -82,7 +82,7 @@ impl Bench {
         data.map(|(header, _)| header.seq.0).collect()
     }
 
-    fn hand(&mut self, bytes: &[u8]) -> bool {
+    pub(super) fn hand(&mut self, bytes: &[u8]) -> bool {
         let (header, packet) = wire::parse(bytes).expect("a packet");
         self.sender.handle(self.now, &header, &packet)
     }

@@ -59,6 +59,8 @@ pub enum CloseReason {
     Underflow,
     /// The index jumped further ahead than the device plays.
     JumpTooFar,
+    /// The queue pair of a stream over RDMA failed.
+    QueuePairFailed,
     /// A number of a later version.
     Unknown(u16),
 }
@@ -75,6 +77,7 @@ impl CloseReason {
             Self::Protocol => 5,
             Self::Underflow => 6,
             Self::JumpTooFar => 7,
+            Self::QueuePairFailed => 8,
             Self::Unknown(number) => number,
         }
     }
@@ -90,6 +93,7 @@ impl CloseReason {
             5 => Self::Protocol,
             6 => Self::Underflow,
             7 => Self::JumpTooFar,
+            8 => Self::QueuePairFailed,
             other => Self::Unknown(other),
         }
     }

@@ -34,7 +34,9 @@ pub use format::Format;
 pub use header::{Flags, Header, PacketType};
 pub use mark::Mark;
 pub use open::{Open, OpenPrefix, Role};
-pub use rdma::{QueuePairTerms, RECORD_LEN, RdmaError, SlotRecord, SlotRegion, record_at};
+pub use rdma::{
+    QueuePairTerms, RECORD_LEN, RdmaError, RdmaField, SlotRecord, SlotRegion, record_at,
+};
 pub use refuse::{Refuse, RefuseReason};
 pub use report::{Ranges, Report, ReportFields, SeqRange};
 pub use tlv::{TlvIter, TlvKind, TlvWriter, Tlvs};

@@ -4,6 +4,8 @@
 //! A peer's numbers are checked here once. What a parser returns needs no further check of ranges,
 //! only comparison with the terms of the stream.
 
+use core::fmt;
+
 use super::{Flags, TlvKind, TlvWriter, Tlvs, field};
 use crate::crc::crc32c;
 use crate::number::Seq;
@@ -12,10 +14,85 @@ use crate::number::Seq;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} {value} is not possible")]
 pub struct RdmaError {
-    /// The field, by the name that `vectors/README.md` gives it.
-    pub field: &'static str,
-    /// What it holds. For `length` it is the number of bytes.
+    /// The field.
+    pub field: RdmaField,
+    /// What it holds. For [`RdmaField::Length`] it is the number of bytes.
     pub value: u64,
+}
+
+/// A field of what this module reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RdmaField {
+    /// Not in the bytes: how many there are.
+    Length,
+    /// A queue pair's number.
+    Qpn,
+    /// The PSN of its first request.
+    FirstPsn,
+    /// Its path MTU.
+    PathMtuBytes,
+    /// The address of slot 0.
+    Address,
+    /// From slot to slot.
+    SlotBytes,
+    /// How many slots.
+    Slots,
+    /// The index of the first sample.
+    Index,
+    /// Samples lost at the source.
+    LostBefore,
+    /// Samples in the slot.
+    Samples,
+    /// The packet's number.
+    Seq,
+    /// Flags of the packet.
+    Flags,
+    /// Bytes that are zero.
+    Zero,
+}
+
+impl RdmaField {
+    /// All, in the order of their declaration.
+    pub const ALL: [Self; 13] = [
+        Self::Length,
+        Self::Qpn,
+        Self::FirstPsn,
+        Self::PathMtuBytes,
+        Self::Address,
+        Self::SlotBytes,
+        Self::Slots,
+        Self::Index,
+        Self::LostBefore,
+        Self::Samples,
+        Self::Seq,
+        Self::Flags,
+        Self::Zero,
+    ];
+
+    /// The name that `vectors/README.md` gives it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Length => "length",
+            Self::Qpn => "qpn",
+            Self::FirstPsn => "first_psn",
+            Self::PathMtuBytes => "path_mtu_bytes",
+            Self::Address => "address",
+            Self::SlotBytes => "slot_bytes",
+            Self::Slots => "slots",
+            Self::Index => "index",
+            Self::LostBefore => "lost_before",
+            Self::Samples => "samples",
+            Self::Seq => "seq",
+            Self::Flags => "flags",
+            Self::Zero => "zero",
+        }
+    }
+}
+
+impl fmt::Display for RdmaField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// One end's queue pair (`docs/protocol.md#13.2`).
@@ -49,18 +126,22 @@ impl QueuePairTerms {
     }
 
     fn parse(value: &[u8]) -> Result<Self, RdmaError> {
-        check("length", value.len() as u64, value.len() == QUEUE_PAIR_LEN)?;
+        check(RdmaField::Length, value.len() as u64, value.len() == QUEUE_PAIR_LEN)?;
         let terms = Self {
             qpn: field::get_u32(value, 0),
             first_psn: field::get_u32(value, 4),
             path_mtu_bytes: field::get_u16(value, 8),
         };
         // 0 and 1 are the queue pairs of management (IB 3.5.3).
-        check("qpn", terms.qpn, (2..=U24_MAX).contains(&terms.qpn))?;
-        check("first_psn", terms.first_psn, terms.first_psn <= U24_MAX)?;
-        check("path_mtu_bytes", terms.path_mtu_bytes, PATH_MTUS.contains(&terms.path_mtu_bytes))?;
+        check(RdmaField::Qpn, terms.qpn, (2..=U24_MAX).contains(&terms.qpn))?;
+        check(RdmaField::FirstPsn, terms.first_psn, terms.first_psn <= U24_MAX)?;
+        check(
+            RdmaField::PathMtuBytes,
+            terms.path_mtu_bytes,
+            PATH_MTUS.contains(&terms.path_mtu_bytes),
+        )?;
         let zero = field::get_u16(value, 10);
-        check("zero", zero, zero == 0)?;
+        check(RdmaField::Zero, zero, zero == 0)?;
         Ok(terms)
     }
 }
@@ -99,7 +180,7 @@ impl SlotRegion {
     }
 
     fn parse(value: &[u8]) -> Result<Self, RdmaError> {
-        check("length", value.len() as u64, value.len() == SLOTS_LEN)?;
+        check(RdmaField::Length, value.len() as u64, value.len() == SLOTS_LEN)?;
         let region = Self {
             address: field::get_u64(value, 0),
             rkey: field::get_u32(value, 8),
@@ -107,13 +188,17 @@ impl SlotRegion {
             slots: field::get_u32(value, 16),
         };
         let Self { address, slot_bytes, slots, .. } = region;
-        check("slots", slots, slots.is_power_of_two() && slots <= SLOTS_MAX)?;
+        check(RdmaField::Slots, slots, slots.is_power_of_two() && slots <= SLOTS_MAX)?;
         let slot_is_whole = slot_bytes.is_multiple_of(ALIGNMENT as u32);
         let slot_fits = (SLOT_BYTES_MIN..=SLOT_BYTES_MAX).contains(&slot_bytes);
-        check("slot_bytes", slot_bytes, slot_is_whole && slot_fits)?;
+        check(RdmaField::SlotBytes, slot_bytes, slot_is_whole && slot_fits)?;
         let bytes = u64::from(slots) * u64::from(slot_bytes);
         let region_ends = address.checked_add(bytes).is_some();
-        check("address", address, address.is_multiple_of(ALIGNMENT as u64) && region_ends)?;
+        check(
+            RdmaField::Address,
+            address,
+            address.is_multiple_of(ALIGNMENT as u64) && region_ends,
+        )?;
         Ok(region)
     }
 
@@ -179,16 +264,20 @@ impl SlotRecord {
             flags: Flags(bytes[at::FLAGS]),
         };
         let Self { index, lost_before, samples, seq, flags, .. } = record;
-        check("seq", seq.0, seq.0 == immediate)?;
-        check("index", index, index <= INDEX_MAX)?;
+        check(RdmaField::Seq, seq.0, seq.0 == immediate)?;
+        check(RdmaField::Index, index, index <= INDEX_MAX)?;
         let is_known = flags.without(RECORD_FLAGS) == Flags::NONE;
-        check("flags", flags.0, is_known)?;
+        check(RdmaField::Flags, flags.0, is_known)?;
         let has_loss = flags.contains(Flags::OVERFLOW);
-        check("lost_before", lost_before, lost_before <= index && has_loss == (lost_before > 0))?;
-        check("samples", samples, samples == 0 || !flags.contains(Flags::META))?;
+        check(
+            RdmaField::LostBefore,
+            lost_before,
+            lost_before <= index && has_loss == (lost_before > 0),
+        )?;
+        check(RdmaField::Samples, samples, samples == 0 || !flags.contains(Flags::META))?;
         let reserved = &bytes[at::RESERVED..];
         let non_zero = reserved.iter().copied().find(|&byte| byte != 0).unwrap_or(0);
-        check("zero", non_zero, non_zero == 0)?;
+        check(RdmaField::Zero, non_zero, non_zero == 0)?;
         Ok(record)
     }
 
@@ -203,7 +292,7 @@ pub fn record_at(payload_bytes: u16) -> usize {
     usize::from(payload_bytes).next_multiple_of(ALIGNMENT)
 }
 
-fn check(field: &'static str, value: impl Into<u64>, is_possible: bool) -> Result<(), RdmaError> {
+fn check(field: RdmaField, value: impl Into<u64>, is_possible: bool) -> Result<(), RdmaError> {
     if is_possible { Ok(()) } else { Err(RdmaError { field, value: value.into() }) }
 }
 

@@ -59,8 +59,12 @@ impl Stop {
                 End::PeerRestarted
                     | End::PeerSilent
                     | End::CircuitBreaker
+                    | End::QueuePairFailed
                     | End::ClosedByPeer(
-                        CloseReason::TakenOver | CloseReason::DeviceFault | CloseReason::PeerSilent
+                        CloseReason::TakenOver
+                            | CloseReason::DeviceFault
+                            | CloseReason::PeerSilent
+                            | CloseReason::QueuePairFailed,
                     )
             ),
             // The port failed.
@@ -100,6 +104,8 @@ mod tests {
             (Stop::Silence(Duration::ZERO), true),
             (ended(End::PeerSilent), true),
             (ended(End::PeerRestarted), true),
+            (ended(End::QueuePairFailed), true),
+            (closed(CloseReason::QueuePairFailed), true),
             (closed(CloseReason::TakenOver), true),
             (Stop::Ended(ReceiveError::ThreadGone), true),
             (Stop::Ended(ReceiveError::Closed(End::Finished { final_index: 9 })), false),

@@ -4,4 +4,3 @@ mod messages;
 mod pair;
 mod recreation;
 mod soft_roce;
-mod stream_slots;

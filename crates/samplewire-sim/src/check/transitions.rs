@@ -129,6 +129,7 @@ pub(crate) const fn ended_state(end: End) -> &'static str {
         End::PeerRestarted => "Ended(peer restarted)",
         End::PeerSilent => "Ended(peer silent)",
         End::CircuitBreaker => "Ended(circuit breaker)",
+        End::QueuePairFailed => "Ended(queue pair failed)",
         End::Violation(_) => "Ended(violation)",
     }
 }

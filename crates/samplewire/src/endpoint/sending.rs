@@ -277,7 +277,7 @@ mod tests {
     use samplewire_io::memory;
     use samplewire_proto::Seq;
     use samplewire_proto::sender::SenderConfig;
-    use samplewire_proto::stream::Terms;
+    use samplewire_proto::stream::{Carriage, Terms};
 
     use super::*;
     use crate::endpoint::Opened;
@@ -308,6 +308,7 @@ mod tests {
             idle_after: Nanos::from_millis(100),
             ranges_max: 32,
             rtt: Nanos::from_micros(50),
+            carriage: Carriage::Data,
         };
         let form = Form { payload_bytes: 64, frame_bytes: 4, granularity_bytes: 8 };
         flow.begin(now, terms, form, Route::unknown(far.local_addr()), 4).unwrap();

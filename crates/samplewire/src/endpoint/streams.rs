@@ -283,7 +283,7 @@ mod tests {
     use samplewire_io::{Clock, Waker};
     use samplewire_proto::Seq;
     use samplewire_proto::receiver::ReceiverConfig;
-    use samplewire_proto::stream::Terms;
+    use samplewire_proto::stream::{Carriage, Terms};
 
     use super::*;
     use crate::receiver::flow;
@@ -309,6 +309,7 @@ mod tests {
             idle_after: Nanos::from_millis(100),
             ranges_max: 32,
             rtt: Nanos::from_micros(50),
+            carriage: Carriage::Data,
         };
         let pool = Pool::new(PoolConfig::new(16, 512)).unwrap();
         let wake_handle = Wakeups::new(1, Waker::new().unwrap(), Duration::ZERO).wake_handle(0);

@@ -139,7 +139,7 @@ const COUNT_BYTES: usize = 8;
 mod tests {
     use samplewire_circuit::{Pool, PoolConfig};
     use samplewire_proto::sender::SenderConfig;
-    use samplewire_proto::stream::Terms;
+    use samplewire_proto::stream::{Carriage, Terms};
     use samplewire_proto::{Nanos, Tag};
 
     use super::*;
@@ -162,6 +162,7 @@ mod tests {
             idle_after: Nanos::from_millis(100),
             ranges_max: 32,
             rtt: Nanos(0),
+            carriage: Carriage::Data,
         }
     }
 

@@ -10,7 +10,7 @@ use samplewire_proto::receiver::ReceiverConfig;
 use samplewire_proto::sender::{
     CONTROL_BYTES, NewPacket, SendSlot, Sender, SenderConfig, Transmit,
 };
-use samplewire_proto::stream::Terms;
+use samplewire_proto::stream::{Carriage, Terms};
 use samplewire_proto::{Seq, Tag, crc, wire};
 
 use super::super::{BlockQueue, flow};
@@ -66,6 +66,7 @@ impl Rig {
             idle_after: Nanos::from_millis(100),
             ranges_max: 32,
             rtt: Nanos::from_micros(50),
+            carriage: Carriage::Data,
         };
         let slots = vec![SendSlot::default(); room.window as usize];
         let sender = Sender::new(terms, SenderConfig::default(), slots, now).unwrap();

@@ -52,6 +52,7 @@ impl Rig {
             idle_after: Nanos::from_millis(100),
             ranges_max: 32,
             rtt: Nanos::from_micros(50),
+            carriage: samplewire_proto::stream::Carriage::Data,
         };
         let waker = Waker::new().unwrap();
         let wake_handle = Wakeups::new(1, waker, Duration::ZERO).wake_handle(0);

@@ -1,0 +1,151 @@
+//! Streams over RDMA from end to end (`docs/protocol.md#13`).
+
+mod world;
+
+use samplewire_proto::stream::End;
+use samplewire_proto::wire::{CloseReason, QueuePairTerms};
+use samplewire_proto::{Cause, Seq};
+
+use super::{Connection, SlotReader, SlotWriter, SlotsError};
+use crate::qp::State;
+use crate::requester::{RequesterConfig, SendSlot};
+use crate::responder::{ReceiveSlot, ResponderConfig};
+use crate::wire::Route;
+use world::{FreedWhen, PAYLOAD_BYTES, SAMPLES, SLOTS, Settings, World};
+
+/// `docs/protocol.md#13.5`: with the seeds printed, a run repeats.
+#[test]
+fn every_index_is_delivered_or_lost_at_the_source() {
+    for seed in 1..=8 {
+        let mut world = World::new(Settings::new(seed));
+        world.run_to_end();
+        let (account, final_index) = (&world.account, world.made_index);
+        println!("seed {seed}: {} samples, {} frames", account.delivered, world.frames);
+        assert_eq!(world.ends, [Some(End::Finished { final_index }); 2], "seed {seed}");
+        assert_eq!(account.wrong, 0, "seed {seed}");
+        assert_eq!(account.lost(Cause::SourceOverflow), world.lost_at_source, "seed {seed}");
+        assert_eq!(account.delivered + world.lost_at_source, final_index, "seed {seed}");
+        let repeats = world.writer.queue_pair().stats().1.retransmissions;
+        assert!(repeats > 0, "seed {seed} loses no frame: it proves nothing");
+    }
+}
+
+/// The mutant of the rule: what a source whose memory is free when sent has overwritten is repeated,
+/// and the receiver sees that it is not what was announced.
+#[test]
+fn memory_that_is_free_when_sent_is_caught() {
+    let lost = (1..=8).map(|seed| {
+        let mut world = World::new(Settings { freed_when: FreedWhen::Sent, ..Settings::new(seed) });
+        world.run_to_end();
+        assert_eq!(world.account.wrong, 0, "seed {seed}: no wrong sample is delivered");
+        assert_eq!(world.account.accounted(), world.made_index, "seed {seed}");
+        world.account.lost(Cause::GoneAtSender)
+    });
+    assert!(lost.sum::<u64>() > 0, "no packet of the mutant is caught");
+}
+
+/// `docs/protocol.md#13.7`, at the sender: its queue pair gives up, and what it posted is named.
+#[test]
+fn sender_whose_queue_pair_fails_closes_and_all_that_it_posted_is_accounted_for() {
+    for seed in 1..=8 {
+        let mut world = World::new(Settings::new(seed));
+        world.run_until(|world| world.account.delivered > 20_000);
+        world.is_roce_cut = true;
+        world.run_to_end();
+        assert_eq!(world.writer.queue_pair().state(), State::Error, "seed {seed}");
+        let by_peer = End::ClosedByPeer(CloseReason::QueuePairFailed);
+        assert_eq!(world.ends, [Some(End::QueuePairFailed), Some(by_peer)], "seed {seed}");
+        assert_eq!(world.account.accounted(), world.sender.next_index(), "seed {seed}");
+        assert!(world.account.lost(Cause::GoneAtSender) > 0, "seed {seed} loses nothing");
+        assert_eq!(world.account.wrong, 0, "seed {seed}");
+    }
+}
+
+/// `docs/protocol.md#13.7`, at the receiver: a request beyond its memory breaks its queue pair.
+#[test]
+fn receiver_whose_queue_pair_fails_delivers_what_is_complete_and_closes() {
+    for seed in 1..=8 {
+        let mut world = World::new(Settings::new(seed));
+        world.run_until(|world| world.account.delivered > 20_000);
+        world.break_reader();
+        world.run_to_end();
+        assert_eq!(world.reader.queue_pair().state(), State::Error, "seed {seed}");
+        assert_eq!(world.ends[1], Some(End::QueuePairFailed), "seed {seed}");
+        // Its NAK breaks the sender's queue pair too: whichever end is heard first.
+        let by_peer = End::ClosedByPeer(CloseReason::QueuePairFailed);
+        let end = world.ends[0].expect("it has ended");
+        assert!([by_peer, End::QueuePairFailed].contains(&end), "seed {seed}: {end:?}");
+        assert_eq!(world.account.accounted(), world.account.next_index, "seed {seed}");
+        assert_eq!(world.account.wrong, 0, "seed {seed}");
+    }
+}
+
+/// `docs/protocol.md#13.7`: frames of a broken queue pair that are still on the way reach no slot of
+/// the next stream, whose first index gives the gap.
+#[test]
+fn a_broken_queue_pair_leaves_a_gap_before_the_next_stream() {
+    for seed in 1..=8 {
+        let mut world = World::new(Settings::new(seed));
+        let mut in_flight = 0;
+        for number in 1..=20 {
+            let until = world.account.delivered + u64::from(SAMPLES) * (1 + u64::from(number % 7));
+            world.run_until(|world| world.account.delivered >= until);
+            in_flight += world.in_flight();
+            world.reopen(number);
+        }
+        let until = world.account.delivered + 10 * u64::from(SAMPLES);
+        world.run_until(|world| world.account.delivered >= until);
+        let account = &world.account;
+        println!("seed {seed}: {} delivered, {} between", account.delivered, account.between);
+        assert_eq!(account.wrong, 0, "seed {seed}");
+        assert_eq!(account.accounted(), account.next_index, "seed {seed}");
+        assert!(account.between > 0 && in_flight > 0, "seed {seed} breaks nothing");
+    }
+}
+
+/// `docs/protocol.md#13.6`: one bit of a slot that is flipped before its completion is read.
+#[test]
+fn payload_that_memory_does_not_hold_is_a_gap_of_its_packet_alone() {
+    for seed in 1..=4 {
+        let mut world = World::new(Settings { loss: 0.0, ..Settings::new(seed) });
+        world.flips_at = Some(100);
+        world.run_to_end();
+        let final_index = world.made_index;
+        assert_eq!(world.ends, [Some(End::Finished { final_index }); 2], "seed {seed}");
+        assert_eq!(world.account.lost(Cause::GoneAtSender), u64::from(SAMPLES), "seed {seed}");
+        assert_eq!(world.account.accounted(), final_index, "seed {seed}");
+        assert_eq!(world.account.wrong, 0, "seed {seed}");
+    }
+}
+
+/// A peer that is gone: neither its queue pair nor its control packets come.
+#[test]
+fn ends_that_hear_nothing_end_and_account_for_what_came() {
+    let mut world = World::new(Settings::new(1));
+    world.run_until(|world| world.account.delivered > 20_000);
+    (world.is_roce_cut, world.is_control_cut) = (true, true);
+    world.run_to_end();
+    assert_eq!(world.ends, [Some(End::PeerSilent); 2]);
+    assert_eq!(world.account.accounted(), world.account.next_index);
+}
+
+#[test]
+fn slots_and_queues_that_are_too_short_are_named() {
+    let terms = QueuePairTerms { qpn: 16, first_psn: 0, path_mtu_bytes: 1024 };
+    let connection = Connection { local: terms, peer: terms, route: Route::default() };
+    let writer = |payload_bytes, queue: usize| {
+        let sends = vec![SendSlot::default(); queue];
+        let config = RequesterConfig::default();
+        SlotWriter::new(&connection, SLOTS, payload_bytes, config, sends).err()
+    };
+    let reader = |payload_bytes, queue: usize| {
+        let receives = vec![ReceiveSlot::default(); queue];
+        let config = ResponderConfig::default();
+        SlotReader::new(&connection, SLOTS, payload_bytes, Seq(0), config, receives).err()
+    };
+    let queue = Some(SlotsError::Queue { queue: 7, slots: 8 });
+    assert_eq!([writer(PAYLOAD_BYTES, 7), reader(PAYLOAD_BYTES, 7)], [queue; 2]);
+    let short = Some(SlotsError::Short { slot_bytes: 1152, payload_bytes: 1096 });
+    assert_eq!([writer(1096, 8), reader(1096, 8)], [short; 2]);
+    assert_eq!([writer(1088, 8), reader(1088, 8)], [None; 2]);
+}

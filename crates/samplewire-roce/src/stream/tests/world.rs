@@ -1,0 +1,491 @@
+//! Both ends of a stream over RDMA, and the wires between them: one for control packets, one for
+//! RoCEv2 frames, each of which loses, repeats, reorders and corrupts. On virtual time, from a seed.
+
+use std::collections::VecDeque;
+
+use samplewire_io::FaultSpec;
+use samplewire_io::faults::Model;
+use samplewire_proto::crc::crc32c;
+use samplewire_proto::receiver::{Delivered, Receiver, ReceiverConfig, RecvSlot};
+use samplewire_proto::sender::{
+    CONTROL_BYTES, NewPacket, SendSlot as PacketSlot, Sender, SenderConfig, Transmit,
+};
+use samplewire_proto::stream::{Carriage, End, Terms};
+use samplewire_proto::wire::{self, Flags, QueuePairTerms, RECORD_LEN, SlotRecord, SlotRegion};
+use samplewire_proto::{Cause, Gap, Nanos, Rng, SampleIndex, Seq, Tag};
+
+use crate::requester::{AckTimeout, RequesterConfig, SendSlot};
+use crate::responder::{ReceiveSlot, ResponderConfig};
+use crate::stream::{Connection, SlotReader, SlotWriter};
+use crate::wire::{Body, Bth, FRAME_BYTES_MAX, Frame, Opcode, Packet, Reth, Route};
+
+/// What a run is made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub(super) seed: u64,
+    pub(super) packets: u64,
+    /// The share of frames and of control packets that are lost; others are half as often repeated,
+    /// corrupted and reordered.
+    pub(super) loss: f64,
+    /// When the sender's memory of a packet is free.
+    pub(super) freed_when: FreedWhen,
+    /// How many ticks the program of the receiver keeps a packet at most.
+    pub(super) keeps: u64,
+}
+
+/// When the sender's memory of a packet is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FreedWhen {
+    /// Its WRITE is complete.
+    Written,
+    /// Its WRITE has left: the mutant.
+    Sent,
+}
+
+impl Settings {
+    pub(super) const fn new(seed: u64) -> Self {
+        let freed_when = FreedWhen::Written;
+        Self { seed, packets: 400, loss: 0.02, freed_when, keeps: 40 }
+    }
+}
+
+/// What the program of the receiver has been handed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Account {
+    pub(super) delivered: u64,
+    pub(super) gaps: Vec<Gap>,
+    /// Samples between two streams.
+    pub(super) between: u64,
+    /// Packets whose samples are not those that were sent.
+    pub(super) wrong: u64,
+    pub(super) next_index: SampleIndex,
+}
+
+/// A stream, its ends and what lies between them.
+pub(super) struct World {
+    settings: Settings,
+    pub(super) now: Nanos,
+    pub(super) sender: Sender<Vec<PacketSlot>>,
+    pub(super) writer: SlotWriter<Vec<SendSlot>>,
+    pub(super) receiver: Receiver<Vec<RecvSlot>>,
+    pub(super) reader: SlotReader<Vec<ReceiveSlot>>,
+    /// The receiver's slots.
+    pub(super) memory: Vec<u8>,
+    pub(super) account: Account,
+    /// The end of what the source has made.
+    pub(super) made_index: SampleIndex,
+    pub(super) lost_at_source: u64,
+    pub(super) ends: [Option<End>; 2],
+    /// Frames of the queue pairs are lost from here on.
+    pub(super) is_roce_cut: bool,
+    /// Control packets are lost from here on.
+    pub(super) is_control_cut: bool,
+    pub(super) frames: u64,
+    /// A bit of the slot is flipped into which the packet of that number goes, once it is complete.
+    pub(super) flips_at: Option<u32>,
+    payloads: Vec<Vec<u8>>,
+    /// Packets that the source has made.
+    made: u64,
+    first_seq: Seq,
+    /// The payloads of all packets before it are overwritten.
+    scribbled: Seq,
+    /// Slots that the program still holds, with when it gives them back.
+    held: VecDeque<(Nanos, Seq)>,
+    consumed: Seq,
+    models: [[Model; 2]; 2],
+    wire: Vec<InFlight>,
+    rng: Rng,
+}
+
+#[derive(Clone)]
+struct InFlight {
+    arrives_at: Nanos,
+    to: usize,
+    is_roce: bool,
+    bytes: Vec<u8>,
+}
+
+impl World {
+    pub(super) fn new(settings: Settings) -> Self {
+        Self::reopened(settings, 0, 0, vec![], Nanos::from_millis(1))
+    }
+
+    /// The stream of that number, from an index on; frames of streams before it are still on the
+    /// way.
+    fn reopened(
+        settings: Settings,
+        number: u32,
+        first_index: SampleIndex,
+        wire: Vec<InFlight>,
+        now: Nanos,
+    ) -> Self {
+        let seed = settings.seed + u64::from(number) * 1_000;
+        let first_seq = Seq((settings.packets as u32 / 2).wrapping_neg());
+        let terms = terms(first_seq, first_index);
+        let device = Terms { local_tag: Tag(1), peer_tag: Tag(2), ..terms };
+        let host = Terms { local_tag: Tag(2), peer_tag: Tag(1), is_opener: true, ..terms };
+        let slots = WINDOW as usize;
+        let connection = |end: u32| {
+            let pair = |end: u32| QueuePairTerms {
+                qpn: 16 + 2 * number + end,
+                first_psn: (0xFF_FFF8 + seed as u32 + end) & 0xFF_FFFF,
+                path_mtu_bytes: if end == 0 { 256 } else { 4096 },
+            };
+            let ips = [[192, 0, 2, 1], [192, 0, 2, 2]];
+            let route = Route {
+                source_ip: ips[end as usize],
+                destination_ip: ips[1 - end as usize],
+                ttl: 64,
+                ..Route::default()
+            };
+            Connection { local: pair(end), peer: pair(1 - end), route }
+        };
+        let requester = RequesterConfig {
+            timeout: AckTimeout::new(5).expect("it is below 32"),
+            ..RequesterConfig::default()
+        };
+        let sends = vec![SendSlot::default(); slots];
+        let writer = SlotWriter::new(&connection(0), SLOTS, PAYLOAD_BYTES, requester, sends);
+        let receives = vec![ReceiveSlot::default(); slots];
+        let responder = ResponderConfig::default();
+        let reader =
+            SlotReader::new(&connection(1), SLOTS, PAYLOAD_BYTES, first_seq, responder, receives);
+        let sender =
+            Sender::new(device, SenderConfig::default(), vec![PacketSlot::default(); slots], now);
+        let receiver =
+            Receiver::new(host, ReceiverConfig::new(), vec![RecvSlot::default(); slots], now);
+        let model = |salt: u64| Model::new(&faults(seed * 4 + salt, settings.loss));
+        Self {
+            now,
+            sender: sender.expect("the terms hold"),
+            writer: writer.expect("the slots fit"),
+            receiver: receiver.expect("the terms hold"),
+            reader: reader.expect("the slots fit"),
+            memory: vec![0; slots * SLOTS.slot_bytes as usize],
+            account: Account { next_index: first_index, ..Account::default() },
+            made_index: first_index,
+            lost_at_source: 0,
+            ends: [None; 2],
+            is_roce_cut: false,
+            is_control_cut: false,
+            frames: 0,
+            flips_at: None,
+            payloads: vec![vec![0; PAYLOAD_BYTES.into()]; slots],
+            made: 0,
+            scribbled: first_seq,
+            first_seq,
+            held: VecDeque::new(),
+            consumed: first_seq,
+            models: [[model(0), model(1)], [model(2), model(3)]],
+            wire,
+            rng: Rng::stream(seed, u64::MAX),
+            settings,
+        }
+    }
+
+    /// Runs until both ends have ended.
+    pub(super) fn run_to_end(&mut self) {
+        self.run_until(|world| world.ends.iter().all(Option::is_some));
+    }
+
+    pub(super) fn run_until(&mut self, is_over: impl Fn(&Self) -> bool) {
+        let deadline = self.now + TIME_MAX;
+        while !is_over(self) {
+            assert!(
+                self.now < deadline,
+                "{:?} makes no progress: {:?}",
+                self.settings,
+                self.account
+            );
+            self.step();
+        }
+    }
+
+    pub(super) fn step(&mut self) {
+        self.now = self.now + TICK;
+        self.deliver();
+        self.run_sender();
+        self.run_receiver();
+    }
+
+    /// The next stream after this one, under other numbers, from where the source stands: both ends
+    /// have forgotten this one, and what is on the way stays there.
+    pub(super) fn reopen(&mut self, number: u32) {
+        let wire = std::mem::take(&mut self.wire);
+        let next = Self::reopened(self.settings, number, self.made_index, wire, self.now);
+        let Account { delivered, between, wrong, .. } = self.account;
+        let account = Account {
+            delivered,
+            between: between + (self.made_index - self.account.next_index),
+            gaps: std::mem::take(&mut self.account.gaps),
+            wrong,
+            next_index: self.made_index,
+        };
+        let lost_at_source = self.lost_at_source;
+        *self = Self { account, lost_at_source, ..next };
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.wire.len()
+    }
+
+    /// A broken peer: the receiver takes a request that writes beyond its memory.
+    pub(super) fn break_reader(&mut self) {
+        let qp = self.reader.queue_pair();
+        let bth = Bth::new(Opcode::WriteOnly, qp.number(), qp.responder().expected());
+        let reth = Some(Reth { address: SLOTS.address - 1, key: SLOTS.rkey, len_bytes: 4 });
+        let body = Body::Request { reth, immediate: None, payload: &[0; 4] };
+        let mut out = [0; FRAME_BYTES_MAX];
+        let len = Packet { bth, body }.emit(self.writer.queue_pair().route(), &mut out);
+        let frame = Frame::new_checked(&out[..len]).expect("it is whole");
+        self.reader.handle(self.now, &frame, &mut self.memory);
+    }
+
+    /// Flips a bit of the packet of that number, once it is complete.
+    fn flip(&mut self, number: u32) {
+        let seq = self.first_seq + number;
+        let slot = SLOTS.slot_of(seq) as usize * SLOTS.slot_bytes as usize;
+        let record_at = usize::from(PAYLOAD_BYTES).next_multiple_of(64);
+        let record = self.memory[slot + record_at..][..RECORD_LEN].try_into().expect("64 bytes");
+        if SlotRecord::parse(record, seq.0).is_ok() {
+            self.memory[slot + record_at - 1] ^= 0x80;
+            self.flips_at = None;
+        }
+    }
+
+    fn deliver(&mut self) {
+        let now = self.now;
+        let (due, later): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.wire).into_iter().partition(|it| it.arrives_at <= now);
+        self.wire = later;
+        for InFlight { to, is_roce, bytes, .. } in due {
+            if is_roce {
+                let Ok(frame) = Frame::new_checked(&bytes) else { continue };
+                match to {
+                    0 => self.writer.handle(now, &frame),
+                    _ => self.reader.handle(now, &frame, &mut self.memory),
+                }
+                continue;
+            }
+            let Ok((header, packet)) = wire::parse(&bytes) else { continue };
+            match to {
+                0 => self.sender.handle(now, &header, &packet),
+                _ => self.receiver.handle(now, &header, &packet),
+            };
+        }
+    }
+
+    fn run_sender(&mut self) {
+        self.scribble();
+        self.push();
+        let now = self.now;
+        self.sender.handle_timeout(now);
+        self.writer.settle(now, &mut self.sender);
+        let mut out = [0; FRAME_BYTES_MAX];
+        loop {
+            let Self { writer, sender, payloads, .. } = self;
+            let payload_of = |seq: Seq| &payloads[place_of(seq)][..];
+            let Some(len) = writer.poll_transmit(now, sender, payload_of, &mut out) else { break };
+            self.launch(0, true, &out[..len]);
+        }
+        let mut control = [0; CONTROL_BYTES];
+        while let Some(transmit) = self.sender.poll_transmit(now, &mut control) {
+            let Transmit::Control { len_bytes } = transmit else { panic!("DATA leaves") };
+            self.launch(0, false, &control[..len_bytes]);
+        }
+        if let Some(end) = self.sender.poll_event() {
+            self.ends[0] = Some(end);
+        }
+    }
+
+    /// Makes packets: every fifth after a loss at the source, some short.
+    fn push(&mut self) {
+        while self.made < self.settings.packets
+            && self.sender.takes_more()
+            && self.sender.free_slots() > 0
+        {
+            let number = self.made;
+            let lost_before = if number % 5 == 4 { 7 } else { 0 };
+            let is_short = number % 11 == 10;
+            let samples = if is_short { SHORT_SAMPLES } else { SAMPLES };
+            let mut flags = if lost_before > 0 { Flags::OVERFLOW } else { Flags::NONE };
+            if is_short {
+                flags = flags | Flags::END_OF_BURST;
+            }
+            let index = self.made_index + lost_before;
+            let seq = self.sender.next_seq();
+            let bytes = payload_of(self.settings.seed, index, samples, is_short);
+            let len_bytes = bytes.len() as u16;
+            self.payloads[place_of(seq)][..bytes.len()].copy_from_slice(&bytes);
+            let payload_crc = crc32c(&bytes);
+            let packet = NewPacket { index, flags, burst_samples: samples, len_bytes, payload_crc };
+            self.sender.push(packet).expect("there is room");
+            self.made += 1;
+            self.made_index = index + u64::from(samples);
+            self.lost_at_source += lost_before;
+        }
+        if self.made == self.settings.packets {
+            self.sender.close(self.now);
+        }
+    }
+
+    /// Overwrites the payloads whose memory is free, as their source would.
+    fn scribble(&mut self) {
+        let end = match self.settings.freed_when {
+            FreedWhen::Written => self.sender.released(),
+            // All frames of what is posted leave in the same turn.
+            FreedWhen::Sent => self.sender.next_seq() - self.sender.waiting(),
+        };
+        while self.scribbled.before(end) {
+            self.payloads[place_of(self.scribbled)].fill(0xEE);
+            self.scribbled += 1;
+        }
+    }
+
+    fn run_receiver(&mut self) {
+        let now = self.now;
+        if let Some(number) = self.flips_at {
+            self.flip(number);
+        }
+        self.reader.settle(now, &mut self.receiver, &self.memory);
+        self.receiver.handle_timeout(now);
+        while let Some(delivered) = self.receiver.poll_delivery(now) {
+            self.take(delivered);
+        }
+        while let Some((at, seq)) = self.held.front().copied()
+            && at <= now
+        {
+            self.held.pop_front();
+            self.consumed = seq + 1;
+        }
+        if !self.receiver.is_ended() {
+            let limit = (self.consumed + WINDOW).min(self.receiver.promise_end());
+            self.reader.grant(&mut self.receiver, limit);
+        }
+        let mut out = [0; FRAME_BYTES_MAX];
+        while let Some(len) = self.reader.poll_transmit(now, &mut out) {
+            self.launch(1, true, &out[..len]);
+        }
+        while let Some(len) = self.receiver.poll_transmit(now, &mut out) {
+            self.launch(1, false, &out[..len]);
+        }
+        if let Some(end) = self.receiver.poll_event() {
+            self.ends[1] = Some(end);
+        }
+    }
+
+    fn take(&mut self, delivered: Delivered) {
+        match delivered {
+            Delivered::Packet { seq, index, samples, flags } => {
+                let start = SLOTS.slot_of(seq) as usize * SLOTS.slot_bytes as usize;
+                let is_short = flags.contains(Flags::END_OF_BURST);
+                let expected = payload_of(self.settings.seed, index, samples, is_short);
+                let is_right = self.memory[start..][..expected.len()] == expected[..];
+                self.account.wrong += u64::from(!is_right);
+                self.account.delivered += u64::from(samples);
+                assert_eq!(index, self.account.next_index, "an index is skipped without a gap");
+                self.account.next_index = index + u64::from(samples);
+                self.hold(seq);
+            }
+            Delivered::Skipped { seq } => self.hold(seq),
+            Delivered::Gap(gap) => {
+                assert_eq!(gap.first, self.account.next_index, "a gap is not where it belongs");
+                self.account.next_index = gap.end();
+                self.account.gaps.push(gap);
+            }
+        }
+    }
+
+    fn hold(&mut self, seq: Seq) {
+        let ticks = self.rng.spread(0..=self.settings.keeps);
+        let at = self.now + Nanos(ticks * TICK.0);
+        let earliest = self.held.back().map_or(at, |(last, _)| at.max(*last));
+        self.held.push_back((earliest, seq));
+    }
+
+    fn launch(&mut self, from: usize, is_roce: bool, bytes: &[u8]) {
+        self.frames += u64::from(is_roce);
+        let fate = self.models[from][usize::from(is_roce)].decide(bytes.len());
+        let is_cut = if is_roce { self.is_roce_cut } else { self.is_control_cut };
+        let mut bytes = bytes.to_vec();
+        if let Some(corruption) = fate.corrupt {
+            corruption.apply(&mut bytes);
+        }
+        let arrives_at = self.now + WAY + Nanos(u64::from(fate.overtaken_by) * TICK.0);
+        let copies = if fate.lost || is_cut { 0 } else { 1 + usize::from(fate.duplicate) };
+        let packet = InFlight { arrives_at, to: 1 - from, is_roce, bytes };
+        self.wire.extend(std::iter::repeat_n(packet, copies));
+    }
+}
+
+impl Account {
+    /// Samples in gaps of a cause.
+    pub(super) fn lost(&self, cause: Cause) -> u64 {
+        self.gaps.iter().filter(|gap| gap.cause == cause).map(Gap::count).sum()
+    }
+
+    /// All indexes that are delivered or named as missing.
+    pub(super) fn accounted(&self) -> u64 {
+        let gaps: u64 = self.gaps.iter().map(Gap::count).sum();
+        self.delivered + gaps + self.between
+    }
+}
+
+/// Terms of a stream whose seq and index begin there.
+pub(super) fn terms(first_seq: Seq, first_index: SampleIndex) -> Terms {
+    Terms {
+        local_tag: Tag(0),
+        peer_tag: Tag(0),
+        is_opener: false,
+        first_seq,
+        first_index,
+        packet_samples: SAMPLES,
+        payload_bytes: PAYLOAD_BYTES,
+        payload_offset: 24,
+        window: WINDOW,
+        reorder_tolerance: 0,
+        dead_after: Nanos::from_millis(400),
+        idle_after: Nanos::from_millis(100),
+        ranges_max: 32,
+        rtt: Nanos(2 * WAY.0),
+        carriage: Carriage::Rdma,
+    }
+}
+
+/// The payload of a packet that starts at an index; that of a short one ends with its count.
+fn payload_of(seed: u64, index: SampleIndex, samples: u32, is_short: bool) -> Vec<u8> {
+    let mut rng = Rng::stream(seed, index);
+    let words = samples as usize * 4 / 8;
+    let mut bytes: Vec<u8> = (0..words).flat_map(|_| rng.draw().to_le_bytes()).collect();
+    if is_short {
+        bytes.extend_from_slice(&u64::from(samples).to_be_bytes());
+    }
+    bytes
+}
+
+const fn place_of(seq: Seq) -> usize {
+    (seq.0 % WINDOW) as usize
+}
+
+fn faults(seed: u64, loss: f64) -> FaultSpec {
+    let others = loss / 2.0;
+    FaultSpec::new()
+        .loss(loss)
+        .duplicate(others)
+        .corrupt(others)
+        .reorder(others)
+        .depth(5)
+        .seed(seed)
+}
+
+const WINDOW: u32 = 8;
+pub(super) const PAYLOAD_BYTES: u16 = 1000;
+pub(super) const SAMPLES: u32 = PAYLOAD_BYTES as u32 / 4;
+/// A sample takes 4 bytes, and those of a short packet a multiple of 8.
+const SHORT_SAMPLES: u32 = 62;
+pub(super) const SLOTS: SlotRegion =
+    SlotRegion { address: 0x7F00_0000_1000, rkey: 0x77, slot_bytes: 1152, slots: WINDOW };
+const TICK: Nanos = Nanos(1_000);
+const WAY: Nanos = Nanos(5_000);
+/// A stream of 400 packets takes less, timeouts included.
+const TIME_MAX: Nanos = Nanos::from_millis(20_000);

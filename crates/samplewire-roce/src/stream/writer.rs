@@ -1,0 +1,133 @@
+//! The end that sends.
+
+use samplewire_proto::sender::{SendSlot as PacketSlot, Sender};
+use samplewire_proto::wire::SlotRegion;
+use samplewire_proto::{Nanos, Seq};
+
+use super::{Connection, SlotsError, write_bytes};
+use crate::qp::{Event, QueuePair, ReadyToSendError, State};
+use crate::region::Region;
+use crate::requester::{RequesterConfig, SendSlot, SendStatus, Verb, WorkRequest};
+use crate::responder::{Placement, ReceiveSlot, ResponderConfig};
+use crate::wire::{Frame, PAYLOAD_BYTES_MAX};
+
+/// Writes the packets of a sender into the slots of its receiver.
+///
+/// Drain order: after any `handle` of the sender or of this, a push, or a passed timeout call
+/// [`SlotWriter::settle`], [`SlotWriter::poll_transmit`] until it is `None`, and `poll_transmit` of the
+/// sender; then sleep until the earlier of both timeouts.
+#[derive(Clone, Debug)]
+pub struct SlotWriter<W> {
+    qp: WriterPair<W>,
+    slots: SlotRegion,
+    write_bytes: u32,
+    /// The sender knows that the queue pair has failed.
+    has_reported_failure: bool,
+    scratch: [u8; PAYLOAD_BYTES_MAX],
+}
+
+/// A queue pair that receives nothing.
+type WriterPair<W> = QueuePair<W, [ReceiveSlot; 0], [Region; 0]>;
+
+impl<W: AsRef<[SendSlot]> + AsMut<[SendSlot]>> SlotWriter<W> {
+    /// Connects a queue pair with a queue of `sends`, one for each slot at least. PSN and MTU of
+    /// `config` are those of the connection.
+    ///
+    /// # Errors
+    /// A slot or the queue is too short, or a choice is out of range.
+    pub fn new(
+        connection: &Connection,
+        slots: SlotRegion,
+        payload_bytes: u16,
+        config: RequesterConfig,
+        sends: W,
+    ) -> Result<Self, SlotsError> {
+        let write_bytes = write_bytes(&slots, payload_bytes, sends.as_ref().len())?;
+        let (mtu, [psn, peer_psn]) = (connection.mtu(), connection.first_psns());
+        let mut qp = QueuePair::new(connection.number(), sends, [], []);
+        let responder = ResponderConfig { psn: peer_psn, mtu, ..ResponderConfig::default() };
+        qp.init().map_err(ReadyToSendError::from)?;
+        qp.ready_to_receive(connection.peer(), responder).map_err(ReadyToSendError::from)?;
+        qp.ready_to_send(RequesterConfig { psn, mtu, ..config })?;
+        let scratch = [0; PAYLOAD_BYTES_MAX];
+        Ok(Self { qp, slots, write_bytes, has_reported_failure: false, scratch })
+    }
+
+    /// The queue pair: for its counters, and to let it react to congestion.
+    pub const fn queue_pair(&mut self) -> &mut WriterPair<W> {
+        &mut self.qp
+    }
+
+    /// Takes a frame of the queue pair.
+    pub fn handle(&mut self, now: Nanos, frame: &Frame<'_>) {
+        // Without regions and receive requests there is no place for a payload.
+        let placement = self.qp.handle(now, frame);
+        debug_assert_eq!(placement, Placement::Nothing);
+    }
+
+    /// Acts on passed timers of the queue pair, says to the sender what is complete, and posts what
+    /// may leave.
+    pub fn settle<S>(&mut self, now: Nanos, sender: &mut Sender<S>)
+    where
+        S: AsRef<[PacketSlot]> + AsMut<[PacketSlot]>,
+    {
+        self.qp.handle_timeout(now);
+        while let Some(event) = self.qp.poll_event() {
+            if let Event::Sent(done) = event
+                && done.status == SendStatus::Done
+            {
+                sender.handle_written(Seq(done.id as u32) + 1);
+            }
+        }
+        if sender.is_ended() && self.qp.state() != State::Error {
+            // Its receiver needs nothing more, and the payloads are not to be read any more.
+            self.qp.fail().expect("it is connected");
+        }
+        if self.qp.state() == State::Error {
+            if !self.has_reported_failure {
+                self.has_reported_failure = true;
+                sender.queue_pair_failed(now);
+            }
+            return;
+        }
+        while let Some(write) = sender.poll_write(now) {
+            let seq = write.record.seq;
+            let request = WorkRequest {
+                id: seq.0.into(),
+                verb: Verb::Write { address: self.slots.address_of(seq), key: self.slots.rkey },
+                len_bytes: self.write_bytes,
+                immediate: Some(seq.0),
+                is_solicited: false,
+            };
+            self.qp.post_send(request).expect("the window is no larger than the queue");
+        }
+    }
+
+    /// Writes the next frame to `out` (at least [`FRAME_BYTES_MAX`](crate::wire::FRAME_BYTES_MAX))
+    /// and says its length. `payload_of` says where the payload of a packet is.
+    pub fn poll_transmit<'p, S>(
+        &mut self,
+        now: Nanos,
+        sender: &Sender<S>,
+        payload_of: impl FnOnce(Seq) -> &'p [u8],
+        out: &mut [u8],
+    ) -> Option<usize>
+    where
+        S: AsRef<[PacketSlot]> + AsMut<[PacketSlot]>,
+    {
+        let Self { qp, scratch, .. } = self;
+        let transmit = qp.poll_transmit(now)?;
+        let payload = transmit.payload().map_or(&[][..], |at| {
+            let seq = Seq(at.id as u32);
+            let (offset, len_bytes) = (at.offset as usize, at.len_bytes as usize);
+            // Both live for this call alone.
+            sender.write(seq).piece(payload_of(seq), offset, len_bytes, scratch)
+        });
+        Some(transmit.emit(qp.route(), payload, out))
+    }
+
+    /// When to call [`SlotWriter::settle`] and [`SlotWriter::poll_transmit`] again at the latest.
+    pub fn poll_timeout(&self) -> Option<Nanos> {
+        self.qp.poll_timeout()
+    }
+}
