@@ -13,7 +13,8 @@ use samplewire_proto::crc::crc32c;
 use samplewire_proto::session::Peer;
 use samplewire_proto::wire::{
     Accept, Challenge, Close, CloseAck, CloseAckReason, CloseReason, Flags, Header, Open, Packet,
-    PacketType, Refuse, RefuseReason, Role, TRAILER_LEN, TlvWriter, Tlvs, parse, seal,
+    PacketType, QueuePairTerms, RdmaOffer, Refuse, RefuseReason, Role, SlotRegion, TRAILER_LEN,
+    TlvWriter, Tlvs, parse, seal,
 };
 use samplewire_proto::{Departure, Nanos, Seq, Tag};
 
@@ -32,6 +33,13 @@ pub(crate) fn check(bytes: &[u8]) {
         run.step(&mut input);
     }
     run.end_openings();
+}
+
+/// What an end says of RDMA.
+fn offer(receives: bool, slots: u32) -> RdmaOffer {
+    let queue_pair = QueuePairTerms { qpn: 17, first_psn: 3, path_mtu_bytes: 1_024 };
+    let slots = SlotRegion { address: 64, rkey: 5, slot_bytes: 65_600, slots };
+    RdmaOffer { queue_pair, slots: receives.then_some(slots) }
 }
 
 struct Run {

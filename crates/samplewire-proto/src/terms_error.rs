@@ -2,6 +2,7 @@
 
 use crate::number::SampleIndex;
 use crate::out_of_range::{OutOfRange, WINDOW_RANGE};
+use crate::wire::RdmaError;
 
 /// A term out of its range, or two terms that contradict each other (`docs/protocol.md#3.12`).
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
@@ -20,6 +21,31 @@ pub enum TermsError {
     /// A queue pair repeats until all has come.
     #[error("a stream over RDMA has complete delivery, and no other")]
     RdmaDelivery,
+    /// A queue pair or slots that cannot be.
+    #[error("stream over RDMA: {0}")]
+    Rdma(#[from] RdmaError),
+    /// The responder opened a stream over RDMA that was not requested.
+    #[error("the stream is over RDMA, which was not requested")]
+    RdmaUnasked,
+    /// The responder receives, and does not say where.
+    #[error("a stream over RDMA without the slots of its receiver")]
+    RdmaNowhere,
+    /// A receiver has a slot for each packet of its window.
+    #[error("{slots} slots for a window of {window} packets: as many are needed")]
+    RdmaSlots {
+        /// Slots.
+        slots: u32,
+        /// Window in packets.
+        window: u32,
+    },
+    /// A slot holds a full payload and its record.
+    #[error("slots of {slot_bytes} bytes do not hold a payload of {payload_bytes} and its record")]
+    RdmaSlotBytes {
+        /// From slot to slot.
+        slot_bytes: u32,
+        /// Payload of a full packet.
+        payload_bytes: u16,
+    },
     /// DATA carries a multiple of 8 bytes.
     #[error("payload of {0} bytes is not a positive multiple of 8")]
     Payload(u16),
@@ -118,6 +144,11 @@ impl TermsError {
         match self {
             Self::Window(_) | Self::Slots { .. } => "window",
             Self::RdmaDelivery => "delivery",
+            Self::Rdma(error) => error.field.name(),
+            Self::RdmaUnasked => "queue_pair",
+            Self::RdmaNowhere => "slots_tlv",
+            Self::RdmaSlots { .. } => "slots",
+            Self::RdmaSlotBytes { .. } => "slot_bytes",
             Self::Payload(_) | Self::PayloadTooSmall { .. } | Self::PayloadOfSamples { .. } => {
                 "payload_bytes"
             }

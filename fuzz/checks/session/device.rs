@@ -172,6 +172,8 @@ impl Device {
             payload_offset: 22,
             name: WireText::new("fuzzed"),
             gain_db: (choice & 1 == 1).then_some(3.0),
+            rdma: (choice & 2 == 2 && (request.rdma.is_some() || choice & 4 == 4))
+                .then(|| super::offer(request.role == Role::Send, 1)),
             ..AcceptParams::default()
         };
         let Ok(params) = StreamTerms::new(params) else {
@@ -180,12 +182,16 @@ impl Device {
         match self.listener.accept(now, request, &params) {
             Ok(None) => assert_eq!(request.role, Role::Describe),
             Ok(Some(tag)) => {
-                assert!(params.data_len() <= usize::from(len_max));
+                assert!(params.rdma.is_none() || request.rdma.is_some());
+                assert!(params.rdma.is_some() || params.data_len() <= usize::from(len_max));
                 self.note_stream(now, request, tag);
             }
             Err(AcceptError::PacketSize { len, .. }) => {
                 assert!(len > usize::from(len_max));
                 self.listener.refuse(request, RefuseReason::PacketSize, 0);
+            }
+            Err(AcceptError::Rdma(_)) => {
+                self.listener.refuse(request, RefuseReason::Format, 0);
             }
             Err(AcceptError::Busy(stream)) => panic!("stream {stream} was requested as free"),
         }

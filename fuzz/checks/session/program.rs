@@ -16,6 +16,7 @@ pub(super) struct Program {
     opener: Opener,
     role: Role,
     first_seq: Seq,
+    asks_for_rdma: bool,
     packet_bytes_max: usize,
     ip_overhead: usize,
     give_up_at: Nanos,
@@ -37,7 +38,7 @@ impl Program {
         let packet_bytes_max = input.choose(&[1_500, 1_400, 1_280, 576]);
         let timeout = Nanos::from_millis(1 + u64::from(input.half()));
         let first_seq = Seq(input.near(0));
-        let config = OpenConfig::new(role, stream, owner)
+        let mut config = OpenConfig::new(role, stream, owner)
             .with_packet_bytes_max(packet_bytes_max)
             .and_then(|config| config.with_ip_overhead(peer.ip_overhead()))
             .and_then(|config| config.with_timeout(timeout))
@@ -46,12 +47,17 @@ impl Program {
             .with_start_index(u64::from(input.byte()))
             .with_ranges_max(first_seq.0 as u16)
             .with_underflow(Underflow::from_number(first_seq.0 as u8));
+        let asks_for_rdma = first_seq.0 & 3 == 3;
+        if asks_for_rdma {
+            config = config.with_rdma(super::offer(role == Role::Receive, 1_024));
+        }
         let seed = u128::from(input.half()) << 64 | u128::from(attempt);
         Self {
             owner,
             opener: Opener::new(config, seed.to_be_bytes(), now),
             role,
             first_seq,
+            asks_for_rdma,
             packet_bytes_max: packet_bytes_max.into(),
             ip_overhead: peer.ip_overhead().into(),
             give_up_at: now + timeout,
@@ -111,7 +117,10 @@ impl Program {
                 self.note_end();
             }
             (Some(OpenEvent::Contradicted(error)), Packet::Accept(accept)) => {
-                assert_eq!(StreamTerms::read(&header, &accept), Err(error));
+                match StreamTerms::read(&header, &accept) {
+                    Ok(terms) => assert!(terms.rdma.is_some(), "{error}"),
+                    Err(read) => assert_eq!(read, error),
+                }
                 self.note_end();
             }
             (Some(event), packet) => panic!("{packet:?} brought {event:?}"),
@@ -128,7 +137,9 @@ impl Program {
     /// A full packet is no longer than what came through, and the tags name a stream.
     fn check_terms(&self, info: &AcceptInfo, len: usize) {
         let data_len = info.params.data_len();
+        assert!(self.asks_for_rdma || info.params.rdma.is_none());
         match self.role {
+            _ if info.params.rdma.is_some() => {}
             Role::Describe => {}
             Role::Receive => assert!(data_len <= len),
             Role::Send => {

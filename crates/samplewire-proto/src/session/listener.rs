@@ -15,13 +15,14 @@ use super::cookie::Cookies;
 use super::open_config::RANGES_MAX_DEFAULT;
 use super::params::TLVS_LEN_MAX;
 use super::slot::Opened;
+use super::terms::check_slots;
 use super::{ListenConfig, ListenStats, OpenRequest, Peer, Secrets, StreamSlot, StreamTerms};
 use crate::clock::DepartureClock;
 use crate::number::{Nanos, Seq, Tag};
-use crate::stream::Underflow;
+use crate::stream::{TermsError, Underflow};
 use crate::wire::{
     self, Accept, Challenge, CloseAck, CloseAckReason, Flags, Header, Open, OpenPrefix, Packet,
-    PacketType, Refuse, RefuseReason, Role, TRAILER_CRC32C, TlvKind, Tlvs, WireError,
+    PacketType, RdmaOffer, Refuse, RefuseReason, Role, TRAILER_CRC32C, TlvKind, Tlvs, WireError,
 };
 
 /// Answers the openers of a device's streams; slot `n` of the storage is stream `n`.
@@ -55,7 +56,7 @@ pub enum ListenEvent {
 }
 
 /// Why a stream cannot be opened so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum AcceptError {
     /// Another owner has opened the stream since the event.
     #[error("stream {0} has been opened by another owner")]
@@ -68,6 +69,9 @@ pub enum AcceptError {
         /// The longest that came through.
         len_max: u16,
     },
+    /// The stream cannot be over RDMA as was requested.
+    #[error(transparent)]
+    Rdma(#[from] TermsError),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +83,7 @@ struct Answer {
 }
 
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a listener has one")]
 enum Body {
     Challenge(Challenge),
     Accept { nonce: u64, tag: Tag, len: u16, params: StreamTerms },
@@ -175,9 +180,11 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
             return Ok(None);
         }
         let len_max = if request.role == Role::Send { request.len_in } else { request.len_out };
-        if params.data_len() > usize::from(len_max) {
+        // No IP packet holds a slot.
+        if params.rdma.is_none() && params.data_len() > usize::from(len_max) {
             return Err(AcceptError::PacketSize { len: params.data_len(), len_max });
         }
+        check_rdma(request, params)?;
         if self.slots.as_ref()[stream].is_of_another(request.owner) {
             return Err(AcceptError::Busy(request.stream));
         }
@@ -273,7 +280,10 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
         if open.trailer_kind != TRAILER_CRC32C {
             return self.answer_refuse(peer, open.tag, open.nonce, RefuseReason::Trailer, 0);
         }
-        let request = self.request(peer, header, open, len_bytes);
+        let Ok(rdma) = RdmaOffer::find(&open.tlvs) else {
+            return self.answer_refuse(peer, open.tag, open.nonce, RefuseReason::Format, 0);
+        };
+        let request = OpenRequest { rdma, ..self.request(peer, header, open, len_bytes) };
         if request.role == Role::Describe {
             self.event = Some(ListenEvent::Opening { request, takes_over: None });
             return;
@@ -317,6 +327,7 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
             first_seq: header.seq,
             ranges_max: ranges_of(&open.tlvs),
             underflow: underflow_of(&open.tlvs),
+            rdma: None,
             len_in,
             len_out: len_in.min(len_taken).min(len_sent),
             departure: header.departure,
@@ -392,6 +403,20 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
     fn slot_mask(&self) -> u32 {
         self.slots.as_ref().len().next_power_of_two() as u32 - 1
     }
+}
+
+/// Checks a stream over RDMA against the request (`docs/protocol.md#13.1`).
+fn check_rdma(request: &OpenRequest, params: &StreamTerms) -> Result<(), TermsError> {
+    let Some(ours) = &params.rdma else { return Ok(()) };
+    let theirs = request.rdma.as_ref().ok_or(TermsError::RdmaUnasked)?;
+    if request.delivery != 0 {
+        return Err(TermsError::RdmaDelivery);
+    }
+    if request.role == Role::Send {
+        return ours.slots.map(|_| ()).ok_or(TermsError::RdmaNowhere);
+    }
+    let slots = theirs.slots.as_ref().ok_or(TermsError::RdmaNowhere)?;
+    check_slots(slots, request.window, params.payload_bytes)
 }
 
 /// How many ranges an OPEN takes; a sender that takes none repairs nothing.

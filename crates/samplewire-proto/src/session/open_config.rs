@@ -4,7 +4,7 @@ use super::{Peer, Secrets};
 use crate::number::{Nanos, SampleIndex, Seq, Tag};
 use crate::out_of_range::{OutOfRange, WINDOW_RANGE};
 use crate::stream::Underflow;
-use crate::wire::{Role, TlvKind, TlvWriter, Tlvs};
+use crate::wire::{RdmaOffer, Role, TlvKind, TlvWriter, Tlvs};
 
 /// What to open, and how long to try.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,7 @@ pub struct OpenConfig {
     underflow: Underflow,
     tag_slot: u16,
     tag_slots: u16,
+    pub(super) rdma: Option<RdmaOffer>,
 }
 
 impl OpenConfig {
@@ -49,6 +50,7 @@ impl OpenConfig {
             underflow: Underflow::Zeros,
             tag_slot: 0,
             tag_slots: 1,
+            rdma: None,
         }
     }
 
@@ -146,6 +148,13 @@ impl OpenConfig {
         self
     }
 
+    /// Requests a stream over RDMA; the slots of an opener that receives are as many as its window.
+    /// The listener may open one of DATA instead (`docs/protocol.md#13.1`).
+    pub const fn with_rdma(mut self, offer: RdmaOffer) -> Self {
+        self.rdma = Some(offer);
+        self
+    }
+
     /// Puts the opener's stream at place `slot` of a table of `slots` streams, at most 4,096: the low
     /// bits of its tag say so (`docs/protocol.md#1.6`). Default: the one stream of a port.
     ///
@@ -161,15 +170,18 @@ impl OpenConfig {
         secrets.tag_of(self.tag_slot.into(), u32::from(self.tag_slots.next_power_of_two()) - 1)
     }
 
-    /// What an OPEN says besides its fields: only an opener that sends has terms to name.
+    /// What an OPEN says besides its fields.
     pub(super) fn tlvs<'b>(&self, buf: &'b mut [u8; TLVS_LEN_MAX]) -> Tlvs<'b> {
-        if self.role != Role::Send {
-            return Tlvs::EMPTY;
+        let mut tlvs = TlvWriter::new(buf);
+        if self.role == Role::Send {
+            tlvs = tlvs
+                .push(TlvKind::RANGES, &self.ranges_max.to_be_bytes())
+                .push(TlvKind::UNDERFLOW, &[self.underflow.number()]);
         }
-        TlvWriter::new(buf)
-            .push(TlvKind::RANGES, &self.ranges_max.to_be_bytes())
-            .push(TlvKind::UNDERFLOW, &[self.underflow.number()])
-            .finish()
+        if let Some(offer) = &self.rdma {
+            tlvs = offer.push(tlvs);
+        }
+        tlvs.finish()
     }
 
     /// How long to try, 1 ms to 1 h; default 3 s. Shorter than 1 s may take lost packets for an
@@ -210,8 +222,8 @@ const IP_OVERHEAD_MAX: u16 = 128;
 /// What an opener that sends takes unless its OPEN says otherwise.
 pub(super) const RANGES_MAX_DEFAULT: u16 = 32;
 
-/// The TLVs of an OPEN in bytes: a `u16` and a `u8`, 4 bytes more for each.
-pub(super) const TLVS_LEN_MAX: usize = (4 + 2) + (4 + 1);
+/// The TLVs of an OPEN in bytes: a `u16` and a `u8`, 4 bytes more for each, and those of RDMA.
+pub(super) const TLVS_LEN_MAX: usize = (4 + 2) + (4 + 1) + RdmaOffer::TLVS_LEN_MAX;
 
 const TIMEOUT_MIN: Nanos = Nanos::from_millis(1);
 const TIMEOUT_MAX: Nanos = Nanos::from_millis(3_600_000);

@@ -7,6 +7,7 @@ use crate::wire::{Refuse, RefuseReason};
 
 /// How an opening ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "an opening has one")]
 pub enum OpenEvent {
     /// The stream is open, or described.
     Accepted(AcceptInfo),

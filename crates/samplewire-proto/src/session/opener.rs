@@ -23,9 +23,11 @@ mod fingerprint;
 
 use super::cookie::NONCE_STEPS;
 use super::open_config::TLVS_LEN_MAX;
+use super::terms::check_slots;
 use super::{AcceptInfo, OpenConfig, OpenEvent, Secrets, StreamTerms};
 use crate::clock::DepartureClock;
 use crate::number::{Nanos, Tag};
+use crate::stream::TermsError;
 use crate::wire::{
     Accept, Challenge, Flags, Header, OPEN_LEN_MIN, Open, Packet, PacketType, Refuse, RefuseReason,
     Role, TRAILER_CRC32C,
@@ -213,8 +215,13 @@ impl Opener {
             Ok(params) => params,
             Err(error) => return self.finish(OpenEvent::Contradicted(error)),
         };
+        if let Err(error) = self.check_rdma(&params) {
+            return self.finish(OpenEvent::Contradicted(error));
+        }
         let open_len = usize::from(packet_bytes - self.config.ip_overhead);
         let proven_len = match self.config.role {
+            // No IP packet holds a slot.
+            _ if params.rdma.is_some() => usize::MAX,
             Role::Describe => usize::MAX,
             Role::Receive => len,
             Role::Send => open_len,
@@ -233,6 +240,20 @@ impl Opener {
             packet_bytes_out: packet_bytes,
             packet_bytes_in: u16::try_from(bytes_in).unwrap_or(u16::MAX),
         }));
+    }
+
+    /// Checks what an ACCEPT says of RDMA against the request (`docs/protocol.md#13.1`).
+    fn check_rdma(&self, params: &StreamTerms) -> Result<(), TermsError> {
+        let Some(theirs) = &params.rdma else { return Ok(()) };
+        let ours = self.config.rdma.as_ref().ok_or(TermsError::RdmaUnasked)?;
+        match self.config.role {
+            Role::Describe => Ok(()),
+            Role::Send => theirs.slots.map(|_| ()).ok_or(TermsError::RdmaNowhere),
+            Role::Receive => {
+                let slots = ours.slots.as_ref().ok_or(TermsError::RdmaNowhere)?;
+                check_slots(slots, self.config.window, params.payload_bytes)
+            }
+        }
     }
 
     fn handle_refuse(&mut self, now: Nanos, refuse: &Refuse) {

@@ -2,7 +2,7 @@
 
 use super::WireText;
 use crate::number::{SampleIndex, Seq, Tag};
-use crate::wire::{Accept, Header, TlvKind, TlvWriter};
+use crate::wire::{Accept, Header, RdmaError, RdmaOffer, TlvKind, TlvWriter};
 
 /// What an ACCEPT says of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -55,18 +55,23 @@ pub struct AcceptParams {
     pub clock_quality_ns: Option<u32>,
     /// The stream's name.
     pub name: WireText,
+    /// The responder's queue pair, of a stream over RDMA.
+    pub rdma: Option<RdmaOffer>,
 }
 
 impl AcceptParams {
     /// Keeps what an ACCEPT says; of TLVs with a value per channel the first channel's.
-    pub(super) fn from_wire(header: &Header, accept: &Accept<'_>) -> Self {
+    ///
+    /// # Errors
+    /// A TLV of RDMA with a number that cannot be.
+    pub(super) fn from_wire(header: &Header, accept: &Accept<'_>) -> Result<Self, RdmaError> {
         let number = |kind| {
             let value = accept.tlvs.find(kind)?;
             Some(f64::from_bits(u64::from_be_bytes(*value.first_chunk()?)))
         };
         let clock_quality =
             accept.tlvs.find(TlvKind::CLOCK_QUALITY).and_then(|value| value.first_chunk());
-        Self {
+        Ok(Self {
             stream: accept.stream,
             streams: accept.streams,
             first_index: header.index,
@@ -91,7 +96,8 @@ impl AcceptParams {
             gain_db: number(TlvKind::GAIN),
             clock_quality_ns: clock_quality.map(|value| u32::from_be_bytes(*value)),
             name: accept.tlvs.find(TlvKind::NAME).map_or(WireText::EMPTY, WireText::from_raw),
-        }
+            rdma: RdmaOffer::find(&accept.tlvs)?,
+        })
     }
 
     /// The ACCEPT that says this; `tlv_buf` holds its TLVs.
@@ -118,6 +124,9 @@ impl AcceptParams {
         }
         if !self.name.is_empty() {
             tlvs = tlvs.push(TlvKind::NAME, self.name.as_raw_bytes());
+        }
+        if let Some(offer) = &self.rdma {
+            tlvs = offer.push(tlvs);
         }
         Accept {
             nonce,
@@ -152,14 +161,16 @@ impl AcceptParams {
     }
 }
 
-/// The TLVs of an ACCEPT in bytes: three `f64`, a `u32` and a name, 4 bytes more for each.
-pub(super) const TLVS_LEN_MAX: usize = 3 * (4 + 8) + (4 + 4) + (4 + WireText::LEN_MAX);
+/// The TLVs of an ACCEPT in bytes: three `f64`, a `u32` and a name, 4 bytes more for each, and those
+/// of RDMA.
+pub(super) const TLVS_LEN_MAX: usize =
+    3 * (4 + 8) + (4 + 4) + (4 + WireText::LEN_MAX) + RdmaOffer::TLVS_LEN_MAX;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::number::Departure;
-    use crate::wire::{Flags, PacketType};
+    use crate::wire::{Flags, PacketType, QueuePairTerms, SlotRegion};
 
     #[test]
     fn params_survive_the_wire() {
@@ -188,6 +199,10 @@ mod tests {
             gain_db: Some(-22.5),
             clock_quality_ns: Some(23),
             name: WireText::new(&"n".repeat(WireText::LEN_MAX)),
+            rdma: Some(RdmaOffer {
+                queue_pair: QueuePairTerms { qpn: 24, first_psn: 25, path_mtu_bytes: 4096 },
+                slots: Some(SlotRegion { address: 64, rkey: 26, slot_bytes: 128, slots: 2 }),
+            }),
         };
         let header = Header {
             kind: PacketType::Accept,
@@ -201,12 +216,12 @@ mod tests {
         let accept = params.to_wire(24, Tag(25), 26, &mut tlv_buf);
         assert_eq!(accept.tlvs.len_bytes(), TLVS_LEN_MAX);
         assert_eq!((accept.nonce, accept.tag, accept.boot_id), (24, Tag(25), 26));
-        assert_eq!(AcceptParams::from_wire(&header, &accept), params);
+        assert_eq!(AcceptParams::from_wire(&header, &accept), Ok(params));
 
         let bare = AcceptParams { first_index: 3, first_seq: Seq(4), ..AcceptParams::default() };
         let mut tlv_buf = [0; TLVS_LEN_MAX];
         let accept = bare.to_wire(24, Tag(25), 26, &mut tlv_buf);
         assert!(accept.tlvs.is_empty());
-        assert_eq!(AcceptParams::from_wire(&header, &accept), bare);
+        assert_eq!(AcceptParams::from_wire(&header, &accept), Ok(bare));
     }
 }

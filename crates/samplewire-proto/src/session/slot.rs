@@ -7,7 +7,7 @@ use super::cookie::LIFETIME_MAX;
 use super::{Peer, StreamTerms};
 use crate::number::{Departure, Nanos, SampleIndex, Seq, Tag};
 use crate::stream::Underflow;
-use crate::wire::Role;
+use crate::wire::{RdmaOffer, Role};
 
 /// Which peer has a stream, and which had it before.
 #[derive(Clone, Copy, Debug, Default)]
@@ -110,6 +110,8 @@ pub struct OpenRequest {
     pub ranges_max: u16,
     /// What to do when samples are not there in time, when the opener sends.
     pub underflow: Underflow,
+    /// The opener's queue pair, where it requests a stream over RDMA.
+    pub rdma: Option<RdmaOffer>,
     /// The UDP payload that came through from the opener in bytes: the longest DATA it may send.
     pub len_in: u16,
     /// The UDP payload that the ACCEPT will have in bytes: the longest DATA that may be sent.

@@ -8,7 +8,7 @@ use core::ops::Deref;
 use super::AcceptParams;
 use crate::number::{Nanos, Tag};
 use crate::stream::{Carriage, Terms, TermsError};
-use crate::wire::{Accept, Format, Header, TRAILER_CRC32C};
+use crate::wire::{Accept, Format, Header, RdmaOffer, SlotRegion, TRAILER_CRC32C};
 
 /// What an ACCEPT says of a stream, checked (`docs/protocol.md#3.12`). It exists only when each
 /// term is in its range and no two of them contradict each other.
@@ -63,6 +63,9 @@ impl StreamTerms {
         let terms = Self(params);
         terms.at_responder(params.window).check_ranges()?;
         terms.check_payload()?;
+        if let Some(RdmaOffer { slots: Some(slots), .. }) = &params.rdma {
+            check_slots(slots, params.window, params.payload_bytes)?;
+        }
         Ok(terms)
     }
 
@@ -72,7 +75,7 @@ impl StreamTerms {
     /// # Errors
     /// Names the first term that is wrong, with its value.
     pub fn read(header: &Header, accept: &Accept<'_>) -> Result<Self, TermsError> {
-        let params = AcceptParams::from_wire(header, accept);
+        let params = AcceptParams::from_wire(header, accept)?;
         if accept.tag == Tag::NONE && params.window == 0 {
             let checked = Self::new(AcceptParams { window: 1, ..params })?;
             return Ok(Self(AcceptParams { window: 0, ..checked.0 }));
@@ -98,7 +101,7 @@ impl StreamTerms {
             idle_after: Nanos::from_millis(params.idle_ms as u64),
             ranges_max: view.ranges_max,
             rtt: view.rtt,
-            carriage: Carriage::Data,
+            carriage: if params.rdma.is_some() { Carriage::Rdma } else { Carriage::Data },
         }
     }
 
@@ -152,6 +155,24 @@ impl Deref for StreamTerms {
     fn deref(&self) -> &AcceptParams {
         &self.0
     }
+}
+
+/// Checks the slots of a receiver against its window and the payload (`docs/protocol.md#13.3`).
+///
+/// # Errors
+/// They contradict each other.
+pub(super) fn check_slots(
+    slots: &SlotRegion,
+    window: u32,
+    payload_bytes: u16,
+) -> Result<(), TermsError> {
+    if slots.slots != window {
+        return Err(TermsError::RdmaSlots { slots: slots.slots, window });
+    }
+    if slots.write_bytes(payload_bytes).is_none() {
+        return Err(TermsError::RdmaSlotBytes { slot_bytes: slots.slot_bytes, payload_bytes });
+    }
+    Ok(())
 }
 
 /// Checks what samples are: a channel at least, and a rate that is a number or is not known (0).

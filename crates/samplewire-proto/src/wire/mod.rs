@@ -35,7 +35,7 @@ pub use header::{Flags, Header, PacketType};
 pub use mark::Mark;
 pub use open::{Open, OpenPrefix, Role};
 pub use rdma::{
-    QueuePairTerms, RECORD_LEN, RdmaError, RdmaField, SlotRecord, SlotRegion, record_at,
+    QueuePairTerms, RECORD_LEN, RdmaError, RdmaField, RdmaOffer, SlotRecord, SlotRegion, record_at,
 };
 pub use refuse::{Refuse, RefuseReason};
 pub use report::{Ranges, Report, ReportFields, SeqRange};

@@ -220,6 +220,39 @@ impl SlotRegion {
     }
 }
 
+/// What an OPEN or ACCEPT says of RDMA (`docs/protocol.md#13.1`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RdmaOffer {
+    /// The queue pair of the end that says it.
+    pub queue_pair: QueuePairTerms,
+    /// Its slots, where it receives.
+    pub slots: Option<SlotRegion>,
+}
+
+impl RdmaOffer {
+    /// Bytes of its TLVs, at most.
+    pub(crate) const TLVS_LEN_MAX: usize = 4 + QUEUE_PAIR_LEN + 4 + SLOTS_LEN;
+
+    /// Appends its TLVs.
+    #[must_use]
+    pub fn push<'b>(&self, writer: TlvWriter<'b>) -> TlvWriter<'b> {
+        let writer = self.queue_pair.push(writer);
+        match &self.slots {
+            Some(slots) => slots.push(writer),
+            None => writer,
+        }
+    }
+
+    /// What the TLVs say, `None` when the stream is not to be over RDMA.
+    ///
+    /// # Errors
+    /// The first number that cannot be.
+    pub fn find(tlvs: &Tlvs<'_>) -> Result<Option<Self>, RdmaError> {
+        let Some(queue_pair) = QueuePairTerms::find(tlvs)? else { return Ok(None) };
+        Ok(Some(Self { queue_pair, slots: SlotRegion::find(tlvs)? }))
+    }
+}
+
 /// What ends a slot: the packet that it holds (`docs/protocol.md#13.4`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotRecord {

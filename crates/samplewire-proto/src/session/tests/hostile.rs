@@ -85,7 +85,7 @@ fn unproven() -> Vec<Vec<u8>> {
     packets
 }
 
-fn accept(nonce: u64, payload_bytes: u16, tag: Tag) -> Accept<'static> {
+pub(super) fn accept(nonce: u64, payload_bytes: u16, tag: Tag) -> Accept<'static> {
     Accept {
         nonce,
         tag,

@@ -3,4 +3,5 @@
 mod hostile;
 mod listening;
 mod opening;
+mod rdma;
 mod world;

@@ -3,15 +3,17 @@
 use crate::number::{Nanos, Seq, Tag};
 use crate::random::Rng;
 use crate::session::{
-    AcceptParams, ListenConfig, ListenEvent, Listener, OpenConfig, OpenEvent, OpenRequest, Opener,
-    Peer, StreamSlot, StreamTerms, WireText,
+    AcceptError, AcceptParams, ListenConfig, ListenEvent, Listener, OpenConfig, OpenEvent,
+    OpenRequest, Opener, Peer, StreamSlot, StreamTerms, WireText,
 };
-use crate::wire::{self, HEADER_LEN, PacketType, RefuseReason, Role, TRAILER_LEN};
+use crate::wire::{self, HEADER_LEN, PacketType, RdmaOffer, RefuseReason, Role, TRAILER_LEN};
 
 pub(super) const OWNER: u64 = 0x0E_0001;
 pub(super) const PEER: Peer = Peer::v4([192, 0, 2, 7], 40_000);
 pub(super) const BOOT_ID: u64 = 0xB007;
 pub(super) const STREAMS: usize = 3;
+/// Packets that the device takes or holds.
+pub(super) const WINDOW: u32 = 512;
 pub(super) const PACKET_BYTES_MAX: usize = 9_000;
 
 /// A direction of the path.
@@ -70,6 +72,10 @@ pub(super) struct World {
     pub(super) to_listener: Path,
     pub(super) to_opener: Path,
     pub(super) device: Device,
+    /// What the device says of RDMA.
+    pub(super) rdma: Option<RdmaOffer>,
+    /// Why the listener could not accept.
+    pub(super) errors: Vec<AcceptError>,
     /// The tags that openings ended.
     pub(super) taken_over: Vec<Tag>,
     pub(super) openings: Vec<OpenRequest>,
@@ -89,6 +95,8 @@ impl World {
             to_listener: Path::clean(),
             to_opener: Path::clean(),
             device: Device::Fits,
+            rdma: None,
+            errors: vec![],
             taken_over: vec![],
             openings: vec![],
             opens: vec![],
@@ -180,10 +188,14 @@ impl World {
             Device::Payload(bytes) => bytes,
             Device::Fits => payload_that_fits(&request),
         };
-        let params = params_of(&request, payload_bytes);
+        let params = AcceptParams { rdma: self.rdma, ..*params_of(&request, payload_bytes) };
+        let params = StreamTerms::new(params).expect("they are in their ranges");
         match self.listener.accept(self.now, &request, &params) {
             Ok(_) => self.taken_over.extend(takes_over),
-            Err(_) => self.listener.refuse(&request, RefuseReason::PacketSize, 0),
+            Err(error) => {
+                self.errors.push(error);
+                self.listener.refuse(&request, RefuseReason::PacketSize, 0);
+            }
         }
     }
 }
@@ -216,7 +228,7 @@ pub(super) fn params_of(request: &OpenRequest, payload_bytes: u16) -> StreamTerm
         packet_samples: u32::from(payload_bytes) / 4,
         payload_bytes,
         payload_offset: HEADER_LEN as u8,
-        window: 512,
+        window: WINDOW,
         dead_ms: 400,
         idle_ms: 100,
         ranges_max: 32,

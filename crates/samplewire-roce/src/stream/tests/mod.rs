@@ -1,9 +1,10 @@
 //! Streams over RDMA from end to end (`docs/protocol.md#13`).
 
+mod opening;
 mod world;
 
 use samplewire_proto::stream::End;
-use samplewire_proto::wire::{CloseReason, QueuePairTerms};
+use samplewire_proto::wire::{CloseReason, QueuePairTerms, SlotRegion};
 use samplewire_proto::{Cause, Seq};
 
 use super::{Connection, SlotReader, SlotWriter, SlotsError};
@@ -11,13 +12,14 @@ use crate::qp::State;
 use crate::requester::{RequesterConfig, SendSlot};
 use crate::responder::{ReceiveSlot, ResponderConfig};
 use crate::wire::Route;
-use world::{FreedWhen, PAYLOAD_BYTES, SAMPLES, SLOTS, Settings, World};
+use world::{FreedWhen, Settings, World};
 
 /// `docs/protocol.md#13.5`: with the seeds printed, a run repeats.
 #[test]
 fn every_index_is_delivered_or_lost_at_the_source() {
-    for seed in 1..=8 {
-        let mut world = World::new(Settings::new(seed));
+    let large = (9..=10).map(|seed| Settings { payload_bytes: 24_000, ..Settings::new(seed) });
+    for settings in (1..=8).map(Settings::new).chain(large) {
+        let (seed, mut world) = (settings.seed, World::new(settings));
         world.run_to_end();
         let (account, final_index) = (&world.account, world.made_index);
         println!("seed {seed}: {} samples, {} frames", account.delivered, world.frames);
@@ -88,12 +90,12 @@ fn a_broken_queue_pair_leaves_a_gap_before_the_next_stream() {
         let mut world = World::new(Settings::new(seed));
         let mut in_flight = 0;
         for number in 1..=20 {
-            let until = world.account.delivered + u64::from(SAMPLES) * (1 + u64::from(number % 7));
+            let until = world.account.delivered + SAMPLES * (1 + u64::from(number % 7));
             world.run_until(|world| world.account.delivered >= until);
             in_flight += world.in_flight();
             world.reopen(number);
         }
-        let until = world.account.delivered + 10 * u64::from(SAMPLES);
+        let until = world.account.delivered + 10 * SAMPLES;
         world.run_until(|world| world.account.delivered >= until);
         let account = &world.account;
         println!("seed {seed}: {} delivered, {} between", account.delivered, account.between);
@@ -112,7 +114,7 @@ fn payload_that_memory_does_not_hold_is_a_gap_of_its_packet_alone() {
         world.run_to_end();
         let final_index = world.made_index;
         assert_eq!(world.ends, [Some(End::Finished { final_index }); 2], "seed {seed}");
-        assert_eq!(world.account.lost(Cause::GoneAtSender), u64::from(SAMPLES), "seed {seed}");
+        assert_eq!(world.account.lost(Cause::GoneAtSender), SAMPLES, "seed {seed}");
         assert_eq!(world.account.accounted(), final_index, "seed {seed}");
         assert_eq!(world.account.wrong, 0, "seed {seed}");
     }
@@ -144,8 +146,13 @@ fn slots_and_queues_that_are_too_short_are_named() {
         SlotReader::new(&connection, SLOTS, payload_bytes, Seq(0), config, receives).err()
     };
     let queue = Some(SlotsError::Queue { queue: 7, slots: 8 });
-    assert_eq!([writer(PAYLOAD_BYTES, 7), reader(PAYLOAD_BYTES, 7)], [queue; 2]);
+    assert_eq!([writer(1000, 7), reader(1000, 7)], [queue; 2]);
     let short = Some(SlotsError::Short { slot_bytes: 1152, payload_bytes: 1096 });
     assert_eq!([writer(1096, 8), reader(1096, 8)], [short; 2]);
     assert_eq!([writer(1088, 8), reader(1088, 8)], [None; 2]);
 }
+
+/// Samples of a full packet.
+const SAMPLES: u64 = 250;
+const SLOTS: SlotRegion =
+    SlotRegion { address: 0x7F00_0000_1000, rkey: 0x77, slot_bytes: 1152, slots: 8 };

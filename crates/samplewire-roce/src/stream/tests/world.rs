@@ -10,14 +10,15 @@ use samplewire_proto::receiver::{Delivered, Receiver, ReceiverConfig, RecvSlot};
 use samplewire_proto::sender::{
     CONTROL_BYTES, NewPacket, SendSlot as PacketSlot, Sender, SenderConfig, Transmit,
 };
-use samplewire_proto::stream::{Carriage, End, Terms};
-use samplewire_proto::wire::{self, Flags, QueuePairTerms, RECORD_LEN, SlotRecord, SlotRegion};
-use samplewire_proto::{Cause, Gap, Nanos, Rng, SampleIndex, Seq, Tag};
+use samplewire_proto::stream::End;
+use samplewire_proto::wire::{self, Flags, RECORD_LEN, SlotRecord, SlotRegion, record_at};
+use samplewire_proto::{Cause, Gap, Nanos, Rng, SampleIndex, Seq};
 
+use super::opening::{Opened, Wish};
 use crate::requester::{AckTimeout, RequesterConfig, SendSlot};
 use crate::responder::{ReceiveSlot, ResponderConfig};
-use crate::stream::{Connection, SlotReader, SlotWriter};
-use crate::wire::{Body, Bth, FRAME_BYTES_MAX, Frame, Opcode, Packet, Reth, Route};
+use crate::stream::{SlotReader, SlotWriter};
+use crate::wire::{Body, Bth, FRAME_BYTES_MAX, Frame, Opcode, Packet, Reth};
 
 /// What a run is made of.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +32,9 @@ pub(super) struct Settings {
     pub(super) freed_when: FreedWhen,
     /// How many ticks the program of the receiver keeps a packet at most.
     pub(super) keeps: u64,
+    pub(super) payload_bytes: u16,
+    /// Whether the end that sends is the one that opens.
+    pub(super) sender_opens: bool,
 }
 
 /// When the sender's memory of a packet is free.
@@ -44,8 +48,16 @@ pub(super) enum FreedWhen {
 
 impl Settings {
     pub(super) const fn new(seed: u64) -> Self {
-        let freed_when = FreedWhen::Written;
-        Self { seed, packets: 400, loss: 0.02, freed_when, keeps: 40 }
+        let sender_opens = seed.is_multiple_of(2);
+        Self {
+            seed,
+            packets: 400,
+            loss: 0.02,
+            freed_when: FreedWhen::Written,
+            keeps: 40,
+            payload_bytes: 1000,
+            sender_opens,
+        }
     }
 }
 
@@ -71,6 +83,7 @@ pub(super) struct World {
     pub(super) reader: SlotReader<Vec<ReceiveSlot>>,
     /// The receiver's slots.
     pub(super) memory: Vec<u8>,
+    slots: SlotRegion,
     pub(super) account: Account,
     /// The end of what the source has made.
     pub(super) made_index: SampleIndex,
@@ -120,40 +133,25 @@ impl World {
         now: Nanos,
     ) -> Self {
         let seed = settings.seed + u64::from(number) * 1_000;
+        let Settings { payload_bytes, sender_opens, loss, .. } = settings;
         let first_seq = Seq((settings.packets as u32 / 2).wrapping_neg());
-        let terms = terms(first_seq, first_index);
-        let device = Terms { local_tag: Tag(1), peer_tag: Tag(2), ..terms };
-        let host = Terms { local_tag: Tag(2), peer_tag: Tag(1), is_opener: true, ..terms };
-        let slots = WINDOW as usize;
-        let connection = |end: u32| {
-            let pair = |end: u32| QueuePairTerms {
-                qpn: 16 + 2 * number + end,
-                first_psn: (0xFF_FFF8 + seed as u32 + end) & 0xFF_FFFF,
-                path_mtu_bytes: if end == 0 { 256 } else { 4096 },
-            };
-            let ips = [[192, 0, 2, 1], [192, 0, 2, 2]];
-            let route = Route {
-                source_ip: ips[end as usize],
-                destination_ip: ips[1 - end as usize],
-                ttl: 64,
-                ..Route::default()
-            };
-            Connection { local: pair(end), peer: pair(1 - end), route }
-        };
+        let wish = Wish { seed, number, first_seq, first_index, payload_bytes, sender_opens, loss };
+        let Opened { terms, connections, slots } = wish.open(now);
+        let window = WINDOW as usize;
         let requester = RequesterConfig {
             timeout: AckTimeout::new(5).expect("it is below 32"),
             ..RequesterConfig::default()
         };
-        let sends = vec![SendSlot::default(); slots];
-        let writer = SlotWriter::new(&connection(0), SLOTS, PAYLOAD_BYTES, requester, sends);
-        let receives = vec![ReceiveSlot::default(); slots];
+        let sends = vec![SendSlot::default(); window];
+        let writer = SlotWriter::new(&connections[0], slots, payload_bytes, requester, sends);
+        let receives = vec![ReceiveSlot::default(); window];
         let responder = ResponderConfig::default();
         let reader =
-            SlotReader::new(&connection(1), SLOTS, PAYLOAD_BYTES, first_seq, responder, receives);
-        let sender =
-            Sender::new(device, SenderConfig::default(), vec![PacketSlot::default(); slots], now);
-        let receiver =
-            Receiver::new(host, ReceiverConfig::new(), vec![RecvSlot::default(); slots], now);
+            SlotReader::new(&connections[1], slots, payload_bytes, first_seq, responder, receives);
+        let packets = vec![PacketSlot::default(); window];
+        let sender = Sender::new(terms[0], SenderConfig::default(), packets, now);
+        let packets = vec![RecvSlot::default(); window];
+        let receiver = Receiver::new(terms[1], ReceiverConfig::new(), packets, now);
         let model = |salt: u64| Model::new(&faults(seed * 4 + salt, settings.loss));
         Self {
             now,
@@ -161,7 +159,8 @@ impl World {
             writer: writer.expect("the slots fit"),
             receiver: receiver.expect("the terms hold"),
             reader: reader.expect("the slots fit"),
-            memory: vec![0; slots * SLOTS.slot_bytes as usize],
+            memory: vec![0; window * slots.slot_bytes as usize],
+            slots,
             account: Account { next_index: first_index, ..Account::default() },
             made_index: first_index,
             lost_at_source: 0,
@@ -170,7 +169,7 @@ impl World {
             is_control_cut: false,
             frames: 0,
             flips_at: None,
-            payloads: vec![vec![0; PAYLOAD_BYTES.into()]; slots],
+            payloads: vec![vec![0; payload_bytes.into()]; window],
             made: 0,
             scribbled: first_seq,
             first_seq,
@@ -233,7 +232,8 @@ impl World {
     pub(super) fn break_reader(&mut self) {
         let qp = self.reader.queue_pair();
         let bth = Bth::new(Opcode::WriteOnly, qp.number(), qp.responder().expected());
-        let reth = Some(Reth { address: SLOTS.address - 1, key: SLOTS.rkey, len_bytes: 4 });
+        let reth =
+            Some(Reth { address: self.slots.address - 1, key: self.slots.rkey, len_bytes: 4 });
         let body = Body::Request { reth, immediate: None, payload: &[0; 4] };
         let mut out = [0; FRAME_BYTES_MAX];
         let len = Packet { bth, body }.emit(self.writer.queue_pair().route(), &mut out);
@@ -244,8 +244,8 @@ impl World {
     /// Flips a bit of the packet of that number, once it is complete.
     fn flip(&mut self, number: u32) {
         let seq = self.first_seq + number;
-        let slot = SLOTS.slot_of(seq) as usize * SLOTS.slot_bytes as usize;
-        let record_at = usize::from(PAYLOAD_BYTES).next_multiple_of(64);
+        let slot = self.start_of(seq);
+        let record_at = record_at(self.settings.payload_bytes);
         let record = self.memory[slot + record_at..][..RECORD_LEN].try_into().expect("64 bytes");
         if SlotRecord::parse(record, seq.0).is_ok() {
             self.memory[slot + record_at - 1] ^= 0x80;
@@ -307,7 +307,8 @@ impl World {
             let number = self.made;
             let lost_before = if number % 5 == 4 { 7 } else { 0 };
             let is_short = number % 11 == 10;
-            let samples = if is_short { SHORT_SAMPLES } else { SAMPLES };
+            let full = u32::from(self.settings.payload_bytes) / SAMPLE_BYTES;
+            let samples = if is_short { SHORT_SAMPLES } else { full };
             let mut flags = if lost_before > 0 { Flags::OVERFLOW } else { Flags::NONE };
             if is_short {
                 flags = flags | Flags::END_OF_BURST;
@@ -377,7 +378,7 @@ impl World {
     fn take(&mut self, delivered: Delivered) {
         match delivered {
             Delivered::Packet { seq, index, samples, flags } => {
-                let start = SLOTS.slot_of(seq) as usize * SLOTS.slot_bytes as usize;
+                let start = self.start_of(seq);
                 let is_short = flags.contains(Flags::END_OF_BURST);
                 let expected = payload_of(self.settings.seed, index, samples, is_short);
                 let is_right = self.memory[start..][..expected.len()] == expected[..];
@@ -394,6 +395,11 @@ impl World {
                 self.account.gaps.push(gap);
             }
         }
+    }
+
+    /// Where the slot of a packet begins in the receiver's memory.
+    fn start_of(&self, seq: Seq) -> usize {
+        self.slots.slot_of(seq) as usize * self.slots.slot_bytes as usize
     }
 
     fn hold(&mut self, seq: Seq) {
@@ -431,31 +437,10 @@ impl Account {
     }
 }
 
-/// Terms of a stream whose seq and index begin there.
-pub(super) fn terms(first_seq: Seq, first_index: SampleIndex) -> Terms {
-    Terms {
-        local_tag: Tag(0),
-        peer_tag: Tag(0),
-        is_opener: false,
-        first_seq,
-        first_index,
-        packet_samples: SAMPLES,
-        payload_bytes: PAYLOAD_BYTES,
-        payload_offset: 24,
-        window: WINDOW,
-        reorder_tolerance: 0,
-        dead_after: Nanos::from_millis(400),
-        idle_after: Nanos::from_millis(100),
-        ranges_max: 32,
-        rtt: Nanos(2 * WAY.0),
-        carriage: Carriage::Rdma,
-    }
-}
-
 /// The payload of a packet that starts at an index; that of a short one ends with its count.
 fn payload_of(seed: u64, index: SampleIndex, samples: u32, is_short: bool) -> Vec<u8> {
     let mut rng = Rng::stream(seed, index);
-    let words = samples as usize * 4 / 8;
+    let words = (samples * SAMPLE_BYTES) as usize / 8;
     let mut bytes: Vec<u8> = (0..words).flat_map(|_| rng.draw().to_le_bytes()).collect();
     if is_short {
         bytes.extend_from_slice(&u64::from(samples).to_be_bytes());
@@ -478,14 +463,11 @@ fn faults(seed: u64, loss: f64) -> FaultSpec {
         .seed(seed)
 }
 
-const WINDOW: u32 = 8;
-pub(super) const PAYLOAD_BYTES: u16 = 1000;
-pub(super) const SAMPLES: u32 = PAYLOAD_BYTES as u32 / 4;
-/// A sample takes 4 bytes, and those of a short packet a multiple of 8.
+pub(super) const WINDOW: u32 = 8;
+pub(super) const SAMPLE_BYTES: u32 = 4;
+/// Samples take a multiple of 8 bytes.
 const SHORT_SAMPLES: u32 = 62;
-pub(super) const SLOTS: SlotRegion =
-    SlotRegion { address: 0x7F00_0000_1000, rkey: 0x77, slot_bytes: 1152, slots: WINDOW };
 const TICK: Nanos = Nanos(1_000);
-const WAY: Nanos = Nanos(5_000);
+pub(super) const WAY: Nanos = Nanos(5_000);
 /// A stream of 400 packets takes less, timeouts included.
 const TIME_MAX: Nanos = Nanos::from_millis(20_000);
