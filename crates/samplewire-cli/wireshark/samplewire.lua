@@ -85,12 +85,12 @@ local REFUSALS = {
 }
 local CLOSES = {
   [0] = "finished", "cancelled", "taken over", "device fault", "peer silent", "protocol",
-  "underflow", "jump too far",
+  "underflow", "jump too far", "queue pair failed",
 }
 local CLOSE_ACKS = { [0] = "done", "unknown tag" }
 local TLV_KINDS = {
   [0] = "end", "centre frequency", "name", "clock quality", "sample rate", "gain", "bandwidth",
-  "reference", "ranges", "underflow",
+  "reference", "ranges", "underflow", "queue pair", "slots",
 }
 local CRC_STATUS = { [0] = "bad", "good", "unverified" }
 

@@ -86,6 +86,8 @@ pub(super) const fn of_tlv(kind: u16) -> Option<&'static str> {
         TlvKind::REFERENCE => "reference",
         TlvKind::RANGES => "ranges",
         TlvKind::UNDERFLOW => "underflow",
+        TlvKind::QUEUE_PAIR => "queue pair",
+        TlvKind::SLOTS => "slots",
         _ => return None,
     })
 }

@@ -4,7 +4,9 @@ use std::fmt::{self, Display, Formatter};
 
 use samplewire_proto::Departure;
 use samplewire_proto::session::{StreamTerms, WireText};
-use samplewire_proto::wire::{Accept, Format, Header, Open, Packet, Report, TlvKind, Tlvs};
+use samplewire_proto::wire::{
+    Accept, Format, Header, Open, Packet, QueuePairTerms, Report, SlotRegion, TlvKind, Tlvs,
+};
 
 use super::Sighting;
 use super::fields::{Field, Fields, Hex};
@@ -253,10 +255,33 @@ fn tlv_words(f: &mut Formatter<'_>, tlvs: &Tlvs<'_>) -> fmt::Result {
             (TlvKind::RANGES, &[a, b]) => write!(f, "{}", u16::from_be_bytes([a, b]))?,
             (TlvKind::UNDERFLOW, [0]) => f.write_str("zeros")?,
             (TlvKind::UNDERFLOW, [1]) => f.write_str("stop")?,
+            (TlvKind::QUEUE_PAIR | TlvKind::SLOTS, _) => rdma_words(f, kind, value, tlvs)?,
             _ => write!(f, "{}", Hex(value))?,
         }
     }
     Ok(())
+}
+
+/// The TLVs of a stream over RDMA; one that is malformed is named.
+fn rdma_words(f: &mut Formatter<'_>, kind: u16, value: &[u8], tlvs: &Tlvs<'_>) -> fmt::Result {
+    if kind == TlvKind::QUEUE_PAIR {
+        match QueuePairTerms::find(tlvs) {
+            Ok(Some(it)) => {
+                write!(f, "{} psn {} mtu {}", it.qpn, it.first_psn, it.path_mtu_bytes)
+            }
+            Ok(None) => Ok(()),
+            Err(error) => write!(f, "{} WRONG {error};", Hex(value)),
+        }
+    } else {
+        match SlotRegion::find(tlvs) {
+            Ok(Some(it)) => {
+                let SlotRegion { address, rkey, slot_bytes, slots } = it;
+                write!(f, "{slots} of {slot_bytes} bytes at {address:#x} key {rkey:08x}")
+            }
+            Ok(None) => Ok(()),
+            Err(error) => write!(f, "{} WRONG {error};", Hex(value)),
+        }
+    }
 }
 
 fn hold_words(hold: u32) -> String {
@@ -273,3 +298,32 @@ pub(super) fn seconds(time_ns: u64, start_ns: u64) -> String {
 const NS_PER_S: u64 = 1_000_000_000;
 /// Maximum number of ranges in a line; `--verbose` shows all.
 const RANGES_SHOWN_MAX: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use samplewire_proto::wire::{RdmaOffer, TlvWriter};
+
+    use super::*;
+
+    struct Shown<'a>(Tlvs<'a>);
+
+    impl Display for Shown<'_> {
+        fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+            tlv_words(f, &self.0)
+        }
+    }
+
+    #[test]
+    fn tlvs_of_a_stream_over_rdma_are_shown_and_a_wrong_number_is_named() {
+        let mut buf = [0; 64];
+        let queue_pair = QueuePairTerms { qpn: 17, first_psn: 3, path_mtu_bytes: 1024 };
+        let slots = SlotRegion { address: 4096, rkey: 0x77, slot_bytes: 1152, slots: 8 };
+        let offer = RdmaOffer { queue_pair, slots: Some(slots) };
+        let words = Shown(offer.push(TlvWriter::new(&mut buf)).finish()).to_string();
+        let slots = " slots 8 of 1152 bytes at 0x1000 key 00000077";
+        assert_eq!(words, format!(" queue pair 17 psn 3 mtu 1024{slots}"));
+        let wrong = QueuePairTerms { path_mtu_bytes: 1000, ..queue_pair };
+        let words = Shown(wrong.push(TlvWriter::new(&mut buf)).finish()).to_string();
+        assert!(words.ends_with(" WRONG path_mtu_bytes 1000 is not possible;"), "{words}");
+    }
+}
