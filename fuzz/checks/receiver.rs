@@ -1,6 +1,6 @@
 //! A receiver under arbitrary packets, grants and times keeps its promises.
 
-use samplewire_proto::crc::crc32c;
+use samplewire_proto::crc::{append_zeros, crc32c};
 use samplewire_proto::receiver::{
     Completed, Delivered, Delivery, Placement, REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot,
 };
@@ -181,7 +181,7 @@ impl Run {
             lost_before: 0,
             samples: SAMPLES,
             seq: self.write_seq,
-            payload_crc: crc32c(&[0xA5; RECORD_AT]),
+            payload_crc: 0,
             flags: Flags::NONE,
         };
         let (mut immediate, mut len_bytes) = (self.write_seq.0, WRITE_BYTES as u32);
@@ -202,21 +202,23 @@ impl Run {
             0xF9 => record.seq = Seq(input.near(record.seq.0)),
             _ => {}
         }
-        let mut slot = [0xA5; WRITE_BYTES];
-        slot[RECORD_AT..].copy_from_slice(&record.to_bytes());
+        let payload = [0xA5; PAYLOAD];
+        let crc = append_zeros(crc32c(&payload), RECORD_AT - PAYLOAD);
+        let is_right = record.payload_crc == 0;
+        record.payload_crc ^= crc;
         let completed = if input.byte() == 0xFF {
             Completed::Send
         } else {
             Completed::Write { immediate, len_bytes }
         };
         let received = self.receiver.stats().received;
-        self.receiver.handle_write(self.now, completed, &slot);
+        self.receiver.handle_write(self.now, completed, &payload, &record.to_bytes());
         if self.receiver.stats().received == received {
             return;
         }
         assert_eq!(Seq(immediate), self.write_seq, "the next packet is taken, and no other");
         assert!(self.write_seq.before(self.limit), "only granted seqs are taken");
-        if record.holds(&slot[..RECORD_AT]) {
+        if is_right {
             self.stored[immediate as usize % self.ring_len] = Some(self.write_seq);
         }
         self.write_seq += 1;

@@ -1,8 +1,9 @@
 //! What both ends of an open stream agree on, and how a stream ends.
 
+use crate::crc::Shift;
 use crate::number::{INDEX_MAX, Nanos, SampleIndex, Seq, Tag};
 pub use crate::terms_error::TermsError;
-use crate::wire::{CloseAckReason, CloseReason, HEADER_LEN, Header, Packet, RdmaError};
+use crate::wire::{CloseAckReason, CloseReason, HEADER_LEN, Header, Packet, RdmaError, record_at};
 
 /// The terms of one stream as the opening settled them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,14 @@ impl Terms {
             && header.tag == Tag::NONE
             && ack.echoed_tag == self.peer_tag
             && ack.reason == CloseAckReason::UnknownTag
+    }
+
+    /// Over RDMA, the checksum's way over the zeros between a full payload and its record.
+    pub(crate) fn slot_pad(&self) -> Shift {
+        Shift::new(match self.carriage {
+            Carriage::Data => 0,
+            Carriage::Rdma => record_at(self.payload_bytes) - usize::from(self.payload_bytes),
+        })
     }
 
     /// Checks each term against its range and against the others (`docs/protocol.md#3.12`), and the

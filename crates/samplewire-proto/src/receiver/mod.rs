@@ -26,6 +26,7 @@ mod write;
 
 use crate::clock::{DepartureClock, Rtt};
 pub use crate::counters::ReceiverStats;
+use crate::crc::Shift;
 use crate::gap::{Cause, Gap};
 use crate::number::{Departure, Nanos, SampleIndex, Seq};
 use crate::stream::{Carriage, End, Terms, TermsError, Violation};
@@ -72,8 +73,10 @@ pub struct Receiver<S> {
     close_reason: CloseReason,
     /// What ends the stream once all in order is delivered: a breach, or a failed queue pair.
     ending: Option<End>,
-    /// Over RDMA: the index after the last sample written.
+    /// Over RDMA: the index after the last sample written, and the zeros between a full payload and
+    /// its record.
     written_index: SampleIndex,
+    slot_pad: Shift,
     answer_close: bool,
     event: Option<End>,
     stats: ReceiverStats,
@@ -159,6 +162,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             close_reason: CloseReason::Finished,
             ending: None,
             written_index: terms.first_index,
+            slot_pad: terms.slot_pad(),
             answer_close: false,
             event: None,
             stats: ReceiverStats::new(terms.reorder_tolerance),

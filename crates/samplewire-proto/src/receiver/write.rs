@@ -2,6 +2,7 @@
 
 use super::ring::{Received, State};
 use super::{Phase, Receiver, RecvSlot};
+use crate::crc::crc32c;
 use crate::number::{Nanos, Seq};
 use crate::stream::{End, Violation};
 use crate::wire::{Flags, RECORD_LEN, RdmaError, RdmaField, SlotRecord, record_at};
@@ -21,12 +22,18 @@ pub enum Completed {
 }
 
 impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
-    /// Takes a completion; `slot` is the memory of the slot that its immediate names, with room for
-    /// a packet and its record.
+    /// Takes a completion: `payload` is what a full payload takes of the slot that its immediate
+    /// names, `record` what ends it.
     ///
     /// # Panics
-    /// When `slot` is shorter than a WRITE of this stream.
-    pub fn handle_write(&mut self, now: Nanos, completed: Completed, slot: &[u8]) {
+    /// When `payload` is shorter than the payload of a full packet.
+    pub fn handle_write(
+        &mut self,
+        now: Nanos,
+        completed: Completed,
+        payload: &[u8],
+        record: &[u8; RECORD_LEN],
+    ) {
         if !matches!(self.phase, Phase::Flowing | Phase::Draining { .. }) || self.ending.is_some() {
             return;
         }
@@ -35,7 +42,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             self.stats.refused += 1;
             return;
         }
-        if let Err(violation) = self.try_write(now, completed, slot) {
+        if let Err(violation) = self.try_write(now, completed, payload, record) {
             self.ending = Some(End::Violation(violation));
         }
     }
@@ -44,7 +51,8 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         &mut self,
         now: Nanos,
         completed: Completed,
-        slot: &[u8],
+        payload: &[u8],
+        record: &[u8; RECORD_LEN],
     ) -> Result<(), Violation> {
         let expected = self.highest_end;
         let Completed::Write { immediate, len_bytes } = completed else {
@@ -54,13 +62,10 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         if seq != expected || !seq.before(limit) {
             return Err(Violation::WriteOrder { seq, expected, limit });
         }
-        let record_at = record_at(self.terms.payload_bytes);
-        let write_bytes = (record_at + RECORD_LEN) as u32;
-        if len_bytes != write_bytes {
-            return Err(Violation::WriteLength { seq, len_bytes, expected: write_bytes });
+        let expected = (record_at(self.terms.payload_bytes) + RECORD_LEN) as u32;
+        if len_bytes != expected {
+            return Err(Violation::WriteLength { seq, len_bytes, expected });
         }
-        let (payload, rest) = slot.split_at(record_at);
-        let record = rest.first_chunk().expect("a slot holds a record");
         let record = SlotRecord::parse(record, immediate)
             .map_err(|error| Violation::Record { seq, error })?;
         self.check_record(&record)?;
@@ -70,8 +75,9 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         self.schedule.data_came();
         self.promise.count(now, self.rtt.get());
         self.written_index = record.index + u64::from(record.samples);
-        let SlotRecord { index, samples, flags, .. } = record;
-        if record.holds(payload) {
+        let SlotRecord { index, samples, flags, payload_crc, .. } = record;
+        let payload = &payload[..self.terms.payload_bytes.into()];
+        if self.slot_pad.append_zeros(crc32c(payload)) == payload_crc {
             self.ring.set(seq, State::Received(Received { index, samples, flags }));
             self.highest_end += 1;
         } else {

@@ -94,7 +94,7 @@ pub struct Sender<S> {
     /// The header's CRC joins the payload's by this map when the payload is full.
     full_payload: crc::Shift,
     /// Over RDMA: the same for the zeros between a full payload and its record.
-    full_pad: crc::Shift,
+    slot_pad: crc::Shift,
     /// When the first CLOSE departed, and whether a REPORT has shown that one was taken.
     close_departure: Option<Departure>,
     is_close_taken: bool,
@@ -159,7 +159,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             breaker: Breaker::new(now),
             requests: Requests::new(),
             full_payload: crc::Shift::new(terms.payload_bytes as usize),
-            full_pad: write::full_pad(&terms),
+            slot_pad: terms.slot_pad(),
             close_departure: None,
             is_close_taken: false,
             answer_close: false,

@@ -4,7 +4,7 @@ use super::{SendSlot, Sender};
 use crate::crc;
 use crate::number::{Nanos, Seq};
 use crate::rate::FRAME_OVERHEAD_BYTES;
-use crate::stream::{Carriage, Terms};
+use crate::stream::Carriage;
 use crate::wire::{RECORD_LEN, SlotRecord, record_at};
 
 /// A packet of a stream over RDMA: its WRITE is the payload, zeros up to the record, the record.
@@ -54,14 +54,6 @@ fn copy_part(part: &[u8], at: usize, offset: usize, out: &mut [u8]) {
     }
 }
 
-/// Over RDMA, the zeros between a full payload and its record.
-pub(super) fn full_pad(terms: &Terms) -> crc::Shift {
-    crc::Shift::new(match terms.carriage {
-        Carriage::Data => 0,
-        Carriage::Rdma => record_at(terms.payload_bytes) - usize::from(terms.payload_bytes),
-    })
-}
-
 impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
     /// The next packet to post as a WRITE, if one may leave at `now`. It is to be posted.
     pub fn poll_write(&mut self, now: Nanos) -> Option<WriteTransmit> {
@@ -108,7 +100,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         let slot = self.slot(seq);
         let record_at = record_at(self.terms.payload_bytes);
         let payload_crc = if slot.len_bytes == self.terms.payload_bytes {
-            self.full_pad.append_zeros(slot.payload_crc)
+            self.slot_pad.append_zeros(slot.payload_crc)
         } else {
             crc::append_zeros(slot.payload_crc, record_at - usize::from(slot.len_bytes))
         };

@@ -7,7 +7,6 @@
 use core::fmt;
 
 use super::{Flags, TlvKind, TlvWriter, Tlvs, field};
-use crate::crc::crc32c;
 use crate::number::Seq;
 
 /// A number of a stream over RDMA that cannot be.
@@ -312,11 +311,6 @@ impl SlotRecord {
         let non_zero = reserved.iter().copied().find(|&byte| byte != 0).unwrap_or(0);
         check(RdmaField::Zero, non_zero, non_zero == 0)?;
         Ok(record)
-    }
-
-    /// Whether `payload`, all bytes of the WRITE before the record, is what the sender wrote.
-    pub fn holds(&self, payload: &[u8]) -> bool {
-        crc32c(payload) == self.payload_crc
     }
 }
 

@@ -1,7 +1,7 @@
 //! The end that receives.
 
 use samplewire_proto::receiver::{Completed, Receiver, RecvSlot};
-use samplewire_proto::wire::SlotRegion;
+use samplewire_proto::wire::{RECORD_LEN, SlotRegion};
 use samplewire_proto::{Nanos, Seq};
 
 use super::{Connection, SlotsError, write_bytes};
@@ -20,9 +20,10 @@ use crate::wire::{Body, Frame};
 pub struct SlotReader<Q> {
     qp: ReaderPair<Q>,
     slots: SlotRegion,
-    write_bytes: u32,
-    /// The first seq without a receive request.
+    /// The first seq that is not complete, and the first without a receive request.
+    next: Seq,
     posted: Seq,
+    strays: u64,
 }
 
 /// A queue pair that sends no requests, with one region.
@@ -42,7 +43,7 @@ impl<Q: AsRef<[ReceiveSlot]> + AsMut<[ReceiveSlot]>> SlotReader<Q> {
         config: ResponderConfig,
         receives: Q,
     ) -> Result<Self, SlotsError> {
-        let write_bytes = write_bytes(&slots, payload_bytes, receives.as_ref().len())?;
+        write_bytes(&slots, payload_bytes, receives.as_ref().len())?;
         let bytes = u64::from(slots.slots) * u64::from(slots.slot_bytes);
         let region = Region::new(slots.rkey, slots.address, bytes, Access::Write)
             .expect("slots that were read or made have an end");
@@ -51,7 +52,7 @@ impl<Q: AsRef<[ReceiveSlot]> + AsMut<[ReceiveSlot]>> SlotReader<Q> {
         qp.init().map_err(ReadyToSendError::from)?;
         qp.ready_to_receive(connection.peer(), ResponderConfig { psn, mtu, ..config })
             .map_err(ReadyToSendError::from)?;
-        Ok(Self { qp, slots, write_bytes, posted: first_seq })
+        Ok(Self { qp, slots, next: first_seq, posted: first_seq, strays: 0 })
     }
 
     /// The queue pair: for its counters.
@@ -79,36 +80,49 @@ impl<Q: AsRef<[ReceiveSlot]> + AsMut<[ReceiveSlot]>> SlotReader<Q> {
         receiver.grant(limit.min(self.posted));
     }
 
-    /// Takes a frame of the queue pair, and puts its payload into `memory`: all slots.
-    ///
-    /// # Panics
-    /// When `memory` is shorter than the slots.
-    pub fn handle(&mut self, now: Nanos, frame: &Frame<'_>, memory: &mut [u8]) {
+    /// Takes a frame of the queue pair. `store` puts bytes into the slot of a packet, from an offset
+    /// on. Only slots that are granted and not complete are written: what a peer writes elsewhere in
+    /// its region is dropped and counted.
+    pub fn handle(&mut self, now: Nanos, frame: &Frame<'_>, store: impl FnOnce(Seq, usize, &[u8])) {
         let placement = self.qp.handle(now, frame);
         if let (Placement::Region { offset, .. }, Body::Request { payload, .. }) =
             (placement, frame.packet().body)
         {
-            memory[offset as usize..][..payload.len()].copy_from_slice(payload);
+            match self.place_of(offset, payload.len()) {
+                Some((seq, offset)) => store(seq, offset, payload),
+                None => self.strays += 1,
+            }
         }
     }
 
+    /// Packets whose bytes did not belong into a slot that was granted and not complete.
+    pub const fn strays(&self) -> u64 {
+        self.strays
+    }
+
     /// Hands what is complete to the receiver, and says to it when the queue pair has failed.
-    pub fn settle<S>(&mut self, now: Nanos, receiver: &mut Receiver<S>, memory: &[u8])
-    where
+    /// `slot_of` gives what a full payload takes of a packet's slot, and its record.
+    pub fn settle<'m, S>(
+        &mut self,
+        now: Nanos,
+        receiver: &mut Receiver<S>,
+        slot_of: impl Fn(Seq) -> (&'m [u8], &'m [u8; RECORD_LEN]),
+    ) where
         S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>,
     {
         while let Some(event) = self.qp.poll_event() {
             let Event::Received(done) = event else { continue };
-            let (completed, seq) = match done.status {
+            let completed = match done.status {
                 ReceiveStatus::Write { len_bytes, immediate } => {
-                    (Completed::Write { immediate, len_bytes }, Seq(immediate))
+                    Completed::Write { immediate, len_bytes }
                 }
-                ReceiveStatus::Send { .. } => (Completed::Send, Seq(0)),
+                ReceiveStatus::Send { .. } => Completed::Send,
                 ReceiveStatus::Failed | ReceiveStatus::Flushed => continue,
             };
-            let start = self.slots.slot_of(seq) as usize * self.slots.slot_bytes as usize;
-            let slot = &memory[start..][..self.write_bytes as usize];
-            receiver.handle_write(now, completed, slot);
+            // One with another immediate is a breach, which no slot is read for.
+            let (payload, record) = slot_of(self.next);
+            receiver.handle_write(now, completed, payload, record);
+            self.next += 1;
         }
         if receiver.is_ended() && self.qp.state() != State::Error {
             // What is on its way reaches no memory any more.
@@ -117,6 +131,17 @@ impl<Q: AsRef<[ReceiveSlot]> + AsMut<[ReceiveSlot]>> SlotReader<Q> {
         if self.qp.state() == State::Error {
             receiver.queue_pair_failed();
         }
+    }
+
+    /// The packet whose slot has `len_bytes` bytes at an offset of the region, and the offset in it.
+    fn place_of(&self, offset: u64, len_bytes: usize) -> Option<(Seq, usize)> {
+        // The region has at most 2^24 slots.
+        let slot = (offset / u64::from(self.slots.slot_bytes)) as u32;
+        let offset = (offset % u64::from(self.slots.slot_bytes)) as usize;
+        let ahead = slot.wrapping_sub(self.slots.slot_of(self.next)) & (self.slots.slots - 1);
+        let seq = self.next + ahead;
+        let fits = offset + len_bytes <= self.slots.slot_bytes as usize;
+        (fits && seq.before(self.posted)).then_some((seq, offset))
     }
 
     /// Writes the next frame to `out` (at least [`FRAME_BYTES_MAX`](crate::wire::FRAME_BYTES_MAX))

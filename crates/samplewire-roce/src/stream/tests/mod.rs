@@ -3,15 +3,18 @@
 mod opening;
 mod world;
 
+use samplewire_proto::receiver::{Receiver, ReceiverConfig, RecvSlot};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{CloseReason, QueuePairTerms, SlotRegion};
-use samplewire_proto::{Cause, Seq};
+use samplewire_proto::{Cause, Nanos, Seq};
 
 use super::{Connection, SlotReader, SlotWriter, SlotsError};
 use crate::qp::State;
 use crate::requester::{RequesterConfig, SendSlot};
 use crate::responder::{ReceiveSlot, ResponderConfig};
-use crate::wire::Route;
+use crate::wire::{Body, Bth, FRAME_BYTES_MAX, Frame, Opcode, Packet, Reth, Route};
+use crate::{Psn, Qpn};
+use opening::Wish;
 use world::{FreedWhen, Settings, World};
 
 /// `docs/protocol.md#13.5`: with the seeds printed, a run repeats.
@@ -156,3 +159,49 @@ fn slots_and_queues_that_are_too_short_are_named() {
 const SAMPLES: u64 = 250;
 const SLOTS: SlotRegion =
     SlotRegion { address: 0x7F00_0000_1000, rkey: 0x77, slot_bytes: 1152, slots: 8 };
+
+/// A peer may write to its region at any time: what a program may hold stays as it is.
+#[test]
+fn only_slots_that_are_granted_and_not_complete_are_written() {
+    let terms = QueuePairTerms { qpn: 16, first_psn: 9, path_mtu_bytes: 1024 };
+    let connection = Connection { local: terms, peer: terms, route: Route::default() };
+    let (first, receives) = (Seq(u32::MAX), vec![ReceiveSlot::default(); 8]);
+    let config = ResponderConfig::default();
+    let reader = SlotReader::new(&connection, SLOTS, 1000, first, config, receives);
+    let mut reader = reader.expect("the slots fit");
+    let opening = Wish { seed: 1, payload_bytes: 1000, ..Wish::default() }.open(Nanos(0));
+    let slots = vec![RecvSlot::default(); 8];
+    let receiver = Receiver::new(opening.terms[1], ReceiverConfig::new(), slots, Nanos(0));
+    let mut receiver = receiver.expect("the terms hold");
+    reader.grant(&mut receiver, first + 2);
+
+    let mut psn = Psn::new(9);
+    let mut write = |reader: &mut SlotReader<_>, slot: u32, offset: u32, immediate: Option<u32>| {
+        let opcode =
+            if immediate.is_some() { Opcode::WriteOnlyImmediate } else { Opcode::WriteOnly };
+        let address = SLOTS.address + u64::from(slot * SLOTS.slot_bytes + offset);
+        let body = Body::Request {
+            reth: Some(Reth { address, key: SLOTS.rkey, len_bytes: 4 }),
+            immediate,
+            payload: &[1; 4],
+        };
+        let mut out = [0; FRAME_BYTES_MAX];
+        let packet = Packet { bth: Bth::new(opcode, Qpn::new(16), psn), body };
+        let len = packet.emit(&Route::default(), &mut out);
+        psn = psn + 1;
+        let mut stored = None;
+        let frame = Frame::new_checked(&out[..len]).expect("it is whole");
+        reader.handle(Nanos(0), &frame, |seq, offset, bytes| {
+            stored = Some((seq, offset, bytes.len()))
+        });
+        stored
+    };
+    assert_eq!(write(&mut reader, 7, 12, None), Some((first, 12, 4)));
+    assert_eq!(write(&mut reader, 0, 1148, None), Some((Seq(0), 1148, 4)));
+    assert_eq!(write(&mut reader, 0, 1149, None), None, "it crosses into the next slot");
+    assert_eq!(write(&mut reader, 1, 0, None), None, "it is not granted");
+    assert_eq!(write(&mut reader, 7, 0, Some(first.0)), Some((first, 0, 4)));
+    reader.settle(Nanos(0), &mut receiver, |_| (&[0; 1000], &[0; 64]));
+    assert_eq!(write(&mut reader, 7, 12, None), None, "it is complete");
+    assert_eq!(reader.strays(), 3);
+}

@@ -20,7 +20,7 @@ pub(super) struct Opened {
 }
 
 /// What is to be opened.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wish {
     pub(super) seed: u64,
     /// Streams between these ends before it.

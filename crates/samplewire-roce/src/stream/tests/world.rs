@@ -238,17 +238,17 @@ impl World {
         let mut out = [0; FRAME_BYTES_MAX];
         let len = Packet { bth, body }.emit(self.writer.queue_pair().route(), &mut out);
         let frame = Frame::new_checked(&out[..len]).expect("it is whole");
-        self.reader.handle(self.now, &frame, &mut self.memory);
+        self.read(&frame);
     }
 
     /// Flips a bit of the packet of that number, once it is complete.
     fn flip(&mut self, number: u32) {
         let seq = self.first_seq + number;
-        let slot = self.start_of(seq);
+        let slot = start_of(&self.slots, seq);
         let record_at = record_at(self.settings.payload_bytes);
         let record = self.memory[slot + record_at..][..RECORD_LEN].try_into().expect("64 bytes");
         if SlotRecord::parse(record, seq.0).is_ok() {
-            self.memory[slot + record_at - 1] ^= 0x80;
+            self.memory[slot + usize::from(self.settings.payload_bytes) - 1] ^= 0x80;
             self.flips_at = None;
         }
     }
@@ -263,7 +263,7 @@ impl World {
                 let Ok(frame) = Frame::new_checked(&bytes) else { continue };
                 match to {
                     0 => self.writer.handle(now, &frame),
-                    _ => self.reader.handle(now, &frame, &mut self.memory),
+                    _ => self.read(&frame),
                 }
                 continue;
             }
@@ -273,6 +273,14 @@ impl World {
                 _ => self.receiver.handle(now, &header, &packet),
             };
         }
+    }
+
+    /// The receiver takes a frame.
+    fn read(&mut self, frame: &Frame<'_>) {
+        let Self { reader, memory, slots, now, .. } = self;
+        reader.handle(*now, frame, |seq, offset, bytes| {
+            memory[start_of(slots, seq) + offset..][..bytes.len()].copy_from_slice(bytes);
+        });
     }
 
     fn run_sender(&mut self) {
@@ -348,7 +356,13 @@ impl World {
         if let Some(number) = self.flips_at {
             self.flip(number);
         }
-        self.reader.settle(now, &mut self.receiver, &self.memory);
+        let (memory, slots) = (&self.memory, &self.slots);
+        let payload_bytes = self.settings.payload_bytes;
+        self.reader.settle(now, &mut self.receiver, |seq| {
+            let slot = &memory[start_of(slots, seq)..];
+            let record = slot[record_at(payload_bytes)..].first_chunk().expect("it has a record");
+            (&slot[..payload_bytes.into()], record)
+        });
         self.receiver.handle_timeout(now);
         while let Some(delivered) = self.receiver.poll_delivery(now) {
             self.take(delivered);
@@ -378,7 +392,7 @@ impl World {
     fn take(&mut self, delivered: Delivered) {
         match delivered {
             Delivered::Packet { seq, index, samples, flags } => {
-                let start = self.start_of(seq);
+                let start = start_of(&self.slots, seq);
                 let is_short = flags.contains(Flags::END_OF_BURST);
                 let expected = payload_of(self.settings.seed, index, samples, is_short);
                 let is_right = self.memory[start..][..expected.len()] == expected[..];
@@ -395,11 +409,6 @@ impl World {
                 self.account.gaps.push(gap);
             }
         }
-    }
-
-    /// Where the slot of a packet begins in the receiver's memory.
-    fn start_of(&self, seq: Seq) -> usize {
-        self.slots.slot_of(seq) as usize * self.slots.slot_bytes as usize
     }
 
     fn hold(&mut self, seq: Seq) {
@@ -446,6 +455,11 @@ fn payload_of(seed: u64, index: SampleIndex, samples: u32, is_short: bool) -> Ve
         bytes.extend_from_slice(&u64::from(samples).to_be_bytes());
     }
     bytes
+}
+
+/// Where the slot of a packet begins in the receiver's memory.
+const fn start_of(slots: &SlotRegion, seq: Seq) -> usize {
+    slots.slot_of(seq) as usize * slots.slot_bytes as usize
 }
 
 const fn place_of(seq: Seq) -> usize {
