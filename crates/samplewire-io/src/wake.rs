@@ -2,15 +2,22 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::sync::Arc;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Ends a [`Link::wait`](crate::Link::wait) from another thread. Wakes that come before the wait
 /// count; several before one wait count as one.
 #[derive(Clone, Debug)]
 pub struct Waker {
-    event: Arc<File>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    event: File,
+    /// What else ends a wait, once it can be read.
+    other: OnceLock<OwnedFd>,
 }
 
 impl Waker {
@@ -26,12 +33,24 @@ impl Waker {
         }
         // SAFETY: the kernel has just created this descriptor, and no other owner has it.
         let event = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Self { event: Arc::new(File::from(event)) })
+        let shared = Shared { event: File::from(event), other: OnceLock::new() };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Lets waits also end when `other` can be read: a link may have a companion. There is one at
+    /// most; a second one is ignored.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn also_for(&self, other: BorrowedFd<'_>) -> io::Result<()> {
+        let other = other.try_clone_to_owned()?;
+        self.shared.other.get_or_init(|| other);
+        Ok(())
     }
 
     /// Ends the wait that is going on, or else the next one.
     pub fn wake(&self) {
-        match (&*self.event).write(&1_u64.to_ne_bytes()) {
+        match (&self.shared.event).write(&1_u64.to_ne_bytes()) {
             Ok(_) => {}
             // The counter is at its end: a wake is pending already.
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -44,10 +63,7 @@ impl Waker {
     /// # Errors
     /// The system's, which poll(2) lists.
     pub fn wait(&self, timeout: Duration) -> io::Result<()> {
-        let mut events = [poll_on(self.event.as_raw_fd(), libc::POLLIN)];
-        poll(&mut events, timeout)?;
-        self.take(&events[0]);
-        Ok(())
+        self.wait_with(&[], timeout).map(|[]| ())
     }
 
     /// Blocks until a wake or until one of `interests` is ready, for `timeout` at most; says which
@@ -57,12 +73,17 @@ impl Waker {
         interests: &[Interest; N],
         timeout: Duration,
     ) -> io::Result<[bool; N]> {
-        const { assert!(N < EVENTS_MAX, "there is room for the wake too") };
-        let mut events = [poll_on(self.event.as_raw_fd(), libc::POLLIN); EVENTS_MAX];
+        const { assert!(N + 2 <= EVENTS_MAX, "there is room for the wake and a companion too") };
+        let mut events = [poll_on(self.shared.event.as_raw_fd(), libc::POLLIN); EVENTS_MAX];
         for (event, interest) in events[1..].iter_mut().zip(interests) {
             *event = poll_on(interest.fd, interest.events);
         }
-        poll(&mut events[..=N], timeout)?;
+        let mut len = 1 + N;
+        if let Some(other) = self.shared.other.get() {
+            events[len] = poll_on(other.as_raw_fd(), libc::POLLIN);
+            len += 1;
+        }
+        poll(&mut events[..len], timeout)?;
         self.take(&events[0]);
         Ok(std::array::from_fn(|index| events[1 + index].revents != 0))
     }
@@ -70,7 +91,7 @@ impl Waker {
     fn take(&self, event: &libc::pollfd) {
         if event.revents != 0 {
             let mut count = [0; 8];
-            match (&*self.event).read(&mut count) {
+            match (&self.shared.event).read(&mut count) {
                 Ok(_) => {}
                 // Another waiter took the wake first.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -120,12 +141,13 @@ fn poll(events: &mut [libc::pollfd], timeout: Duration) -> io::Result<()> {
     Ok(())
 }
 
-/// Descriptors of one wait: the wake and two others.
-const EVENTS_MAX: usize = 3;
+/// Descriptors of one wait: the wake, two of the link, and a companion.
+const EVENTS_MAX: usize = 4;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsFd;
     use std::time::Instant;
 
     const LONG: Duration = Duration::from_secs(20);
@@ -141,6 +163,17 @@ mod tests {
         let start = Instant::now();
         waker.wait(Duration::from_millis(5)).unwrap();
         assert!(start.elapsed() >= Duration::from_millis(5));
+    }
+
+    #[test]
+    fn companion_that_can_be_read_ends_the_wait() {
+        let (waker, other) = (Waker::new().unwrap(), Waker::new().unwrap());
+        waker.also_for(other.shared.event.as_fd()).unwrap();
+        waker.wait(Duration::from_millis(1)).unwrap();
+        other.wake();
+        let start = Instant::now();
+        waker.wait(LONG).unwrap();
+        assert!(start.elapsed() < LONG / 2);
     }
 
     #[test]

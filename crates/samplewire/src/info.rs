@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use samplewire_proto::SampleIndex;
 use samplewire_proto::session::{AcceptInfo, WireText};
+use samplewire_proto::stream::Carriage;
 use samplewire_proto::wire::{Format, VERSION};
 
 use crate::source::StreamInfo;
@@ -46,6 +47,8 @@ pub struct DeviceInfo {
     pub rtt: Duration,
     /// The protocol's version.
     pub version: u8,
+    /// How the packets of the stream travel.
+    pub carriage: Carriage,
 }
 
 impl DeviceInfo {
@@ -94,6 +97,7 @@ impl DeviceInfo {
             path_mtu_bytes: accept.packet_bytes_in,
             rtt: Duration::from_nanos(accept.rtt.0),
             version: VERSION,
+            carriage: params.carriage(),
         })
     }
 }

@@ -32,6 +32,7 @@ mod wakeups;
 
 pub use delivery::Delivery;
 pub use device::Device;
+pub use endpoint::StationConfig;
 pub use error::{BoxError, OpenError, ReceiveError};
 pub use find::find;
 pub use format::Format;
@@ -46,7 +47,7 @@ pub use port::draw_owner;
 pub use real_time::{Granted, RealTime, Waits};
 pub use receiver::{AlignedStreams, Block, ReceiveStream};
 pub use samplewire_io::{Capabilities, FaultSpec, Faults, Link, LinkError, Udp, UdpOptions};
-pub use samplewire_proto::stream::{End, Underflow};
+pub use samplewire_proto::stream::{Carriage, End, Underflow};
 pub use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
 pub use samplewire_proto::{Cause, Gap, SampleIndex};
 pub use source::StreamInfo;

@@ -24,9 +24,7 @@ pub enum Completed {
 impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     /// Takes a completion: `payload` is what a full payload takes of the slot that its immediate
     /// names, `record` what ends it.
-    ///
-    /// # Panics
-    /// When `payload` is shorter than the payload of a full packet.
+    /// A shorter one is not what the sender wrote.
     pub fn handle_write(
         &mut self,
         now: Nanos,
@@ -76,8 +74,8 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         self.promise.count(now, self.rtt.get());
         self.written_index = record.index + u64::from(record.samples);
         let SlotRecord { index, samples, flags, payload_crc, .. } = record;
-        let payload = &payload[..self.terms.payload_bytes.into()];
-        if self.slot_pad.append_zeros(crc32c(payload)) == payload_crc {
+        let payload = payload.get(..self.terms.payload_bytes.into());
+        if payload.is_some_and(|it| self.slot_pad.append_zeros(crc32c(it)) == payload_crc) {
             self.ring.set(seq, State::Received(Received { index, samples, flags }));
             self.highest_end += 1;
         } else {

@@ -64,6 +64,16 @@ impl OpenConfig {
         self.stream
     }
 
+    /// Whether the delivery is complete.
+    pub const fn is_complete(&self) -> bool {
+        self.delivery == 0
+    }
+
+    /// How many packets this end takes or holds.
+    pub const fn window(&self) -> u32 {
+        self.window
+    }
+
     /// Another stream of the device.
     pub const fn with_stream(mut self, stream: u16) -> Self {
         self.stream = stream;

@@ -101,8 +101,13 @@ impl StreamTerms {
             idle_after: Nanos::from_millis(params.idle_ms as u64),
             ranges_max: view.ranges_max,
             rtt: view.rtt,
-            carriage: if params.rdma.is_some() { Carriage::Rdma } else { Carriage::Data },
+            carriage: self.carriage(),
         }
+    }
+
+    /// How the packets of the stream travel.
+    pub const fn carriage(&self) -> Carriage {
+        if self.0.rdma.is_some() { Carriage::Rdma } else { Carriage::Data }
     }
 
     const fn at_responder(&self, window: u32) -> Terms {

@@ -120,6 +120,7 @@ mod tests {
             path_mtu_bytes: 1_500,
             rtt: Duration::ZERO,
             version: 1,
+            carriage: samplewire::Carriage::Data,
         }
     }
 

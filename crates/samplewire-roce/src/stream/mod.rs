@@ -42,8 +42,8 @@ pub enum SlotsError {
         /// The payload of a full packet.
         payload_bytes: u16,
     },
-    /// The queue of the queue pair holds fewer requests than there are slots.
-    #[error("a queue of {queue} requests for {slots} slots")]
+    /// A receiver's queue holds fewer requests than it has slots.
+    #[error("a queue of {queue} receive requests for {slots} slots")]
     Queue {
         /// Requests that the queue holds.
         queue: usize,
@@ -76,11 +76,8 @@ impl Connection {
     }
 }
 
-/// The length of every WRITE, where a slot and a queue of so many requests hold it.
-fn write_bytes(slots: &SlotRegion, payload_bytes: u16, queue: usize) -> Result<u32, SlotsError> {
-    if queue < slots.slots as usize {
-        return Err(SlotsError::Queue { queue, slots: slots.slots });
-    }
+/// The length of every WRITE, where a slot holds it.
+fn write_bytes(slots: &SlotRegion, payload_bytes: u16) -> Result<u32, SlotsError> {
     let slot_bytes = slots.slot_bytes;
     slots.write_bytes(payload_bytes).ok_or(SlotsError::Short { slot_bytes, payload_bytes })
 }

@@ -43,7 +43,11 @@ impl<Q: AsRef<[ReceiveSlot]> + AsMut<[ReceiveSlot]>> SlotReader<Q> {
         config: ResponderConfig,
         receives: Q,
     ) -> Result<Self, SlotsError> {
-        write_bytes(&slots, payload_bytes, receives.as_ref().len())?;
+        write_bytes(&slots, payload_bytes)?;
+        let queue = receives.as_ref().len();
+        if queue < slots.slots as usize {
+            return Err(SlotsError::Queue { queue, slots: slots.slots });
+        }
         let bytes = u64::from(slots.slots) * u64::from(slots.slot_bytes);
         let region = Region::new(slots.rkey, slots.address, bytes, Access::Write)
             .expect("slots that were read or made have an end");

@@ -30,11 +30,11 @@ pub struct SlotWriter<W> {
 type WriterPair<W> = QueuePair<W, [ReceiveSlot; 0], [Region; 0]>;
 
 impl<W: AsRef<[SendSlot]> + AsMut<[SendSlot]>> SlotWriter<W> {
-    /// Connects a queue pair with a queue of `sends`, one for each slot at least. PSN and MTU of
-    /// `config` are those of the connection.
+    /// Connects a queue pair with a queue of `sends`: as many packets are under way at a time. PSN and
+    /// MTU of `config` are those of the connection.
     ///
     /// # Errors
-    /// A slot or the queue is too short, or a choice is out of range.
+    /// A slot is too short, or a choice is out of range.
     pub fn new(
         connection: &Connection,
         slots: SlotRegion,
@@ -42,7 +42,7 @@ impl<W: AsRef<[SendSlot]> + AsMut<[SendSlot]>> SlotWriter<W> {
         config: RequesterConfig,
         sends: W,
     ) -> Result<Self, SlotsError> {
-        let write_bytes = write_bytes(&slots, payload_bytes, sends.as_ref().len())?;
+        let write_bytes = write_bytes(&slots, payload_bytes)?;
         let (mtu, [psn, peer_psn]) = (connection.mtu(), connection.first_psns());
         let mut qp = QueuePair::new(connection.number(), sends, [], []);
         let responder = ResponderConfig { psn: peer_psn, mtu, ..ResponderConfig::default() };
@@ -90,7 +90,9 @@ impl<W: AsRef<[SendSlot]> + AsMut<[SendSlot]>> SlotWriter<W> {
             }
             return;
         }
-        while let Some(write) = sender.poll_write(now) {
+        while self.qp.requester().free_slots() > 0
+            && let Some(write) = sender.poll_write(now)
+        {
             let seq = write.record.seq;
             let request = WorkRequest {
                 id: seq.0.into(),
@@ -99,17 +101,18 @@ impl<W: AsRef<[SendSlot]> + AsMut<[SendSlot]>> SlotWriter<W> {
                 immediate: Some(seq.0),
                 is_solicited: false,
             };
-            self.qp.post_send(request).expect("the window is no larger than the queue");
+            self.qp.post_send(request).expect("the queue has room");
         }
     }
 
     /// Writes the next frame to `out` (at least [`FRAME_BYTES_MAX`](crate::wire::FRAME_BYTES_MAX))
-    /// and says its length. `payload_of` says where the payload of a packet is.
+    /// and says its length. `payload_of` gives the payload of a packet, of
+    /// that length.
     pub fn poll_transmit<'p, S>(
         &mut self,
         now: Nanos,
         sender: &Sender<S>,
-        payload_of: impl FnOnce(Seq) -> &'p [u8],
+        payload_of: impl FnOnce(Seq, usize) -> &'p [u8],
         out: &mut [u8],
     ) -> Option<usize>
     where
@@ -120,8 +123,9 @@ impl<W: AsRef<[SendSlot]> + AsMut<[SendSlot]>> SlotWriter<W> {
         let payload = transmit.payload().map_or(&[][..], |at| {
             let seq = Seq(at.id as u32);
             let (offset, len_bytes) = (at.offset as usize, at.len_bytes as usize);
-            // Both live for this call alone.
-            sender.write(seq).piece(payload_of(seq), offset, len_bytes, scratch)
+            let write = sender.write(seq);
+            let payload = payload_of(seq, write.len_bytes.into());
+            write.piece(payload, offset, len_bytes, scratch)
         });
         Some(transmit.emit(qp.route(), payload, out))
     }

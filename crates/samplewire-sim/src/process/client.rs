@@ -233,7 +233,7 @@ impl Client {
         let (spec, epoch) = (self.spec, self.epoch);
         let seed = (u128::from(turn.rng.draw()) << 64 | u128::from(turn.rng.draw())).to_be_bytes();
         let (port, endpoint) = Endpoint::new(turn, spec.is_foreign, |link| {
-            Port::stepped(link, 1, epoch).expect("a port of one place")
+            Port::stepped(link, None, 1, epoch).expect("a port of one place")
         });
         let (address, timeout) =
             (address_of(spec.device), Duration::from_nanos(spec.open_timeout.0));

@@ -85,7 +85,7 @@ impl Device {
         let options = infos.fold(options, DeviceOptions::sends);
         let seeds = [seed(turn), seed(turn)];
         let (made, endpoint) = Endpoint::new(turn, false, |link| {
-            let listening = options.listen_stepped(link, epoch, seeds);
+            let listening = options.listen_stepped(link, None, epoch, seeds);
             listening.expect("the plan draws choices in their range")
         });
         let sends = made.listeners.into_iter().map(|listener| Sends { listener, program: None });

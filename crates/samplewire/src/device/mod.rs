@@ -16,7 +16,7 @@ use samplewire_proto::Nanos;
 use samplewire_proto::session::{self, ListenConfig, StreamSlot};
 
 use crate::driver::{Port, Running, Stepped};
-use crate::endpoint::{Endpoint, Entry, Listening, Playing, Sending, Side};
+use crate::endpoint::{Endpoint, Entry, Listening, Playing, Sending, Side, StationConfig};
 use crate::error::OpenError;
 use crate::options::DeviceOptions;
 use crate::port::{BATCH_PACKETS, MTU_RANGE, seed};
@@ -49,13 +49,18 @@ pub struct Device {
 
 impl Device {
     /// See [`DeviceOptions::listen_over`].
-    pub(crate) fn start(link: Box<dyn Link>, options: &DeviceOptions) -> Result<Self, OpenError> {
+    pub(crate) fn start(
+        link: Box<dyn Link>,
+        station: Option<StationConfig>,
+        options: &DeviceOptions,
+    ) -> Result<Self, OpenError> {
         options.real_time.check()?;
         let clock = Clock::start(options.real_time.slow_factor());
         let real_time = &options.real_time;
         let name = if options.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
         let origin = (clock, [seed()?, seed()?]);
-        Self::make(link, options, origin, BATCH_PACKETS, |link, pages, stepped, wakeups| {
+        let ends = (link, station);
+        Self::make(ends, options, origin, BATCH_PACKETS, |link, pages, stepped, wakeups| {
             let running = Running::new(stepped, clock, wakeups);
             Port::start(name, link, real_time, pages, running)
         })
@@ -64,13 +69,14 @@ impl Device {
     /// See [`DeviceOptions::listen_stepped`].
     pub(crate) fn stepped(
         link: Box<dyn Link>,
+        station: Option<StationConfig>,
         options: &DeviceOptions,
         epoch: Instant,
         seeds: [[u8; 16]; 2],
     ) -> Result<(Self, Stepped), OpenError> {
         let mut made = None;
         let origin = (Clock::starting_at(epoch, 1), seeds);
-        let device = Self::make(link, options, origin, 1, |link, _, stepped, _| {
+        let device = Self::make((link, station), options, origin, 1, |link, _, stepped, _| {
             made = Some(stepped);
             Ok(Port::stepped(link))
         })?;
@@ -111,7 +117,7 @@ impl Device {
     }
 
     fn make(
-        link: Box<dyn Link>,
+        (link, station): (Box<dyn Link>, Option<StationConfig>),
         options: &DeviceOptions,
         (clock, [boot_seed, cookie_seed]): (Clock, [[u8; 16]; 2]),
         batch_packets: usize,
@@ -159,7 +165,11 @@ impl Device {
         let samples = options.clock.map(|samples| (samples, clock));
         let listening = Listening::new(listener, boot_id, samples, options.sends.len());
         let link = Resilient::new(link);
-        let endpoint = Endpoint::listener(link, listening, entries, spins, Arc::clone(&wakeups));
+        let mut endpoint =
+            Endpoint::listener(link, listening, entries, spins, Arc::clone(&wakeups));
+        if let Some(station) = station {
+            endpoint.set_station(station)?;
+        }
         let stepped = Stepped::new(endpoint, batch_packets);
         let batch_bytes = stepped.batch_bytes();
         let port = drive(capabilities, pages, stepped, wakeups)?;

@@ -183,6 +183,7 @@ impl Offer {
             path_mtu_bytes: 0,
             rtt: Duration::from_nanos(super::RTT_INITIAL.0),
             version: VERSION,
+            carriage: params.carriage(),
         }
     }
 

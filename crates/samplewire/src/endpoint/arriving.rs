@@ -8,7 +8,7 @@ use samplewire_proto::wire::{self, WireError};
 
 use super::guard::tag_of;
 use super::listening::OpeningContext;
-use super::{Endpoint, Entry};
+use super::{Endpoint, Entry, Station};
 
 impl Endpoint {
     /// Takes all packets that have come.
@@ -24,6 +24,31 @@ impl Endpoint {
             playing.set_clock(index);
         }
         batch.iter().try_for_each(|(bytes, meta)| self.take_listening(now, bytes, meta))
+    }
+
+    /// Takes frames that have come to the station; returns whether there were any.
+    pub(super) fn take_frames(&mut self, now: Nanos) -> Result<bool, LinkError> {
+        let Self { station: Some(station), streams, departures, arrivals, .. } = self else {
+            return Ok(false);
+        };
+        let mut has_frames = false;
+        for _ in 0..FRAMES_MAX {
+            let Some(len) = station.recv()? else { break };
+            has_frames = true;
+            let Some(frame) = station.frame(len) else { continue };
+            let place = Station::place_of(frame.packet().bth.destination);
+            let is_ours = match streams.get_mut(place) {
+                Some(Entry::Receiving(stream)) => stream.flow.handle_frame(now, &frame),
+                Some(Entry::Sending(stream)) => stream.flow.handle_frame(now, &frame),
+                _ => false,
+            };
+            match (is_ours, streams.sending(place)) {
+                (true, Some(_)) => departures.call(place),
+                (true, None) => arrivals.call(place),
+                (false, _) => station.count_foreign(),
+            }
+        }
+        Ok(has_frames)
     }
 
     /// Prefetches the state of the streams in a batch. With a thousand streams none is in a cache.
@@ -123,6 +148,7 @@ impl Endpoint {
         }
         let mut context = OpeningContext {
             link: &mut self.link,
+            station: self.station.as_deref_mut(),
             last_index: self.departures.last_index(),
             streams: &mut self.streams,
             counts: &mut self.counts,
@@ -133,3 +159,6 @@ impl Endpoint {
         Ok(())
     }
 }
+
+/// Frames of one turn, at most.
+const FRAMES_MAX: usize = 64;

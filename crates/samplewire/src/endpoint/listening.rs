@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use samplewire_io::{Clock, Ecn, Link, LinkError, Outgoing};
 use samplewire_proto::session::{
-    EndView, ListenEvent, Listener, OpenRequest, StreamSlot, StreamTerms,
+    AcceptParams, EndView, ListenEvent, Listener, OpenRequest, StreamSlot, StreamTerms,
 };
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{RefuseReason, Role, WireError};
@@ -14,10 +14,11 @@ use samplewire_proto::{Nanos, SampleIndex, Tag};
 use super::favours::Favours;
 use super::sending::{Sending, Side};
 use super::start;
+use super::station::Station;
 use super::streams::Streams;
 use crate::device::{RTT_INITIAL, SampleClock};
 use crate::port::{IP_BYTES_MAX, PortCounts, Route, peer_of};
-use crate::transmitter::Form;
+use crate::transmitter::{Form, Writes};
 
 /// A listener, with the state that accepting needs. The place of a sent stream is its number; the
 /// played stream follows.
@@ -119,6 +120,7 @@ impl Listening {
             }
         }
         let params = self.params(now, request, context).map_err(Some)?;
+        let params = over_rdma(request, peer, &params, context).unwrap_or(params);
         let accepted = self.listener.accept(now, request, &params);
         // Only a description has no tag.
         let Some(tag) = accepted.map_err(|_| Some(RefuseReason::PacketSize))? else {
@@ -180,6 +182,7 @@ impl Listening {
 /// The context of an opening: the link, the streams, and the counts of other packets.
 pub(super) struct OpeningContext<'a> {
     pub(super) link: &'a mut dyn Link,
+    pub(super) station: Option<&'a mut Station>,
     pub(super) streams: &'a mut Streams,
     /// The end of the sent stream that is furthest.
     pub(super) last_index: SampleIndex,
@@ -207,6 +210,24 @@ impl OpeningContext<'_> {
     }
 }
 
+/// The terms of the same stream over RDMA, where the opener wishes so, this end can, and the stream
+/// goes out.
+fn over_rdma(
+    request: &OpenRequest,
+    peer: SocketAddr,
+    params: &StreamTerms,
+    context: &mut OpeningContext<'_>,
+) -> Option<StreamTerms> {
+    let station = context.station.as_mut()?;
+    let theirs = request.rdma?;
+    let is_possible = request.role == Role::Receive
+        && request.delivery == 0
+        && peer.is_ipv4()
+        && theirs.slots?.write_bytes(params.payload_bytes).is_some();
+    let rdma = is_possible.then(|| station.offer(request.stream.into(), None))?;
+    StreamTerms::new(AcceptParams { rdma: Some(rdma), ..**params }).ok()
+}
+
 fn begin_out(
     now: Nanos,
     peer: SocketAddr,
@@ -217,6 +238,7 @@ fn begin_out(
 ) {
     let Some(sending) = context.streams.sending_mut(request.stream.into()) else { return };
     let Sending { flow, side: Side::Listener(offer), .. } = sending else { return };
+    let window = offer.window;
     flow.end(now, End::PeerRestarted, context.link);
     let terms = params.at(EndView {
         local_tag: tag,
@@ -232,6 +254,14 @@ fn begin_out(
     let route = Route { peer, line_bps: context.link.line_bps(peer) };
     flow.begin(now, terms, form, route, offer.quantum_packets_at(payload_bytes))
         .expect("the offer was checked when it was made, and the index when it was chosen");
+    if let (Some(ours), Some(theirs), Some(station)) =
+        (&params.rdma, &request.rdma, &context.station)
+        && let Some(connection) = station.connection(ours.queue_pair, theirs.queue_pair, peer)
+        && let Some(slots) = theirs.slots
+    {
+        let writes = Writes::new(&connection, slots, params.payload_bytes, window);
+        flow.set_writes(writes.expect("the slots were checked when the stream was accepted"));
+    }
 }
 
 /// The alignment in bytes to which a host pads the end of a burst.

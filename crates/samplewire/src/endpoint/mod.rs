@@ -20,9 +20,11 @@ mod opening;
 mod playing;
 mod sending;
 mod start;
+mod station;
 mod streams;
 mod view;
 
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, OnceLock};
@@ -42,6 +44,8 @@ pub(crate) use opening::{Accepted, Opening};
 pub(crate) use playing::Playing;
 use sending::{Departures, SendEvent, Turn, Visits};
 pub(crate) use sending::{Sending, Side};
+pub(crate) use station::Station;
+pub use station::StationConfig;
 use streams::Streams;
 pub(crate) use streams::{Entry, Opened, Receiving};
 pub use view::{Machine, View};
@@ -49,6 +53,8 @@ pub use view::{Machine, View};
 /// A link, and the streams over it.
 pub(crate) struct Endpoint {
     link: Gather,
+    /// Where streams over RDMA have their frames.
+    station: Option<Box<Station>>,
     wakeups: Arc<Wakeups>,
     commands: mpsc::Receiver<Command>,
     /// What answers openings of others; the streams are then those that it offers.
@@ -151,6 +157,7 @@ impl Endpoint {
         let places = streams.len();
         Self {
             link: Gather::new(link, places),
+            station: None,
             wakeups,
             commands: mpsc::channel().1,
             listening,
@@ -170,6 +177,16 @@ impl Endpoint {
             counts: PortCounts::default(),
             shown: Arc::default(),
         }
+    }
+
+    /// Gives the endpoint a station: streams that ask for it go over RDMA.
+    ///
+    /// # Errors
+    /// The process has no descriptor left.
+    pub(crate) fn set_station(&mut self, station: StationConfig) -> io::Result<()> {
+        self.link.waker().also_for(station.link.as_fd())?;
+        self.station = Some(Box::new(Station::new(station)));
+        Ok(())
     }
 
     /// Whether nothing is left to do: no handle can open a stream, and the last has ended.
@@ -201,7 +218,8 @@ impl Endpoint {
         // What was submitted leaves first.
         let visits = self.depart(now)?;
         self.link.recv(batch)?;
-        let is_idle = batch.is_empty();
+        let has_frames = self.take_frames(now)?;
+        let is_idle = batch.is_empty() && !has_frames;
         if !is_idle || is_called || now >= self.arrivals.until() {
             self.take_all(now, batch)?;
             self.arrivals.call_due(now);
@@ -253,14 +271,16 @@ impl Endpoint {
             return Ok(Visits::NONE);
         }
         self.counts.link = self.link.resilient().error_counts();
-        let Self { listening, streams, departures, link, counts, stopped, .. } = self;
+        let Self { listening, streams, departures, link, station, counts, stopped, .. } = self;
         let mut on_event = |event| match (event, &mut *listening) {
             (SendEvent::Over(tag), Some(listening)) => listening.release(tag),
             (SendEvent::Announced, Some(listening)) => listening.favours.expire(),
             (SendEvent::Stopped, _) => *stopped += 1,
             (_, None) => {}
         };
-        let mut turn = Turn { now, link: link.resilient(), counts, on_event: &mut on_event };
+        let station = station.as_deref_mut();
+        let mut turn =
+            Turn { now, link: link.resilient(), station, counts, on_event: &mut on_event };
         departures.visit(streams, &mut turn)
     }
 
@@ -305,7 +325,13 @@ impl Endpoint {
         };
         // A filter would know none of its packets.
         self.guard.lower(&mut self.link);
-        opening.start(now, place, self.streams.len(), self.link.unreachable_hint());
+        opening.start(
+            now,
+            place,
+            self.streams.len(),
+            self.link.unreachable_hint(),
+            self.station.as_deref_mut(),
+        );
         self.streams.set(place, Entry::Opening(opening));
         self.openings += 1;
         self.arrivals.call(place);
@@ -329,7 +355,8 @@ impl Endpoint {
             Some(Entry::Receiving(_)) => self.visit_receiving(now, place, is_idle)?,
             Some(Entry::Playing(_)) => self.visit_playing(now, place)?,
             Some(Entry::Opening(opening)) => {
-                let progress = opening.advance(now, &mut self.link, &mut self.out)?;
+                let station = self.station.as_deref();
+                let progress = opening.advance(now, &mut self.link, &mut self.out, station)?;
                 match progress {
                     Progress::Waiting => self.arrivals.set(place, opening.wakes_at(now)),
                     Progress::Over => {
@@ -359,7 +386,7 @@ impl Endpoint {
         let Some(stream) = self.streams.receiving_mut(place) else { return Ok(()) };
         let flow = &mut stream.flow;
         let is_crowded = flow.is_crowded();
-        flow.advance(now, &mut self.link)?;
+        flow.advance(now, &mut self.link, self.station.as_deref_mut())?;
         if flow.is_publishing(now, is_idle) {
             self.counts.link = self.link.resilient().error_counts();
             flow.snapshot.note_port(&self.counts);

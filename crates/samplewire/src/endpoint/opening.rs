@@ -6,16 +6,20 @@ use std::time::Duration;
 
 use samplewire_io::{Ecn, Link, LinkError, Outgoing};
 use samplewire_proto::session::{AcceptInfo, OpenConfig, OpenEvent, Opener};
-use samplewire_proto::wire::{Header, Packet, Role};
+use samplewire_proto::wire::{Header, Packet, RdmaOffer, Role, SlotRegion};
 use samplewire_proto::{Nanos, Tag};
+use samplewire_roce::stream::Connection;
 
 use super::gather::Gather;
+use super::station::Station;
 use crate::error::OpenError;
 
 /// A stream that the device has accepted or described, and its place in the endpoint's table.
 pub(crate) struct Accepted {
     pub(crate) place: usize,
     pub(crate) accept: AcceptInfo,
+    /// Of a stream over RDMA: the queue pairs, and the slots of this end if it receives.
+    pub(crate) rdma: Option<(Connection, Option<SlotRegion>)>,
     /// The time of the turn.
     pub(crate) at: Nanos,
 }
@@ -29,6 +33,8 @@ pub(crate) struct Opening {
     answers: mpsc::Sender<Result<Accepted, OpenError>>,
     /// Set once it has a place.
     under_way: Option<UnderWay>,
+    /// What its OPENs say of RDMA.
+    offer: Option<RdmaOffer>,
 }
 
 struct UnderWay {
@@ -56,7 +62,7 @@ impl Opening {
         seed: [u8; 16],
         answers: mpsc::Sender<Result<Accepted, OpenError>>,
     ) -> Self {
-        Self { address, timeout, config, seed, answers, under_way: None }
+        Self { address, timeout, config, seed, answers, under_way: None, offer: None }
     }
 
     /// The protocol machine, once the opening has a place.
@@ -69,8 +75,22 @@ impl Opening {
     }
 
     /// Starts at a place in a table of `places`; the stream's tag contains the place.
-    pub(super) fn start(&mut self, now: Nanos, place: usize, places: usize, unreachable: u64) {
-        let config = self.config.with_tag_slot(place as u16, places as u16);
+    pub(super) fn start(
+        &mut self,
+        now: Nanos,
+        place: usize,
+        places: usize,
+        unreachable: u64,
+        station: Option<&mut Station>,
+    ) {
+        // Devices do not play over RDMA.
+        if let Some(station) = station.filter(|_| self.config.role() == Role::Receive) {
+            self.offer = Some(station.offer(place, Some(self.config.window())));
+        }
+        let mut config = self.config.with_tag_slot(place as u16, places as u16);
+        if let Some(offer) = self.offer {
+            config = config.with_rdma(offer);
+        }
         let opener = Opener::new(config, self.seed, now);
         self.under_way = Some(UnderWay { place, opener, unreachable });
     }
@@ -103,6 +123,7 @@ impl Opening {
         now: Nanos,
         link: &mut Gather,
         out: &mut [u8],
+        station: Option<&Station>,
     ) -> Result<Progress, LinkError> {
         let Some(UnderWay { place, opener, unreachable }) = &mut self.under_way else {
             return Ok(Progress::Over);
@@ -112,7 +133,14 @@ impl Opening {
         }
         let answer = match opener.poll_event() {
             None => return Ok(Progress::Waiting),
-            Some(OpenEvent::Accepted(accept)) => Ok(Accepted { place: *place, accept, at: now }),
+            Some(OpenEvent::Accepted(accept)) => {
+                let theirs = accept.params.rdma.as_ref();
+                let rdma = theirs.zip(self.offer).zip(station).and_then(|((theirs, ours), it)| {
+                    let peer = theirs.queue_pair;
+                    Some((it.connection(ours.queue_pair, peer, self.address)?, ours.slots))
+                });
+                Ok(Accepted { place: *place, accept, rdma, at: now })
+            }
             Some(OpenEvent::Refused { reason, retry_ms, .. }) => {
                 let (address, stream) = (self.address, self.config.stream());
                 Err(OpenError::Refused { address, stream, reason, retry_ms })

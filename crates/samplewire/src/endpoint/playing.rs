@@ -235,7 +235,7 @@ impl Playing {
     fn advance(&mut self, now: Nanos, link: &mut dyn Link) -> Result<Option<Tag>, LinkError> {
         let is_stopped = self.shared.is_stopped();
         if let Some(Lingering { flow, .. }) = &mut self.lingering {
-            flow.advance(now, link)?;
+            flow.advance(now, link, None)?;
             if flow.is_over() {
                 self.lingering = None;
             }
@@ -244,7 +244,7 @@ impl Playing {
         if is_stopped {
             stream.flow.receiver.cancel(now);
         }
-        stream.flow.advance(now, link)?;
+        stream.flow.advance(now, link, None)?;
         if stream.flow.is_publishing(now, true) {
             stream.flow.publish(now);
         }
@@ -266,7 +266,7 @@ impl Playing {
         let mut stream = self.stream.take()?;
         stream.flow.receiver.replaced();
         // The next turn finds an error of the link.
-        let _failed = stream.flow.advance(now, link).is_err();
+        let _failed = stream.flow.advance(now, link, None).is_err();
         stream.flow.publish(now);
         self.next_index = self.next_index.max(stream.flow.next_index());
         Some(stream.tag)

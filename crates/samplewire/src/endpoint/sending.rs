@@ -9,6 +9,7 @@ use samplewire_proto::stream::End;
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
 use super::agenda::{Agenda, VISITS_MAX};
+use super::station::Station;
 use super::streams::{Opened, Streams};
 use crate::device::Offer;
 use crate::port::{LINGER_MAX, PortCounts};
@@ -40,6 +41,7 @@ pub(super) struct Departures {
 pub(super) struct Turn<'a> {
     pub(super) now: Nanos,
     pub(super) link: &'a mut dyn Link,
+    pub(super) station: Option<&'a mut Station>,
     pub(super) counts: &'a PortCounts,
     /// Receives the events of the streams.
     pub(super) on_event: &'a mut dyn FnMut(SendEvent),
@@ -112,6 +114,9 @@ impl Departures {
             let Some(place) = self.agenda.pop() else { break };
             let Some(sending) = streams.sending_mut(place) else { continue };
             visits.have_pushed |= sending.prepare(turn);
+            if let Some(station) = &mut turn.station {
+                sending.flow.write(turn.now, station)?;
+            }
             packets += sending.flow.departing();
             filled.push(place as u16);
             if packets >= OUTBOX_PACKETS {

@@ -7,6 +7,7 @@ use samplewire_io::{Link, Udp, UdpOptions};
 use super::{Control, ToAddress, WINDOW_DEFAULT};
 use crate::device::{Device, SampleClock};
 use crate::driver::Stepped;
+use crate::endpoint::StationConfig;
 use crate::error::OpenError;
 use crate::port::RANGES_MAX;
 use crate::real_time::RealTime;
@@ -204,7 +205,20 @@ impl DeviceOptions {
     /// # Errors
     /// See [`DeviceOptions::listen`].
     pub fn listen_over(&self, link: Box<dyn Link>) -> Result<Device, OpenError> {
-        Device::start(link, self)
+        Device::start(link, None, self)
+    }
+
+    /// Like [`DeviceOptions::listen_over`], with a station: the streams that go out do so over RDMA
+    /// where their receivers ask for it (`docs/protocol.md#13`).
+    ///
+    /// # Errors
+    /// See [`DeviceOptions::listen`].
+    pub fn listen_rdma(
+        &self,
+        link: Box<dyn Link>,
+        station: StationConfig,
+    ) -> Result<Device, OpenError> {
+        Device::start(link, Some(station), self)
     }
 
     /// A device whose endpoint is stepped, and takes a packet in a turn. Times count from `epoch`;
@@ -216,10 +230,11 @@ impl DeviceOptions {
     pub fn listen_stepped(
         &self,
         link: Box<dyn Link>,
+        station: Option<StationConfig>,
         epoch: Instant,
         seeds: [[u8; 16]; 2],
     ) -> Result<(Device, Stepped), OpenError> {
-        Device::stepped(link, self, epoch, seeds)
+        Device::stepped(link, station, self, epoch, seeds)
     }
 }
 

@@ -12,12 +12,15 @@ use samplewire_proto::receiver::{Delivered, Phase, Placement, REPORT_BYTES, Rece
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{Flags, Header, Packet, TlvKind, Tlvs};
 use samplewire_proto::{Nanos, SampleIndex};
+use samplewire_roce::wire::Frame;
 
 use super::hold::Hold;
 use super::payload_ring::{PayloadRing, Step};
 use super::shared::Shared;
+use super::slots::Slots;
 use super::stalls::Stalls;
 use crate::counters::ReceiverSnapshot;
+use crate::endpoint::Station;
 use crate::port::BATCH_PACKETS;
 use item::Part;
 pub(crate) use item::{Item, Run};
@@ -28,6 +31,8 @@ pub(crate) struct ReceiveFlow {
     clock: Clock,
     pub(crate) receiver: Receiver<Box<[RecvSlot]>>,
     payloads: PayloadRing,
+    /// Of a stream over RDMA.
+    slots: Option<Box<Slots>>,
     items: rtrb::Producer<Item>,
     shared: Arc<Shared>,
     frame_bytes: usize,
@@ -80,6 +85,7 @@ impl ReceiveFlow {
             clock,
             receiver,
             payloads,
+            slots: None,
             items,
             shared,
             frame_bytes,
@@ -102,6 +108,18 @@ impl ReceiveFlow {
             publisher,
             published_at: Nanos(0),
         }
+    }
+
+    /// Lets the packets of the stream come over RDMA.
+    pub(crate) fn set_slots(&mut self, slots: Slots) {
+        self.slots = Some(Box::new(slots));
+    }
+
+    /// Takes a frame of the stream's queue pair; `false` if it has none.
+    pub(crate) fn handle_frame(&mut self, now: Nanos, frame: &Frame<'_>) -> bool {
+        let Some(slots) = &mut self.slots else { return false };
+        self.handled += u32::from(slots.handle(now, frame, &mut self.payloads));
+        true
     }
 
     /// Sets the sender's window.
@@ -176,11 +194,19 @@ impl ReceiveFlow {
 
     /// Does the pending work after all received packets have been handled: delivers, grants credit,
     /// reports, ends.
-    pub(crate) fn advance(&mut self, now: Nanos, link: &mut dyn Link) -> Result<(), LinkError> {
+    pub(crate) fn advance(
+        &mut self,
+        now: Nanos,
+        link: &mut dyn Link,
+        station: Option<&mut Station>,
+    ) -> Result<(), LinkError> {
         if self.shared.is_stopped() {
             self.receiver.cancel_for(now, self.shared.stop_reason());
         }
         self.due_at = None;
+        if let Some(slots) = &mut self.slots {
+            slots.settle(now, &mut self.receiver, &self.payloads);
+        }
         self.receiver.handle_timeout(now);
         if self.handled > 0 {
             self.hold.came(now, self.handled);
@@ -190,6 +216,9 @@ impl ReceiveFlow {
         // A batch that was not full was the last for now.
         if self.handled < HANDLED_FULL {
             self.ring();
+        }
+        if let (Some(slots), Some(station)) = (&mut self.slots, station) {
+            slots.transmit(now, station)?;
         }
         if self.puts_off() {
             return Ok(());
@@ -423,7 +452,11 @@ impl ReceiveFlow {
     fn grant(&mut self) {
         let promise_end = self.receiver.promise_end();
         let attached_end = self.payloads.attach(promise_end);
-        self.receiver.grant(attached_end.min(promise_end));
+        let limit = attached_end.min(promise_end);
+        match &mut self.slots {
+            Some(slots) => slots.grant(&mut self.receiver, limit),
+            None => self.receiver.grant(limit),
+        }
     }
 
     fn transmit(&mut self, now: Nanos, link: &mut dyn Link) -> Result<(), LinkError> {
@@ -489,6 +522,9 @@ impl ReceiveFlow {
         }
         let due_at = self.due_at.or_else(|| self.receiver.poll_timeout(now));
         let mut until = due_at.unwrap_or(now + SLEEP_MAX);
+        if let Some(at) = self.slots.as_ref().and_then(|slots| slots.poll_timeout()) {
+            until = until.min(at);
+        }
         until = until.min(now + SLEEP_MAX);
         if is_blocked {
             until = (now + WAIT_MAX).min(until.max(now));

@@ -9,6 +9,7 @@ mod interrupter;
 mod payload_ring;
 mod port;
 mod shared;
+mod slots;
 mod stalls;
 
 use std::net::SocketAddr;
@@ -21,7 +22,7 @@ use std::time::{Duration, Instant};
 use samplewire_circuit::{Loan, Pages, Pool, PoolConfig, SharedQuantum};
 use samplewire_io::{Capabilities, Clock, LinkError};
 use samplewire_proto::receiver::{self as proto, ReceiverConfig, RecvSlot};
-use samplewire_proto::session::AcceptInfo;
+
 use samplewire_proto::stream::{End, Terms, TermsError};
 use samplewire_proto::wire::CloseReason;
 use samplewire_proto::{Nanos, SampleIndex};
@@ -29,6 +30,7 @@ use samplewire_proto::{Nanos, SampleIndex};
 pub use crate::counters::{LaneCounts, PortStats, ReceiverSnapshot};
 use crate::device::Claim;
 use crate::driver::{self, Drive};
+use crate::endpoint::Accepted;
 use crate::error::{OpenError, ReceiveError};
 use crate::info::DeviceInfo;
 use crate::opening;
@@ -49,6 +51,7 @@ use payload_ring::PayloadRing;
 pub(crate) use port::Answer;
 pub use port::{PendingReceiver, Port};
 use shared::Shared;
+use slots::Slots;
 pub use stalls::Stalls;
 
 /// The receiving end of a stream.
@@ -467,10 +470,11 @@ struct Begun {
 fn begin(
     now: Nanos,
     (address, clock): (SocketAddr, Clock),
-    accept: &AcceptInfo,
+    accepted: &Accepted,
     options: &ReceiveOptions,
     wake_handle: WakeHandle,
 ) -> Result<Begun, OpenError> {
+    let accept = &accepted.accept;
     let info = opening::describe(address, accept)?;
     opening::check_offer(&info, accept)?;
     // Credit beyond the device's window would never be used, and would make REPORTs too rare.
@@ -494,6 +498,10 @@ fn begin(
         wake_handle,
     )?;
     flow.set_reach(info.window.max(window));
+    if let Some((connection, Some(region))) = &accepted.rdma {
+        let slots = Slots::new(connection, *region, info.payload_bytes, terms.first_seq);
+        flow.set_slots(slots.expect("the slots were checked when the stream was opened"));
+    }
     block_queue.memory_bytes += pool_bytes;
     Ok(Begun { flow, block_queue, info, pages })
 }

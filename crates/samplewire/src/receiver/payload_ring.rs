@@ -93,6 +93,13 @@ impl PayloadRing {
 
     /// Stores a payload; pads a short one with zeros.
     pub(crate) fn store(&mut self, seq: Seq, payload: &[u8]) {
+        let (filled, rest) = self.lay(seq).split_at_mut(payload.len());
+        filled.copy_from_slice(payload);
+        rest.fill(0);
+    }
+
+    /// The place of a payload, of a quantum that is assigned if it was not yet.
+    fn lay(&mut self, seq: Seq) -> &mut [u8] {
         let place = self.place(seq);
         let offset = place.packet as usize * self.payload_bytes;
         let spare = &mut self.spare;
@@ -101,18 +108,30 @@ impl PayloadRing {
             Laid { quantum, stored_end: 0 }
         });
         laid.stored_end = laid.stored_end.max(place.packet + 1);
-        let place = &mut laid.quantum.data_mut()[offset..offset + self.payload_bytes];
-        let (filled, rest) = place.split_at_mut(payload.len());
-        filled.copy_from_slice(payload);
-        rest.fill(0);
+        &mut laid.quantum.data_mut()[offset..offset + self.payload_bytes]
+    }
+
+    /// Stores a part of a payload, from an offset on: what lies beyond the payload is left out.
+    pub(crate) fn store_part(&mut self, seq: Seq, offset: usize, bytes: &[u8]) {
+        let payload_bytes = self.payload_bytes;
+        let place = self.lay(seq);
+        if offset < payload_bytes {
+            let len = bytes.len().min(payload_bytes - offset);
+            place[offset..][..len].copy_from_slice(&bytes[..len]);
+        }
+    }
+
+    /// The payload of an undelivered seq, if any of it was stored.
+    pub(crate) fn payload(&self, seq: Seq) -> Option<&[u8]> {
+        let place = self.place(seq);
+        let offset = place.packet as usize * self.payload_bytes;
+        let laid = self.ring[place.quantum].as_ref()?;
+        Some(&laid.quantum.data()[offset..offset + self.payload_bytes])
     }
 
     /// The stored payload of the lowest undelivered seq.
     pub(crate) fn next_payload(&self) -> &[u8] {
-        let place = self.place(self.next);
-        let offset = place.packet as usize * self.payload_bytes;
-        let laid = self.ring[place.quantum].as_ref().expect("it was stored");
-        &laid.quantum.data()[offset..offset + self.payload_bytes]
+        self.payload(self.next).expect("it was stored")
     }
 
     /// Quanta that span the window.

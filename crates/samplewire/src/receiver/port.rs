@@ -17,7 +17,9 @@ use samplewire_proto::wire::Role;
 use super::{Begun, ReceiveStream, begin};
 use crate::counters::PortStats;
 use crate::driver::{self, Running, Stepped};
-use crate::endpoint::{Accepted, Command, Counts, Endpoint, Entry, Opened, Opening, Receiving};
+use crate::endpoint::{
+    Accepted, Command, Counts, Endpoint, Entry, Opened, Opening, Receiving, StationConfig,
+};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening::{self, Limits, first_free};
@@ -78,6 +80,8 @@ pub struct Port {
     drive: driver::Port,
     /// Maximum number of its streams.
     places: usize,
+    /// Streams go over RDMA where the device can.
+    has_station: bool,
 }
 
 /// The state that a port's streams share; it outlives the port's handle.
@@ -132,7 +136,23 @@ impl Port {
     /// An option is out of range, or the system has no memory or no thread.
     pub fn over(link: Box<dyn Link>, real_time: &RealTime) -> Result<Self, OpenError> {
         real_time.check()?;
-        Self::start("samplewire-rx", Resilient::new(link), real_time, Self::STREAMS_MAX)
+        Self::start("samplewire-rx", Resilient::new(link), None, real_time, Self::STREAMS_MAX)
+    }
+
+    /// Like [`Port::over`], with a station: streams go over RDMA where the device can, and as DATA
+    /// where it cannot (`docs/protocol.md#13`). Their windows are powers of two, and their delivery
+    /// is complete.
+    ///
+    /// # Errors
+    /// See [`Port::over`].
+    pub fn over_rdma(
+        link: Box<dyn Link>,
+        station: StationConfig,
+        real_time: &RealTime,
+    ) -> Result<Self, OpenError> {
+        real_time.check()?;
+        let link = Resilient::new(link);
+        Self::start("samplewire-rx", link, Some(station), real_time, Self::STREAMS_MAX)
     }
 
     /// Creates a port for one stream at a time, with a link and a named thread of its own.
@@ -142,12 +162,13 @@ impl Port {
         real_time: &RealTime,
     ) -> Result<Self, OpenError> {
         real_time.check()?;
-        Self::start(name, link, real_time, 1)
+        Self::start(name, link, None, real_time, 1)
     }
 
     fn start(
         name: &str,
         link: Resilient,
+        station: Option<StationConfig>,
         real_time: &RealTime,
         places: usize,
     ) -> Result<Self, OpenError> {
@@ -156,7 +177,7 @@ impl Port {
             let running = Running::new(stepped, clock, wakeups);
             driver::Port::start(name, capabilities, real_time, None, running)
         };
-        Self::make(link, real_time, places, clock, BATCH_PACKETS, drive)
+        Self::make((link, station), real_time, places, clock, BATCH_PACKETS, drive)
     }
 
     /// Creates a port with a stepped endpoint, which takes one packet per turn. It has `places` for
@@ -167,13 +188,15 @@ impl Port {
     #[doc(hidden)]
     pub fn stepped(
         link: Box<dyn Link>,
+        station: Option<StationConfig>,
         places: usize,
         epoch: Instant,
     ) -> Result<(Self, Stepped), OpenError> {
         let (link, real_time) = (Resilient::new(link), RealTime::default());
         let clock = Clock::starting_at(epoch, 1);
         let mut made = None;
-        let port = Self::make(link, &real_time, places, clock, 1, |capabilities, stepped, _| {
+        let ends = (link, station);
+        let port = Self::make(ends, &real_time, places, clock, 1, |capabilities, stepped, _| {
             made = Some(stepped);
             Ok(driver::Port::stepped(capabilities))
         })?;
@@ -181,7 +204,7 @@ impl Port {
     }
 
     fn make(
-        link: Resilient,
+        (link, station): (Resilient, Option<StationConfig>),
         real_time: &RealTime,
         places: usize,
         clock: Clock,
@@ -196,7 +219,12 @@ impl Port {
         let (commands, taken) = mpsc::channel();
         let spins = real_time.how_it_waits().is_io_spinning();
         let shown = Arc::clone(&counts);
-        let endpoint = Endpoint::opener(link, places, spins, Arc::clone(&wakeups), taken, shown);
+        let mut endpoint =
+            Endpoint::opener(link, places, spins, Arc::clone(&wakeups), taken, shown);
+        let has_station = station.is_some();
+        if let Some(station) = station {
+            endpoint.set_station(station)?;
+        }
         let stepped = Stepped::new(endpoint, batch_packets);
         let memory_bytes = stepped.batch_bytes();
         let drive = drive(capabilities, stepped, Arc::clone(&wakeups))?;
@@ -211,6 +239,7 @@ impl Port {
             counts,
             drive,
             places,
+            has_station,
         })
     }
 
@@ -441,6 +470,9 @@ impl Port {
         let route = if kind == "udp" { route_mtu_bytes(address).ok() } else { None };
         let mtu_bytes = route.map_or(mtu_bytes, |route| route.min(mtu_bytes));
         let config = limits.apply(config, mtu_bytes, address)?;
+        if self.has_station && config.role() == Role::Receive {
+            check_for_rdma(&config)?;
+        }
         let (answers, answer) = mpsc::channel();
         let opening = Opening::new(address, limits.timeout, config, seed, answers);
         self.send(Command::Open(Box::new(opening)))?;
@@ -469,13 +501,13 @@ impl Port {
         accepted: &Accepted,
         options: &ReceiveOptions,
     ) -> Result<ReceiveStream, OpenError> {
-        let &Accepted { place, ref accept, at } = accepted;
+        let &Accepted { place, ref accept, at, .. } = accepted;
         let wake_handle = self.wakeups.wake_handle(place);
         // The port decides how its streams wait.
         let waits = self.drive.granted.waits;
         let options = options.clone().real_time(options.real_time.clone().waits(waits));
         let Begun { flow, mut block_queue, info, pages } =
-            begin(at, (address, self.clock), accept, &options, wake_handle)?;
+            begin(at, (address, self.clock), accepted, &options, wake_handle)?;
         let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;
         let room = (block_queue.window, packet_bytes);
         let opened = Opened::new(address, accept);
@@ -502,6 +534,21 @@ impl Port {
             None => OpenError::PortGone { local: self.local },
         }
     }
+}
+
+/// Checks what a stream over RDMA needs of an opening.
+fn check_for_rdma(config: &OpenConfig) -> Result<(), OpenError> {
+    let window = u64::from(config.window());
+    if !window.is_power_of_two() {
+        let range = "a power of two, for a stream over RDMA";
+        return Err(OpenError::OptionRange { option: "window", value: window, range });
+    }
+    if !config.is_complete() {
+        let (one, other) = ("a stream over RDMA".into(), "another delivery than complete".into());
+        let hint = "a queue pair repeats until all has come".into();
+        return Err(OpenError::Contradiction { one, other, hint });
+    }
+    Ok(())
 }
 
 impl Drop for Port {

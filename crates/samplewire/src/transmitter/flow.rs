@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use arrayvec::ArrayVec;
 use samplewire_circuit::Quantum;
-use samplewire_io::{Ecn, Link, Outgoing};
+use samplewire_io::{Ecn, Link, LinkError, Outgoing};
 use samplewire_proto::sender::{
     CONTROL_BYTES, PushError, SendSlot, Sender, SenderConfig, Transmit,
 };
 use samplewire_proto::stream::{End, Terms, TermsError};
 use samplewire_proto::wire::{CloseReason, Flags, Header, Packet};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
+use samplewire_roce::wire::Frame;
 
 use super::events::{EventSender, PlayWatch};
 use super::feedback_flood::FeedbackFlood;
@@ -23,7 +24,9 @@ use super::outbox::Outbox;
 use super::retransmit_buffer::RetransmitBuffer;
 use super::shared::{Session, SessionEnd, SharedWriter};
 use super::slicer::{Form, Slicer};
+use super::writes::Writes;
 use crate::counters::TransmitterSnapshot;
+use crate::endpoint::Station;
 use crate::port::{PortCounts, Route};
 
 /// An item that the program submits, in order.
@@ -56,6 +59,8 @@ struct Stream {
     form: Form,
     tag: Tag,
     sender: Sender<Box<[SendSlot]>>,
+    /// Of a stream over RDMA.
+    writes: Option<Box<Writes>>,
     slicer: Option<Slicer>,
     /// Whether the last submitted sample does not end a burst.
     is_in_burst: bool,
@@ -117,6 +122,7 @@ impl SendFlow {
             form,
             tag: terms.local_tag,
             sender,
+            writes: None,
             slicer: None,
             is_in_burst: false,
             watch: terms.is_opener.then(|| PlayWatch::new(terms.first_index)),
@@ -124,6 +130,28 @@ impl SendFlow {
             is_announced: false,
         });
         Ok(session)
+    }
+
+    /// Lets the packets of the open stream go over RDMA.
+    pub(crate) fn set_writes(&mut self, writes: Writes) {
+        if let Some(stream) = &mut self.stream {
+            stream.writes = Some(Box::new(writes));
+        }
+    }
+
+    /// Takes a frame of the stream's queue pair; `false` if it has none.
+    pub(crate) fn handle_frame(&mut self, now: Nanos, frame: &Frame<'_>) -> bool {
+        let writes = self.stream.as_mut().and_then(|stream| stream.writes.as_mut());
+        writes.map(|writes| writes.handle(now, frame)).is_some()
+    }
+
+    /// Sends frames of the stream's queue pair.
+    pub(crate) fn write(&mut self, now: Nanos, station: &mut Station) -> Result<(), LinkError> {
+        let Self { stream: Some(stream), held, .. } = self else { return Ok(()) };
+        match &mut stream.writes {
+            Some(writes) => writes.transmit(now, &mut stream.sender, held, station),
+            None => Ok(()),
+        }
     }
 
     /// The first index of the next stream, or the next index of the current one.
@@ -394,7 +422,11 @@ impl SendFlow {
     /// The time until which there is no work without packets or samples.
     pub(crate) fn wakes_at(&self, now: Nanos) -> Nanos {
         let until = match &self.stream {
-            Some(stream) => stream.sender.poll_timeout(now).unwrap_or(now),
+            Some(stream) => {
+                let at = stream.sender.poll_timeout(now).unwrap_or(now);
+                let writes = stream.writes.as_ref().and_then(|writes| writes.poll_timeout(now));
+                writes.map_or(at, |writes_at| at.min(writes_at))
+            }
             None => now + SLEEP_MAX,
         };
         until.min(now + SLEEP_MAX)

@@ -11,6 +11,7 @@ mod retransmit_buffer;
 mod shared;
 mod slicer;
 mod slot;
+mod writes;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -48,6 +49,7 @@ pub use shared::{Session, SessionEnd};
 use shared::{Shared, SharedWriter};
 pub(crate) use slicer::Form;
 use slot::Slot;
+pub(crate) use writes::Writes;
 
 /// The sending end of an open stream: of a device that a receiver has opened
 /// ([`Listener::accept`]), or of a program that opened a device which plays ([`SendOptions::open`]).
@@ -189,7 +191,7 @@ impl SendStream {
         accepted: &Accepted,
         options: &SendOptions,
     ) -> Result<Self, OpenError> {
-        let &Accepted { place, ref accept, at } = accepted;
+        let &Accepted { place, ref accept, at, .. } = accepted;
         let address = route.peer;
         let device = opening::describe(address, accept)?;
         let sender_config =

@@ -149,7 +149,7 @@ fn slots_and_queues_that_are_too_short_are_named() {
         SlotReader::new(&connection, SLOTS, payload_bytes, Seq(0), config, receives).err()
     };
     let queue = Some(SlotsError::Queue { queue: 7, slots: 8 });
-    assert_eq!([writer(1000, 7), reader(1000, 7)], [queue; 2]);
+    assert_eq!([writer(1000, 7), reader(1000, 7)], [None, queue]);
     let short = Some(SlotsError::Short { slot_bytes: 1152, payload_bytes: 1096 });
     assert_eq!([writer(1096, 8), reader(1096, 8)], [short; 2]);
     assert_eq!([writer(1088, 8), reader(1088, 8)], [None; 2]);

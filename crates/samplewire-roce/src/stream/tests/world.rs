@@ -292,7 +292,7 @@ impl World {
         let mut out = [0; FRAME_BYTES_MAX];
         loop {
             let Self { writer, sender, payloads, .. } = self;
-            let payload_of = |seq: Seq| &payloads[place_of(seq)][..];
+            let payload_of = |seq: Seq, len: usize| &payloads[place_of(seq)][..len];
             let Some(len) = writer.poll_transmit(now, sender, payload_of, &mut out) else { break };
             self.launch(0, true, &out[..len]);
         }

@@ -93,7 +93,7 @@ impl StreamEnd {
         let me = 2 * flow as ProcessId;
         let (mailbox, link) = link(me, Some(line_bps))?;
         let (device, stepped) =
-            options.listen_stepped(Box::new(link), epoch, [seed(rng), seed(rng)])?;
+            options.listen_stepped(Box::new(link), None, epoch, [seed(rng), seed(rng)])?;
         let source = Source { bytes_per_s, ..Source::default() };
         let program = Program::Sends { device, stream: None, source };
         Ok(Self::new(mailbox, stepped, me + 1, program))
@@ -110,7 +110,7 @@ impl StreamEnd {
     ) -> Result<Self, CongestionError> {
         let me = 2 * flow as ProcessId + 1;
         let (mailbox, link) = link(me, None)?;
-        let (port, stepped) = Port::stepped(Box::new(link), 1, epoch)?;
+        let (port, stepped) = Port::stepped(Box::new(link), None, 1, epoch)?;
         let options = ReceiveOptions::new()
             .window(window)
             .mtu(ip_bytes(scenario))

@@ -1,0 +1,99 @@
+//! A received stream over RDMA: its queue pair, and the records of its slots. The payloads lie in
+//! the quanta, as those of DATA do.
+
+use samplewire_io::LinkError;
+use samplewire_proto::receiver::{Receiver, RecvSlot};
+use samplewire_proto::wire::{RECORD_LEN, SlotRegion, record_at};
+use samplewire_proto::{Nanos, Seq};
+use samplewire_roce::responder::{ReceiveSlot, ResponderConfig};
+use samplewire_roce::stream::{Connection, SlotReader, SlotsError};
+use samplewire_roce::wire::Frame;
+
+use super::payload_ring::PayloadRing;
+use crate::endpoint::Station;
+
+/// What a stream over RDMA has besides a receiver.
+pub(crate) struct Slots {
+    reader: SlotReader<Box<[ReceiveSlot]>>,
+    /// By seq modulo their number.
+    records: Box<[[u8; RECORD_LEN]]>,
+    record_at: usize,
+}
+
+impl Slots {
+    pub(crate) fn new(
+        connection: &Connection,
+        region: SlotRegion,
+        payload_bytes: u16,
+        first_seq: Seq,
+    ) -> Result<Self, SlotsError> {
+        let len = region.slots as usize;
+        let receives = vec![ReceiveSlot::default(); len].into_boxed_slice();
+        let config = ResponderConfig::default();
+        let reader =
+            SlotReader::new(connection, region, payload_bytes, first_seq, config, receives)?;
+        let records = vec![[0; RECORD_LEN]; len].into();
+        Ok(Self { reader, records, record_at: record_at(payload_bytes) })
+    }
+
+    /// Takes a frame, and stores what it carries; returns whether it carried something.
+    pub(super) fn handle(
+        &mut self,
+        now: Nanos,
+        frame: &Frame<'_>,
+        payloads: &mut PayloadRing,
+    ) -> bool {
+        let Self { reader, records, record_at, .. } = self;
+        let mask = records.len() - 1;
+        let mut has_stored = false;
+        reader.handle(now, frame, |seq, offset, bytes| {
+            has_stored = true;
+            payloads.store_part(seq, offset, bytes);
+            // What of it lies in the record.
+            let (start, end) = (offset.max(*record_at), offset + bytes.len());
+            let end = end.min(*record_at + RECORD_LEN);
+            if start < end {
+                let record = &mut records[seq.0 as usize & mask];
+                record[start - *record_at..end - *record_at]
+                    .copy_from_slice(&bytes[start - offset..end - offset]);
+            }
+        });
+        has_stored
+    }
+
+    /// Hands complete packets to the receiver.
+    pub(super) fn settle<S>(
+        &mut self,
+        now: Nanos,
+        receiver: &mut Receiver<S>,
+        payloads: &PayloadRing,
+    ) where
+        S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>,
+    {
+        let records = &self.records;
+        self.reader.settle(now, receiver, |seq| {
+            let record = &records[seq.0 as usize & (records.len() - 1)];
+            (payloads.payload(seq).unwrap_or(&[]), record)
+        });
+    }
+
+    /// See [`SlotReader::grant`].
+    pub(super) fn grant<S>(&mut self, receiver: &mut Receiver<S>, limit: Seq)
+    where
+        S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>,
+    {
+        self.reader.grant(receiver, limit);
+    }
+
+    /// Sends what is due.
+    pub(super) fn transmit(&mut self, now: Nanos, station: &mut Station) -> Result<(), LinkError> {
+        while let Some(len) = self.reader.poll_transmit(now, station.out()) {
+            station.send(now, len)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Nanos> {
+        self.reader.poll_timeout()
+    }
+}

@@ -1,0 +1,73 @@
+//! A sent stream over RDMA: its queue pair writes the payloads of the window into the slots of the
+//! receiver.
+
+use samplewire_io::LinkError;
+use samplewire_proto::Nanos;
+use samplewire_proto::sender::{SendSlot as PacketSlot, Sender};
+use samplewire_proto::wire::SlotRegion;
+use samplewire_roce::requester::{RequesterConfig, SendSlot};
+use samplewire_roce::stream::{Connection, SlotWriter, SlotsError};
+use samplewire_roce::wire::Frame;
+
+use super::retransmit_buffer::RetransmitBuffer;
+use crate::endpoint::Station;
+
+/// What a stream over RDMA has besides a sender.
+pub(crate) struct Writes {
+    writer: SlotWriter<Box<[SendSlot]>>,
+    /// More frames may leave at once.
+    has_more: bool,
+}
+
+impl Writes {
+    /// For a sender that holds `window` packets.
+    pub(crate) fn new(
+        connection: &Connection,
+        slots: SlotRegion,
+        payload_bytes: u16,
+        window: u32,
+    ) -> Result<Self, SlotsError> {
+        // No larger for a peer that claims more slots.
+        let sends = vec![SendSlot::default(); window as usize].into_boxed_slice();
+        let config = RequesterConfig { window: WINDOW_FRAMES, ..RequesterConfig::default() };
+        let writer = SlotWriter::new(connection, slots, payload_bytes, config, sends)?;
+        Ok(Self { writer, has_more: false })
+    }
+
+    pub(super) fn handle(&mut self, now: Nanos, frame: &Frame<'_>) {
+        self.writer.handle(now, frame);
+    }
+
+    /// Posts what may leave, and sends frames that are due.
+    pub(super) fn transmit(
+        &mut self,
+        now: Nanos,
+        sender: &mut Sender<Box<[PacketSlot]>>,
+        held: &RetransmitBuffer,
+        station: &mut Station,
+    ) -> Result<(), LinkError> {
+        self.writer.settle(now, sender);
+        for _ in 0..FRAMES_MAX {
+            let payload_of = |seq, len_bytes| held.payload(seq, len_bytes);
+            let out = station.out();
+            let Some(len) = self.writer.poll_transmit(now, sender, payload_of, out) else {
+                self.has_more = false;
+                return Ok(());
+            };
+            station.send(now, len)?;
+        }
+        self.has_more = true;
+        Ok(())
+    }
+
+    /// When there is something to send again; a time that has passed means at once.
+    pub(super) fn poll_timeout(&self, now: Nanos) -> Option<Nanos> {
+        if self.has_more { Some(now) } else { self.writer.poll_timeout() }
+    }
+}
+
+/// Frames of one visit, so that others get their turn.
+const FRAMES_MAX: usize = 64;
+
+/// Frames that may wait for an acknowledgement: a loss repeats up to so many.
+const WINDOW_FRAMES: u32 = 256;
