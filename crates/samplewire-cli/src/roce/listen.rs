@@ -140,17 +140,12 @@ impl<'a> Listener<'a> {
             return Ok(Some((exchange, address)));
         };
         while self.interrupt.signal().is_none() {
-            match socket.accept() {
-                Ok((stream, from)) => {
-                    // Else it left before its options were set.
-                    if let Ok(exchange) = Exchange::new(stream) {
-                        return Ok(Some((exchange, from.to_string())));
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // The peer left before it was accepted.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                Err(error) => return Err(error.into()),
+            // An error is of a peer that left, or of its network (accept(2)); a shortage of the system
+            // may pass.
+            if let Ok((stream, from)) = socket.accept()
+                && let Ok(exchange) = Exchange::new(stream)
+            {
+                return Ok(Some((exchange, from.to_string())));
             }
             self.station.turn(&mut self.memory)?;
             self.station.wait(ACCEPT_PERIOD)?;
@@ -164,9 +159,12 @@ impl<'a> Listener<'a> {
         mut exchange: Exchange,
         console: &mut Console,
     ) -> Result<Exchange, RoceError> {
-        match self.agree(&mut exchange) {
+        let agreed = self.agree(&mut exchange).and_then(|mine| {
+            exchange.say(&mine).map_err(|error| RoceError::Line(error.into()))?;
+            Ok(mine)
+        });
+        match agreed {
             Ok(mine) => {
-                exchange.say(&mine).map_err(|error| RoceError::Line(error.into()))?;
                 mine.show(&exchange, console);
                 Ok(exchange)
             }
@@ -174,6 +172,7 @@ impl<'a> Listener<'a> {
                 let refusal = LastLine { bytes: None, error: Some(error.to_string()) };
                 // It may be gone.
                 drop(exchange.say(&refusal));
+                self.station.end();
                 Err(error)
             }
         }
@@ -260,6 +259,7 @@ impl<'a> Listener<'a> {
         let Self { station, memory, interrupt, arguments, .. } = self;
         let limit = exchange.is_live().then_some(arguments.idle);
         let mut served = Served::failed(String::new());
+        let mut looked = Instant::now();
         loop {
             let before = station.qp.responder().stats().packets;
             let has_more = station.turn(memory)?;
@@ -277,9 +277,11 @@ impl<'a> Listener<'a> {
                 // The NAK has left with the turn.
                 return Ok(served.because(fault_words(fault).to_owned()));
             }
-            if has_more {
+            // A flood of frames has no end.
+            if has_more && looked.elapsed() < SERVE_PERIOD {
                 continue;
             }
+            looked = Instant::now();
             match exchange.hear() {
                 Ok(Heard::Line(line)) => return Ok(served.heard(&line)),
                 Ok(Heard::Closed) => return Ok(served.because(CLOSED.to_owned())),
@@ -295,7 +297,9 @@ impl<'a> Listener<'a> {
                 let time = span(limit.as_secs_f64());
                 return Ok(served.because(format!("the peer sent nothing for {time} (--idle)")));
             }
-            station.wait(SERVE_PERIOD)?;
+            if !has_more {
+                station.wait(SERVE_PERIOD)?;
+            }
         }
     }
 
@@ -490,3 +494,6 @@ const SERVE_PERIOD: Duration = Duration::from_millis(5);
 /// The result of a connection that is complete at both ends.
 const WHOLE: &str = "whole";
 const CLOSED: &str = "the peer closed the exchange without a last line";
+
+#[cfg(test)]
+mod tests;

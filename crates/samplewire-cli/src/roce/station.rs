@@ -73,9 +73,21 @@ impl Station {
             let address = options.dgram.as_ref().expect("clap requires one link");
             Box::new(Dgram::open(address)?)
         };
+        Ok(Self::on(link, mac, options, sends, receives, regions))
+    }
+
+    /// A station with the address `mac` on an open link.
+    pub(super) fn on(
+        link: Box<dyn EtherLink>,
+        mac: [u8; 6],
+        options: &StationOptions,
+        sends: usize,
+        receives: usize,
+        regions: Vec<Region>,
+    ) -> Self {
         let (sends, receives) =
             (vec![SendSlot::default(); sends], vec![ReceiveSlot::default(); receives]);
-        Ok(Self {
+        Self {
             link,
             me: (options.ip, mac),
             next_hop: options.next_hop,
@@ -86,7 +98,7 @@ impl Station {
             waiting: None,
             is_ecn_capable: false,
             invalid: 0,
-        })
+        }
     }
 
     /// Resets the queue pair under this number, else under one that no earlier frame had, and leaves
