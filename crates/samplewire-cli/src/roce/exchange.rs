@@ -12,7 +12,7 @@ use samplewire_io::ether::EtherError;
 use samplewire_roce::{PathMtu, Psn, Qpn};
 use serde::{Deserialize, Serialize};
 
-use crate::console::Console;
+use crate::console::{Console, plain};
 use crate::interrupt::Interrupt;
 
 /// What an end of a connection states of itself.
@@ -65,8 +65,8 @@ pub(crate) enum LineError {
     Refused(String),
     #[error("a line of more than {LINE_BYTES_MAX} bytes")]
     TooLong,
-    #[error("`{line}`: {source}")]
-    Json { line: String, source: serde_json::Error },
+    #[error("`{line}`: {words}")]
+    Json { line: String, words: String },
     #[error("{field} {value}: {range}")]
     Range { field: &'static str, value: u64, range: &'static str },
     #[error("address {0}: it is no station's")]
@@ -180,7 +180,8 @@ impl Exchange {
 
 impl LastLine {
     pub(super) fn parse(text: &str) -> Result<Self, LineError> {
-        from_json(text)
+        let last: Self = from_json(text)?;
+        Ok(Self { error: last.error.map(|error| plain(&error, LINE_BYTES_MAX)), ..last })
     }
 }
 
@@ -235,14 +236,20 @@ impl Line {
 }
 
 fn from_json<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T, LineError> {
-    serde_json::from_str(text)
-        .map_err(|source| LineError::Json { line: text.chars().take(120).collect(), source })
+    // The words quote names and values of the line.
+    serde_json::from_str(text).map_err(|error| LineError::Json {
+        line: plain(text, QUOTED_CHARS_MAX),
+        words: plain(&error.to_string(), LINE_BYTES_MAX),
+    })
 }
 
 /// How long a peer may take for a line.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const LINE_BYTES_MAX: usize = 1_024;
+
+/// Of a line in an error.
+const QUOTED_CHARS_MAX: usize = 120;
 
 #[cfg(test)]
 mod tests {
@@ -305,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_numbers_are_named() {
+    fn impossible_numbers_are_named_and_nothing_steers_a_terminal() {
         for (from, to, words) in [
             ("17", "1", "qpn 1: must be 2"),
             ("17", "16777216", "qpn 16777216: "),
@@ -322,6 +329,10 @@ mod tests {
         ] {
             let error = Line::parse(&LINE.replace(from, to)).expect_err(words).to_string();
             assert!(error.contains(words), "{error}");
+        }
+        for line in ["\u{1b}]0;x\u{7}", r#"{"\u001b[2J":1}"#, r#"{"error":"\u001b[2J\u009b"}"#] {
+            let error = Line::parse(line).expect_err("it is none").to_string();
+            assert!(!error.chars().any(char::is_control), "{error:?} steers a terminal");
         }
         let refused = Line::parse(r#"{"error":"busy"}"#).expect_err("it is refused").to_string();
         assert_eq!(refused, "the peer refuses: busy");
