@@ -244,7 +244,7 @@ fn from_json<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T, LineError> {
 }
 
 /// How long a peer may take for a line.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 const LINE_BYTES_MAX: usize = 1_024;
 

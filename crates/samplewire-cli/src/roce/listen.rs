@@ -13,7 +13,8 @@ use samplewire_roce::responder::{
 use samplewire_roce::{Access, Psn, Region};
 use serde::Serialize;
 
-use super::exchange::{Exchange, Heard, LastLine, Line};
+use super::arrivals::{Arrival, Arrivals};
+use super::exchange::{Exchange, Heard, LastLine, Line, LineError};
 use super::output::Output;
 use super::station::{FindError, Memory, Station};
 use super::{RoceError, seed};
@@ -52,8 +53,8 @@ pub(super) fn run(arguments: &ListenArguments) -> Result<Outcome, Failure> {
     let mut console = Console::new(lines, false);
     let interrupt = Interrupt::install()?;
     let mut listener = Listener::open(arguments, interrupt)?;
-    let place = match (&listener.socket, &arguments.peer) {
-        (Some(socket), _) => socket.local_addr()?.to_string(),
+    let place = match (&listener.arrivals, &arguments.peer) {
+        (Some(arrivals), _) => arrivals.address()?.to_string(),
         (None, path) => path.as_ref().expect("one or the other").display().to_string(),
     };
     console.line(format_args!(
@@ -62,11 +63,11 @@ pub(super) fn run(arguments: &ListenArguments) -> Result<Outcome, Failure> {
         measured(arguments.region as f64, "B")
     ));
     loop {
-        let Some((exchange, from)) = listener.accept()? else {
+        let Some(Arrival { exchange, from, line }) = listener.accept()? else {
             let signal = listener.interrupt.stop_signal(&mut console);
             return Ok(Outcome::Interrupted { signal: signal.expect("it ended the wait") });
         };
-        let ended = match listener.connect(exchange, &mut console) {
+        let ended = match listener.connect(exchange, line, &mut console) {
             Ok(mut exchange) => listener.serve(&mut exchange, &mut console)?,
             Err(error) if arguments.peer.is_some() => return Err(error.into()),
             // One peer's mistake ends nothing for the next.
@@ -89,7 +90,7 @@ pub(super) fn run(arguments: &ListenArguments) -> Result<Outcome, Failure> {
 struct Listener<'a> {
     arguments: &'a ListenArguments,
     /// None where a file has the line of the peer.
-    socket: Option<TcpListener>,
+    arrivals: Option<Arrivals>,
     interrupt: Interrupt,
     rng: Rng,
     key: u32,
@@ -124,28 +125,23 @@ impl<'a> Listener<'a> {
             Some(_) => None,
             None => Some(TcpListener::bind(address).map_err(refused)?),
         };
-        if let Some(socket) = &socket {
-            socket.set_nonblocking(true)?;
-        }
-        Ok(Self { arguments, socket, interrupt, rng, key, station, memory })
+        let arrivals = socket.map(Arrivals::new).transpose()?;
+        Ok(Self { arguments, arrivals, interrupt, rng, key, station, memory })
     }
 
     /// Waits for a peer, and meanwhile answers for this station's address; `None` after a signal.
-    fn accept(&mut self) -> Result<Option<(Exchange, String)>, Failure> {
-        let Some(socket) = &self.socket else {
+    fn accept(&mut self) -> Result<Option<Arrival>, Failure> {
+        let Some(arrivals) = &mut self.arrivals else {
             let path = self.arguments.peer.as_deref().expect("one or the other");
-            let address = path.display().to_string();
-            let exchange = Exchange::of_file(path)
-                .map_err(|source| RoceError::Exchange { address: address.clone(), source })?;
-            return Ok(Some((exchange, address)));
+            let from = path.display().to_string();
+            let mut exchange = Exchange::of_file(path)
+                .map_err(|source| RoceError::Exchange { address: from.clone(), source })?;
+            let line = exchange.wait(&self.interrupt, || Ok(()));
+            return Ok(Some(Arrival { exchange, from, line }));
         };
         while self.interrupt.signal().is_none() {
-            // An error is of a peer that left, or of its network (accept(2)); a shortage of the system
-            // may pass.
-            if let Ok((stream, from)) = socket.accept()
-                && let Ok(exchange) = Exchange::new(stream)
-            {
-                return Ok(Some((exchange, from.to_string())));
+            if let Some(arrival) = arrivals.poll(Instant::now()) {
+                return Ok(Some(arrival));
             }
             self.station.turn(&mut self.memory)?;
             self.station.wait(ACCEPT_PERIOD)?;
@@ -157,9 +153,10 @@ impl<'a> Listener<'a> {
     fn connect(
         &mut self,
         mut exchange: Exchange,
+        line: Result<String, LineError>,
         console: &mut Console,
     ) -> Result<Exchange, RoceError> {
-        let agreed = self.agree(&mut exchange).and_then(|mine| {
+        let agreed = self.agree(&exchange, line).and_then(|mine| {
             exchange.say(&mine).map_err(|error| RoceError::Line(error.into()))?;
             Ok(mine)
         });
@@ -178,10 +175,13 @@ impl<'a> Listener<'a> {
         }
     }
 
-    fn agree(&mut self, exchange: &mut Exchange) -> Result<Line, RoceError> {
+    fn agree(
+        &mut self,
+        exchange: &Exchange,
+        line: Result<String, LineError>,
+    ) -> Result<Line, RoceError> {
         let Self { arguments, interrupt, station, rng, .. } = self;
-        let line = exchange.wait(interrupt, || station.idle()).map_err(RoceError::Line)?;
-        let peer = Line::parse(&line).map_err(RoceError::Line)?;
+        let peer = line.and_then(|line| Line::parse(&line)).map_err(RoceError::Line)?;
         let options = &arguments.station;
         station.renew(options.qpn, rng);
         let psn = Psn::new(options.psn.unwrap_or(rng.draw() as u32));

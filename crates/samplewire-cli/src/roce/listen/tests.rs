@@ -78,7 +78,7 @@ fn listener(arguments: &ListenArguments, socket: TcpListener, link: Flood) -> Li
     let mac = [2, 0, 0, 0, 0, 2];
     Listener {
         arguments,
-        socket: Some(socket),
+        arrivals: Some(Arrivals::new(socket).expect("it is open")),
         interrupt: Interrupt::of(&[SIGUSR1]).expect("it may have a handler"),
         rng: Rng::new(1),
         key: 7,
@@ -123,7 +123,7 @@ fn error_of_one_accept_does_not_end_the_listener() {
 #[test]
 fn refused_peer_leaves_no_connection() {
     let (arguments, socket) = (arguments(), socket());
-    let (mut near, far) = exchange(&socket);
+    let (_near, far) = exchange(&socket);
     let mut listener = listener(&arguments, socket, Flood::new(false).0);
     let line = Line {
         address: arguments.station.ip,
@@ -134,8 +134,8 @@ fn refused_peer_leaves_no_connection() {
         region_address: 0,
         region_bytes: 0,
     };
-    near.say(&line).expect("there is room");
-    let refused = listener.connect(far, &mut Console::new(Lines::Nowhere, false));
+    let line = serde_json::to_string(&line).expect("numbers and an address");
+    let refused = listener.connect(far, Ok(line), &mut Console::new(Lines::Nowhere, false));
     assert!(matches!(refused, Err(RoceError::Find(FindError::Twice(_)))), "{refused:?}");
     assert_eq!(listener.station.qp.state(), State::Reset);
 }
