@@ -21,7 +21,7 @@ use crate::interrupt::Interrupt;
 pub(super) struct Line {
     /// Its IPv4 address.
     pub(super) address: Ipv4Addr,
-    /// The number of its queue pair, 2 to 2^24 - 1.
+    /// The number of its queue pair, 2 to 2^24 - 2: the last one stands for multicast.
     pub(super) qpn: u32,
     /// The PSN of its first request, below 2^24.
     pub(super) psn: u32,
@@ -193,8 +193,8 @@ impl Line {
         }
         let line: Self = from_json(text)?;
         let refuse = |field, value: u64, range| Err(LineError::Range { field, value, range });
-        if !(2..1 << 24).contains(&line.qpn) {
-            return refuse("qpn", line.qpn.into(), "must be 2 to 2^24 - 1");
+        if !(QPN_MIN..=QPN_MAX).contains(&line.qpn) {
+            return refuse("qpn", line.qpn.into(), "must be 2 to 2^24 - 2");
         }
         if line.psn >= 1 << 24 {
             return refuse("psn", line.psn.into(), "must be below 2^24");
@@ -242,6 +242,10 @@ fn from_json<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T, LineError> {
         words: plain(&error.to_string(), LINE_BYTES_MAX),
     })
 }
+
+/// 0 and 1 are reserved (IB 3.5.10), and FFFFFFh stands for multicast (Linux: `IB_MULTICAST_QPN`).
+pub(super) const QPN_MIN: u32 = 2;
+pub(super) const QPN_MAX: u32 = (1 << 24) - 2;
 
 /// How long a peer may take for a line.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
@@ -315,7 +319,9 @@ mod tests {
     fn impossible_numbers_are_named_and_nothing_steers_a_terminal() {
         for (from, to, words) in [
             ("17", "1", "qpn 1: must be 2"),
+            ("17", "16777215", "qpn 16777215: must be 2 to 2^24 - 2"),
             ("17", "16777216", "qpn 16777216: "),
+            ("17", "4294967296", "`4294967296`, expected u32"),
             ("16777215", "16777216", "psn 16777216: must be below 2^24"),
             (":4096,\n", ":1500,\n", "mtu 1500: "),
             (":100", ":18446744073709551615", "region_bytes 18446744073709551615: "),

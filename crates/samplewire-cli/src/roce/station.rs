@@ -18,7 +18,7 @@ use samplewire_roce::wire::{
 };
 use samplewire_roce::{PathMtu, Qpn, Region};
 
-use super::exchange::{Line, LineError};
+use super::exchange::{Line, LineError, QPN_MAX, QPN_MIN};
 use crate::arguments::StationOptions;
 use crate::interrupt::Interrupt;
 
@@ -294,10 +294,6 @@ pub(crate) enum FindError {
     #[error("interrupted")]
     Interrupted,
 }
-
-/// 0 and 1 are reserved (IB 3.5.10).
-const QPN_MIN: u32 = 2;
-const QPN_MAX: u32 = (1 << 24) - 1;
 
 const ECT0: u8 = 0b10;
 
