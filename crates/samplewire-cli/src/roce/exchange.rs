@@ -239,7 +239,7 @@ fn from_json<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T, LineError> {
     // The words quote names and values of the line.
     serde_json::from_str(text).map_err(|error| LineError::Json {
         line: plain(text, QUOTED_CHARS_MAX),
-        words: plain(&error.to_string(), LINE_BYTES_MAX),
+        words: plain(&error.to_string(), WORDS_CHARS_MAX),
     })
 }
 
@@ -252,8 +252,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 const LINE_BYTES_MAX: usize = 1_024;
 
-/// Of a line in an error.
+/// Of a line in an error, and of what is wrong with it: the refusal is a line too.
 const QUOTED_CHARS_MAX: usize = 120;
+const WORDS_CHARS_MAX: usize = 240;
 
 #[cfg(test)]
 mod tests {
@@ -340,6 +341,9 @@ mod tests {
             let error = Line::parse(line).expect_err("it is none").to_string();
             assert!(!error.chars().any(char::is_control), "{error:?} steers a terminal");
         }
+        let long = format!("{{\"{}\":1}}", "x".repeat(1_000));
+        let error = Line::parse(&long).expect_err("an unknown field").to_string();
+        assert!(error.len() < LINE_BYTES_MAX / 2, "it fits a line, with all that JSON escapes");
         let refused = Line::parse(r#"{"error":"busy"}"#).expect_err("it is refused").to_string();
         assert_eq!(refused, "the peer refuses: busy");
     }

@@ -224,8 +224,7 @@ impl<'a> Listener<'a> {
         exchange: &mut Exchange,
         console: &mut Console,
     ) -> Result<Connection, Failure> {
-        let kept = self.memory.begin();
-        let mut served = match kept {
+        let mut served = match self.memory.out.as_mut().map_or(Ok(()), Output::begin) {
             Ok(()) => self.receive(exchange, console)?,
             Err(error) => Served::failed(error.to_string()),
         };
@@ -248,6 +247,7 @@ impl<'a> Listener<'a> {
         drop(exchange.say(&last));
         let connection = self.sum_up(&served, came);
         self.station.end();
+        self.memory.clear();
         Ok(connection)
     }
 
@@ -441,12 +441,12 @@ impl Received {
         })
     }
 
-    /// Begins a connection.
-    fn begin(&mut self) -> io::Result<()> {
+    /// Forgets what a connection has brought. Not when the next one begins: its sender would not wait
+    /// for an acknowledgement until gigabytes are zero.
+    fn clear(&mut self) {
         self.region[..self.region_end as usize].fill(0);
         (self.sent, self.written, self.region_end) = (0, 0, 0);
         (self.immediates, self.last_immediate) = (0, None);
-        self.out.as_mut().map_or(Ok(()), Output::begin)
     }
 
     /// Keeps a message.

@@ -139,3 +139,17 @@ fn refused_peer_leaves_no_connection() {
     assert!(matches!(refused, Err(RoceError::Find(FindError::Twice(_)))), "{refused:?}");
     assert_eq!(listener.station.qp.state(), State::Reset);
 }
+
+#[test]
+fn bytes_of_a_connection_are_gone_when_it_has_ended() {
+    let (arguments, socket) = (arguments(), socket());
+    let (near, mut far) = exchange(&socket);
+    let mut listener = listener(&arguments, socket, Flood::new(false).0);
+    listener.memory.place(Placement::Region { region: 0, offset: 10 }, &[7; 90]);
+    drop(near);
+    let ended = listener.serve(&mut far, &mut Console::new(Lines::Nowhere, false));
+    let ended = ended.expect("the link is open");
+    assert_eq!((ended.bytes_written, ended.region_end), (90, 100));
+    assert!(listener.memory.region.iter().all(|byte| *byte == 0), "the next one finds zeros");
+    assert_eq!((listener.memory.written, listener.memory.region_end), (0, 0));
+}
