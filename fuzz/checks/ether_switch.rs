@@ -95,7 +95,10 @@ fn roce_frame(input: &mut Input<'_>) -> Vec<u8> {
         ttl: 64,
         ..Route::default()
     };
-    let (number, psn) = (Qpn::new(u32::from(kind >> 4 & 3)), Psn::new(input.byte().into()));
+    // Near ones, and half of them far from those.
+    let psn = u32::from(input.byte());
+    let psn = Psn::new(psn & 0x7F | (psn & 0x80) << 15);
+    let number = Qpn::new(u32::from(kind >> 4 & 3));
     let (opcode, body) = match kind & 3 {
         0 => {
             let aeth = Aeth { syndrome: Syndrome::Ack(31), msn: 0 };

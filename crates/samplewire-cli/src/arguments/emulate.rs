@@ -18,6 +18,10 @@ use crate::faults::FaultOption;
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct EmulateArguments {
+    /// Files without their option, which are refused
+    #[arg(hide = true, value_name = "FILE", value_parser = no_file)]
+    pub(crate) misplaced: Vec<String>,
+
     /// Where to listen: HOST, HOST:PORT or [IPV6]:PORT; port 0 takes a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9100")]
     pub(crate) listen: String,
@@ -127,6 +131,11 @@ pub(crate) struct EmulateArguments {
     /// Show progress even if standard error is not a terminal
     #[arg(long)]
     pub(crate) progress: bool,
+}
+
+/// Names the option: other verbs take their file without one.
+fn no_file(text: &str) -> Result<String, String> {
+    Err(format!("the file to stream is an option: --source {text}"))
 }
 
 const AFTER_HELP: &str = "\

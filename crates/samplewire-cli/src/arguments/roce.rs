@@ -206,8 +206,8 @@ pub(crate) struct StationOptions {
     #[arg(long, value_name = "A.B.C.D")]
     pub(crate) next_hop: Option<Ipv4Addr>,
 
-    /// Number of this station's queue pair, 2 to 2^24 - 1 [default: random]
-    #[arg(long, value_name = "N", value_parser = values::between::<u32>(2, 16_777_215))]
+    /// Number of this station's queue pair, 2 to 2^24 - 2 [default: random]
+    #[arg(long, value_name = "N", value_parser = values::between::<u32>(2, 16_777_214))]
     pub(crate) qpn: Option<u32>,
 
     /// PSN of the first request, below 2^24 [default: random]

@@ -12,7 +12,7 @@ use samplewire_io::ether::EtherError;
 use samplewire_roce::{PathMtu, Psn, Qpn};
 use serde::{Deserialize, Serialize};
 
-use crate::console::Console;
+use crate::console::{Console, plain};
 use crate::interrupt::Interrupt;
 
 /// What an end of a connection states of itself.
@@ -21,7 +21,7 @@ use crate::interrupt::Interrupt;
 pub(super) struct Line {
     /// Its IPv4 address.
     pub(super) address: Ipv4Addr,
-    /// The number of its queue pair, 2 to 2^24 - 1.
+    /// The number of its queue pair, 2 to 2^24 - 2: the last one stands for multicast.
     pub(super) qpn: u32,
     /// The PSN of its first request, below 2^24.
     pub(super) psn: u32,
@@ -65,8 +65,8 @@ pub(crate) enum LineError {
     Refused(String),
     #[error("a line of more than {LINE_BYTES_MAX} bytes")]
     TooLong,
-    #[error("`{line}`: {source}")]
-    Json { line: String, source: serde_json::Error },
+    #[error("`{line}`: {words}")]
+    Json { line: String, words: String },
     #[error("{field} {value}: {range}")]
     Range { field: &'static str, value: u64, range: &'static str },
     #[error("address {0}: it is no station's")]
@@ -180,7 +180,8 @@ impl Exchange {
 
 impl LastLine {
     pub(super) fn parse(text: &str) -> Result<Self, LineError> {
-        from_json(text)
+        let last: Self = from_json(text)?;
+        Ok(Self { error: last.error.map(|error| plain(&error, LINE_BYTES_MAX)), ..last })
     }
 }
 
@@ -192,8 +193,8 @@ impl Line {
         }
         let line: Self = from_json(text)?;
         let refuse = |field, value: u64, range| Err(LineError::Range { field, value, range });
-        if !(2..1 << 24).contains(&line.qpn) {
-            return refuse("qpn", line.qpn.into(), "must be 2 to 2^24 - 1");
+        if !(QPN_MIN..=QPN_MAX).contains(&line.qpn) {
+            return refuse("qpn", line.qpn.into(), "must be 2 to 2^24 - 2");
         }
         if line.psn >= 1 << 24 {
             return refuse("psn", line.psn.into(), "must be below 2^24");
@@ -235,14 +236,25 @@ impl Line {
 }
 
 fn from_json<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T, LineError> {
-    serde_json::from_str(text)
-        .map_err(|source| LineError::Json { line: text.chars().take(120).collect(), source })
+    // The words quote names and values of the line.
+    serde_json::from_str(text).map_err(|error| LineError::Json {
+        line: plain(text, QUOTED_CHARS_MAX),
+        words: plain(&error.to_string(), WORDS_CHARS_MAX),
+    })
 }
 
+/// 0 and 1 are reserved (IB 3.5.10), and FFFFFFh stands for multicast (Linux: `IB_MULTICAST_QPN`).
+pub(super) const QPN_MIN: u32 = 2;
+pub(super) const QPN_MAX: u32 = (1 << 24) - 2;
+
 /// How long a peer may take for a line.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 const LINE_BYTES_MAX: usize = 1_024;
+
+/// Of a line in an error, and of what is wrong with it: the refusal is a line too.
+const QUOTED_CHARS_MAX: usize = 120;
+const WORDS_CHARS_MAX: usize = 240;
 
 #[cfg(test)]
 mod tests {
@@ -305,10 +317,12 @@ mod tests {
     }
 
     #[test]
-    fn impossible_numbers_are_named() {
+    fn impossible_numbers_are_named_and_nothing_steers_a_terminal() {
         for (from, to, words) in [
             ("17", "1", "qpn 1: must be 2"),
+            ("17", "16777215", "qpn 16777215: must be 2 to 2^24 - 2"),
             ("17", "16777216", "qpn 16777216: "),
+            ("17", "4294967296", "`4294967296`, expected u32"),
             ("16777215", "16777216", "psn 16777216: must be below 2^24"),
             (":4096,\n", ":1500,\n", "mtu 1500: "),
             (":100", ":18446744073709551615", "region_bytes 18446744073709551615: "),
@@ -323,6 +337,13 @@ mod tests {
             let error = Line::parse(&LINE.replace(from, to)).expect_err(words).to_string();
             assert!(error.contains(words), "{error}");
         }
+        for line in ["\u{1b}]0;x\u{7}", r#"{"\u001b[2J":1}"#, r#"{"error":"\u001b[2J\u009b"}"#] {
+            let error = Line::parse(line).expect_err("it is none").to_string();
+            assert!(!error.chars().any(char::is_control), "{error:?} steers a terminal");
+        }
+        let long = format!("{{\"{}\":1}}", "x".repeat(1_000));
+        let error = Line::parse(&long).expect_err("an unknown field").to_string();
+        assert!(error.len() < LINE_BYTES_MAX / 2, "it fits a line, with all that JSON escapes");
         let refused = Line::parse(r#"{"error":"busy"}"#).expect_err("it is refused").to_string();
         assert_eq!(refused, "the peer refuses: busy");
     }

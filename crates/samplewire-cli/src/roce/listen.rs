@@ -13,7 +13,8 @@ use samplewire_roce::responder::{
 use samplewire_roce::{Access, Psn, Region};
 use serde::Serialize;
 
-use super::exchange::{Exchange, Heard, LastLine, Line};
+use super::arrivals::{Arrival, Arrivals};
+use super::exchange::{Exchange, Heard, LastLine, Line, LineError};
 use super::output::Output;
 use super::station::{FindError, Memory, Station};
 use super::{RoceError, seed};
@@ -52,8 +53,8 @@ pub(super) fn run(arguments: &ListenArguments) -> Result<Outcome, Failure> {
     let mut console = Console::new(lines, false);
     let interrupt = Interrupt::install()?;
     let mut listener = Listener::open(arguments, interrupt)?;
-    let place = match (&listener.socket, &arguments.peer) {
-        (Some(socket), _) => socket.local_addr()?.to_string(),
+    let place = match (&listener.arrivals, &arguments.peer) {
+        (Some(arrivals), _) => arrivals.address()?.to_string(),
         (None, path) => path.as_ref().expect("one or the other").display().to_string(),
     };
     console.line(format_args!(
@@ -62,11 +63,11 @@ pub(super) fn run(arguments: &ListenArguments) -> Result<Outcome, Failure> {
         measured(arguments.region as f64, "B")
     ));
     loop {
-        let Some((exchange, from)) = listener.accept()? else {
+        let Some(Arrival { exchange, from, line }) = listener.accept()? else {
             let signal = listener.interrupt.stop_signal(&mut console);
             return Ok(Outcome::Interrupted { signal: signal.expect("it ended the wait") });
         };
-        let ended = match listener.connect(exchange, &mut console) {
+        let ended = match listener.connect(exchange, line, &mut console) {
             Ok(mut exchange) => listener.serve(&mut exchange, &mut console)?,
             Err(error) if arguments.peer.is_some() => return Err(error.into()),
             // One peer's mistake ends nothing for the next.
@@ -89,7 +90,7 @@ pub(super) fn run(arguments: &ListenArguments) -> Result<Outcome, Failure> {
 struct Listener<'a> {
     arguments: &'a ListenArguments,
     /// None where a file has the line of the peer.
-    socket: Option<TcpListener>,
+    arrivals: Option<Arrivals>,
     interrupt: Interrupt,
     rng: Rng,
     key: u32,
@@ -124,33 +125,23 @@ impl<'a> Listener<'a> {
             Some(_) => None,
             None => Some(TcpListener::bind(address).map_err(refused)?),
         };
-        if let Some(socket) = &socket {
-            socket.set_nonblocking(true)?;
-        }
-        Ok(Self { arguments, socket, interrupt, rng, key, station, memory })
+        let arrivals = socket.map(Arrivals::new).transpose()?;
+        Ok(Self { arguments, arrivals, interrupt, rng, key, station, memory })
     }
 
     /// Waits for a peer, and meanwhile answers for this station's address; `None` after a signal.
-    fn accept(&mut self) -> Result<Option<(Exchange, String)>, Failure> {
-        let Some(socket) = &self.socket else {
+    fn accept(&mut self) -> Result<Option<Arrival>, Failure> {
+        let Some(arrivals) = &mut self.arrivals else {
             let path = self.arguments.peer.as_deref().expect("one or the other");
-            let address = path.display().to_string();
-            let exchange = Exchange::of_file(path)
-                .map_err(|source| RoceError::Exchange { address: address.clone(), source })?;
-            return Ok(Some((exchange, address)));
+            let from = path.display().to_string();
+            let mut exchange = Exchange::of_file(path)
+                .map_err(|source| RoceError::Exchange { address: from.clone(), source })?;
+            let line = exchange.wait(&self.interrupt, || Ok(()));
+            return Ok(Some(Arrival { exchange, from, line }));
         };
         while self.interrupt.signal().is_none() {
-            match socket.accept() {
-                Ok((stream, from)) => {
-                    // Else it left before its options were set.
-                    if let Ok(exchange) = Exchange::new(stream) {
-                        return Ok(Some((exchange, from.to_string())));
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // The peer left before it was accepted.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                Err(error) => return Err(error.into()),
+            if let Some(arrival) = arrivals.poll(Instant::now()) {
+                return Ok(Some(arrival));
             }
             self.station.turn(&mut self.memory)?;
             self.station.wait(ACCEPT_PERIOD)?;
@@ -162,11 +153,15 @@ impl<'a> Listener<'a> {
     fn connect(
         &mut self,
         mut exchange: Exchange,
+        line: Result<String, LineError>,
         console: &mut Console,
     ) -> Result<Exchange, RoceError> {
-        match self.agree(&mut exchange) {
+        let agreed = self.agree(&exchange, line).and_then(|mine| {
+            exchange.say(&mine).map_err(|error| RoceError::Line(error.into()))?;
+            Ok(mine)
+        });
+        match agreed {
             Ok(mine) => {
-                exchange.say(&mine).map_err(|error| RoceError::Line(error.into()))?;
                 mine.show(&exchange, console);
                 Ok(exchange)
             }
@@ -174,15 +169,19 @@ impl<'a> Listener<'a> {
                 let refusal = LastLine { bytes: None, error: Some(error.to_string()) };
                 // It may be gone.
                 drop(exchange.say(&refusal));
+                self.station.end();
                 Err(error)
             }
         }
     }
 
-    fn agree(&mut self, exchange: &mut Exchange) -> Result<Line, RoceError> {
+    fn agree(
+        &mut self,
+        exchange: &Exchange,
+        line: Result<String, LineError>,
+    ) -> Result<Line, RoceError> {
         let Self { arguments, interrupt, station, rng, .. } = self;
-        let line = exchange.wait(interrupt, || station.idle()).map_err(RoceError::Line)?;
-        let peer = Line::parse(&line).map_err(RoceError::Line)?;
+        let peer = line.and_then(|line| Line::parse(&line)).map_err(RoceError::Line)?;
         let options = &arguments.station;
         station.renew(options.qpn, rng);
         let psn = Psn::new(options.psn.unwrap_or(rng.draw() as u32));
@@ -225,8 +224,7 @@ impl<'a> Listener<'a> {
         exchange: &mut Exchange,
         console: &mut Console,
     ) -> Result<Connection, Failure> {
-        let kept = self.memory.begin();
-        let mut served = match kept {
+        let mut served = match self.memory.out.as_mut().map_or(Ok(()), Output::begin) {
             Ok(()) => self.receive(exchange, console)?,
             Err(error) => Served::failed(error.to_string()),
         };
@@ -249,6 +247,7 @@ impl<'a> Listener<'a> {
         drop(exchange.say(&last));
         let connection = self.sum_up(&served, came);
         self.station.end();
+        self.memory.clear();
         Ok(connection)
     }
 
@@ -260,6 +259,7 @@ impl<'a> Listener<'a> {
         let Self { station, memory, interrupt, arguments, .. } = self;
         let limit = exchange.is_live().then_some(arguments.idle);
         let mut served = Served::failed(String::new());
+        let mut looked = Instant::now();
         loop {
             let before = station.qp.responder().stats().packets;
             let has_more = station.turn(memory)?;
@@ -277,9 +277,11 @@ impl<'a> Listener<'a> {
                 // The NAK has left with the turn.
                 return Ok(served.because(fault_words(fault).to_owned()));
             }
-            if has_more {
+            // A flood of frames has no end.
+            if has_more && looked.elapsed() < SERVE_PERIOD {
                 continue;
             }
+            looked = Instant::now();
             match exchange.hear() {
                 Ok(Heard::Line(line)) => return Ok(served.heard(&line)),
                 Ok(Heard::Closed) => return Ok(served.because(CLOSED.to_owned())),
@@ -295,7 +297,9 @@ impl<'a> Listener<'a> {
                 let time = span(limit.as_secs_f64());
                 return Ok(served.because(format!("the peer sent nothing for {time} (--idle)")));
             }
-            station.wait(SERVE_PERIOD)?;
+            if !has_more {
+                station.wait(SERVE_PERIOD)?;
+            }
         }
     }
 
@@ -437,12 +441,12 @@ impl Received {
         })
     }
 
-    /// Begins a connection.
-    fn begin(&mut self) -> io::Result<()> {
+    /// Forgets what a connection has brought. Not when the next one begins: its sender would not wait
+    /// for an acknowledgement until gigabytes are zero.
+    fn clear(&mut self) {
         self.region[..self.region_end as usize].fill(0);
         (self.sent, self.written, self.region_end) = (0, 0, 0);
         (self.immediates, self.last_immediate) = (0, None);
-        self.out.as_mut().map_or(Ok(()), Output::begin)
     }
 
     /// Keeps a message.
@@ -490,3 +494,6 @@ const SERVE_PERIOD: Duration = Duration::from_millis(5);
 /// The result of a connection that is complete at both ends.
 const WHOLE: &str = "whole";
 const CLOSED: &str = "the peer closed the exchange without a last line";
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! `roce`: files over reliable connections of RoCEv2.
 
+mod arrivals;
 mod bench;
 mod connect;
 mod exchange;

@@ -18,7 +18,7 @@ use samplewire_roce::wire::{
 };
 use samplewire_roce::{PathMtu, Qpn, Region};
 
-use super::exchange::{Line, LineError};
+use super::exchange::{Line, LineError, QPN_MAX, QPN_MIN};
 use crate::arguments::StationOptions;
 use crate::interrupt::Interrupt;
 
@@ -73,9 +73,21 @@ impl Station {
             let address = options.dgram.as_ref().expect("clap requires one link");
             Box::new(Dgram::open(address)?)
         };
+        Ok(Self::on(link, mac, options, sends, receives, regions))
+    }
+
+    /// A station with the address `mac` on an open link.
+    pub(super) fn on(
+        link: Box<dyn EtherLink>,
+        mac: [u8; 6],
+        options: &StationOptions,
+        sends: usize,
+        receives: usize,
+        regions: Vec<Region>,
+    ) -> Self {
         let (sends, receives) =
             (vec![SendSlot::default(); sends], vec![ReceiveSlot::default(); receives]);
-        Ok(Self {
+        Self {
             link,
             me: (options.ip, mac),
             next_hop: options.next_hop,
@@ -86,7 +98,7 @@ impl Station {
             waiting: None,
             is_ecn_capable: false,
             invalid: 0,
-        })
+        }
     }
 
     /// Resets the queue pair under this number, else under one that no earlier frame had, and leaves
@@ -282,10 +294,6 @@ pub(crate) enum FindError {
     #[error("interrupted")]
     Interrupted,
 }
-
-/// 0 and 1 are reserved (IB 3.5.10).
-const QPN_MIN: u32 = 2;
-const QPN_MAX: u32 = (1 << 24) - 1;
 
 const ECT0: u8 = 0b10;
 

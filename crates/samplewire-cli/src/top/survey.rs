@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::ports::{Port, ports};
+use crate::console;
 use crate::counters::RECEIVER;
 use crate::metrics::client::{self, Endpoint, FetchError};
 use crate::metrics::local;
@@ -201,11 +202,9 @@ fn key(endpoint: &Endpoint, sample: &Sample) -> Key {
     }
 }
 
-/// Replaces control characters by question marks: the device chooses its name, and a name could
-/// steer a terminal.
+/// A label in a form that can be printed.
 pub(super) fn plain(text: &str) -> String {
-    let shown = |letter: char| if letter.is_control() { '?' } else { letter };
-    text.chars().take(LABEL_CHARS_MAX).map(shown).collect()
+    console::plain(text, LABEL_CHARS_MAX)
 }
 
 impl Facts {

@@ -140,6 +140,8 @@ fn what_the_peer_does_not_take_is_named_and_the_listener_goes_on() {
     let folder = folder("roce-refused");
     let place = Place::new(&folder, &["--region", "1MB", "--message", "64kB"]);
     let (path, bytes) = file(&folder, 1_000_001);
+    // It holds up no one.
+    let _silent = TcpStream::connect(&place.exchange).expect("it listens");
     place.transfer("send", &path, &["--message", "64000"], 0);
     let words = ["1000001 bytes do not fit the peer's region of 1000000", "larger --region"];
     run(&place.arguments("write", &path, &[])).expect_error(1, &words);

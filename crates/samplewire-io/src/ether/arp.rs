@@ -30,7 +30,7 @@ impl Arp {
         is_for_me.then_some(Self { is_request: false, sender: me, target: self.sender })
     }
 
-    /// Reads the message of a frame; `None` for any other frame.
+    /// Reads the message of a station; `None` for any other frame.
     pub fn parse(frame: &[u8]) -> Option<Self> {
         let ethernet = Ethernet2Slice::from_slice_without_fcs(frame).ok()?;
         if ethernet.ether_type() != EtherType::ARP {
@@ -38,6 +38,10 @@ impl Arp {
         }
         let slice = ArpPacketSlice::from_slice(ethernet.payload_slice()).ok()?;
         let packet = slice.to_packet().try_eth_ipv4().ok()?;
+        // Frames to a group reach every station: no address of one is believed (RFC 1812, 3.3.2).
+        if packet.sender_mac[0] & 1 != 0 {
+            return None;
+        }
         let is_request = match packet.operation {
             ArpOperation::REQUEST => true,
             ArpOperation::REPLY => false,
@@ -104,6 +108,10 @@ mod tests {
         let frame = Arp::request(ME, PEER.0).frame();
         for len in 0..14 + ArpEthIpv4Packet::LEN {
             assert_eq!(Arp::parse(&frame[..len]), None, "{len} bytes");
+        }
+        for group in [[0xFF; 6], [1, 0, 0x5E, 0, 0, 1]] {
+            let reply = Arp { is_request: false, sender: (PEER.0, group), target: ME };
+            assert_eq!(Arp::parse(&reply.frame()), None, "a group is no station");
         }
         // Type, hardware, protocol, both lengths, operation.
         for at in [12, 15, 16, 18, 19, 21] {

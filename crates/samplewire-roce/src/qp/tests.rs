@@ -313,7 +313,9 @@ fn flood_of_congestion_notifications_cuts_once_in_an_interval() {
     let mut qp = pair();
     connect(&mut qp, 0);
     let params = params();
+    assert_eq!(qp.limit(), None);
     qp.react(NOW, params.into()).expect("they are in range");
+    assert_eq!(qp.limit(), Some(params.start));
     for _ in 0..1_000 {
         take_at(&mut qp, NOW, notification(OURS));
         take_at(&mut qp, NOW, notification(THEIRS));
@@ -325,7 +327,7 @@ fn flood_of_congestion_notifications_cuts_once_in_an_interval() {
         now = now + params.cut_interval;
         take_at(&mut qp, now, notification(OURS));
     }
-    assert_eq!(qp.stats().0.cuts, 201);
+    assert_eq!((qp.stats().0.cuts, qp.limit()), (201, Some(params.minimum)));
     let span = Nanos::from_millis(20);
     let soon = now + Nanos::from_micros(50);
     let bytes = sent_bytes(&mut qp, now, soon) as u64;
@@ -405,4 +407,5 @@ fn reset_ends_the_reaction() {
         qp.post_send(WorkRequest { id, len_bytes: 1_000, ..SEND }).expect("there is room");
     }
     assert_eq!(std::iter::from_fn(|| qp.poll_transmit(NOW)).count(), 4, "all at once");
+    assert_eq!(qp.limit(), None);
 }

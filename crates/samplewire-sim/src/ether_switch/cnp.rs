@@ -4,8 +4,16 @@
 //! from acknowledgements that come the other way: one belongs to the flow, among those between the
 //! same two addresses, whose last packets have its PSN. If several have, nothing is learned from it.
 //!
+//! Any station can send under another's address. So a request changes nothing that an acknowledgement
+//! has confirmed: its PSN must be near the last acknowledged one, or it counts as foreign. A foreign
+//! request belongs to the receiver's next connection once an acknowledgement of it passes. A
+//! notification leaves by the port that its request came in by. A forged acknowledgement may name a
+//! wrong queue pair until the next true one.
+//!
 //! What it holds is bounded: [`FLOWS_MAX`] flows, of which [`WAYS`] between the same two addresses.
 //! A flow that is forgotten is notified again after its next packet and acknowledgement.
+
+use std::mem;
 
 use samplewire_proto::Nanos;
 use samplewire_proto::rate::Pacer;
@@ -38,32 +46,47 @@ pub(super) enum Notice {
 pub(super) struct Notifier {
     config: CnpConfig,
     flows: Box<[Option<Flow>]>,
-    uses: u64,
 }
 
-/// Requests of one queue pair to another.
+/// Requests to one queue pair of a receiver.
 #[derive(Clone, Debug)]
 struct Flow {
-    /// Addresses, ports and stations of its packets.
-    route: Route,
+    source_ip: [u8; 4],
+    destination_ip: [u8; 4],
     receiver: Qpn,
-    sender: Option<Qpn>,
-    /// The last PSN in serial order.
+    /// The last PSN of the connection in serial order.
     psn: Psn,
-    /// The port that it comes in by.
-    port: usize,
+    sender: Option<Sender>,
+    /// A PSN that is not near: of a stranger, or of the next connection of the receiver.
+    foreign: Option<Psn>,
     point: NotificationPoint,
+    /// Of what is not sent, so that strangers use up no notification of the sender.
+    refusals: NotificationPoint,
     /// Paid at the rate above which it is notified.
     meter: Option<Pacer>,
-    /// Whether the receiver has sent a notification.
-    has_notifier: bool,
-    /// The number of the last use.
-    used: u64,
+    /// When the receiver sent the last notification of its own.
+    notified_at: Option<Nanos>,
+    used_at: Nanos,
+}
+
+/// What acknowledgements show of a sender.
+#[derive(Clone, Copy, Debug)]
+struct Sender {
+    number: Qpn,
+    acked: Psn,
+}
+
+/// What a request is to the notification point of its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Load {
+    Light,
+    /// Marked, or above the rate.
+    Heavy,
 }
 
 impl Notifier {
     pub(super) fn new(config: CnpConfig) -> Self {
-        Self { config, flows: vec![None; FLOWS_MAX].into(), uses: 0 }
+        Self { config, flows: vec![None; FLOWS_MAX].into() }
     }
 
     /// A valid frame has come in by `port`: the notification that is due.
@@ -77,33 +100,40 @@ impl Notifier {
         let (packet, route) = (frame.packet(), frame.route());
         match packet.body {
             Body::Request { .. } | Body::Unsupported => {
-                let flow = self.request(port, &packet, &route);
-                if let Some(meter) = &mut flow.meter {
+                let (flow, is_own) = self.request(now, &packet, &route);
+                let mut load = Load::Light;
+                if let Some(meter) = flow.meter.as_mut().filter(|_| is_own) {
                     if meter.ready_at(now) > now {
                         // As with a policer, what is above the rate does not use it up.
-                        flow.point.handle_mark();
+                        load = Load::Heavy;
                     } else {
                         meter.spend(now, wire_bytes);
                     }
                 }
-                flow.notice(now)
+                let sender = flow.sender.filter(|_| is_own);
+                flow.notice(now, port, &route, sender, load)
             }
             Body::Acknowledge(_) => {
                 self.acknowledge(&packet, &route);
                 None
             }
             Body::Cnp => {
-                let sender = Some(packet.bth.destination);
-                for flow in self.answered(&route).filter(|flow| flow.sender == sender) {
-                    flow.has_notifier = true;
+                let number = packet.bth.destination;
+                for flow in self.answered(&route).filter(|flow| flow.is_from(number)) {
+                    flow.notified_at = Some(now);
                 }
                 None
             }
         }
     }
 
-    /// A frame leaves with a mark of this switch: the notification that is due.
-    pub(super) fn handle_mark(&mut self, now: Nanos, frame: &Frame<'_>) -> Option<Notice> {
+    /// A frame that came in by `port` leaves with a mark of this switch: the notification that is due.
+    pub(super) fn handle_mark(
+        &mut self,
+        now: Nanos,
+        port: usize,
+        frame: &Frame<'_>,
+    ) -> Option<Notice> {
         let (packet, route) = (frame.packet(), frame.route());
         let is_request = matches!(packet.body, Body::Request { .. } | Body::Unsupported);
         if !self.config.proxies || !is_request {
@@ -111,57 +141,54 @@ impl Notifier {
         }
         let mut flows = self.set(route.source_ip, route.destination_ip).iter_mut().flatten();
         let flow = flows.find(|flow| flow.is_of(&route, packet.bth.destination))?;
-        if flow.has_notifier {
+        let sender = flow.sender.filter(|sender| sender.is_near(packet.bth.psn));
+        if sender.is_some() && flow.notified_at.is_some_and(|at| now.since(at) < FRESH) {
             return None;
         }
-        flow.point.handle_mark();
-        flow.notice(now)
+        flow.notice(now, port, &route, sender, Load::Heavy)
     }
 
-    /// The flow of a request, which replaces the one that was used the longest time ago if it is
-    /// not known.
-    fn request(&mut self, port: usize, packet: &Packet<'_>, route: &Route) -> &mut Flow {
-        self.uses += 1;
-        let (used, config, receiver) = (self.uses, self.config, packet.bth.destination);
+    /// The flow of a request, and whether it is of the connection that the flow is known by. It
+    /// replaces another one if it is not known.
+    fn request(&mut self, now: Nanos, packet: &Packet<'_>, route: &Route) -> (&mut Flow, bool) {
+        let (config, receiver) = (self.config, packet.bth.destination);
         let set = self.set(route.source_ip, route.destination_ip);
         let is_it = |flow: &Option<Flow>| flow.as_ref().is_some_and(|it| it.is_of(route, receiver));
         let at = set.iter().position(is_it).unwrap_or_else(|| {
-            let used = |at: &usize| set[*at].as_ref().map_or(0, |flow| flow.used);
-            let oldest = (0..WAYS).min_by_key(used).expect("a set has places");
-            set[oldest] = None;
-            oldest
+            let rank = |at: &usize| set[*at].as_ref().map(|flow| flow.rank(now));
+            let least = (0..WAYS).min_by_key(rank).expect("a set has places");
+            set[least] = None;
+            least
         });
         let flow = set[at].get_or_insert_with(|| Flow {
-            route: *route,
+            source_ip: route.source_ip,
+            destination_ip: route.destination_ip,
             receiver,
-            sender: None,
             psn: packet.bth.psn,
-            port,
+            sender: None,
+            foreign: None,
             point: NotificationPoint::new(config.interval),
+            refusals: NotificationPoint::new(config.interval),
             meter: config.above_bps.map(|bps| Pacer::new(bps, burst(bps))),
-            has_notifier: false,
-            used,
+            notified_at: None,
+            used_at: now,
         });
-        let step = packet.bth.psn.distance(flow.psn);
-        let is_another = step.unsigned_abs() >= WINDOW;
-        if is_another {
-            // Another connection of the same receiver, maybe with another sender.
-            (flow.sender, flow.has_notifier) = (None, false);
-        }
-        if step > 0 || is_another {
-            flow.psn = packet.bth.psn;
-        }
-        (flow.route, flow.port, flow.used) = (*route, port, used);
-        flow
+        flow.used_at = now;
+        let is_own = flow.handle_request(packet.bth.psn);
+        (flow, is_own)
     }
 
     /// Learns the sender's queue pair from an acknowledgement that one flow alone can have.
     fn acknowledge(&mut self, packet: &Packet<'_>, route: &Route) {
-        let psn = packet.bth.psn;
-        let in_window = |flow: &&mut Flow| (0..WINDOW as i32).contains(&flow.psn.distance(psn));
-        let mut flows = self.answered(route).filter(in_window);
+        let (psn, number) = (packet.bth.psn, packet.bth.destination);
+        let known = self.answered(route).find(|flow| flow.is_from(number) && flow.has_sent(psn));
+        if let Some(flow) = known {
+            flow.handle_ack(number, psn);
+            return;
+        }
+        let mut flows = self.answered(route).filter(|flow| flow.may_have_sent(psn));
         if let (Some(flow), None) = (flows.next(), flows.next()) {
-            flow.sender = Some(packet.bth.destination);
+            flow.handle_ack(number, psn);
         }
     }
 
@@ -169,7 +196,7 @@ impl Notifier {
     fn answered(&mut self, route: &Route) -> impl Iterator<Item = &mut Flow> {
         let (source_ip, destination_ip) = (route.destination_ip, route.source_ip);
         self.set(source_ip, destination_ip).iter_mut().flatten().filter(move |flow| {
-            flow.route.source_ip == source_ip && flow.route.destination_ip == destination_ip
+            flow.source_ip == source_ip && flow.destination_ip == destination_ip
         })
     }
 
@@ -187,33 +214,113 @@ impl Notifier {
 impl Flow {
     fn is_of(&self, route: &Route, receiver: Qpn) -> bool {
         self.receiver == receiver
-            && self.route.source_ip == route.source_ip
-            && self.route.destination_ip == route.destination_ip
+            && self.source_ip == route.source_ip
+            && self.destination_ip == route.destination_ip
     }
 
-    /// The notification that leaves at `now`. What comes due later leaves with a later packet of the
-    /// flow: one that is silent needs none.
-    fn notice(&mut self, now: Nanos) -> Option<Notice> {
-        if !self.point.poll(now) {
+    fn is_from(&self, number: Qpn) -> bool {
+        self.sender.is_some_and(|sender| sender.number == number)
+    }
+
+    /// The lowest gives up its place: first one that no acknowledgement has confirmed or that is idle.
+    fn rank(&self, now: Nanos) -> (bool, Nanos) {
+        (self.sender.is_some() && now.since(self.used_at) < FRESH, self.used_at)
+    }
+
+    /// Whether a request is of the connection that the flow is known by.
+    fn handle_request(&mut self, psn: Psn) -> bool {
+        let is_near = match &self.sender {
+            Some(sender) => sender.is_near(psn),
+            None => is_near(psn, self.psn),
+        };
+        match (is_near, &self.sender) {
+            (true, _) => {
+                if psn.distance(self.psn) > 0 {
+                    self.psn = psn;
+                }
+            }
+            (false, Some(_)) => self.foreign = Some(psn),
+            // Which of the two is the stranger's is open.
+            (false, None) => self.foreign = Some(mem::replace(&mut self.psn, psn)),
+        }
+        is_near || self.sender.is_none()
+    }
+
+    /// Whether an acknowledgement is about one of the last requests.
+    fn has_sent(&self, psn: Psn) -> bool {
+        is_among_last(psn, self.psn)
+    }
+
+    /// The same, with the last foreign one.
+    fn may_have_sent(&self, psn: Psn) -> bool {
+        self.has_sent(psn) || self.foreign.is_some_and(|foreign| is_among_last(psn, foreign))
+    }
+
+    /// Takes an acknowledgement that is about one of the last requests, or the last foreign one.
+    fn handle_ack(&mut self, number: Qpn, psn: Psn) {
+        if self.has_sent(psn) {
+            let acked = match self.sender {
+                Some(sender) if psn.distance(sender.acked) < 0 => sender.acked,
+                _ => psn,
+            };
+            self.sender = Some(Sender { number, acked });
+        } else if let Some(foreign) = self.foreign.take() {
+            // Another connection of the receiver, maybe with another sender.
+            self.psn = foreign;
+            self.sender = Some(Sender { number, acked: psn });
+            self.notified_at = None;
+        }
+    }
+
+    /// The notification that leaves at `now`, after a request that came in by `port`; `sender` is
+    /// `None` where it is not known. What comes due later leaves with a later packet of the flow: one
+    /// that is silent needs none.
+    fn notice(
+        &mut self,
+        now: Nanos,
+        port: usize,
+        route: &Route,
+        sender: Option<Sender>,
+        load: Load,
+    ) -> Option<Notice> {
+        let point = if sender.is_some() { &mut self.point } else { &mut self.refusals };
+        if load == Load::Heavy {
+            point.handle_mark();
+        }
+        if !point.poll(now) {
             return None;
         }
-        let port = self.port;
-        let Some(sender) = self.sender else { return Some(Notice::Refused { port }) };
+        let Some(sender) = sender else { return Some(Notice::Refused { port }) };
         let route = Route {
-            source_mac: self.route.destination_mac,
-            destination_mac: self.route.source_mac,
-            source_ip: self.route.destination_ip,
-            destination_ip: self.route.source_ip,
-            source_port: self.route.source_port,
+            source_mac: route.destination_mac,
+            destination_mac: route.source_mac,
+            source_ip: route.destination_ip,
+            destination_ip: route.source_ip,
+            source_port: route.source_port,
             identification: 0,
             tos: 0,
             ttl: TTL,
         };
         let mut frame = [0; CNP_FRAME_BYTES];
-        let len = Packet::cnp(sender).emit(&route.for_cnp(), &mut frame);
+        let len = Packet::cnp(sender.number).emit(&route.for_cnp(), &mut frame);
         assert_eq!(len, CNP_FRAME_BYTES, "every notification has the same length");
         Some(Notice::Forged { port, frame })
     }
+}
+
+impl Sender {
+    /// Whether a request is one of those that may be on their way.
+    fn is_near(&self, psn: Psn) -> bool {
+        is_near(psn, self.acked)
+    }
+}
+
+fn is_near(psn: Psn, other: Psn) -> bool {
+    psn.distance(other).unsigned_abs() < WINDOW
+}
+
+fn is_among_last(psn: Psn, last: Psn) -> bool {
+    (0..WINDOW as i32).contains(&last.distance(psn))
 }
 
 /// What a flow may send at once without a notification: a burst of its pacer, and jitter.
@@ -234,6 +341,10 @@ const WAYS: usize = 16;
 /// An acknowledgement is about one of so many last packets. Windows are shorter; among so many of 2^24
 /// numbers two connections seldom meet.
 const WINDOW: u32 = 1 << 14;
+
+/// A flow keeps its place for so long after its last request, and a receiver counts as one that sends
+/// notifications for so long after its last one.
+const FRESH: Nanos = Nanos::from_millis(1_000);
 
 /// Ethernet, IPv4, UDP, the base transport header, 16 bytes and the ICRC.
 const CNP_FRAME_BYTES: usize = 14 + 20 + 8 + 12 + 16 + 4;

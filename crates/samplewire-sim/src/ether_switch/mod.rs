@@ -247,7 +247,7 @@ impl EtherSwitch {
         if let Some(notifier) = self.notifier.as_mut().filter(|_| is_marked)
             && let Ok(roce) = RoceFrame::new_checked(frame.bytes())
         {
-            let notice = notifier.handle_mark(out.at, &roce);
+            let notice = notifier.handle_mark(out.at, ingress, &roce);
             self.send_notice(out.at, notice);
         }
         let frame = self.left.insert(frame);

@@ -178,7 +178,7 @@ fn marked_acknowledgement_of_what_was_not_sent_cuts_nothing() {
     assert_eq!((qp.stats().0.acks_marked, qp.stats().0.cuts), (1, 1));
 }
 
-/// Each mark of a flood acts at most once in D, and the rate stays at the minimum or above.
+/// The marks and notifications of a flood act once in D.
 #[test]
 fn flood_of_marked_acknowledgements_cuts_once_in_an_interval() {
     let mut qp = sender(true);

@@ -9,6 +9,8 @@ use samplewire_roce::{Access, PathMtu, Psn, Qpn, Region};
 
 type Qp = QueuePair<Vec<SendSlot>, Vec<ReceiveSlot>, Vec<Region>>;
 
+mod strangers;
+
 const D: Nanos = Nanos::from_micros(50);
 
 /// One end of a connection, behind a port.
