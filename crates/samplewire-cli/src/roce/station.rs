@@ -146,7 +146,7 @@ impl Station {
             destination_mac,
             source_ip: self.me.0.octets(),
             destination_ip: peer.octets(),
-            // The dynamic ports, where switches look for different flows (A17).
+            // The dynamic ports, where switches look for different flows (A17.9.4).
             source_port: 0xC000 | self.qp.number().get() as u16 & 0x3FFF,
             identification: 0,
             tos: if self.is_ecn_capable { ECT0 } else { 0 },
@@ -283,7 +283,7 @@ pub(crate) enum FindError {
     Interrupted,
 }
 
-/// 0 and 1 are reserved (IB 3.5.10).
+/// 0 and 1 are reserved (A17.5.8).
 const QPN_MIN: u32 = 2;
 const QPN_MAX: u32 = (1 << 24) - 1;
 
