@@ -135,7 +135,7 @@ def acknowledge(name: str, syndrome: int, msn: int, psn: int) -> dict:
 
 
 def notification(name: str, destination: int) -> dict:
-    """A17.9.3: no MigReq, 16 zero bytes. As of network cards: BECN, DSCP 48, not ECN-capable."""
+    """A17.9.3: no MigReq, 16 zero bytes. Ours: BECN, DSCP 48, not ECN-capable."""
     header = {**BTH, "migrated": False, "becn": True, "destination": destination}
     route = {**ROUTE, "tos": 48 << 2}
     transport = bth(CNP, header, 0) + bytes(16)

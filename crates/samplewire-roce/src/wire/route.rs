@@ -82,7 +82,7 @@ impl Route {
 
 const ECN_CE: u8 = 0b11;
 
-/// Class selector 6, which network cards give notifications by default.
+/// Class selector 6, a usual setting of network cards.
 const CNP_DSCP: u8 = 48;
 
 /// The UDP port of RoCEv2 (A17.3.2.2).
