@@ -56,7 +56,7 @@ def internet_sum(data: bytes) -> int:
 
 
 def icrc(ip_packet: bytes) -> bytes:
-    """IB 7.8.1 and A17, of an IPv4 packet that ends in front of it."""
+    """IB 7.8.1 and A17.3.3, of an IPv4 packet that ends in front of it."""
     masked = bytearray(ip_packet)
     for at in (1, 8, 10, 11, 26, 27, 32):
         masked[at] = 0xFF
@@ -135,7 +135,7 @@ def acknowledge(name: str, syndrome: int, msn: int, psn: int) -> dict:
 
 
 def notification(name: str, destination: int) -> dict:
-    """A17.9.3: BECN, no MigReq, 16 zero bytes, DSCP 48, not ECN-capable."""
+    """A17.9.3: no MigReq, 16 zero bytes. Ours: BECN, DSCP 48, not ECN-capable."""
     header = {**BTH, "migrated": False, "becn": True, "destination": destination}
     route = {**ROUTE, "tos": 48 << 2}
     transport = bth(CNP, header, 0) + bytes(16)

@@ -61,7 +61,7 @@ fn seal(bytes: &mut Vec<u8>) -> bool {
     let mut sum = InternetSum::default();
     sum.add(&bytes[14..34]);
     bytes[24..26].copy_from_slice(&sum.complement().to_be_bytes());
-    // IB 7.8.1 and A17.
+    // IB 7.8.1 and A17.3.3.
     let mut masked = bytes[14..54].to_vec();
     for at in [1, 8, 10, 11, 26, 27, 32] {
         masked[at] = 0xFF;

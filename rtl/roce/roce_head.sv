@@ -1,5 +1,5 @@
 // Makes the frame of one packet of a SEND or RDMA WRITE: Ethernet, IPv4 and UDP with BTH, RETH and
-// ImmDt, payload, ICRC (IB 9.2, 9.3, 7.8.1; A17), at 64 bits.
+// ImmDt, payload, ICRC (IB 9.2, 9.3, 7.8.1; A17.3), at 64 bits.
 //
 // head_builder makes the first 54 bytes, up to the end of the BTH. What else is in front of the
 // payload is put before it here: RETH is two beats, ImmDt half a one, which shifts the payload by 4

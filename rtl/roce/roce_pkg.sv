@@ -54,7 +54,7 @@ package roce_pkg;
     logic [23:0] local_qp;
     logic [23:0] remote_qp;
     logic [23:0] first_psn;
-    logic [2:0]  mtu;             // 1 to 5: 256, 512, 1024, 2048, 4096 bytes, IB 9.6
+    logic [2:0]  mtu;             // 1 to 5: 256, 512, 1024, 2048, 4096 bytes, IB 14.2.5.6
     logic [15:0] window;          // packets in flight, from 1
     logic [15:0] ack_every;       // packets from one request for an ACK to the next, from 1
     logic [4:0]  timeout;         // 4.096 us * 2^timeout; 0: no timer
@@ -77,7 +77,7 @@ package roce_pkg;
     logic [23:0] psn;
   } answer_t;
 
-  // What became of a work request. The codes of a NAK (IB 9.7.5.1.2) are those of the wire.
+  // What became of a work request. The codes of a NAK (IB 9.7.5.2.2) are those of the wire.
   typedef enum logic [2:0] {
     StatusDone               = 3'd0,
     StatusInvalidRequest     = 3'd1,

@@ -57,7 +57,7 @@ module roce_rx (
     is_peer_late_q <= {is_peer_late_q[Wait-2:0], f_done_i ? is_peer_q : is_peer_late_q[0]};
   end
 
-  // AETH, IB 9.7.5.1.2: a kind in the syndrome's bits 6 and 5, under a reserved one.
+  // AETH, IB 9.7.5: a kind in the syndrome's bits 6 and 5, under a reserved one.
   logic [7:0] syndrome;
   logic is_ack, is_cnp, is_length_ok, is_reserved;
   roce_pkg::answer_t answer;

@@ -64,7 +64,7 @@ class Responder:
         if opcode in roce.WITH_IMMEDIATE:
             immediate = int.from_bytes(body[:IMM_BYTES], "big")
             body = body[IMM_BYTES:]
-        # IB 9.7.4: lengths of packets.
+        # IB 9.7.4.1.6: lengths of packets.
         assert len(body) == self.mtu if not ends else len(body) <= self.mtu
         self._message[1] += body
         assert ends or not solicited

@@ -51,8 +51,8 @@ def check(frame: bytes) -> None:
 
 
 def icrc(frame: bytes) -> bytes:
-    """The invariant CRC of a frame (IB 7.8.1, A17): eight bytes of ones, then all from the IPv4
-    header on, where what a router changes is ones."""
+    """The invariant CRC of a frame (IB 7.8.1, A17.3.3): eight bytes of ones, then all from the
+    IPv4 header on, where what a router changes is ones."""
     covered = bytearray(b"\xff" * 8 + frame[14:-4])
     # TOS, TTL, both checksums, and the reserved byte of the BTH.
     for at in (1, 8, 10, 11, 26, 27, 32):

@@ -40,7 +40,7 @@ LONG_TIMEOUT = 17
 
 CREDITS_INVALID = 0x1F
 RNR, SEQUENCE, INVALID_REQUEST, REMOTE_ACCESS, REMOTE_OPERATION = 0x20, 0x60, 0x61, 0x62, 0x63
-"""Syndromes of the AETH (IB 9.3.5.2); the low bits of RNR are the timer's code."""
+"""Syndromes of the AETH (IB 9.7.5.2.2, 9.7.5.2.8); the low bits of RNR are the timer's code."""
 RNR_TIMER = 1
 """0.01 ms."""
 

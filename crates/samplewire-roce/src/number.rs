@@ -103,7 +103,7 @@ impl PathMtu {
     }
 }
 
-/// The longest message, 2^31 bytes (IB 9.7).
+/// The longest message, 2^31 bytes (IB 9.7.7).
 pub const MESSAGE_BYTES_MAX: u32 = 1 << 31;
 
 pub(crate) const U24_MAX: u32 = (1 << 24) - 1;

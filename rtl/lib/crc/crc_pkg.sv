@@ -13,8 +13,8 @@ package crc_pkg;
   // CRC-32 of Ethernet, which RoCE's ICRC uses.
   localparam logic [31:0] EthernetPoly = 32'hEDB8_8320;
 
-  // Bytes of a frame that count as ones in RoCE's ICRC (IB 7.8.1, A17): type of service, time to
-  // live, both checksums and BTH's byte with FECN and BECN.
+  // Bytes of a frame that count as ones in RoCE's ICRC (IB 7.8.1, A17.3.3): type of service, time
+  // to live, both checksums and BTH's byte with FECN and BECN.
   localparam logic [127:0] IcrcOnes = (128'd1 << 15) | (128'd1 << 22) | (128'd3 << 24)
       | (128'd3 << 40) | (128'd1 << 46);
 

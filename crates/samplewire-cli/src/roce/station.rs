@@ -158,7 +158,7 @@ impl Station {
             destination_mac,
             source_ip: self.me.0.octets(),
             destination_ip: peer.octets(),
-            // The dynamic ports, where switches look for different flows (A17).
+            // The dynamic ports, where switches look for different flows (A17.9.4).
             source_port: 0xC000 | self.qp.number().get() as u16 & 0x3FFF,
             identification: 0,
             tos: if self.is_ecn_capable { ECT0 } else { 0 },

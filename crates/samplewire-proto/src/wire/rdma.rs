@@ -131,7 +131,7 @@ impl QueuePairTerms {
             first_psn: field::get_u32(value, 4),
             path_mtu_bytes: field::get_u16(value, 8),
         };
-        // 0 and 1 are the queue pairs of management (IB 3.5.3).
+        // 0 and 1 are the queue pairs of management (A17.5.8 of InfiniBand's annex for RoCEv2).
         check(RdmaField::Qpn, terms.qpn, (2..=U24_MAX).contains(&terms.qpn))?;
         check(RdmaField::FirstPsn, terms.first_psn, terms.first_psn <= U24_MAX)?;
         check(

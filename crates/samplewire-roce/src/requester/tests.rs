@@ -293,7 +293,7 @@ fn without_a_timeout_silence_lasts() {
     assert_eq!((leaving(&mut it, NOW), it.has_failed()), (vec![], false));
 }
 
-/// IB 9.7.5: the code 0 is 655.36 ms. Waiting uses up no retry of the timeout.
+/// IB 9.7.5.2.8: the code 0 is 655.36 ms. Waiting uses up no retry of the timeout.
 #[test]
 fn receiver_that_is_not_ready_is_waited_for() {
     let mut it = requester(config());
@@ -387,7 +387,7 @@ fn request_posted_by_the_peer_meanwhile_ends_the_wait() {
     assert_eq!(leaving(&mut it, NOW), [1]);
 }
 
-/// IB 9.7.5, 9.9: what came before is done, the request fails, the others are flushed.
+/// IB 9.7.5.2.2, 9.9.2: what came before is done, the request fails, the others are flushed.
 #[test]
 fn fatal_nak_fails_its_request_and_flushes_the_rest() {
     let codes = [NakCode::InvalidRequest, NakCode::RemoteAccess, NakCode::RemoteOperation];

@@ -5,7 +5,7 @@
 //! [`Responder::poll_event`]. Requests of one batch are acknowledged together (IB 9.7.5.1.2).
 //!
 //! A packet that breaks a rule gets its NAK and ends the connection: the caller moves the queue pair
-//! to ERROR and calls [`Responder::flush`] (IB 9.9).
+//! to ERROR and calls [`Responder::flush`] (IB 9.9.3).
 
 mod config;
 mod message;
@@ -127,7 +127,7 @@ impl Fault {
         Self::Bounds,
     ];
 
-    /// The NAK that it gets (IB 9.7.5).
+    /// The NAK that it gets (IB 9.7.5.2.2).
     pub const fn nak(self) -> NakCode {
         match self {
             Self::Order | Self::Unsupported | Self::Length | Self::TooLong => {
@@ -420,7 +420,7 @@ where
             _ => return Err(Fault::Order),
         };
         let left = message::left_behind(opcode, write.left, len_bytes)?;
-        // An empty WRITE names no memory: neither key nor address is looked at (IB 9.7).
+        // An empty WRITE names no memory: neither key nor address is looked at (IB 9.7.4.1.5).
         let placement = if write.left == 0 {
             Placement::Nothing
         } else {

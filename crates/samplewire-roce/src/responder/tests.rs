@@ -164,7 +164,7 @@ fn duplicate_does_not_displace_the_nak_of_a_gap() {
     assert_eq!(answer(&mut it), Some((1, 0x60, 1)));
 }
 
-/// IB 9.7.5: RNR NAK with the timer's code; what follows waits for the repeat.
+/// IB 9.7.5.2.8: RNR NAK with the timer's code; what follows waits for the repeat.
 #[test]
 fn send_without_a_receive_request_is_not_ready_and_loses_nothing() {
     let mut it = responder();
@@ -192,7 +192,7 @@ fn write_with_immediate_needs_a_request_for_its_last_packet_alone() {
     assert_eq!(it.poll_event(), Some(ReceiveCompletion { id: 9, status }));
 }
 
-/// IB 9.7.5: the NAK codes. Nothing reaches memory, and the connection has failed.
+/// IB 9.7.5.2.2: the NAK codes. Nothing reaches memory, and the connection has failed.
 #[test]
 fn packet_that_breaks_a_rule_is_nacked_by_its_code_and_ends_the_connection() {
     let at = |address, key, len_bytes| {
@@ -260,7 +260,7 @@ fn message_of_one_packet_that_is_too_long_fails_its_request() {
     assert_eq!(it.poll_event(), completion(2, ReceiveStatus::Flushed));
 }
 
-/// IB 9.7: a SEND does not state its length in its first packet, as a WRITE does.
+/// IB 9.7.7: a SEND does not state its length in its first packet, as a WRITE does.
 #[test]
 fn send_ends_at_two_to_the_31_bytes() {
     let full = [7; 4_096];
@@ -312,7 +312,7 @@ fn flushed_responder_takes_no_packets() {
     assert_eq!((it.poll_event(), it.poll_event()), (Some(flushed), None));
 }
 
-/// IB 9.7: an empty WRITE is a message, and names no memory.
+/// IB 9.7.4.1.5: an empty WRITE is a message, and names no memory.
 #[test]
 fn empty_messages_complete_without_memory() {
     let mut it = responder();

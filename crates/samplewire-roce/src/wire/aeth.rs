@@ -84,7 +84,8 @@ impl Aeth {
     }
 }
 
-/// How long a requester waits at least after a receiver was not ready (IB 9.7.5): a code of 5 bits.
+/// How long a requester waits at least after a receiver was not ready: a code of 5 bits
+/// (IB 9.7.5.2.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RnrTimer(u8);
 
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!(Syndrome::from_number(0x9F), Syndrome::Ack(31), "bit 7 is reserved");
     }
 
-    /// IB 9.7.5, the table of RNR NAK timers.
+    /// IB 9.7.5.2.8, the table of RNR NAK timers.
     #[test]
     fn timers_are_those_of_the_table() {
         let span = |code| RnrTimer::new(code).map(RnrTimer::span);

@@ -94,7 +94,7 @@ pub(super) fn version(bytes: &[u8]) -> u8 {
     bytes[at::FLAGS] & 0x0F
 }
 
-/// The key of the default partition (IB 10.9.1), the only one that is accepted.
+/// The key of the default partition (IB 10.9.1.2), the only one that is accepted.
 pub const P_KEY_DEFAULT: u16 = 0xFFFF;
 
 pub(super) const LEN: usize = 12;

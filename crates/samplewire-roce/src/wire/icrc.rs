@@ -1,4 +1,4 @@
-//! The invariant CRC (IB 7.8.1, and A17 for IPv4 and UDP).
+//! The invariant CRC (IB 7.8.1, and A17.3.3 for IPv4 and UDP).
 //!
 //! Ethernet's CRC-32 over what no router changes: eight bytes of ones in place of the local route
 //! header, then IPv4 to the end of the padding, with ones in place of the type of service, the time

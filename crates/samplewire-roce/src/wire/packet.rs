@@ -87,6 +87,7 @@ impl Packet<'_> {
     }
 
     /// A congestion notification for a queue pair (A17.9.3). Its frame goes by [`Route::for_cnp`].
+    /// BECN is set as network cards set it: A17.9.3 does not name the bit.
     pub const fn cnp(destination: Qpn) -> Self {
         let bth = Bth::new(Opcode::Cnp, destination, Psn::new(0));
         Self { bth: Bth { becn: true, ..bth }, body: Body::Cnp }

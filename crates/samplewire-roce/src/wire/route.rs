@@ -1,4 +1,4 @@
-//! The headers below InfiniBand's: Ethernet, IPv4 and UDP (A17).
+//! The headers below InfiniBand's: Ethernet, IPv4 and UDP (A17.3.1, A17.3.2).
 
 use samplewire_proto::checksum::InternetSum;
 use samplewire_proto::wire::field;
@@ -33,7 +33,8 @@ impl Route {
         self.tos & ECN_CE == ECN_CE
     }
 
-    /// The same way for a congestion notification: DSCP 48, and not ECN-capable (A17.9.3).
+    /// The same way for a congestion notification: DSCP 48, and not ECN-capable. A17.9.3 leaves
+    /// both open.
     pub const fn for_cnp(self) -> Self {
         Self { tos: CNP_DSCP << 2, ..self }
     }
@@ -81,10 +82,10 @@ impl Route {
 
 const ECN_CE: u8 = 0b11;
 
-/// Class selector 6, which network cards give notifications by default.
+/// Class selector 6, a usual setting of network cards.
 const CNP_DSCP: u8 = 48;
 
-/// The UDP port of RoCEv2 (A17).
+/// The UDP port of RoCEv2 (A17.3.2.2).
 pub const UDP_PORT: u16 = 4_791;
 
 /// Where Ethernet's type stands.

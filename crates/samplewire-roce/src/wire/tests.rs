@@ -14,7 +14,7 @@ const ROUTE: Route = Route {
     ttl: 64,
 };
 
-/// IB 7.8.1 and A17: type of service, time to live, both checksums and BTH's byte 4.
+/// IB 7.8.1 and A17.3.3: type of service, time to live, both checksums and BTH's byte 4.
 #[test]
 fn every_flipped_bit_is_caught_but_those_that_routers_change() {
     for frame in vectors::frames().into_iter().filter(|frame| frame.len() < 400) {

@@ -83,7 +83,7 @@ def addressed(frame: bytes) -> tuple[Peer, Peer]:
 
 
 def meaning(row: dict):
-    """What a frame of the vectors is to a requester, IB 9.7.5.1.2 and A17.9.3."""
+    """What a frame of the vectors is to a requester, IB 9.7.5 and A17.9.3."""
     if row["opcode"] == roce.CNP:
         return ("cnp", None, row["bth"]["psn"])
     if row["opcode"] != roce.ACKNOWLEDGE:
