@@ -263,6 +263,28 @@ async def an_answer_every_8_cycles_is_taken(dut):
     assert tb.took() == list(range(320)) and not tb.events["dropped"]
 
 
+@cocotb.test()
+async def an_ack_that_waits_gives_way_and_a_nak_does_not(dut):
+    tb = TB(dut)
+    await tb.start(timeout=0)
+    await tb.commit(16)
+    await tb.run(100)
+    tb.took()
+    for seq in range(12):
+        await tb.answer(ACK, seq, wait=0)
+    assert tb.events["dropped"] == 0
+    await tb.answer(SEQUENCE_NAK, 12, wait=0)
+    for seq in (11, 11, 11):
+        await tb.answer(ACK, seq, wait=0)
+    await tb.run(40)
+    assert tb.oldest == 12 and tb.took() == [12, 13, 14, 15]
+    assert tb.events["sequence_nak"] == 1 and tb.events["dropped"] >= 1
+    for seq in (12, 13, 14, 15):
+        await tb.answer(ACK, seq, wait=0)
+    await tb.run(20)
+    assert tb.oldest == 16
+
+
 def test_roce_qp():
     run(
         "roce_qp",
