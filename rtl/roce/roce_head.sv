@@ -123,7 +123,7 @@ module roce_head #(
 
   // At 512 bits the header of the job before may still wait, and one more be under way.
   if (W == 512) begin : g_fronts
-    logic [$bits(front_t)-1:0] fronts[2];
+    logic [161+WordsWidth:0] fronts[2];  // of bits: yosys has no arrays of structs
     logic wr_q, rd_q;
     assign front = fronts[rd_q];
     always_ff @(posedge clk_i) begin

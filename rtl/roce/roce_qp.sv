@@ -273,7 +273,9 @@ module roce_qp #(
   );
 
   // What leaves. Nothing new before all is repeated that the way back names.
-  logic [1:0] rest_q;  // window has its numbers 2 cycles after a departure
+  // window has its numbers 2 cycles after a departure, and so late the walker withdraws what an
+  // answer released.
+  logic [1:0] rest_q;
   logic has_room_q, is_ready;
   logic [Sw:0] in_flight;
   logic is_idle;
@@ -288,7 +290,7 @@ module roce_qp #(
   assign depart_new   = take && !repeats_q;
 
   always_ff @(posedge clk_i) begin
-    rest_q     <= {rest_q[0], take};
+    rest_q     <= {rest_q[0], take || judge};
     has_room_q <= 16'(in_flight) < cfg_i.window;
     if (take_repeat) resume_q <= cand_seq[Lw-1:0] + 1'b1;
     if (is_idle || (take_repeat && cand_seq + 24'd1 == sent)) repeats_q <= 1'b0;

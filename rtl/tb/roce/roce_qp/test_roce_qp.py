@@ -184,6 +184,19 @@ async def rnr_waits_for_its_timer(dut):
 
 
 @cocotb.test()
+async def what_is_acknowledged_in_the_wait_for_a_receiver_is_not_repeated(dut):
+    for kind, seq in ((ACK, 1), (SEQUENCE_NAK, 2)):
+        tb = TB(dut)
+        await tb.start(timeout=0)
+        await tb.commit(4)
+        await tb.run(40)
+        assert tb.took() == [0, 1, 2, 3]
+        await tb.answer(RNR_NAK, 1, 31, wait=40)
+        await tb.answer(kind, seq, wait=60)
+        assert tb.oldest == 2 and tb.took() == [2, 3]
+
+
+@cocotb.test()
 async def timeouts_double_and_their_count_ends(dut):
     for timeout, retries in ((1, 2), (5, 0), (14, 7), (31, 1)):
         tb = TB(dut)

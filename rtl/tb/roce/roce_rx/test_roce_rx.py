@@ -170,7 +170,7 @@ async def packets_without_a_gap_are_all_taken(dut):
     assert tb.seen == want
 
 
-@pytest.mark.parametrize("width", [64, 512])
+@pytest.mark.parametrize("width", [64, pytest.param(512, marks=pytest.mark.full)])
 def test_roce_rx(width):
     run(
         "roce_rx_tb",
