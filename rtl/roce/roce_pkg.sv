@@ -10,6 +10,8 @@ package roce_pkg;
   localparam logic [15:0] UdpPort = 16'd4791;
   localparam logic [15:0] PKey = 16'hFFFF;
   localparam int unsigned BthBytes = 12;
+  localparam int unsigned RethBytes = 16;
+  localparam int unsigned ImmBytes = 4;
 
   // Opcodes, IB 9.2. Those of a WRITE are 6 above those of a SEND; the immediate adds 1.
   localparam logic [7:0] OpFirst = 8'h00;

@@ -16,9 +16,9 @@
 //   none                after 4.096 us * 2^timeout without progress it goes back
 //
 // Throughput: an answer in 8 cycles, a packet in 4, one that is repeated too. Latency: answer to
-// release 9 cycles; NAK to the offer of the first repeated packet 16. Back-pressure: an answer
-// while another one waits is dropped and signalled (`ev_dropped_o`): none is at 64 bits. An offer
-// waits for `send_ready_i`, and may be withdrawn. `send_ready_i` may depend on `send_valid_o`.
+// release 9 cycles; NAK to the offer of the first repeated packet 16. Back-pressure: an ACK that
+// waits gives way to the answer behind it, which covers it; an answer behind a NAK that waits is
+// dropped and signalled (`ev_dropped_o`): none is at 64 bits. An offer waits for `send_ready_i`, and may be withdrawn. `send_ready_i` may depend on `send_valid_o`.
 // `commit_i` only while `full_o` is low.
 //
 // `run_i` begins a connection with `cfg_i`, which stands from then on; while it is low, for at
@@ -76,14 +76,17 @@ module roce_qp #(
   roce_pkg::answer_t answer_q, judged_q;
   logic [23:0] seq_q, released_q, after_q;
   logic [2:0] step_q;
-  logic judge, accepted, is_ack, has_progress;
+  logic judge, accepted, is_ack, has_progress, begins, has_place;
+
+  assign begins    = step_q == 3'd0 && granted_q && waiting_q;
+  assign has_place = !waiting_q || begins || answer_q.kind == roce_pkg::AnswerAck;
 
   always_ff @(posedge clk_i) begin
-    if (answer_valid_i && !waiting_q) begin
+    if (answer_valid_i && has_place) begin
       answer_q <= answer_i;
       seq_q    <= answer_i.psn - cfg_i.first_psn;
     end
-    waiting_q <= (waiting_q || answer_valid_i) && !(step_q == 3'd0 && granted_q && waiting_q);
+    waiting_q <= answer_valid_i || (waiting_q && !begins);
     if (step_q != 3'd0) step_q <= step_q + 1'b1;
     else if (!granted_q || waiting_q) step_q <= 3'd1;
     if (step_q == 3'd0) begin
@@ -270,7 +273,9 @@ module roce_qp #(
   );
 
   // What leaves. Nothing new before all is repeated that the way back names.
-  logic [1:0] rest_q;  // window has its numbers 2 cycles after a departure
+  // window has its numbers 2 cycles after a departure, and so late the walker withdraws what an
+  // answer released.
+  logic [1:0] rest_q;
   logic has_room_q, is_ready;
   logic [Sw:0] in_flight;
   logic is_idle;
@@ -285,7 +290,7 @@ module roce_qp #(
   assign depart_new   = take && !repeats_q;
 
   always_ff @(posedge clk_i) begin
-    rest_q     <= {rest_q[0], take};
+    rest_q     <= {rest_q[0], take || judge};
     has_room_q <= 16'(in_flight) < cfg_i.window;
     if (take_repeat) resume_q <= cand_seq[Lw-1:0] + 1'b1;
     if (is_idle || (take_repeat && cand_seq + 24'd1 == sent)) repeats_q <= 1'b0;
@@ -361,7 +366,7 @@ module roce_qp #(
   assign ev_copy_o         = is_copy;
   assign ev_timeout_o      = times_out;
   assign ev_repeat_o       = take_repeat;
-  assign ev_dropped_o      = answer_valid_i && waiting_q;
+  assign ev_dropped_o      = answer_valid_i && !has_place;
 
 endmodule
 

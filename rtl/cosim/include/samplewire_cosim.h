@@ -115,6 +115,49 @@ void sw_dcqcn_departure(sw_dcqcn *flow, uint64_t now_ns, uint16_t wire_bytes);
 int sw_dcqcn_notification(sw_dcqcn *flow, uint64_t now_ns, uint64_t rtt_ns);
 sw_dcqcn_state sw_dcqcn_state_get(const sw_dcqcn *flow);
 
+/* samplewire_roce::requester::Requester. */
+typedef struct sw_requester sw_requester;
+
+typedef struct sw_requester_config {
+  uint32_t first_psn;
+  uint32_t mtu;         /* 1 to 5: 256 to 4,096 bytes */
+  uint32_t window;
+  uint32_t ack_every;
+  uint32_t timeout;     /* 4.096 us * 2^timeout; 0 = no timer */
+  uint32_t retries;
+  uint32_t rnr_retries; /* 7 = no limit */
+} sw_requester_config;
+
+typedef struct sw_work_request {
+  uint64_t id;
+  uint32_t len_bytes;
+  int is_write;
+  int has_immediate;
+} sw_work_request;
+
+typedef struct sw_roce_packet {
+  uint32_t psn;
+  uint8_t opcode;
+  uint8_t ack_request;
+} sw_roce_packet;
+
+/* With a queue of `slots` work requests; NULL where a choice is out of its range. */
+sw_requester *sw_requester_new(const sw_requester_config *config, size_t slots);
+void sw_requester_free(sw_requester *requester);
+/* 0 = the queue is full. */
+int sw_requester_post(sw_requester *requester, const sw_work_request *request);
+/* Takes an ACK or NAK; syndrome: its byte of the AETH. */
+void sw_requester_answer(sw_requester *requester, uint64_t now_ns, uint32_t psn, uint8_t syndrome);
+/* Does what is due. */
+void sw_requester_run(sw_requester *requester, uint64_t now_ns);
+/* The next packet; 0 = none leaves. */
+int sw_requester_transmit(sw_requester *requester, uint64_t now_ns, sw_roce_packet *packet);
+/* The next work request that is done; its status as roce_pkg::status_e. 0 = there is none. */
+int sw_requester_completion(sw_requester *requester, uint64_t *id, uint32_t *status);
+/* When to run again; UINT64_MAX = never. */
+uint64_t sw_requester_timeout(const sw_requester *requester);
+void sw_requester_flush(sw_requester *requester);
+
 /* samplewire_switch::Switch: one class, marks as frames leave, the tail dropped, no PFC. */
 typedef struct sw_switch sw_switch;
 

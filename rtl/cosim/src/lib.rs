@@ -3,10 +3,11 @@
 //! The machines are those of `samplewire-proto`; time is the bench's. [`host`] holds the stream and
 //! checks every delivered byte; [`abi`] is what C++ calls, declared in
 //! `include/samplewire_cosim.h`. [`rate`] is the machine of congestion control alone,
-//! [`network`] a switch between several boards.
+//! [`network`] a switch between several boards, [`roce`] a requester of RoCEv2.
 
 pub mod abi;
 pub mod host;
 pub mod network;
 pub mod pattern;
 pub mod rate;
+pub mod roce;

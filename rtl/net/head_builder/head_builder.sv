@@ -32,8 +32,8 @@
 //   done_i                takes the header: its last beat leaves in this cycle
 //
 // A payload of length 0 is one of CRC 0, sum 0 and shift 1 (32'h8000_0000). WholeWords: payloads
-// are of whole 8 bytes, which saves adders. Trailer 0: trailer_o is left open, which lets
-// head_serial be ready sooner.
+// are of whole 8 bytes, which saves adders. Trailer 0: trailer_o is left open, and the header is
+// ready sooner.
 //
 // Throughput and latency: those of head_serial and head_wide. Their difference that a user sees: at
 // 512 bits a job is taken at start_o and may be withdrawn before it, at 64 it stands from
@@ -81,6 +81,7 @@ module head_builder #(
         .HeaderBytes(HeaderBytes),
         .WholeWords (WholeWords),
         .UdpSum     (UdpSum),
+        .Trailer    (Trailer),
         .Poly       (Poly)
     ) u_head (
         .clk_i      (clk_i),

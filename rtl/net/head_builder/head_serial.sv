@@ -204,28 +204,34 @@ module head_serial #(
     shift_q       <= payload_i.shift;
   end
 
-  header_crc #(
-      .Poly(Poly)
-  ) u_header_crc (
-      .crc_i (crc_q),
-      .word_i(half_q),
-      .crc_o (crc_next)
-  );
+  if (Trailer) begin : g_crc
+    header_crc #(
+        .Poly(Poly)
+    ) u_header_crc (
+        .crc_i (crc_q),
+        .word_i(half_q),
+        .crc_o (crc_next)
+    );
 
-  assign crc_done = crc_pkg::before_zeros(crc_next, Poly, PadBytes);
+    assign crc_done = crc_pkg::before_zeros(crc_next, Poly, PadBytes);
 
-  // The header's CRC is moved over the payload while it is shifted out of its register.
-  crc_combine #(
-      .Bits(Bits),
-      .Poly(Poly)
-  ) u_crc_combine (
-      .clk_i    (clk_i),
-      .start_i  (step_q == CrcDoneStep),
-      .step_i   (step_q > CrcDoneStep && step_q <= CombineStep),
-      .a_i      (crc_q[Bits-1:0]),
-      .b_i      (shift_q),
-      .product_o(product)
-  );
+    // The header's CRC is moved over the payload while it is shifted out of its register.
+    crc_combine #(
+        .Bits(Bits),
+        .Poly(Poly)
+    ) u_crc_combine (
+        .clk_i    (clk_i),
+        .start_i  (step_q == CrcDoneStep),
+        .step_i   (step_q > CrcDoneStep && step_q <= CombineStep),
+        .a_i      (crc_q[Bits-1:0]),
+        .b_i      (shift_q),
+        .product_o(product)
+    );
+  end else begin : g_no_crc
+    assign crc_next = '0;
+    assign crc_done = '0;
+    assign product  = '0;
+  end
 
   assign trailer_o = ~(product ^ payload_crc_q);
 

@@ -7,7 +7,9 @@
 // stage looks at `done_i` but the last.
 //
 // Throughput: a header in 7 clocks. Latency: job to `ready_o` 14 cycles. These are of 22 header
-// bytes; every 4 more take a cycle more. Back-pressure: `done_i`, which takes header and trailer.
+// bytes; every 4 more take a cycle more. Without Trailer and UdpSum nothing waits for the CRC: a
+// header in 3 clocks, `ready_o` 4 cycles after the job, whatever the length. Back-pressure:
+// `done_i`, which takes header and trailer.
 //
 // A job is taken when its second stage begins (`start_o`); until then it may be withdrawn. `self_i`
 // and `peer_i` stand still from 32 cycles before a job on. One clock.
@@ -17,6 +19,7 @@ module head_wide #(
     parameter  int unsigned HeaderBytes = 22,
     parameter  bit          WholeWords  = 1'b1,
     parameter  bit          UdpSum      = 1'b1,
+    parameter  bit          Trailer     = 1'b1,
     parameter  logic [31:0] Poly        = crc_pkg::Crc32cPoly,
     localparam int unsigned HeadBytes   = 42 + HeaderBytes,
     localparam int unsigned Beats       = (HeadBytes + 63) / 64
@@ -39,9 +42,9 @@ module head_wide #(
     output      logic                   [31:0] trailer_o
 );
 
-  // The product takes Steps cycles, the checksum 2 more.
+  // The product takes Steps cycles, the checksums 2 more.
   localparam int unsigned Bits = 8;
-  localparam int unsigned Steps = 32 / Bits;
+  localparam int unsigned Steps = Trailer ? 32 / Bits : 0;
   localparam int unsigned SumReady = Steps + 2;
 
   // Lengths from that of the payload, docs/protocol.md#2.4.
@@ -103,6 +106,9 @@ module head_wide #(
   // Where a packet's bytes are the odd ones of the sum's words, its words enter with bytes swapped.
   localparam bit IsOdd = HeaderBytes % 2 != 0;
 
+  if (UdpSum && !Trailer) begin : g_sum
+    $error("the UDP checksum covers the trailer");
+  end
   if (HeaderBytes < 4 || HeaderBytes > 86) begin : g_header
     $error("a header has at most two beats");
   end
@@ -124,15 +130,19 @@ module head_wide #(
   end
   assign word = words_by_step[32*word_step_q+:32];
 
-  header_crc #(
-      .Poly(Poly)
-  ) u_header_crc (
-      .crc_i (crc_q),
-      .word_i({(word_step_q == step_t'(1)) ? 16'd0 : word_q[31:16], word_q[15:0]}),
-      .crc_o (crc_next)
-  );
-
-  assign crc_done = crc_pkg::before_zeros(crc_next, Poly, PadBytes);
+  if (Trailer) begin : g_header_crc
+    header_crc #(
+        .Poly(Poly)
+    ) u_header_crc (
+        .crc_i (crc_q),
+        .word_i({(word_step_q == step_t'(1)) ? 16'd0 : word_q[31:16], word_q[15:0]}),
+        .crc_o (crc_next)
+    );
+    assign crc_done = crc_pkg::before_zeros(crc_next, Poly, PadBytes);
+  end else begin : g_no_header_crc
+    assign crc_next = '0;
+    assign crc_done = '0;
+  end
 
   assign sum_next = {1'b0, sum_q[31:0]} + {1'b0, word_q} + 33'(sum_q[32]);
 
@@ -175,20 +185,24 @@ module head_wide #(
 
   // Depends on registers only: the source of the job waits for it.
   assign move    = head_valid_q && is_closed_q && !out_valid_q;
-  assign load    = job_valid_i && is_prepared_q && (!head_valid_q || move) && !hold_i;
+  assign load    = job_valid_i && (is_prepared_q || !Trailer) && (!head_valid_q || move) && !hold_i;
   assign start_o = load;
 
-  crc_combine #(
-      .Bits(Bits),
-      .Poly(Poly)
-  ) u_crc_combine (
-      .clk_i    (clk_i),
-      .start_i  (load),
-      .step_i   (close_step_q < 4'(Steps)),
-      .a_i      (crc_left_q[Bits-1:0]),
-      .b_i      (head_q.shift),
-      .product_o(product)
-  );
+  if (Trailer) begin : g_combine
+    crc_combine #(
+        .Bits(Bits),
+        .Poly(Poly)
+    ) u_crc_combine (
+        .clk_i    (clk_i),
+        .start_i  (load),
+        .step_i   (close_step_q < 4'(Steps)),
+        .a_i      (crc_left_q[Bits-1:0]),
+        .b_i      (head_q.shift),
+        .product_o(product)
+    );
+  end else begin : g_no_combine
+    assign product = '0;
+  end
 
   assign trailer = ~(product ^ head_q.crc);
   assign covered = IsOdd != (!WholeWords && head_q.len_bytes[0]) ?
@@ -209,9 +223,10 @@ module head_wide #(
         ip_q  <= 17'(ip_q[15:0]) + 17'(ip_q[16]);
       end
       4'd2: udp_q <= 33'(udp_q[15:0]) + 33'(udp_q[16]);
-      4'(Steps + 1): udp_q <= 33'(covered_q[15:0]) + 33'(covered_q[17:16]);
       default: ;
     endcase
+    if (Trailer && close_step_q == 4'(Steps + 1))
+      udp_q <= 33'(covered_q[15:0]) + 33'(covered_q[17:16]);
     if (load) begin
       close_step_q     <= 4'd0;
       is_closed_q      <= 1'b0;

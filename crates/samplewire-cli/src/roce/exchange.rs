@@ -243,7 +243,7 @@ fn from_json<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T, LineError> {
     })
 }
 
-/// 0 and 1 are reserved (IB 3.5.10), and FFFFFFh stands for multicast (Linux: `IB_MULTICAST_QPN`).
+/// 0 and 1 are reserved (A17.5.8), and FFFFFFh stands for multicast (Linux: `IB_MULTICAST_QPN`).
 pub(super) const QPN_MIN: u32 = 2;
 pub(super) const QPN_MAX: u32 = (1 << 24) - 2;
 

@@ -216,7 +216,7 @@ const NEIGHBOURS_MAX: usize = 64;
 const ASK_PAUSE: Nanos = Nanos::from_millis(50);
 /// Low bits of a queue pair's number: more than the places of an endpoint.
 const PLACE_BITS: u32 = 13;
-/// 0 and 1 are reserved (IB 3.5.10).
+/// 0 and 1 are reserved (A17.5.8).
 const QPN_MIN: u32 = 2;
 const U24_MAX: u32 = (1 << 24) - 1;
 const SLOTS_ADDRESS: u64 = 1 << 32;

@@ -184,6 +184,19 @@ async def rnr_waits_for_its_timer(dut):
 
 
 @cocotb.test()
+async def what_is_acknowledged_in_the_wait_for_a_receiver_is_not_repeated(dut):
+    for kind, seq in ((ACK, 1), (SEQUENCE_NAK, 2)):
+        tb = TB(dut)
+        await tb.start(timeout=0)
+        await tb.commit(4)
+        await tb.run(40)
+        assert tb.took() == [0, 1, 2, 3]
+        await tb.answer(RNR_NAK, 1, 31, wait=40)
+        await tb.answer(kind, seq, wait=60)
+        assert tb.oldest == 2 and tb.took() == [2, 3]
+
+
+@cocotb.test()
 async def timeouts_double_and_their_count_ends(dut):
     for timeout, retries in ((1, 2), (5, 0), (14, 7), (31, 1)):
         tb = TB(dut)
@@ -261,6 +274,28 @@ async def an_answer_every_8_cycles_is_taken(dut):
         await tb.run(12)
         assert tb.oldest == at + 16
     assert tb.took() == list(range(320)) and not tb.events["dropped"]
+
+
+@cocotb.test()
+async def an_ack_that_waits_gives_way_and_a_nak_does_not(dut):
+    tb = TB(dut)
+    await tb.start(timeout=0)
+    await tb.commit(16)
+    await tb.run(100)
+    tb.took()
+    for seq in range(12):
+        await tb.answer(ACK, seq, wait=0)
+    assert tb.events["dropped"] == 0
+    await tb.answer(SEQUENCE_NAK, 12, wait=0)
+    for seq in (11, 11, 11):
+        await tb.answer(ACK, seq, wait=0)
+    await tb.run(40)
+    assert tb.oldest == 12 and tb.took() == [12, 13, 14, 15]
+    assert tb.events["sequence_nak"] == 1 and tb.events["dropped"] >= 1
+    for seq in (12, 13, 14, 15):
+        await tb.answer(ACK, seq, wait=0)
+    await tb.run(20)
+    assert tb.oldest == 16
 
 
 def test_roce_qp():

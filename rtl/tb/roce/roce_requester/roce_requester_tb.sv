@@ -2,9 +2,10 @@
 `default_nettype none
 
 module roce_requester_tb #(
-    parameter int unsigned Slots = 128,
+    parameter int unsigned W     = 64,
+    parameter int unsigned Slots = W == 512 ? 1024 : 128,
     parameter int unsigned Queue = 16,
-    parameter int unsigned Aw    = 14
+    parameter int unsigned Aw    = W == 512 ? 11 : 14
 ) (
     input  wire logic                        clk_i,
     input  wire logic                        rst_i,
@@ -26,17 +27,17 @@ module roce_requester_tb #(
     // received frames
     input  wire logic                        valid_i,
     input  wire logic                        last_i,
-    input  wire logic                 [ 3:0] count_i,
-    input  wire logic                 [63:0] data_i,
+    input  wire logic        [$clog2(W/8):0] count_i,
+    input  wire logic              [  W-1:0] data_i,
     output      logic                 [ 6:0] rx_events_o,
     // memory
     input  wire logic                        we_i,
     input  wire logic               [Aw-1:0] waddr_i,
-    input  wire logic                 [63:0] wdata_i,
+    input  wire logic              [  W-1:0] wdata_i,
     input  wire logic                        mem_ready_i,
     // frames
-    output      logic                 [63:0] m_axis_tdata,
-    output      logic                 [ 7:0] m_axis_tkeep,
+    output      logic              [  W-1:0] m_axis_tdata,
+    output      logic              [W/8-1:0] m_axis_tkeep,
     output      logic                        m_axis_tvalid,
     input  wire logic                        m_axis_tready,
     output      logic                        m_axis_tlast,
@@ -46,9 +47,11 @@ module roce_requester_tb #(
   logic answer_valid, rd_valid, reply_valid;
   roce_pkg::answer_t answer;
   logic [Aw-1:0] rd_addr;
-  logic [63:0] reply;
+  logic [W-1:0] reply;
 
-  roce_rx_tb u_rx (
+  roce_rx_tb #(
+      .W(W)
+  ) u_rx (
       .clk_i, .rst_i, .self_i,
       .peer_ip_i     (peer_i.ip),
       .local_qp_i    (cfg_i.local_qp),
@@ -60,6 +63,7 @@ module roce_requester_tb #(
   );
 
   ring #(
+      .W    (W),
       .Beats(1 << Aw)
   ) u_memory (
       .clk_i, .rst_i, .we_i, .waddr_i, .wdata_i,
@@ -73,6 +77,7 @@ module roce_requester_tb #(
   );
 
   roce_requester #(
+      .W    (W),
       .Slots(Slots),
       .Queue(Queue),
       .Aw   (Aw)

@@ -27,7 +27,13 @@ US = Peer(mac=0x02A1B2C3D4E5, ip=0xC0A80A02, port=0xC123)
 HOST = Peer(mac=0x98F2B3010203, ip=0xC0A80A63, port=4791)
 EVENTS = ("packet", "repeat", "ack", "outside", "sequence_nak", "rnr_nak", "copy", "timeout",
           "dropped", "cnp")  # fmt: skip
-CYCLE_NS = 6.4
+# By a beat's bytes: the cycle of the clock in ns, the line's bytes a ns, a window for a round trip
+# of 20 us at a path MTU of 256; messages of 64 KiB, and how many of them complete before the last
+# one has left.
+CYCLE_NS = {8: 6.4, 64: 1000 / 322.265625}
+LINE = {8: 1.25, 64: 12.5}
+WINDOW = {8: 120, 64: 1000}
+MESSAGES = {8: (4, 2), 64: (8, 3)}
 # Preamble, frame check sequence and gap.
 WIRE_BYTES = 24
 MTUS = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
@@ -42,26 +48,29 @@ def contents(size: int) -> bytes:
 
 
 class Wire(Sink):
-    """A MAC at the rate of the clock: between frames it is not ready for as long as the wire is
-    taken by what surrounds a frame."""
+    """A MAC at the rate of the line: it is not ready for as long as the wire is taken by what came,
+    and by what surrounds a frame. Time without a beat is lost."""
 
     def __init__(self, dut):
         super().__init__(dut, "m_axis")
         self.is_paced = False
-        self._debt = 0
+        self.cycle_bytes = CYCLE_NS[self.size] * LINE[self.size]
+        self._debt = 0.0
 
     def drive(self):
         super().drive()
-        if self.is_paced and self._debt >= 8:
-            self._debt -= 8
+        self._debt = max(self._debt, 0.0) - self.cycle_bytes
+        if self.is_paced and self._debt > 0:
             self._is_ready = False
             self.ready.value = 0
 
     def after(self, now: int):
-        done = len(self.frames)
+        done, begun = len(self.frames), len(self._part)
         super().after(now)
-        if self.is_paced and len(self.frames) > done:
-            self._debt += WIRE_BYTES - (-len(self.frames[-1][0]) % 8)
+        if len(self.frames) > done:
+            self._debt += len(self.frames[-1][0]) - begun + WIRE_BYTES
+        else:
+            self._debt += len(self._part) - begun
 
 
 class Receive:
@@ -69,6 +78,7 @@ class Receive:
 
     def __init__(self, dut):
         self.dut, self.now, self._at = dut, 0, 0
+        self.beat = len(dut.data_i) // 8
         self.queue: deque[tuple[int, bytes]] = deque()
         self.done: list[int] = []
 
@@ -78,11 +88,11 @@ class Receive:
         self.dut.valid_i.value = int(is_due)
         if is_due:
             frame = self.queue[0][1]
-            part = frame[self._at : self._at + 8]
-            self._at += 8
+            part = frame[self._at : self._at + self.beat]
+            self._at += self.beat
             is_last = self._at >= len(frame)
             self.dut.last_i.value, self.dut.count_i.value = int(is_last), len(part)
-            self.dut.data_i.value = int.from_bytes(part.ljust(8, b"\0"), "little")
+            self.dut.data_i.value = int.from_bytes(part.ljust(self.beat, b"\0"), "little")
             if is_last:
                 self.queue.popleft()
                 self._at = 0
@@ -135,9 +145,10 @@ class Clocked:
 
     def __init__(self, dut):
         self.dut, self.time, self.odds = dut, float(random.getrandbits(40)), 1.0
+        self.cycle_ns = CYCLE_NS[len(dut.m_axis_tdata) // 8]
 
     def drive(self):
-        self.time += CYCLE_NS
+        self.time += self.cycle_ns
         self.dut.time_ns_i.value = int(self.time)
         self.dut.mem_ready_i.value = int(random.random() < self.odds)
 
@@ -181,6 +192,7 @@ class TB:
         self.network = Network(self.wire, self.receive)
         parts = [self.clocked, self.posts, self.wire, self.receive, self.network]
         self.bench = Bench(dut.clk_i, parts)
+        self.beat = self.wire.size
         self.aw = dut.Aw.value.to_unsigned()
         self.memory = b""
         self.expected: list[tuple] = []
@@ -195,11 +207,11 @@ class TB:
         cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
         await self.bench.run(5)
         dut.rst_i.value = 0
-        self.memory = contents(8 << self.aw)
+        self.memory = contents(self.beat << self.aw)
         # It stays from test to test.
-        for at in range(0, 0 if _FILLED else len(self.memory), 8):
-            dut.we_i.value, dut.waddr_i.value = 1, at // 8
-            dut.wdata_i.value = int.from_bytes(self.memory[at : at + 8], "little")
+        for at in range(0, 0 if _FILLED else len(self.memory), self.beat):
+            dut.we_i.value, dut.waddr_i.value = 1, at // self.beat
+            dut.wdata_i.value = int.from_bytes(self.memory[at : at + self.beat], "little")
             await cocotb.triggers.FallingEdge(dut.clk_i)
         dut.we_i.value = 0
         _FILLED.add(self.aw)
@@ -235,7 +247,7 @@ class TB:
     def post(self, size: int, *, write: bool | None = None, immediate: bool | None = None):
         is_write = random.random() < 0.6 if write is None else write
         has_immediate = random.random() < 0.5 if immediate is None else immediate
-        addr = 8 * random.randrange((len(self.memory) - size) // 8 + 1)
+        addr = self.beat * random.randrange((len(self.memory) - size) // self.beat + 1)
         fields = {
             "id": random.getrandbits(16), "is_write": int(is_write),
             "is_solicited": random.getrandbits(1), "has_immediate": int(has_immediate),
@@ -268,7 +280,9 @@ async def messages_of_all_kinds_arrive_at_every_mtu(dut):
     await tb.start()
     for mtu, size in MTUS.items():
         await tb.connect(mtu=mtu, first_psn=PSNS - 3, timeout=0)
-        for length in (0, 8, 16, size - 8, size, size + 8, 2 * size, 3 * size + 16, 64):
+        beat = tb.beat
+        for length in (0, beat, 2 * beat, size - beat, size, size + beat, 2 * size,
+                       3 * size + 2 * beat, 64):  # fmt: skip
             for write in (False, True):
                 for immediate in (False, True):
                     tb.post(length, write=write, immediate=immediate)
@@ -285,13 +299,15 @@ async def all_arrives_through_loss_both_ways(dut):
     for mtu, window, loss in ((1, 64, 0.03), (2, 6, 0.1), (3, 20, 0.1)):
         every = random.randrange(1, window + 1)
         psn = random.choice([PSNS - random.randrange(1, 60), random.getrandbits(24)])
-        await tb.connect(mtu=mtu, window=window, ack_every=every, first_psn=psn, timeout=3)
+        # At 512 bits a time has twice as many cycles, each of which takes longer to simulate.
+        timeout, count = (3, 30) if tb.beat == 8 else (1, 15)
+        await tb.connect(mtu=mtu, window=window, ack_every=every, first_psn=psn, timeout=timeout)
         network = tb.network
         network.loss, network.loss_back, network.delay = loss, loss, random.choice([5, 200, 500])
         tb.wire.odds, tb.clocked.odds = random.choice([(1.0, 1.0), (0.8, 0.7)])
         network.responder.rnr = [random.choice([1, 2, 3]) for _ in range(3)]
-        for _ in range(30):
-            tb.post(8 * random.randrange(5 * MTUS[mtu] // 8))
+        for _ in range(count):
+            tb.post(tb.beat * random.randrange(5 * MTUS[mtu] // tb.beat))
         await tb.finish(1_000_000)
         sums = {name: sums[name] + count for name, count in tb.posts.events.items()}
         network.loss = network.loss_back = 0.0
@@ -310,23 +326,23 @@ async def silence_ends_the_connection_and_the_next_is_whole(dut):
     tb.network.responder = None
     tb.clocked.time = float(int(tb.clocked.time))
     for _ in range(20):
-        tb.post(600)
+        tb.post(640)
     await tb.bench.until(lambda: len(tb.posts.completions) == 23)
     await tb.bench.run(100)
     statuses = [status for _, status in tb.posts.completions]
     assert statuses == [DONE] * 3 + [RETRIES_EXCEEDED] + [FLUSHED] * 19
     assert [name for name, _ in tb.posts.completions] == tb.ids
     assert tb.posts.events["timeout"] == 3 and dut.is_running_o.value == 0
-    tb.post(8)
+    tb.post(tb.beat)
     await tb.bench.until(lambda: len(tb.posts.completions) == 24)
     assert tb.posts.completions[-1] == (tb.ids[-1], FLUSHED)
     for _ in range(3):
         await tb.connect()
         for _ in range(5):
-            tb.post(1000)
+            tb.post(960)
         await tb.bench.run(random.randrange(20, 300))
     await tb.connect()
-    for size in (1000, 0, 264):
+    for size in (960, 0, 320):
         tb.post(size)
     await tb.finish()
 
@@ -352,12 +368,13 @@ async def a_fatal_nak_fails_its_request_and_flushes_the_others(dut):
 async def what_cannot_be_is_rejected(dut):
     tb = TB(dut)
     await tb.start()
-    top = 8 << tb.aw
+    beat, top = tb.beat, tb.beat << tb.aw
     ok = {"id": 1, "is_write": 1}
     for fields in (
-        {"len_bytes": 1}, {"len_bytes": 12}, {"addr": 4}, {"addr": top + 8},
-        {"addr": top, "len_bytes": 8}, {"addr": 8, "len_bytes": top}, {"len_bytes": 2**31 + 8},
-        {"addr": 2**40 - 8, "len_bytes": 16}, {"len_bytes": 2**32 - 8},
+        {"len_bytes": 1}, {"len_bytes": beat + beat // 2}, {"addr": beat // 2},
+        {"addr": top + beat}, {"addr": top, "len_bytes": beat}, {"addr": beat, "len_bytes": top},
+        {"len_bytes": 2**31 + beat}, {"addr": 2**40 - beat, "len_bytes": 2 * beat},
+        {"len_bytes": 2**32 - beat},
     ):  # fmt: skip
         tb.posts.queue.append(pack(WORK_REQUEST, **(ok | fields)))
     await tb.bench.run(60)
@@ -369,7 +386,7 @@ async def what_cannot_be_is_rejected(dut):
                 {"ack_every": 0}, {"ack_every": 65}):  # fmt: skip
         await tb.connect(**bad)
         assert dut.refused_o.value == 1 and dut.is_running_o.value == 0
-        tb.post(8)
+        tb.post(tb.beat)
         await tb.bench.run(60)
         assert not tb.posts.accepted, bad
 
@@ -380,7 +397,8 @@ async def latency_is_the_same_at_every_mtu(dut):
     await tb.start()
     for mtu, size in MTUS.items() if cocotb.plusargs.get("all") else ((1, 256), (5, 4096)):
         await tb.connect(mtu=mtu, timeout=0)
-        tb.network.delay = 8000
+        beats = size // tb.beat
+        tb.network.delay = 16 * beats + 1000
         tb.post(2 * size)
         await tb.bench.until(lambda: tb.wire.first)
         first = tb.wire.first[0] - tb.posts.accepted[0]
@@ -388,7 +406,7 @@ async def latency_is_the_same_at_every_mtu(dut):
         done = tb.posts.completed[0] - tb.receive.done[-1]
         tb.network.responder.is_gap_answered = False
         tb.post(4 * size)
-        await tb.bench.run(size + 300)
+        await tb.bench.run(8 * beats + 300)
         assert len(tb.wire.frames) == 6
         psn = tb.cfg["first_psn"] + 2
         tb.receive.queue.appendleft((0, tb.network.responder.answer(0x60, psn)))
@@ -408,18 +426,19 @@ async def writes_of_64_kib_fill_the_wire(dut):
     await tb.start()
     tb.wire.is_paced = True
     # The long matrix has the others.
+    count, measured = MESSAGES[tb.beat]
     for mtu in (5, 3, 1) if cocotb.plusargs.get("all") else (1,):
-        await tb.connect(mtu=mtu, window=120, timeout=0)
-        tb.network.delay = int(20_000 / CYCLE_NS)
-        for _ in range(4):
+        await tb.connect(mtu=mtu, window=WINDOW[tb.beat], timeout=0)
+        tb.network.delay = int(20_000 / tb.clocked.cycle_ns)
+        for _ in range(count):
             tb.post(65_536, write=True, immediate=False)
         await tb.bench.until(lambda: len(tb.posts.completions) == 1)
         begin, at = tb.bench.now, len(tb.wire.frames)
-        await tb.bench.until(lambda: len(tb.posts.completions) == 3)
+        await tb.bench.until(lambda: len(tb.posts.completions) == 1 + measured)
         frames = [frame for frame, _ in tb.wire.frames[at:]]
         wire = sum(len(frame) + WIRE_BYTES for frame in frames)
-        share = wire / 8 / (tb.bench.now - begin)
-        rate = 2 * 65_536 / (tb.bench.now - begin) / 8 * 10
+        share = wire / tb.wire.cycle_bytes / (tb.bench.now - begin)
+        rate = 8 * measured * 65_536 / (tb.bench.now - begin) / tb.clocked.cycle_ns
         dut._log.info("MTU %d: %.4f of the wire, payload %.2f Gb/s", MTUS[mtu], share, rate)
         assert share >= 0.995
         await tb.finish()
@@ -429,22 +448,23 @@ async def writes_of_64_kib_fill_the_wire(dut):
 async def a_pace_is_kept(dut):
     tb = TB(dut)
     await tb.start(mtu=3, timeout=0)
-    # A quarter of the wire's 1.25 bytes a ns, in 2^-16.
-    dut.rate_i.value = int(1.25 / 4 * 65_536)
+    # A quarter of the wire's bytes a ns, in 2^-16.
+    dut.rate_i.value = int(LINE[tb.beat] / 4 * 65_536)
     for _ in range(3):
         tb.post(8192)
     await tb.bench.until(lambda: len(tb.posts.completions) == 1)
     begin, at = tb.bench.now, len(tb.wire.frames)
     await tb.bench.until(lambda: len(tb.posts.completions) == 3)
     wire = sum(len(frame) + WIRE_BYTES for frame, _ in tb.wire.frames[at:])
-    share = wire / 8 / (tb.bench.now - begin)
+    share = wire / tb.wire.cycle_bytes / (tb.bench.now - begin)
     dut._log.info("%.4f of the wire", share)
     assert 0.24 <= share <= 0.255
     await tb.finish()
 
 
+@pytest.mark.parametrize("width", [64, 512])
 @pytest.mark.parametrize("all_mtus", [False, pytest.param(True, marks=pytest.mark.full)])
-def test_roce_requester(all_mtus):
+def test_roce_requester(width, all_mtus):
     run(
         "roce_requester_tb",
         sources=[
@@ -456,5 +476,6 @@ def test_roce_requester(all_mtus):
             "rtl/tb/roce/roce_requester/roce_requester_tb.sv",
         ],
         test_module="test_roce_requester",
+        parameters={"W": width},
         plusargs=["+all"] if all_mtus else [],
     )  # fmt: skip

@@ -1,7 +1,9 @@
 // roce_rx beside form_bth and eth_ip_check, which takes RoCE's port.
 `default_nettype none
 
-module roce_rx_tb (
+module roce_rx_tb #(
+    parameter int unsigned W = 64
+) (
     input  wire logic              clk_i,
     input  wire logic              rst_i,
     input  wire net_pkg::peer_t    self_i,
@@ -9,8 +11,8 @@ module roce_rx_tb (
     input  wire logic       [23:0] local_qp_i,
     input  wire logic              valid_i,
     input  wire logic              last_i,
-    input  wire logic       [ 3:0] count_i,
-    input  wire logic       [63:0] data_i,
+    input  wire logic [$clog2(W/8):0] count_i,
+    input  wire logic    [  W-1:0] data_i,
     output      logic              checked_o,  // eth_ip_check passed a datagram to the port
     output      logic              answer_valid_o,
     output      roce_pkg::answer_t answer_o,
@@ -19,12 +21,13 @@ module roce_rx_tb (
 
   logic v, last, passed, is_arp, is_icmp, spare, fv, fdone, cv;
   logic [3:0] fbeat, cbeat;
-  logic [63:0] fdata, cdata;
+  logic [W-1:0] fdata, cdata;
   logic [15:0] fbytes;
   logic [23:0] cnext;
-  logic [4:0] cleft;
+  logic [$clog2(W/8)+1:0] cleft;
 
   eth_ip_check #(
+      .N    (W),
       .NoSum(1'b1)
   ) i_check (
       .clk_i, .rst_i, .self_i,
@@ -70,7 +73,9 @@ module roce_rx_tb (
   logic [23:0] qp, psn;
   logic [31:0] behind;
 
-  form_bth i_form (
+  form_bth #(
+      .N(W)
+  ) i_form (
       .clk_i,
       .f_valid_i    (fv),
       .f_beat_i     (fbeat),
@@ -101,7 +106,9 @@ module roce_rx_tb (
 
   assign checked_o = v && last && passed && !is_arp && !is_icmp;
 
-  roce_rx i_dut (
+  roce_rx #(
+      .W(W)
+  ) i_dut (
       .clk_i, .rst_i, .peer_ip_i, .local_qp_i,
       .f_valid_i    (fv),
       .f_beat_i     (fbeat),

@@ -3,6 +3,7 @@
 import random
 
 import cocotb
+import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 from network import Peer
@@ -26,6 +27,7 @@ class TB:
     def __init__(self, dut):
         self.dut = dut
         self.seen: list = []
+        self.beat = len(dut.data_i) // 8
 
     async def start(self):
         dut = self.dut
@@ -55,15 +57,15 @@ class TB:
     async def send(self, frame: bytes, idle: float = 0.0):
         dut = self.dut
         frame = frame.ljust(60, b"\0")
-        for at in range(0, len(frame), 8):
+        for at in range(0, len(frame), self.beat):
             while random.random() < idle:
                 dut.valid_i.value = 0
                 await FallingEdge(dut.clk_i)
-            part = frame[at : at + 8]
+            part = frame[at : at + self.beat]
             dut.valid_i.value = 1
-            dut.last_i.value = int(at + 8 >= len(frame))
+            dut.last_i.value = int(at + self.beat >= len(frame))
             dut.count_i.value = len(part)
-            dut.data_i.value = int.from_bytes(part.ljust(8, b"\xa5"), "little")
+            dut.data_i.value = int.from_bytes(part.ljust(self.beat, b"\xa5"), "little")
             await FallingEdge(dut.clk_i)
         dut.valid_i.value = 0
 
@@ -168,10 +170,12 @@ async def packets_without_a_gap_are_all_taken(dut):
     assert tb.seen == want
 
 
-def test_roce_rx():
+@pytest.mark.parametrize("width", [64, pytest.param(512, marks=pytest.mark.full)])
+def test_roce_rx(width):
     run(
         "roce_rx_tb",
         sources=["roce_rx", "eth_ip_check", "ip_sums", "ip_sums_wide", "form_bth", "crc_check",
                  "crc_step64", "rtl/tb/roce/roce_rx/roce_rx_tb.sv"],
         test_module="test_roce_rx",
+        parameters={"W": width},
     )  # fmt: skip
