@@ -47,14 +47,17 @@ module roce_rx (
     output      logic              ev_syndrome_o   // reserved
 );
 
-  // The sender's address, frame bytes 26 to 29, on its way beside the verdict of form_bth.
+  // The sender's address, frame bytes 26 to 29, and ECN, in byte 15, on their way beside the verdict
+  // of form_bth.
   localparam int unsigned Wait = 4;
-  logic is_peer_q;
-  logic [Wait-1:0] is_peer_late_q;
+  logic is_peer_q, is_marked_q;
+  logic [Wait-1:0] is_peer_late_q, is_marked_late_q;
   always_ff @(posedge clk_i) begin
     if (f_valid_i && f_beat_i == 4'd3)
       is_peer_q <= bits_pkg::be32(f_data_i[47:16]) == peer_ip_i;
-    is_peer_late_q <= {is_peer_late_q[Wait-2:0], f_done_i ? is_peer_q : is_peer_late_q[0]};
+    if (f_valid_i && f_beat_i == 4'd1) is_marked_q <= &f_data_i[57:56];
+    is_peer_late_q   <= {is_peer_late_q[Wait-2:0], f_done_i ? is_peer_q : is_peer_late_q[0]};
+    is_marked_late_q <= {is_marked_late_q[Wait-2:0], f_done_i ? is_marked_q : is_marked_late_q[0]};
   end
 
   // AETH, IB 9.7.5.1.2: a kind in the syndrome's bits 6 and 5, under a reserved one.
@@ -68,7 +71,7 @@ module roce_rx (
 
   always_comb begin
     is_reserved = 1'b0;
-    answer = {roce_pkg::AnswerAck, syndrome[4:0], psn_i};
+    answer = {roce_pkg::AnswerAck, syndrome[4:0], psn_i, is_marked_late_q[Wait-1]};
     unique case (syndrome[7:5])
       3'd0: answer.kind = roce_pkg::AnswerAck;
       3'd1: answer.kind = roce_pkg::AnswerRnrNak;
