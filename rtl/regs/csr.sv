@@ -192,8 +192,8 @@ module csr #(
   (* ram_style = "distributed" *) logic [31:0] control_mem[64];
 
   initial begin
-    for (int unsigned n = 0; n < 64; n++) begin
-      control_mem[n] = sw_regs_pkg::control_reset(6'(n), W == 512);
+    for (int unsigned i = 0; i < 64; i++) begin
+      control_mem[i] = sw_regs_pkg::control_reset(6'(i), W == 512);
     end
     control_mem[sw_regs_pkg::OffPayload[7:2]] = {16'd0, PayloadReset};
   end
