@@ -126,6 +126,10 @@ module roce_writer #(
     end
   end
 
+`ifdef FORMAL
+  `include "roce_writer_props.svh"
+`endif
+
 endmodule
 
 `default_nettype wire
