@@ -44,7 +44,7 @@ constexpr const char* kUsage =
     "  --qpn N           number of the board's queue pair, 2 to 2^24 - 1 [17]\n"
     "  --psn N           PSN of its first request, below 2^24 [0]\n"
     "  --mtu N           path MTU: 256, 512, 1024, 2048 or 4096; the peer's counts if smaller [4096]\n"
-    "  --message BYTES   of a message: multiples of 8, to 64 KiB [4096]\n"
+    "  --message BYTES   of a message: multiples of 8, to 1 MiB [4096]\n"
     "  --messages N      ends the source after N messages [never]\n";
 
 }  // namespace

@@ -25,6 +25,7 @@ constexpr size_t kStationsMax = 64;
 constexpr unsigned kLooksPerFile = 20;
 constexpr uint32_t kQpnMin = 2, kNumberMax = (1 << 24) - 1;
 constexpr uint64_t kLineBytesMax = 65'536;
+constexpr uint32_t kAckEvery = 16;
 
 #define SW_NAME(number, name) {number, name},
 constexpr Name kRegisters[] = {SW_ROCE_REG_EACH(SW_NAME)};
@@ -155,7 +156,8 @@ class RoceCore : public Core {
     std::printf("board: RoCEv2, %zu bits wide, %s\nline:    %s\n", 8 * Model::kBeatBytes,
                 port.words().c_str(), own_line().c_str());
     if (!options_.tap.empty())
-      std::printf("receive: %s roce listen --interface %s --ip %s --mtu %u --peer %s 2>%s\n", command,
+      std::printf("receive: %s roce listen --interface %s --ip %s --mtu %u --receives 256 "
+                  "--peer %s 2>%s\n", command,
                   options_.tap.c_str(), dotted((options_.setup.self.ip & ~255u) | 1).c_str(), roce.mtu,
                   roce.line_path.empty() ? "FILE" : roce.line_path.c_str(), roce.peer_path.c_str());
   }
@@ -206,6 +208,8 @@ class RoceCore : public Core {
     driver_.write(SW_ROCE_REG_REMOTE_QP, peer_->qpn);
     driver_.write(SW_ROCE_REG_FIRST_PSN, roce.psn);
     driver_.write(SW_ROCE_REG_RETRY, retry | mtu_code);
+    driver_.write(SW_ROCE_REG_WINDOW, driver_.read(SW_ROCE_REG_SLOTS) |
+                                          kAckEvery << SW_ROCE_REG_WINDOW_ACK_EVERY_SHIFT);
     driver_.write(SW_ROCE_REG_RKEY, peer_->rkey);
     driver_.write64(SW_ROCE_REG_REGION_LO, peer_->region_address);
     driver_.write(SW_ROCE_REG_MESSAGE, roce.message_bytes);

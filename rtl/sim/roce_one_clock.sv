@@ -2,7 +2,10 @@
 // with a source that waits: 64-bit numbers from 0 on, below source_beats_i.
 `default_nettype none
 
-module roce_one_clock (
+module roce_one_clock #(
+    parameter int unsigned Slots       = 256,
+    parameter int unsigned MemoryBytes = 1 << 20  // a full window at an MTU of 4,096 bytes
+) (
     input wire logic        tick_i,
     input wire logic        rst_i,
     input wire logic [63:0] time_ns_i,  // of the next cycle
@@ -73,7 +76,7 @@ module roce_one_clock (
     valid_q <= !rst_q && ((valid_q && !ready) || beat < source_beats_i);
   end
 
-  roce_board u_board (
+  roce_board #(.Slots(Slots), .MemoryBytes(MemoryBytes)) u_board (
       .clk_i(clk), .rst_i(rst_q), .time_ns_i(time_q),
       .s_axis_tdata(beat_q), .s_axis_tvalid(valid_q), .s_axis_tready(ready),
       .mac_tx_clk_i(clk), .mac_tx_rst_i(mac_tx_rst_q),

@@ -55,7 +55,7 @@ class Listener:
         # The region is no whole number of slots.
         command = [
             *place.prefix, samplewire, "roce", "listen", "--interface", TAP, "--ip", HOST_ADDRESS,
-            "--mtu", 4096, "--peer", line, "--region", SLOTS * MESSAGE_BYTES + 8,
+            "--mtu", 4096, "--receives", 256, "--peer", line, "--region", SLOTS * MESSAGE_BYTES + 8,
             "--out", self._got, "--json",
         ]  # fmt: skip
         with peer.open("w") as error:
