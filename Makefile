@@ -110,6 +110,8 @@ incast: ## congestion control: the cases of tools/incast.py simulated, then devi
 	$(PYTHON) bench/incast.py "$$($(TARGET_DIR))/release/samplewire" --roce --devices 16 --jain 0.97
 	make -f rtl/sim/Makefile W=64 board
 	$(PYTHON) bench/incast.py "$$($(TARGET_DIR))/release/samplewire" --devices 2 --boards 1 --slow 200 --seconds 40
+	make -f rtl/sim/Makefile CARRIAGE=rdma board
+	$(PYTHON) bench/incast.py "$$($(TARGET_DIR))/release/samplewire" --roce --devices 2 --boards 1 --slow 200 --seconds 40 --jain 0.95
 
 attacks: ## raw packets against a device and a receiver, with a flood of FLOOD_SECONDS (60); root
 	@tools/setup.sh linker namespaces

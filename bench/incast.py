@@ -3,8 +3,8 @@
 
 Each device has a network namespace with a TAP device, and so has the receiver, which opens a stream
 of each sender. All TAP devices are ports of one switch. Virtual boards (`make board` builds one)
-are connected to it by datagram sockets. With --roce the devices send RDMA messages instead, to a
-listener each in the receiver's namespace. The figures come from the counts of the switch, in
+are connected to it by datagram sockets. With --roce devices and boards send RDMA messages instead,
+to a listener each in the receiver's namespace. The figures come from the counts of the switch, in
 windows of a second of the host: how evenly the port of the receiver is shared (Jain's index of what
 each sender got through), and how much of it is used. Needs root and /dev/net/tun; changes nothing
 outside its namespaces, which go when it ends.
@@ -41,7 +41,7 @@ SOURCE = "max:3M"
 """As fast as it goes; announced as 3 MS/s, 96 Mb/s, which is the rate that a stream starts at."""
 
 
-BOARD = Path(__file__).parent.parent / "out/rtl/sim/board_64"
+BOARDS = Path(__file__).parent.parent / "out/rtl/sim"
 BOARD_HEADERS_BYTES = 20 + 8 + 22 + 4
 """Of a packet besides its payload, which fills whole beats of 8 bytes."""
 
@@ -51,6 +51,10 @@ ROCE_HEADERS_BYTES = 64
 """Of a RoCE packet besides its payload, at most: --mtu is the path MTU there."""
 
 EXCHANGE_PORT = 18515
+
+ROCE_MESSAGE_BYTES = 65_536
+"""Of a board: at most 16 of them are in flight, as many as a listener has receive requests."""
+
 INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -173,11 +177,15 @@ def incast(arguments: argparse.Namespace, stack: ExitStack) -> Result:
     options += ["--proxy-cnp"] * arguments.proxy_cnp
     switch = start(program, "switch", *ports, *options, "--json")
     connect(spaces, [*spaces, *boards], arguments.mtu + ROCE_HEADERS_BYTES * arguments.roce)
+    senders = [
+        *range(arguments.devices),
+        *(arguments.devices + 1 + at for at in range(len(boards))),
+    ]
     if arguments.roce:
+        connect_boards(arguments, boards, receiver, folder, start)
         reports = run_roce(arguments, devices, receiver, start)
         switch.send_signal(signal.SIGINT)
         repeats = sum(it["retransmissions"] for it in reports)
-        senders = list(range(arguments.devices))
         return read(finish(switch, PATIENCE_S), senders, arguments.devices, repeats, arguments)
     mtu = ("--mtu", str(arguments.mtu), "--slow", slow)
     for device in devices:
@@ -207,11 +215,34 @@ def incast(arguments: argparse.Namespace, stack: ExitStack) -> Result:
     reports = [finish(started, arguments.seconds + PATIENCE_S) for started in receivers]
     switch.send_signal(signal.SIGINT)
     repaired = sum(it["end"]["receive"]["packets_repaired"] for it in reports)
-    senders = [
-        *range(arguments.devices),
-        *(arguments.devices + 1 + at for at in range(len(boards))),
-    ]
     return read(finish(switch, PATIENCE_S), senders, arguments.devices, repaired, arguments)
+
+
+def connect_boards(
+    arguments: argparse.Namespace,
+    boards: list[Station],
+    receiver: Station,
+    folder: str,
+    start: Callable[..., subprocess.Popen[str]],
+) -> None:
+    """Starts boards, each with a listener of its own: they exchange their lines by files."""
+    slow = ("--slow", str(arguments.slow))
+    mtu = ("--mtu", str(arguments.mtu))
+    no_cnp = ["--no-cnp"] * arguments.proxy_cnp
+    for board in boards:
+        path = f"{folder}/{board.name}"
+        line, peer = f"{path}.line", f"{path}.peer"
+        address = ("--ip", board.ip, "--mac", board.mac, "--unix", path, *slow, *mtu)
+        lines = ("--line", line, "--peer", peer, "--message", str(ROCE_MESSAGE_BYTES))
+        start(arguments.board, "--carriage", "rdma", *address, *lines)
+        run(
+            "ip", "-n", receiver.space, "address", "add", f"{board.peer_ip}/24", "dev", receiver.tap
+        )
+        wait_for(Path(line).exists, line)
+        listen = ("roce", "listen", "--interface", receiver.tap, "--ip", board.peer_ip)
+        command = [*receiver.inside, arguments.samplewire, *listen, "--peer", line, *mtu, *slow]
+        # Its own line is among its messages.
+        start("sh", "-c", f'exec "$@" 2>{peer}', "sh", *map(str, command), *no_cnp)
 
 
 def run_roce(
@@ -336,7 +367,7 @@ def main() -> int:
     parser.add_argument("samplewire", type=Path, nargs="?", help="the program")
     parser.add_argument("--devices", type=int, default=3, help="programs that send [3]")
     parser.add_argument("--boards", type=int, default=0, help="virtual boards that send [0]")
-    parser.add_argument("--board", type=Path, default=BOARD, help="the program of a board")
+    parser.add_argument("--board", type=Path, help="the program of a board [board_64, board_rdma]")
     joining = f"in the host's time, the first {START_S} of slow time to join [15]"
     parser.add_argument("--seconds", type=int, default=15, help=joining)
     parser.add_argument("--slow", type=int, default=50, help="slow motion [50]")
@@ -344,7 +375,7 @@ def main() -> int:
     parser.add_argument("--buffer", default="2MB", help="of the switch [2MB]")
     parser.add_argument("--mtu", type=int, default=4096, help="in bytes [4096]")
     parser.add_argument("--control", default="dcqcn", help="of the devices [dcqcn]")
-    parser.add_argument("--roce", action="store_true", help="the devices send RoCE")
+    parser.add_argument("--roce", action="store_true", help="devices and boards send RoCE")
     proxy = "the receivers of --roce send no CNPs, the switch does"
     parser.add_argument("--proxy-cnp", action="store_true", help=proxy)
     parser.add_argument("--jain", type=float, default=0.98, help="the least [0.98]")
@@ -358,6 +389,8 @@ def main() -> int:
     if reason or not arguments.samplewire:
         print(f"incast: {reason or 'name the program'}", file=sys.stderr)
         return 1
+    if arguments.board is None:
+        arguments.board = BOARDS / ("board_rdma" if arguments.roce else "board_64")
     if arguments.boards and not arguments.board.exists():
         print(f"incast: {arguments.board} is missing: make board builds it", file=sys.stderr)
         return 1
@@ -366,8 +399,6 @@ def main() -> int:
         parser.error(f"--devices {counts[0]} --boards {counts[1]}: must be 1 to {SENDERS_MAX}")
     if arguments.proxy_cnp and not arguments.roce:
         parser.error("--proxy-cnp is for --roce")
-    if arguments.roce and arguments.boards:
-        parser.error("--roce has no boards")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         with ExitStack() as stack:

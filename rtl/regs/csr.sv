@@ -9,9 +9,8 @@
 // Refused writes are errors, change nothing and pulse ev_refused_o. They are those that would
 // falsify packets: `payload` that is not whole beats and whole samples from two beats to SlotBytes,
 // and `payload` or another `source` while a stream is open. Of the parameters of congestion control
-// (from `rate_control` on) all writes while a stream is open are refused, and values outside the
-// ranges of samplewire_proto::rate::DcqcnParams::check. Periods of alpha and timer are 256 ns or
-// more here: dcqcn keeps none below 20 cycles.
+// (from `rate_control` on) all writes while a stream is open are refused, and those that rate_check
+// refuses.
 //
 // rst_i clears the register `control`; all others keep what was written, and counters what they
 // counted, from the configuration of the device on. What is written is read back from a memory
@@ -122,28 +121,17 @@ module csr #(
   assign bad_payload = wr_data_i > SlotBytes || wr_data_i < 2 * BeatBytes ||
       wr_data_i % BeatBytes != 0 || wr_data_i % SampleBytes != 0;
 
-  // Whether the parameter of congestion control in view is out of its range, or contradicts others.
-  logic [23:0] rate;
   logic is_contradictory;
-  assign rate = wr_data_i[23:0];
-  always_comb begin
-    unique case (write_word)
-      // Mode, gain, stages.
-      sw_regs_pkg::OffRateControl[7:2]:
-      is_contradictory = &wr_data_i[1:0] || ~|wr_data_i[6:2] || wr_data_i[6:2] > 5'd16 ||
-                         ~|wr_data_i[11:7];
-      sw_regs_pkg::OffAlphaPeriod[7:2], sw_regs_pkg::OffRisePeriod[7:2]:
-      is_contradictory = ~|wr_data_i[19:8];
-      sw_regs_pkg::OffRiseBytes[7:2]: is_contradictory = ~|wr_data_i[25:16];
-      sw_regs_pkg::OffRateMinimum[7:2]:
-      is_contradictory = ~|rate || rate > cfg_q.rate_start || rate > cfg_q.rate_first_cut;
-      sw_regs_pkg::OffRateStart[7:2], sw_regs_pkg::OffRateFirstCut[7:2]:
-      is_contradictory = rate < cfg_q.rate_minimum || rate > cfg_q.rate_line;
-      sw_regs_pkg::OffRateLine[7:2]:
-      is_contradictory = rate < cfg_q.rate_start || rate < cfg_q.rate_first_cut;
-      default: is_contradictory = 1'b0;
-    endcase
-  end
+
+  rate_check u_rate_check (
+      .word_i      (write_word),
+      .data_i      (wr_data_i),
+      .minimum_i   (cfg_q.rate_minimum),
+      .start_i     (cfg_q.rate_start),
+      .first_cut_i (cfg_q.rate_first_cut),
+      .line_i      (cfg_q.rate_line),
+      .is_refused_o(is_contradictory)
+  );
 
   assign is_rate = !write_word[5];
 
@@ -204,8 +192,8 @@ module csr #(
   (* ram_style = "distributed" *) logic [31:0] control_mem[64];
 
   initial begin
-    for (int unsigned n = 0; n < 64; n++) begin
-      control_mem[n] = sw_regs_pkg::control_reset(6'(n), W == 512);
+    for (int unsigned i = 0; i < 64; i++) begin
+      control_mem[i] = sw_regs_pkg::control_reset(6'(i), W == 512);
     end
     control_mem[sw_regs_pkg::OffPayload[7:2]] = {16'd0, PayloadReset};
   end

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from generate import Field, Map, Register
 
-ORIGIN = "Written by rtl/regs/generate.py from common.toml and tx.toml; not edited by hand."
+# Constants of a register that are no number: what the package's status_word calls them, and their
+# bits; of none, it is known here.
+PARAMETERS = {
+    "Width": ("width", 16),
+    "SlotBytes": ("slot_bytes", 16),
+    "Slots": ("slots", 32),
+    "NackDepth": ("nack_depth", 16),
+    "Channels": ("channels", 8),
+    "Queue": ("queue", 8),
+    "MemoryBytes": ("memory_bytes", 32),
+    "Counters": ("", 0),
+    "Core": ("", 0),
+}
+
+
+def origin(m: Map) -> str:
+    """What a written file says of itself."""
+    return (
+        f"Written by rtl/regs/generate.py from common.toml, congestion.toml and {m.own};"
+        " not edited by hand."
+    )
 
 
 def camel(name: str) -> str:
@@ -31,10 +52,10 @@ def package(m: Map) -> str:
     """The SystemVerilog package: types, reset values, decoding."""
     config = m.whole_fields("rw", "wo")
     lines = [
-        f"// {ORIGIN}",
+        f"// {origin(m)}",
         "`default_nettype none",
         "",
-        "package sw_regs_pkg;",
+        f"package {m.name}_regs_pkg;",
         "",
         *struct("cfg_t", [(f.name, f.of) for f in config], "Configuration, as registers hold it."),
         *struct(
@@ -151,6 +172,15 @@ def decoding(m: Map) -> list[str]:
     lines += ["    cfg_write = written;", "  endfunction", ""]
     command = next(r for r in m.registers if r.access == "pulse")
     order = ", ".join(f"data[{f.shift}]" for f in command.fields)
+    used = {f.constant for r in m.registers for f in r.fields}
+    # A line may end between arguments alone.
+    arguments = ["input~logic~[4:0]~word", "input~status_t~status"]
+    arguments += [
+        f"input {vector(width)} {name}".replace(" ", "~")
+        for constant, (name, width) in PARAMETERS.items()
+        if name and constant in used
+    ]
+    indents = {"initial_indent": " " * 6, "subsequent_indent": " " * 6}
     lines += [
         "  function automatic cmd_t commands(input logic [31:0] data);",
         f"    commands = {{{order}}};",
@@ -163,9 +193,10 @@ def decoding(m: Map) -> list[str]:
         "",
         "  // A word of the status half.",
         "  function automatic logic [31:0] status_word(",
-        "      input logic [4:0] word, input status_t status, input logic [15:0] width,",
-        "      input logic [15:0] slot_bytes, input logic [31:0] slots,",
-        "      input logic [15:0] nack_depth, input logic [7:0] channels);",
+        *(
+            line.replace("~", " ")
+            for line in textwrap.wrap(f"{', '.join(arguments)});", 96, **indents)
+        ),
         "    logic [1023:0] words;",
         "    words = {",
     ]
@@ -195,21 +226,13 @@ def part(f: Field) -> str:
 
 def value_of(m: Map, r: Register) -> str:
     """A status register as a concatenation."""
-    parameters = {
-        "Width": "width",
-        "SlotBytes": "slot_bytes",
-        "Slots": "slots",
-        "NackDepth": "nack_depth",
-        "Channels": "channels",
-        "Counters": f"8'd{len(m.values) + len(m.counters)}",
-        "Core": f"8'd{m.core}",
-    }
+    known = {"Counters": f"8'd{len(m.values) + len(m.counters)}", "Core": f"8'd{m.core}"}
     items = []
     for f in reversed(r.fields):
         if isinstance(f.constant, int):
             items.append(f"{f.bits}'h{f.constant:x}")
         elif f.constant:
-            items.append(parameters[f.constant])
+            items.append(PARAMETERS[f.constant][0] or known[f.constant])
         else:
             items.append(f"status.{f.name}")
     unused = 32 - sum(f.bits for f in r.fields)
@@ -220,15 +243,17 @@ def value_of(m: Map, r: Register) -> str:
 
 def header(m: Map) -> str:
     """The C header."""
+    prefix = "SW" if m.name == "sw" else f"SW_{m.name.upper()}"
+    guard = f"{'SAMPLEWIRE' if m.name == 'sw' else m.name.upper()}_REGS_H"
     lines = [
-        f"/* {ORIGIN} */",
-        "#ifndef SAMPLEWIRE_REGS_H",
-        "#define SAMPLEWIRE_REGS_H",
+        f"/* {origin(m)} */",
+        f"#ifndef {guard}",
+        f"#define {guard}",
         "",
         "/* Byte offsets of registers; of fields, the lowest bit and the mask after the shift. */",
     ]
     for r in m.registers:
-        name = f"SW_REG_{r.name.upper()}"
+        name = f"{prefix}_REG_{r.name.upper()}"
         lines.append(f"#define {name} 0x{r.offset:03x}u")
         if len(r.fields) > 1:
             for f in r.fields:
@@ -240,15 +265,15 @@ def header(m: Map) -> str:
                 lines.append(f"#define {name}_RESET_WIDE {f.reset_wide}u  /* at W = 512 */")
     lines.append("")
     for w in m.windows:
-        lines.append(f"#define SW_WINDOW_{w['name'].upper()} 0x{w['offset']:03x}u")
-        lines.append(f"#define SW_WINDOW_{w['name'].upper()}_WORDS {w['words']}u")
-    lines += ["", f"#define SW_ID_VALUE 0x{identity(m):08x}u", ""]
-    lines += ["/* Entries of the window of counters. */", "enum sw_counter {"]
-    lines += [f"  SW_COUNTER_{name.upper()} = {n}," for n, name in enumerate(entries(m))]
-    lines += [f"  SW_COUNTERS = {len(entries(m))}", "};", ""]
+        lines.append(f"#define {prefix}_WINDOW_{w['name'].upper()} 0x{w['offset']:03x}u")
+        lines.append(f"#define {prefix}_WINDOW_{w['name'].upper()}_WORDS {w['words']}u")
+    lines += ["", f"#define {prefix}_ID_VALUE 0x{identity(m):08x}u", ""]
+    lines += ["/* Entries of the window of counters. */", f"enum {prefix.lower()}_counter {{"]
+    lines += [f"  {prefix}_COUNTER_{name.upper()} = {n}," for n, name in enumerate(entries(m))]
+    lines += [f"  {prefix}_COUNTERS = {len(entries(m))}", "};", ""]
     lines += ["/* Registers and counters by name: X(constant, name). */"]
-    lines += each("SW_REG", [r.name for r in m.registers])
-    lines += each("SW_COUNTER", entries(m))
+    lines += each(f"{prefix}_REG", [r.name for r in m.registers])
+    lines += each(f"{prefix}_COUNTER", entries(m))
     lines += ["#endif", ""]
     return "\n".join(lines)
 
@@ -271,41 +296,47 @@ def entries(m: Map) -> list[str]:
     return [*(v["name"] for v in m.values), *m.counters]
 
 
+# The types of the Python modules, which the first one has.
+TYPES = [
+    "from typing import NamedTuple",
+    "",
+    "",
+    "class Field(NamedTuple):",
+    '    """Bits of a register from `shift` up: those of the value `name` from `part` up.',
+    "",
+    "    `is_constant`: a parameter of the build. `is_in_memory`: in csr's memory alone.",
+    '    """',
+    "",
+    "    name: str",
+    "    shift: int",
+    "    bits: int",
+    "    part: int",
+    "    reset: int",
+    "    reset_wide: int  # at W = 512",
+    "    is_constant: bool = False",
+    "    is_in_memory: bool = False",
+    "",
+    "",
+    "class Register(NamedTuple):",
+    '    """One 32-bit register; `access` is ro, rw, wo or pulse."""',
+    "",
+    "    offset: int",
+    "    access: str",
+    "    fields: tuple[Field, ...]",
+    "",
+    "",
+]
+
+
 def names(m: Map) -> str:
     """The Python module."""
     lines = [
-        '"""Registers of a sender, written by generate.py from common.toml and tx.toml."""',
+        f'"""Registers, written by generate.py from common.toml, congestion.toml and {m.own}."""',
         "",
         "# fmt: off",
-        "from typing import NamedTuple",
-        "",
-        "",
-        "class Field(NamedTuple):",
-        '    """Bits of a register from `shift` up: those of the value `name` from `part` up.',
-        "",
-        "    `is_constant`: a parameter of the build. `is_in_memory`: in csr's memory alone.",
-        '    """',
-        "",
-        "    name: str",
-        "    shift: int",
-        "    bits: int",
-        "    part: int",
-        "    reset: int",
-        "    reset_wide: int  # at W = 512",
-        "    is_constant: bool = False",
-        "    is_in_memory: bool = False",
-        "",
-        "",
-        "class Register(NamedTuple):",
-        '    """One 32-bit register; `access` is ro, rw, wo or pulse."""',
-        "",
-        "    offset: int",
-        "    access: str",
-        "    fields: tuple[Field, ...]",
-        "",
-        "",
-        "REGISTERS = {",
     ]
+    lines += TYPES if m.name == "sw" else ["from samplewire_regs import Field, Register", ""]
+    lines += ["REGISTERS = {"]
     for r in m.registers:
         lines.append(f'    "{r.name}": Register(0x{r.offset:03X}, "{r.access}", (')
         lines += [

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Write what follows from common.toml and tx.toml, or check it with --check. Python 3.11 alone.
+"""Write what follows from the register maps, or check it with --check. Python 3.11 alone.
 
-It writes sw_regs_pkg.sv (types and decoding for csr.sv), samplewire_regs.h, samplewire_regs.py, and
-the table between the markers of docs/registers.md.
+A core's map is common.toml, congestion.toml and its own file, tx.toml or roce.toml. Of each map it
+writes a package (types and decoding: sw_regs_pkg.sv for csr, roce_regs_pkg.sv for roce_csr), a C
+header, a Python module, and a table between markers of docs/registers.md.
 """
 
 import sys
@@ -15,9 +16,12 @@ import emit
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PAGE = ROOT / "docs" / "registers.md"
-BEGIN = "<!-- registers: written by rtl/regs/generate.py -->"
-END = "<!-- end of registers -->"
-PARAMETERS = ("Width", "SlotBytes", "Slots", "NackDepth", "Channels", "Counters", "Core")
+SHARED = ("common.toml", "congestion.toml")
+# The file of each core, the files that are written, and the markers of its table.
+CORES = {
+    "tx.toml": ("samplewire_regs", "registers"),
+    "roce.toml": ("roce_regs", "registers of RoCEv2"),
+}
 
 
 @dataclass
@@ -53,6 +57,8 @@ class Map:
     """The registers of one core: what all cores have, and its own."""
 
     core: int
+    name: str  # of its package
+    own: str  # its file
     registers: list[Register]
     windows: list[dict]
     values: list[dict]
@@ -69,13 +75,15 @@ class Map:
         ]
 
 
-def load(common: Path, own: Path) -> Map:
+def load(own: Path) -> Map:
     """Read the map of a core and hold it against the rules at the head of common.toml."""
-    shared, raw = tomllib.loads(common.read_text()), tomllib.loads(own.read_text())
+    files = [tomllib.loads(path.read_text()) for path in (*(HERE / n for n in SHARED), own)]
+    shared, raw = files[0], files[-1]
     layout = shared["layout"]
     registers = []
     resets: dict[str, int] = {}
-    for entry in sorted(shared["register"] + raw["register"], key=lambda r: r["offset"]):
+    entries = [entry for part in files for entry in part["register"]]
+    for entry in sorted(entries, key=lambda r: r["offset"]):
         register = Register(entry["name"], entry["offset"], entry["access"], entry["text"])
         shift = 0
         for item in entry["fields"]:
@@ -93,13 +101,15 @@ def load(common: Path, own: Path) -> Map:
     names = [r.name for r in registers]
     if len(set(offsets)) != len(offsets) or len(set(names)) != len(names):
         raise ValueError("offsets and names must differ")
-    windows = sorted(shared["window"] + raw["window"], key=lambda w: w["offset"])
+    windows = sorted(shared["window"] + raw.get("window", []), key=lambda w: w["offset"])
     check_windows(windows, layout)
     room = next(w["words"] for w in windows if w["name"] == "counters")
     # counters.sv keeps one position of its cycle free.
     if len(shared["value"]) + len(raw["counters"]) >= room:
         raise ValueError(f"counters: more than {room - 1} entries of their window")
-    return Map(raw["core"], registers, windows, shared["value"], raw["counters"])
+    return Map(
+        raw["core"], raw["name"], own.name, registers, windows, shared["value"], raw["counters"]
+    )
 
 
 def check_windows(windows: list[dict], layout: dict) -> None:
@@ -124,30 +134,32 @@ def check_register(register: Register, bits: int, layout: dict) -> None:
     if bits > 32:
         raise ValueError(f"{name}: {bits} bits")
     for f in register.fields:
-        if isinstance(f.constant, str) and f.constant not in PARAMETERS:
+        if isinstance(f.constant, str) and f.constant not in emit.PARAMETERS:
             raise ValueError(f"{name}: no parameter is called {f.constant}")
         if f.reset >> f.of or f.reset_wide >> f.of:
             raise ValueError(f"{name}: the reset value of {f.name} is too large")
 
 
-def page(table: str) -> str:
-    """`docs/registers.md` with the table between its markers."""
-    text = PAGE.read_text() if PAGE.exists() else f"## Registers\n\n{BEGIN}\n{END}\n"
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"{PAGE}: needs each marker once: {BEGIN} {END}")
-    before, rest = text.split(BEGIN)
-    return f"{before}{BEGIN}\n\n{table}\n{END}{rest.split(END)[1]}"
+def page(text: str, table: str, marker: str) -> str:
+    """The text of `docs/registers.md` with a table between its markers."""
+    begin, end = f"<!-- {marker}: written by rtl/regs/generate.py -->", f"<!-- end of {marker} -->"
+    if text.count(begin) != 1 or text.count(end) != 1:
+        raise ValueError(f"{PAGE}: needs each marker once: {begin} {end}")
+    before, rest = text.split(begin)
+    return f"{before}{begin}\n\n{table}\n{end}{rest.split(end)[1]}"
 
 
 def main() -> int:
     """Write or check all outputs; 1 when one differs."""
-    registers = load(HERE / "common.toml", HERE / "tx.toml")
-    outputs = {
-        HERE / "sw_regs_pkg.sv": emit.package(registers),
-        HERE / "samplewire_regs.h": emit.header(registers),
-        HERE / "samplewire_regs.py": emit.names(registers),
-        PAGE: page(emit.table(registers)),
-    }
+    outputs = {}
+    text = PAGE.read_text()
+    for own, (stem, marker) in CORES.items():
+        registers = load(HERE / own)
+        outputs[HERE / f"{registers.name}_regs_pkg.sv"] = emit.package(registers)
+        outputs[HERE / f"{stem}.h"] = emit.header(registers)
+        outputs[HERE / f"{stem}.py"] = emit.names(registers)
+        text = page(text, emit.table(registers), marker)
+    outputs[PAGE] = text
     differ = [p for p, text in outputs.items() if not p.exists() or p.read_text() != text]
     for path in differ:
         if "--check" in sys.argv[1:]:

@@ -1,4 +1,4 @@
-/* Written by rtl/regs/generate.py from common.toml and tx.toml; not edited by hand. */
+/* Written by rtl/regs/generate.py from common.toml, congestion.toml and tx.toml; not edited by hand. */
 #ifndef SAMPLEWIRE_REGS_H
 #define SAMPLEWIRE_REGS_H
 

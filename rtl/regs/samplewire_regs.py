@@ -1,4 +1,4 @@
-"""Registers of a sender, written by generate.py from common.toml and tx.toml."""
+"""Registers, written by generate.py from common.toml, congestion.toml and tx.toml."""
 
 # fmt: off
 from typing import NamedTuple

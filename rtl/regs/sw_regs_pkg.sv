@@ -1,4 +1,4 @@
-// Written by rtl/regs/generate.py from common.toml and tx.toml; not edited by hand.
+// Written by rtl/regs/generate.py from common.toml, congestion.toml and tx.toml; not edited by hand.
 `default_nettype none
 
 package sw_regs_pkg;
@@ -342,8 +342,8 @@ package sw_regs_pkg;
   // A word of the status half.
   function automatic logic [31:0] status_word(
       input logic [4:0] word, input status_t status, input logic [15:0] width,
-      input logic [15:0] slot_bytes, input logic [31:0] slots,
-      input logic [15:0] nack_depth, input logic [7:0] channels);
+      input logic [15:0] slot_bytes, input logic [31:0] slots, input logic [15:0] nack_depth,
+      input logic [7:0] channels);
     logic [1023:0] words;
     words = {
       32'd0,

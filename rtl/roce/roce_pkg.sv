@@ -77,6 +77,7 @@ package roce_pkg;
     answer_e     kind;
     logic [4:0]  code;            // the syndrome's low bits: timer of an RNR NAK, code of a NAK
     logic [23:0] psn;
+    logic        is_marked;       // CE, RFC 3168
   } answer_t;
 
   // What became of a work request. The codes of a NAK (IB 9.7.5.2.2) are those of the wire.

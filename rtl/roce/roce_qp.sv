@@ -52,6 +52,7 @@ module roce_qp #(
     output      logic              fail_o,
     output      roce_pkg::status_e fail_status_o,
     output      logic              ev_ack_o,
+    output      logic              ev_marked_o,     // beside ev_ack_o: with CE
     output      logic              ev_outside_o,    // of a PSN that is not in flight
     output      logic              ev_sequence_nak_o,
     output      logic              ev_rnr_nak_o,
@@ -360,6 +361,7 @@ module roce_qp #(
   end
 
   assign ev_ack_o          = accepted && is_ack;
+  assign ev_marked_o       = accepted && is_ack && judged_q.is_marked;
   assign ev_outside_o      = judge && !accepted;
   assign ev_sequence_nak_o = spends && !times_out;
   assign ev_rnr_nak_o      = spends_rnr;

@@ -69,10 +69,13 @@ module roce_requester #(
     output      logic                        m_axis_tvalid,
     input  wire logic                        m_axis_tready,
     output      logic                        m_axis_tlast,
+    // wire time of a packet, with ev_packet_o
+    output      logic                 [15:0] charge_bytes_o,
     // counters
     output      logic                        ev_packet_o,
     output      logic                        ev_repeat_o,
     output      logic                        ev_ack_o,
+    output      logic                        ev_marked_o,
     output      logic                        ev_outside_o,
     output      logic                        ev_sequence_nak_o,
     output      logic                        ev_rnr_nak_o,
@@ -244,6 +247,7 @@ module roce_requester #(
       .fail_o           (fail),
       .fail_status_o    (fail_status),
       .ev_ack_o         (ev_ack_o),
+      .ev_marked_o      (ev_marked_o),
       .ev_outside_o     (ev_outside_o),
       .ev_sequence_nak_o(ev_sequence_nak_o),
       .ev_rnr_nak_o     (ev_rnr_nak_o),
@@ -304,7 +308,9 @@ module roce_requester #(
     if (job_ready || rst_i) job_valid_q <= 1'b0;
   end
 
-  assign ev_packet_o = found_q;
+  assign ev_packet_o    = found_q;
+  assign charge_bytes_o = job.len_bytes + WireBytes + {11'd0, job.has_reth, 1'b0,
+      job.has_immediate, 2'd0};
 
   pacer u_pacer (
       .clk_i         (clk_i),
@@ -313,8 +319,7 @@ module roce_requester #(
       .rate_i        (rate_i),
       .burst_ns_i    (burst_ns_i),
       .charge_i      (found_q),
-      .charge_bytes_i(job.len_bytes + WireBytes + {11'd0, job.has_reth, 1'b0,
-                      job.has_immediate, 2'd0}),
+      .charge_bytes_i(charge_bytes_o),
       .ok_o          (pace_ok)
   );
 

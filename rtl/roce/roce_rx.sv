@@ -49,7 +49,8 @@ module roce_rx #(
     output      logic              ev_syndrome_o   // reserved
 );
 
-  // The sender's address, frame bytes 26 to 29, on its way beside the verdict of form_bth.
+  // The sender's address, frame bytes 26 to 29, and ECN, in byte 15, on their way beside the verdict
+  // of form_bth.
   localparam int unsigned Nb = W / 8;
   localparam int unsigned Wait = W == 64 ? 4 : 5;
 
@@ -57,12 +58,14 @@ module roce_rx #(
     $error("W must be 64 or 512");
   end
 
-  logic is_peer_q;
-  logic [Wait-1:0] is_peer_late_q;
+  logic is_peer_q, is_marked_q;
+  logic [Wait-1:0] is_peer_late_q, is_marked_late_q;
   always_ff @(posedge clk_i) begin
     if (f_valid_i && f_beat_i == 4'(26 / Nb))
       is_peer_q <= bits_pkg::be32(f_data_i[8*(26%Nb)+:32]) == peer_ip_i;
-    is_peer_late_q <= {is_peer_late_q[Wait-2:0], f_done_i ? is_peer_q : is_peer_late_q[0]};
+    if (f_valid_i && f_beat_i == 4'(15 / Nb)) is_marked_q <= &f_data_i[8*(15%Nb)+:2];
+    is_peer_late_q   <= {is_peer_late_q[Wait-2:0], f_done_i ? is_peer_q : is_peer_late_q[0]};
+    is_marked_late_q <= {is_marked_late_q[Wait-2:0], f_done_i ? is_marked_q : is_marked_late_q[0]};
   end
 
   // AETH, IB 9.7.5: a kind in the syndrome's bits 6 and 5, under a reserved one.
@@ -76,7 +79,7 @@ module roce_rx #(
 
   always_comb begin
     is_reserved = 1'b0;
-    answer = {roce_pkg::AnswerAck, syndrome[4:0], psn_i};
+    answer = {roce_pkg::AnswerAck, syndrome[4:0], psn_i, is_marked_late_q[Wait-1]};
     unique case (syndrome[7:5])
       3'd0: answer.kind = roce_pkg::AnswerAck;
       3'd1: answer.kind = roce_pkg::AnswerRnrNak;

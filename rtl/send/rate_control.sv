@@ -8,7 +8,8 @@
 // Notifications and departures are pulses, never held back. Several within a visit of dcqcn, at most
 // 24 cycles, count as one notification, and as one departure: bytes beyond 65,535 within one visit do
 // not reach the byte counter. Behind a jump of the clock a visit takes up to 255 * 11 cycles more.
-// Latency: a cut reaches the pacer at most 48 cycles after its notification; `ok_o` as in pacer.
+// Latency: a cut reaches the pacer at most 48 cycles after its notification; `ok_o` as in pacer. A
+// core that has a pacer of its own takes `pace_o`, the rate of the pacer here, and leaves `ok_o` open.
 //
 // cfg_i.pace_rate and cfg_i.pace_burst_ns may change at any time, the parameters while no stream is
 // open. The flow of the stream before, or of the reset, then goes on with other parameters: R_C may
@@ -30,6 +31,7 @@ module rate_control (
     input  wire logic        charge_i,
     input  wire logic [15:0] charge_bytes_i,
     output      logic        ok_o,
+    output      logic [23:0] pace_o,          // 0: none
 
     output logic        ev_cut_o,
     output logic [23:0] rate_o,
@@ -110,6 +112,8 @@ module rate_control (
     if (~|cfg_i.pace_rate || (|limit_q && limit_q < cfg_i.pace_rate)) pace_q <= limit_q;
     if (rst_i) live_q <= 1'b0;
   end
+
+  assign pace_o = pace_q;
 
   pacer u_pacer (
       .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .rate_i(pace_q),

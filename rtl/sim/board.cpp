@@ -1,20 +1,18 @@
-// The virtual board: the Verilated sender, its Ethernet on a TAP device, its time the wall's or,
+// The virtual board: a Verilated sender, its Ethernet on a TAP device, its time the wall's or,
 // in slow motion, a fraction of it. What people watch goes by the wall's time.
 //
 //   board --tap NAME | --unix PATH | --udp PORT [options]; --help lists them
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cinttypes>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 
-#include "board_options.hpp"
 #include "console.hpp"
+#include "core.hpp"
 #include "link.hpp"
 #include "port.hpp"
 
@@ -27,18 +25,12 @@ constexpr uint64_t kSecond = 1'000'000'000;
 constexpr unsigned kCyclesPerLook = 16;
 constexpr unsigned kLooksPerRound = 4;
 constexpr size_t kFramesPerRound = 64;
-// Of a source with a rate, in the cycles between two looks at the clock.
-constexpr uint64_t kBeatsPerLook = 8;
-constexpr uint64_t kStepNsMin = 2'000;
 // An idle board sleeps when nothing has moved for so long, at most for a millisecond at a time.
 constexpr uint64_t kQuietNs = 2 * kMillisecond;
 // How long a stream may take to end when the board is asked to.
 constexpr uint64_t kPatienceNs = 5 * kSecond;
 constexpr int kMtu = 9000;
-constexpr uint32_t kSampleBytes = 4;
 constexpr uint64_t kCyclePs = 6400;  // between looks at the clock, where registers are used
-constexpr const char* kStates[] = {"idle", "opening", "flowing", "closing", "ended"};
-constexpr unsigned kIdle = 0, kFlowing = 2, kEnded = 4;
 
 volatile sig_atomic_t signals = 0;
 
@@ -47,23 +39,6 @@ uint64_t clock_ns() {
   clock_gettime(CLOCK_MONOTONIC, &time);
   return uint64_t(time.tv_sec) * kSecond + uint64_t(time.tv_nsec);
 }
-
-uint64_t drawn() {
-  uint64_t value = 0;
-  if (getrandom(&value, sizeof(value), 0) != sizeof(value))
-    throw std::runtime_error("no random numbers");
-  return value;
-}
-
-struct Name {
-  uint32_t number;
-  const char* name;
-};
-
-#define SW_NAME(number, name) {number, name},
-constexpr Name kRegisters[] = {SW_REG_EACH(SW_NAME)};
-constexpr Name kCounters[] = {SW_COUNTER_EACH(SW_NAME)};
-#undef SW_NAME
 
 LinkSpec faults(const BoardOptions& options) {
   LinkSpec spec;
@@ -87,12 +62,10 @@ class Board {
         port_(open_port(options)),
         model_(kCyclePs, 0),
         driver_(model_),
+        core_(make_core(model_, options_)),
         down_(faults(options), options.seed),
         up_(faults(options), ~options.seed),
         start_ns_(clock_ns()) {
-    Setup& setup = options_.setup;
-    setup.samples_per_ns_q = source_rate_q(options.rate_hz, kSampleBytes);
-    setup.rate_hz = source_rate_hz(setup.samples_per_ns_q, kSampleBytes);
     if (!options.trace_path.empty() && !model_.trace(options.trace_path))
       throw std::runtime_error("--trace: this board was built without (make -C rtl/sim trace)");
     if (!options.registers_path.empty())
@@ -103,16 +76,13 @@ class Board {
       moved_ns_ = now_ns_;
       down_.send(model_.now_ns(), frame);
     };
-    if (setup.rate_hz) {
-      const uint64_t beat_ns = Model::kBeatBytes * kSecond / (setup.rate_hz * kSampleBytes);
-      step_ns_max_ = std::max(kBeatsPerLook * beat_ns, kStepNsMin);
-    }
     now_ns_ = moved_ns_ = wall_ns();
     restart();
   }
 
   void run() {
-    say_start();
+    core_->say_start(*port_);
+    std::fflush(stdout);
     const uint64_t end_ns = options_.seconds ? of_host(options_.seconds * kSecond) : UINT64_MAX;
     while (!is_over(end_ns)) {
       round();
@@ -135,16 +105,12 @@ class Board {
   // have given its samples one by one in between, and in a leap most would find no room.
   void advance() {
     const uint64_t wall = wall_ns();
-    now_ns_ = is_open() ? std::min(wall, now_ns_ + step_ns_max_) : wall;
+    now_ns_ = core_->is_open() ? std::min(wall, now_ns_ + core_->step_ns_max()) : wall;
   }
 
   void restart() {
-    Setup& setup = options_.setup;
-    setup.boot_id = options_.boot_id ? *options_.boot_id : drawn();
-    setup.secret[0] = drawn();
-    setup.secret[1] = drawn();
     model_.reset();
-    driver_.configure(setup);
+    core_->restart();
   }
 
   void round() {
@@ -153,6 +119,7 @@ class Board {
       // As on a wire: there are no shorter frames.
       if (frame.size() < kFrameBytesMin) frame.resize(kFrameBytesMin, 0);
       moved_ns_ = now_ns_;
+      core_->see(frame);
       up_.send(now_ns_, std::move(frame));
     }
     while (up_.next_at() <= now_ns_) model_.receive(up_.take());
@@ -166,25 +133,23 @@ class Board {
   // Once a millisecond of the host: state, registers, figures.
   void look() {
     look_ns_ = now_ns_ + of_host(kMillisecond);
-    state_ = driver_.read(SW_REG_STATE) & SW_REG_STATE_STATE_MASK;
+    core_->look();
     if (console_) console_->serve();
     if (now_ns_ >= figures_ns_) say_figures();
   }
 
-  bool is_open() const { return state_ != kIdle && state_ != kEnded; }
-
-  // Ends a stream in order before the board goes, unless it is asked twice.
+  // Ends what is open in order before the board goes, unless it is asked twice.
   bool is_over(uint64_t end_ns) {
     if (signals == 0 && now_ns_ < end_ns) return false;
     if (asked_ns_ == 0) {
       asked_ns_ = now_ns_;
-      if (state_ == kFlowing) driver_.close();
+      core_->close();
     }
-    return !is_open() || signals > 1 || now_ns_ - asked_ns_ > of_host(kPatienceNs);
+    return !core_->is_open() || signals > 1 || now_ns_ - asked_ns_ > of_host(kPatienceNs);
   }
 
   bool is_quiet() const {
-    return !is_open() && now_ns_ - moved_ns_ > of_host(kQuietNs) && model_.has_received_all();
+    return !core_->is_open() && now_ns_ - moved_ns_ > of_host(kQuietNs) && model_.has_received_all();
   }
 
   void sleep() {
@@ -195,7 +160,7 @@ class Board {
   }
 
   uint32_t offset(const std::string& text) const {
-    for (const Name& reg : kRegisters)
+    for (const Name& reg : core_->registers())
       if (text == reg.name) return reg.number;
     return value(text);
   }
@@ -227,7 +192,7 @@ class Board {
       if (name == "write" && words == 3) driver_.write(offset(first), value(second));
       else if (name == "counters" && words == 1) return counters("") + "ok";
       else if (name == "reset" && words == 1) restart();
-      else if (name == "close" && words == 1) driver_.close();
+      else if (name == "close" && words == 1) core_->close();
       else return "error: say read OFFSET, write OFFSET VALUE, counters, reset or close";
       return "ok";
     } catch (const std::runtime_error& error) {
@@ -239,35 +204,10 @@ class Board {
   std::string counters(const char* indent) {
     std::string text;
     driver_.snapshot();
-    for (const Name& counter : kCounters)
+    for (const Name& counter : core_->counters())
       text += std::string(indent) + counter.name + " " +
               std::to_string(driver_.snapshot_value(counter.number)) + "\n";
     return text;
-  }
-
-  void say_start() {
-    const Setup& setup = options_.setup;
-    char address[32];
-    std::snprintf(address, sizeof(address), "%u.%u.%u.%u", setup.self.ip >> 24,
-                  setup.self.ip >> 16 & 255, setup.self.ip >> 8 & 255, setup.self.ip & 255);
-    std::string to = std::string(address) + ":" + std::to_string(setup.self.port);
-    if (options_.udp_port) to = "127.0.0.1:" + std::to_string(*options_.udp_port);
-    std::printf("board: %zu bits wide, %s, boot id %016" PRIx64 "; ", 8 * Model::kBeatBytes,
-                port_->words().c_str(), setup.boot_id);
-    if (setup.rate_hz)
-      std::printf("%" PRIu64 " samples/s\n", setup.rate_hz);
-    else
-      std::printf("as many samples as there is room for\n");
-    // tools/board.sh knows how a program gets to the board's network.
-    const char* given = std::getenv("SAMPLEWIRE_BOARD_COMMAND");
-    const char* command = given && *given ? given : "samplewire";
-    const std::string slow = options_.slow > 1 ? " --slow " + std::to_string(options_.slow) : "";
-    if (options_.unix_path.empty())
-      std::printf("describe it: %s probe %s\nreceive:     %s record %s%s board.sigmf-data\n",
-                  command, to.c_str(), command, to.c_str(), slow.c_str());
-    else
-      std::printf("the board is %s\n", to.c_str());
-    std::fflush(stdout);
   }
 
   void say_figures() {
@@ -277,7 +217,7 @@ class Board {
     if (isatty(STDERR_FILENO) && seconds > 0 && !is_idle) {
       std::fprintf(stderr, "%8.1f s  %5.2f Mcycles/s  %-7s  %8.0f frames/s  %7.2f MB/s\n",
                    host_seconds(now_ns_), double(model_.cycles() - cycles_) / seconds / 1e6,
-                   state_ < 5 ? kStates[state_] : "?", double(mac.frames - frames_) / seconds,
+                   core_->state(), double(mac.frames - frames_) / seconds,
                    double(mac.bytes - bytes_) / seconds / 1e6);
     }
     cycles_ = model_.cycles();
@@ -300,12 +240,11 @@ class Board {
   std::unique_ptr<Port> port_;
   Model model_;
   Driver driver_;
+  std::unique_ptr<Core> core_;
   Link down_, up_;
   std::optional<Console> console_;
   uint64_t start_ns_, now_ns_ = 0, moved_ns_ = 0, look_ns_ = 0, asked_ns_ = 0;
-  uint64_t step_ns_max_ = kMillisecond;
   uint64_t figures_ns_ = 0, figures_start_ns_ = 0, cycles_ = 0, frames_ = 0, bytes_ = 0;
-  unsigned state_ = kIdle;
 };
 
 void take_signals() {
@@ -316,6 +255,14 @@ void take_signals() {
 }
 
 }  // namespace
+
+std::string dotted(uint32_t ip) {
+  char text[16];
+  std::snprintf(text, sizeof(text), "%u.%u.%u.%u", ip >> 24, ip >> 16 & 255, ip >> 8 & 255,
+                ip & 255);
+  return text;
+}
+
 }  // namespace sw
 
 int main(int argc, char** argv) {

@@ -14,6 +14,8 @@ namespace {
 
 constexpr uint64_t kSlowMax = 1'000;
 
+constexpr uint32_t kQpnMin = 2, kNumberMax = (1 << 24) - 1;
+
 constexpr const char* kUsage =
     "The sender in hardware, simulated, as a board on a network.\n\n"
     "board --tap NAME | --unix PATH | --udp PORT [options]\n\n"
@@ -32,9 +34,22 @@ constexpr const char* kUsage =
     "  --boot-id N       [random]\n"
     "  --registers PATH  a stream socket that answers read, write, counters, reset, close\n"
     "  --trace FILE.fst  every signal of every cycle; the board is to be built for it\n"
-    "  --duration N      ends after N seconds [at a signal]; --seconds is an alias\n";
+    "  --duration N      ends after N seconds [at a signal]; --seconds is an alias\n"
+    "  --carriage C      udp, or rdma: RoCEv2 to the memory of a peer, for which the board is to be\n"
+    "                    built (CARRIAGE=rdma) [udp]\n\n"
+    "With --carriage rdma, without --port, --payload, --rate, --boot-id and --udp:\n\n"
+    "  --peer FILE       where the peer's connection line will be, e.g. the messages of\n"
+    "                    `samplewire roce listen --peer LINE 2>FILE`; needed\n"
+    "  --line FILE       where the board's own line is written, too\n"
+    "  --qpn N           number of the board's queue pair, 2 to 2^24 - 1 [17]\n"
+    "  --psn N           PSN of its first request, below 2^24 [0]\n"
+    "  --mtu N           path MTU: 256, 512, 1024, 2048 or 4096; the peer's counts if smaller [4096]\n"
+    "  --message BYTES   of a message: multiples of 8, to 1 MiB [4096]\n"
+    "  --messages N      ends the source after N messages [never]\n";
 
-uint64_t number(const std::string& name, const std::string& text, uint64_t max) {
+}  // namespace
+
+uint64_t number(const std::string& name, const std::string& text, uint64_t min, uint64_t max) {
   size_t end = 0;
   uint64_t value = 0;
   try {
@@ -42,11 +57,26 @@ uint64_t number(const std::string& name, const std::string& text, uint64_t max) 
   } catch (const std::logic_error&) {
     end = 0;
   }
-  if (end == 0 || end != text.size() || value > max)
-    throw std::runtime_error(name + ": `" + text + "` is no number from 0 to " +
-                             std::to_string(max));
+  if (end == 0 || end != text.size() || value < min || value > max)
+    throw std::runtime_error(name + ": `" + text + "` is no number from " + std::to_string(min) +
+                             " to " + std::to_string(max));
   return value;
 }
+
+uint32_t parse_ip(const std::string& name, const std::string& text) {
+  in_addr address{};
+  if (inet_pton(AF_INET, text.c_str(), &address) != 1)
+    throw std::runtime_error(name + ": `" + text + "` is no IPv4 address");
+  return ntohl(address.s_addr);
+}
+
+uint32_t parse_path_mtu(const std::string& name, const std::string& text) {
+  for (const uint32_t mtu : {256, 512, 1024, 2048, 4096})
+    if (text == std::to_string(mtu)) return mtu;
+  throw std::runtime_error(name + ": `" + text + "` is no path MTU: 256, 512, 1024, 2048, 4096");
+}
+
+namespace {
 
 double share(const std::string& name, const std::string& text) {
   char* end = nullptr;
@@ -66,19 +96,12 @@ void set_mac(const std::string& text, uint8_t (&mac)[6]) {
   std::copy(bytes, bytes + 6, mac);
 }
 
-uint32_t ip(const std::string& text) {
-  in_addr address{};
-  if (inet_pton(AF_INET, text.c_str(), &address) != 1)
-    throw std::runtime_error("--ip: `" + text + "` is no IPv4 address");
-  return ntohl(address.s_addr);
-}
-
 void set(BoardOptions& options, const std::string& name, const std::string& text) {
-  const auto count = [&](uint64_t max = UINT64_MAX) { return number(name, text, max); };
+  const auto count = [&](uint64_t max = UINT64_MAX) { return number(name, text, 0, max); };
   if (name == "--tap") options.tap = text;
   else if (name == "--unix") options.unix_path = text;
   else if (name == "--udp") options.udp_port = uint16_t(count(65535));
-  else if (name == "--ip") options.setup.self.ip = ip(text);
+  else if (name == "--ip") options.setup.self.ip = parse_ip(name, text);
   else if (name == "--port") options.setup.self.port = uint16_t(count(65535));
   else if (name == "--mac") set_mac(text, options.setup.self.mac);
   else if (name == "--payload") options.setup.payload_bytes = uint32_t(count(65535));
@@ -91,7 +114,16 @@ void set(BoardOptions& options, const std::string& name, const std::string& text
   else if (name == "--registers") options.registers_path = text;
   else if (name == "--trace") options.trace_path = text;
   else if (name == "--duration" || name == "--seconds")
-    options.seconds = number(name, text.substr(0, text.size() - text.ends_with('s')), 1'000'000'000);
+    options.seconds =
+        number(name, text.substr(0, text.size() - text.ends_with('s')), 0, 1'000'000'000);
+  else if (name == "--carriage") options.carriage = text;
+  else if (name == "--peer") options.roce.peer_path = text;
+  else if (name == "--line") options.roce.line_path = text;
+  else if (name == "--qpn") options.roce.qpn = uint32_t(number(name, text, kQpnMin, kNumberMax));
+  else if (name == "--psn") options.roce.psn = uint32_t(count(kNumberMax));
+  else if (name == "--mtu") options.roce.mtu = parse_path_mtu(name, text);
+  else if (name == "--message") options.roce.message_bytes = uint32_t(count(UINT32_MAX));
+  else if (name == "--messages") options.roce.messages = uint32_t(count(UINT32_MAX));
   else throw std::runtime_error("no option is called " + name);
 }
 

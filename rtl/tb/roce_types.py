@@ -15,7 +15,7 @@ QP = (("local_qp", 24), ("remote_qp", 24), ("first_psn", 24), ("mtu", 3), ("wind
 WORK_REQUEST = (("id", 16), ("is_write", 1), ("is_solicited", 1), ("has_immediate", 1),
                 ("immediate", 32), ("remote_address", 64), ("rkey", 32), ("addr", 40),
                 ("len_bytes", 32))  # fmt: skip
-ANSWER = (("kind", 3), ("code", 5), ("psn", 24))
+ANSWER = (("kind", 3), ("code", 5), ("psn", 24), ("is_marked", 1))
 ACK, RNR_NAK, SEQUENCE_NAK, FATAL_NAK, CNP = range(5)
 (DONE, INVALID_REQUEST, REMOTE_ACCESS, REMOTE_OPERATION, RETRIES_EXCEEDED, RNR_RETRIES_EXCEEDED,
  FLUSHED) = range(7)  # fmt: skip

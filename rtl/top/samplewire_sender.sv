@@ -216,7 +216,7 @@ module samplewire_sender #(
   rate_control u_rate (
       .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .cfg_i(cfg),
       .opening_i(opening), .ev_marked_i(marked), .rtt_i(rtt),
-      .charge_i(charge), .charge_bytes_i(charge_bytes), .ok_o(pacer_ok),
+      .charge_i(charge), .charge_bytes_i(charge_bytes), .ok_o(pacer_ok), .pace_o(),
       .ev_cut_o(events.cuts), .rate_o(status.rate), .target_o(status.rate_target),
       .alpha_o(status.alpha), .event_count_o(status.event_count), .event_time_ns_o(event_time),
       .event_cause_o(status.event_cause), .event_rate_o(status.event_rate)

@@ -41,6 +41,7 @@ module slot_release #(
       .fail_o           (),
       .fail_status_o    (),
       .ev_ack_o         (),
+      .ev_marked_o      (),
       .ev_outside_o     (),
       .ev_sequence_nak_o(),
       .ev_rnr_nak_o     (),

@@ -510,6 +510,6 @@ def test_csr(w: int) -> None:
 
     # Samples of two beats at 64 bits, and a slot that is smaller than the payload after reset.
     run("csr_tb", sources=[Path(__file__).parent.relative_to(ROOT) / "csr_tb.sv", "axil_decode",
-                           "csr", "counters"], test_module="test_csr",
+                           "rate_check", "csr", "counters"], test_module="test_csr",
         parameters={"W": w, "SlotBytes": 1024, "Channels": 4},
         testcase=os.environ.get("SAMPLEWIRE_TESTCASE"))  # fmt: skip

@@ -28,6 +28,7 @@ class TB:
         self.dut = dut
         self.seen: list = []
         self.beat = len(dut.data_i) // 8
+        self.marks: list[int] = []  # of the answers
 
     async def start(self):
         dut = self.dut
@@ -49,8 +50,9 @@ class TB:
             await FallingEdge(dut.clk_i)
             if dut.answer_valid_o.value == 1:
                 answer = dut.answer_o.value.to_unsigned()
-                kind = KINDS[answer >> 29]
-                self.seen.append((kind, answer >> 24 & 31, answer & 0xFFFFFF))
+                kind = KINDS[answer >> 30]
+                self.seen.append((kind, answer >> 25 & 31, answer >> 1 & 0xFFFFFF))
+                self.marks.append(answer & 1)
             events = dut.events_o.value.to_unsigned()
             self.seen += [name for bit, name in enumerate(EVENTS) if events >> bit & 1]
 
@@ -155,7 +157,7 @@ async def other_peers_queue_pairs_and_partitions_change_nothing(dut):
 async def packets_without_a_gap_are_all_taken(dut):
     tb = TB(dut)
     await tb.start()
-    want = []
+    want, marks = [], []
     for psn in range(300):
         is_ours = random.random() < 0.7
         bth = {**roce.BTH, "destination": QP, "psn": psn}
@@ -164,10 +166,12 @@ async def packets_without_a_gap_are_all_taken(dut):
         src = HOST if is_ours else Peer(HOST.mac, HOST.ip ^ 1, HOST.port)
         kind = {0: "ack", 1: "rnr", 3: "fatal" if syndrome & 31 else "sequence"}[syndrome >> 5]
         want.append((kind, syndrome & 31, psn) if is_ours else "stranger")
-        await tb.send(framed(body, src, US))
+        tos = random.choice([0, 1, 2, 3, 3])
+        marks += [int(tos == 3)] * is_ours
+        await tb.send(framed(body, src, US, tos=tos))
     for _ in range(12):
         await FallingEdge(dut.clk_i)
-    assert tb.seen == want
+    assert (tb.seen, tb.marks) == (want, marks)
 
 
 @pytest.mark.parametrize("width", [64, pytest.param(512, marks=pytest.mark.full)])

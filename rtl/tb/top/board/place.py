@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -17,12 +18,27 @@ ROOT = Path(__file__).resolve().parents[4]
 sys.path.insert(0, str(ROOT / "rtl" / "regs"))
 
 import samplewire_regs as regs  # noqa: E402
+from runner import BUILDS, use_verilator  # noqa: E402
 
 TAP = "tap0"
 BOARD_ADDRESS = "10.64.0.2"
 PORT = 9100
 # What the last line of an answer of the registers begins with.
 ANSWER_ENDS = ("ok", "0x", "error")
+
+
+def build_board(name: str, *options: str) -> Path:
+    """The program of a board, built by rtl/sim/Makefile with these options."""
+    use_verilator()
+    out = BUILDS / "sim"
+    out.mkdir(parents=True, exist_ok=True)
+    command = ["make", "-f", ROOT / "rtl/sim/Makefile", "--no-print-directory", "board"]
+    command += [*options, f"OUT={out}", f"PYTHON={sys.executable}"]
+    # Workers of pytest-xdist would build the same files at once.
+    with (out / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(command, check=True)
+    return out / name
 
 
 class Tap:

@@ -7,7 +7,6 @@ needs Ethernet is skipped. `SAMPLEWIRE_BIN` names a `samplewire` that is built a
 from __future__ import annotations
 
 import array
-import fcntl
 import json
 import os
 import re
@@ -22,8 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from place import BOARD_ADDRESS, PORT, ROOT, TAP, Board, Host, Loopback, Tap
-from runner import BUILDS, use_verilator
+from place import BOARD_ADDRESS, PORT, TAP, Board, Host, Loopback, Tap, build_board
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,40 +34,7 @@ UNKNOWN_STREAM_EXIT = 2
 @pytest.fixture(scope="session", params=[64, pytest.param(512, marks=pytest.mark.full)])
 def binary(request: pytest.FixtureRequest) -> Path:
     """The board's program at one width."""
-    use_verilator()
-    out = BUILDS / "sim"
-    out.mkdir(parents=True, exist_ok=True)
-    command = ["make", "-f", ROOT / "rtl/sim/Makefile", "--no-print-directory", "board"]
-    command += [f"W={request.param}", f"OUT={out}", f"PYTHON={sys.executable}"]
-    # Workers of pytest-xdist would build the same files at once.
-    with (out / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        subprocess.run(command, check=True)
-    return out / f"board_{request.param}"
-
-
-@pytest.fixture(scope="session")
-def samplewire() -> Path:
-    """The command line program."""
-    if "SAMPLEWIRE_BIN" in os.environ:
-        return Path(os.environ["SAMPLEWIRE_BIN"])
-    cargo = ["cargo", "build", "--quiet", "--release", "-p", "samplewire-cli"]
-    subprocess.run(cargo, cwd=ROOT, check=True)
-    metadata = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
-    answer = subprocess.run(metadata, cwd=ROOT, check=True, capture_output=True)
-    return Path(json.loads(answer.stdout)["target_directory"]) / "release" / "samplewire"
-
-
-@pytest.fixture
-def place() -> Iterator[Tap | Loopback]:
-    """Ethernet where it can be had."""
-    try:
-        where = Tap()
-    except OSError as why:
-        print(f"no Ethernet, UDP instead: {why}")
-        where = Loopback()
-    yield where
-    where.close()
+    return build_board(f"board_{request.param}", f"W={request.param}")
 
 
 @pytest.fixture

@@ -148,7 +148,7 @@ SOURCES = """samplewire_sender axil_decode csr frame_rx frame_tx nack_walker pac
     report_rx ring session slot_table tx_mux tx_sched window counters eth_ip_check form_stream
     frame_store rx_filter head_builder crc_beats cookie ctl_cpu ctl_rx mark_timer ip_sums
     ip_sums_wide crc_check head_serial head_wide crc_step64 ctl_rom crc_combine header_crc
-    ctl_rom_sender rate_control dcqcn event_ring"""
+    ctl_rom_sender rate_control rate_check dcqcn event_ring"""
 
 
 @pytest.mark.full  # it takes half a minute to build

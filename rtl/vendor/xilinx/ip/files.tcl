@@ -8,6 +8,7 @@ set samplewire_files(samplewire_ns_clock) {
     rtl/send/send_pkg.sv
     rtl/roce/roce_pkg.sv
     rtl/regs/sw_regs_pkg.sv
+    rtl/regs/roce_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/conv/ns_clock.sv
     rtl/vendor/xilinx/wrappers/samplewire_ns_clock.v
@@ -20,6 +21,7 @@ set samplewire_files(samplewire_sender_64) {
     rtl/send/send_pkg.sv
     rtl/roce/roce_pkg.sv
     rtl/regs/sw_regs_pkg.sv
+    rtl/regs/roce_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/regs/axil_decode.sv
     rtl/ctl/cookie.sv
@@ -50,6 +52,7 @@ set samplewire_files(samplewire_sender_64) {
     rtl/send/nack_walker.sv
     rtl/send/pacer.sv
     rtl/stream/tx/packetizer.sv
+    rtl/regs/rate_check.sv
     rtl/send/rate_control.sv
     rtl/stream/tx/report_rx.sv
     rtl/lib/mem/ring.sv
@@ -70,6 +73,7 @@ set samplewire_files(samplewire_board_64) {
     rtl/send/send_pkg.sv
     rtl/roce/roce_pkg.sv
     rtl/regs/sw_regs_pkg.sv
+    rtl/regs/roce_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/lib/cdc/async_fifo.sv
     rtl/regs/axil_decode.sv
@@ -106,6 +110,7 @@ set samplewire_files(samplewire_board_64) {
     rtl/send/nack_walker.sv
     rtl/send/pacer.sv
     rtl/stream/tx/packetizer.sv
+    rtl/regs/rate_check.sv
     rtl/send/rate_control.sv
     rtl/stream/tx/report_rx.sv
     rtl/lib/cdc/reset_ctrl.sv
@@ -135,6 +140,7 @@ set samplewire_files(samplewire_sender_512) {
     rtl/send/send_pkg.sv
     rtl/roce/roce_pkg.sv
     rtl/regs/sw_regs_pkg.sv
+    rtl/regs/roce_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/regs/axil_decode.sv
     rtl/ctl/cookie.sv
@@ -165,6 +171,7 @@ set samplewire_files(samplewire_sender_512) {
     rtl/send/nack_walker.sv
     rtl/send/pacer.sv
     rtl/stream/tx/packetizer.sv
+    rtl/regs/rate_check.sv
     rtl/send/rate_control.sv
     rtl/stream/tx/report_rx.sv
     rtl/lib/mem/ring.sv
@@ -185,6 +192,7 @@ set samplewire_files(samplewire_board_512) {
     rtl/send/send_pkg.sv
     rtl/roce/roce_pkg.sv
     rtl/regs/sw_regs_pkg.sv
+    rtl/regs/roce_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/lib/cdc/async_fifo.sv
     rtl/regs/axil_decode.sv
@@ -221,6 +229,7 @@ set samplewire_files(samplewire_board_512) {
     rtl/send/nack_walker.sv
     rtl/send/pacer.sv
     rtl/stream/tx/packetizer.sv
+    rtl/regs/rate_check.sv
     rtl/send/rate_control.sv
     rtl/stream/tx/report_rx.sv
     rtl/lib/cdc/reset_ctrl.sv

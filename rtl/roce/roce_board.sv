@@ -1,0 +1,392 @@
+// A whole board that writes samples into the memory of a host over RoCEv2, but for its converter, its
+// MAC and its software: memory of messages, queue pair, congestion control, ARP and echo, registers,
+// MAC FIFO; 64 bits.
+//
+//   samples -> roce_writer -> memory -> roce_requester -> tx_mux -> mac_fifo -> MAC
+//                                ^ post, completion ^ answers, rate  ^
+//                  rate_control -+------ roce_rx ---+                | ARP, echo
+//   MAC -> mac_fifo -> eth_ip_check, form_bth --+---> frame_store -> session
+//
+// Samples are beats of a stream whose source can wait. `run` of the registers begins a connection;
+// message k leaves as an RDMA WRITE with immediate k to slot k modulo `region_slots` of the peer's
+// region. The host's software keeps up with the slots; a WRITE with immediate waits for a receive
+// request of the host (RNR NAK), which is the one way to hold the board back.
+//
+// CNPs, and marked ACKs where `congested_acks_cut` is set, cut the rate of the packets (rate_control).
+// ARP and echo requests are answered by the control processor of the stream's sender, which opens no
+// streams here. The other datagrams that come, and all frames that fail a check, are dropped and
+// counted.
+//
+// Throughput and latencies: roce_requester, roce_writer, session. Clocks: clk_i, mac_tx_clk_i,
+// mac_rx_clk_i, crossed in mac_fifo.
+`default_nettype none
+
+module roce_board #(
+    parameter int unsigned Slots       = 128,   // packets in flight
+    parameter int unsigned Queue       = 16,    // messages that wait or are in flight
+    parameter int unsigned MemoryBytes = 65536, // of messages
+    parameter int unsigned RdLatency   = 2,
+    parameter              MemoryStyle = "block"
+) (
+    input wire logic        clk_i,
+    input wire logic        rst_i,
+    input wire logic [63:0] time_ns_i,
+
+    input  wire logic [63:0] s_axis_tdata,
+    input  wire logic        s_axis_tvalid,
+    output logic             s_axis_tready,
+
+    input  wire logic   mac_tx_clk_i,
+    input  wire logic   mac_tx_rst_i,
+    output logic [63:0] m_axis_tx_tdata,
+    output logic [ 7:0] m_axis_tx_tkeep,
+    output logic        m_axis_tx_tvalid,
+    input  wire logic   m_axis_tx_tready,
+    output logic        m_axis_tx_tlast,
+    output logic        m_axis_tx_tuser,
+
+    input wire logic        mac_rx_clk_i,
+    input wire logic        mac_rx_rst_i,
+    input wire logic [63:0] s_axis_rx_tdata,
+    input wire logic [ 7:0] s_axis_rx_tkeep,
+    input wire logic        s_axis_rx_tvalid,
+    input wire logic        s_axis_rx_tlast,
+    input wire logic        s_axis_rx_tuser,
+
+    input  wire logic [10:0] s_axil_awaddr,
+    input  wire logic [ 2:0] s_axil_awprot,
+    input  wire logic        s_axil_awvalid,
+    output logic             s_axil_awready,
+    input  wire logic [31:0] s_axil_wdata,
+    input  wire logic [ 3:0] s_axil_wstrb,
+    input  wire logic        s_axil_wvalid,
+    output logic             s_axil_wready,
+    output logic      [ 1:0] s_axil_bresp,
+    output logic             s_axil_bvalid,
+    input  wire logic        s_axil_bready,
+    input  wire logic [10:0] s_axil_araddr,
+    input  wire logic [ 2:0] s_axil_arprot,
+    input  wire logic        s_axil_arvalid,
+    output logic             s_axil_arready,
+    output logic      [31:0] s_axil_rdata,
+    output logic      [ 1:0] s_axil_rresp,
+    output logic             s_axil_rvalid,
+    input  wire logic        s_axil_rready
+);
+
+  localparam int unsigned Beats = MemoryBytes / 8;
+  localparam int unsigned Aw    = $clog2(Beats);
+
+  if (MemoryBytes != 8 << Aw || MemoryBytes < 4096) begin : g_memory
+    $error("roce_board: MemoryBytes is a power of two, 4096 or more");
+  end
+
+  roce_regs_pkg::cfg_t    cfg;
+  roce_regs_pkg::cmd_t    cmd;
+  roce_regs_pkg::status_t status;
+  roce_regs_pkg::event_t  events;
+  net_pkg::peer_t         self, peer;
+  roce_pkg::qp_t          qp;
+
+  assign self = {cfg.mac, cfg.ip, cfg.port};
+  assign peer = {cfg.peer_mac, cfg.peer_ip, roce_pkg::UdpPort};
+  assign qp   = {
+    cfg.local_qp, cfg.remote_qp, cfg.first_psn, cfg.mtu, cfg.window, cfg.ack_every, cfg.timeout,
+    cfg.retries, cfg.rnr_retries
+  };
+
+  // The header of the first packet is made from addresses that stand for 32 cycles before.
+  logic [5:0] settle_q;
+  logic run;
+  assign run = settle_q[5];
+  always_ff @(posedge clk_i) begin
+    if (rst_i || !cfg.run) settle_q <= '0;
+    else if (!run) settle_q <= settle_q + 6'd1;
+  end
+
+  // ------------------------------------------------------------------ messages
+  logic                    refused, running, post_valid, post_ready, completion_valid;
+  roce_pkg::work_request_t post;
+  roce_pkg::completion_t   completion;
+  logic                    we, rd_valid, rd_ready, reply_valid;
+  logic [Aw-1:0]           waddr;
+  logic [Aw:0]             rd_addr;
+  logic [63:0]             wdata, reply;
+  roce_pkg::status_e       failure;
+
+  roce_writer #(.Aw(Aw)) u_writer (
+      .clk_i(clk_i), .rst_i(rst_i), .run_i(run && !refused),
+      .rkey_i(cfg.rkey), .region_i(cfg.region), .region_slots_i(cfg.region_slots),
+      .message_bytes_i(cfg.message_bytes),
+      .s_axis_tdata(s_axis_tdata), .s_axis_tvalid(s_axis_tvalid), .s_axis_tready(s_axis_tready),
+      .we_o(we), .waddr_o(waddr), .wdata_o(wdata),
+      .post_valid_o(post_valid), .post_ready_i(post_ready), .post_o(post),
+      .completion_valid_i(completion_valid), .completion_i(completion),
+      .posted_o(status.posted), .completed_o(status.completed),
+      .has_failed_o(status.has_failed), .status_o(failure)
+  );
+
+  ring #(.W(64), .Beats(Beats), .RdLatency(RdLatency), .TagW(1), .Style(MemoryStyle)) u_memory (
+      .clk_i(clk_i), .rst_i(rst_i),
+      .we_i(we), .waddr_i(waddr), .wdata_i(wdata),
+      .rd_valid_i(rd_valid), .rd_ready_o(rd_ready), .rd_addr_i(rd_addr[Aw-1:0]), .rd_tag_i(1'b0),
+      .rd_valid_o(reply_valid), .rd_data_o(reply), .rd_tag_o()
+  );
+
+  // ------------------------------------------------------------------ queue pair
+  logic              answer_valid, packet, marked, outside, cnp;
+  roce_pkg::answer_t answer;
+  logic [23:0]       rate;
+  logic [15:0]       packet_bytes;
+  logic [63:0]       d_tdata;
+  logic [7:0]        d_tkeep;
+  logic              d_tvalid, d_tready, d_tlast;
+
+  // A bit more than the memory's address: a message may go round its end.
+  roce_requester #(.Slots(Slots), .Queue(Queue), .Aw(Aw + 1)) u_requester (
+      .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .self_i(self), .peer_i(peer),
+      .run_i(run), .cfg_i(qp), .refused_o(refused), .is_running_o(running),
+      .abort_i(cmd.flush), .rate_i(rate), .burst_ns_i(cfg.pace_burst_ns),
+      .post_valid_i(post_valid), .post_ready_o(post_ready), .post_reject_o(), .post_i(post),
+      .completion_valid_o(completion_valid), .completion_o(completion),
+      .answer_valid_i(answer_valid), .answer_i(answer),
+      .rd_valid_o(rd_valid), .rd_ready_i(rd_ready), .rd_addr_o(rd_addr),
+      .rd_valid_i(reply_valid), .rd_data_i(reply),
+      .m_axis_tdata(d_tdata), .m_axis_tkeep(d_tkeep), .m_axis_tvalid(d_tvalid),
+      .m_axis_tready(d_tready), .m_axis_tlast(d_tlast),
+      .charge_bytes_o(packet_bytes), .ev_packet_o(packet), .ev_repeat_o(events.retransmissions),
+      .ev_ack_o(events.acks), .ev_marked_o(marked), .ev_outside_o(outside),
+      .ev_sequence_nak_o(events.sequence_naks), .ev_rnr_nak_o(events.rnr_naks),
+      .ev_copy_o(events.naks_repeated), .ev_timeout_o(events.timeouts),
+      .ev_dropped_o(events.answers_dropped), .ev_cnp_o(cnp)
+  );
+
+  // The same parameters as the stream's, which rate_control knows by the registers of its core.
+  sw_regs_pkg::cfg_t rate_cfg;
+  always_comb begin
+    rate_cfg                   = sw_regs_pkg::CfgReset;
+    rate_cfg.rate_mode         = cfg.rate_mode;
+    rate_cfg.gain_shift        = cfg.gain_shift;
+    rate_cfg.recovery_stages   = cfg.recovery_stages;
+    rate_cfg.alpha_period_ns   = cfg.alpha_period_ns;
+    rate_cfg.rise_period_ns    = cfg.rise_period_ns;
+    rate_cfg.cut_interval_ns   = cfg.cut_interval_ns;
+    rate_cfg.rise_bytes        = cfg.rise_bytes;
+    rate_cfg.rate_additive     = cfg.rate_additive;
+    rate_cfg.rate_hyper        = cfg.rate_hyper;
+    rate_cfg.rate_minimum      = cfg.rate_minimum;
+    rate_cfg.rate_start        = cfg.rate_start;
+    rate_cfg.rate_first_cut    = cfg.rate_first_cut;
+    rate_cfg.rate_line         = cfg.rate_line;
+    rate_cfg.pace_rate         = cfg.pace_rate;
+    rate_cfg.pace_burst_ns     = cfg.pace_burst_ns;
+    rate_cfg.event_index       = cfg.event_index;
+  end
+
+  logic [44:0] event_time;
+
+  rate_control u_rate (
+      .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .cfg_i(rate_cfg),
+      .opening_i(run), .ev_marked_i(cnp || (marked && cfg.congested_acks_cut)), .rtt_i(32'd0),
+      .charge_i(packet), .charge_bytes_i(packet_bytes), .ok_o(), .pace_o(rate),
+      .ev_cut_o(events.cuts), .rate_o(status.rate), .target_o(status.rate_target),
+      .alpha_o(status.alpha), .event_count_o(status.event_count), .event_time_ns_o(event_time),
+      .event_cause_o(status.event_cause), .event_rate_o(status.event_rate)
+  );
+
+  assign {status.event_time_hi, status.event_time_lo} = event_time;
+
+  // ------------------------------------------------------------------ what is received
+  logic [63:0] x_tdata, r_tdata;
+  logic [7:0]  x_tkeep, r_tkeep;
+  logic        x_tvalid, x_tready, x_tlast, r_tvalid, r_tlast, r_tuser;
+
+  logic [3:0] count;
+  always_comb begin
+    count = 4'd8;
+    for (int i = 7; i > 0; i--) if (!r_tkeep[i]) count = 4'(i);
+  end
+
+  logic        v, last, passed, is_arp, is_icmp, fv, fdone, cv, bad_rx, bad_length;
+  logic [3:0]  vcount, fbeat, cbeat;
+  logic [63:0] vdata, fdata, cdata;
+  logic [15:0] fbytes;
+  logic [23:0] cnext;
+  logic [4:0]  cleft;
+
+  // A checksum of 0 is none: RoCE sends it so (A17.4.5).
+  eth_ip_check #(.N(64), .NoSum(1'b1)) u_check (
+      .clk_i(clk_i), .rst_i(rst_i), .self_i(self), .ports_i(roce_pkg::UdpPort),
+      .valid_i(r_tvalid), .last_i(r_tlast), .bad_i(r_tuser), .count_i(count), .data_i(r_tdata),
+      .valid_o(v), .last_o(last), .count_o(vcount), .data_o(vdata),
+      .passed_o(passed), .stray_o(), .is_arp_o(is_arp), .is_icmp_o(is_icmp), .port_o(),
+      .f_valid_o(fv), .f_beat_o(fbeat), .f_data_o(fdata), .f_length_o(fbytes), .f_next_o(),
+      .f_done_o(fdone), .f_is_udp_o(), .p_valid_o(cv), .p_beat_o(cbeat), .p_data_o(cdata),
+      .p_next_o(cnext), .p_left_o(cleft),
+      .ev_bad_o(bad_rx), .ev_oversize_o(events.frames_oversize), .ev_runt_o(events.frames_runt),
+      .ev_not_ours_o(events.frames_foreign), .ev_fragment_o(events.fragments),
+      .ev_ip_sum_o(events.ip_checksum), .ev_length_o(bad_length),
+      .ev_udp_sum_o(events.udp_checksum)
+  );
+
+  logic        b_passed, b_length, b_version, b_icrc, roce_length;
+  logic [7:0]  opcode;
+  logic [1:0]  padding;
+  logic [15:0] pkey, len_bytes;
+  logic [23:0] qp_number, psn;
+  logic [31:0] behind;
+
+  form_bth u_form (
+      .clk_i(clk_i), .f_valid_i(fv), .f_beat_i(fbeat), .f_data_i(fdata), .f_length_i(fbytes),
+      .f_done_i(fdone), .p_valid_i(cv), .p_beat_i(cbeat), .p_data_i(cdata), .p_next_i(cnext),
+      .p_left_i(cleft), .passed_o(b_passed), .bad_length_o(b_length),
+      .bad_version_o(b_version), .bad_icrc_o(b_icrc), .opcode_o(opcode), .solicited_o(),
+      .padding_o(padding), .pkey_o(pkey), .fecn_o(), .becn_o(), .qp_o(qp_number),
+      .ack_request_o(), .psn_o(psn), .len_bytes_o(len_bytes), .behind_o(behind)
+  );
+
+  logic is_roce;
+  assign is_roce = v && last && passed && !is_arp && !is_icmp;
+
+  roce_rx u_rx (
+      .clk_i(clk_i), .rst_i(rst_i), .peer_ip_i(cfg.peer_ip), .local_qp_i(cfg.local_qp),
+      .f_valid_i(fv), .f_beat_i(fbeat), .f_data_i(fdata), .f_done_i(fdone), .judged_i(is_roce),
+      .passed_i(b_passed), .bad_length_i(b_length), .bad_version_i(b_version),
+      .bad_icrc_i(b_icrc), .opcode_i(opcode), .padding_i(padding), .pkey_i(pkey),
+      .qp_i(qp_number), .psn_i(psn), .len_bytes_i(len_bytes), .behind_i(behind),
+      .answer_valid_o(answer_valid), .answer_o(answer),
+      .ev_length_o(roce_length), .ev_version_o(events.versions), .ev_icrc_o(events.corrupted),
+      .ev_pkey_o(events.partition_keys), .ev_stranger_o(events.strangers),
+      .ev_opcode_o(events.opcodes), .ev_syndrome_o(events.syndromes)
+  );
+
+  // ------------------------------------------------------------------ ARP and echo
+  logic        c_valid, c_last, no_room_store, no_room_session;
+  logic [63:0] c_data, k_tdata;
+  logic [7:0]  k_tkeep;
+  logic        k_tvalid, k_tready, k_tlast;
+  logic [4:0]  key_addr;
+  logic [31:0] key_data;
+  logic [21:0] session_events;
+
+  frame_store #(.N(64), .Words(256), .Reserve(1'b0)) u_store (
+      .clk_i(clk_i), .rst_i(rst_i), .valid_i(v), .last_i(last), .count_i(vcount), .data_i(vdata),
+      .ok_i(passed && (is_arp || is_icmp)), .other_version_i(1'b0),
+      .cls_i(is_arp ? net_pkg::ClassArp : net_pkg::ClassIcmp),
+      .room_o(), .ev_kept_o(), .ev_no_room_o(no_room_store),
+      .c_valid_o(c_valid), .c_ready_i(1'b1), .c_data_o(c_data), .c_last_o(c_last), .c_meta_o()
+  );
+
+  session u_session (
+      .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i),
+      .enable_i(1'b0), .key_addr_o(key_addr), .key_data_i(key_data),
+      .tpl_addr_o(), .tpl_data_i(64'd0),
+      .c_valid_i(c_valid), .c_data_i(c_data), .c_last_i(c_last), .c_is_report_i(1'b0),
+      .state_o(), .opening_o(), .stream_tag_o(), .stream_tag_valid_o(), .peer_tag_o(), .peer_o(),
+      .window_o(), .rtt_o(), .flush_o(), .run_o(), .stop_o(),
+      .close_i(1'b0), .close_reason_i(2'd0),
+      .busy_i(1'b0), .index_i(64'd0), .lost_i(64'd0), .oldest_i(32'd0), .sent_i(32'd0),
+      .next_i(32'd0), .is_released_i(1'b1), .is_sent_i(1'b1), .credit_came_i(1'b0),
+      .depart_new_i(1'b0), .depart_repeat_i(1'b0), .hold_o(), .tx_busy_i(1'b0),
+      .taken_i(1'b0), .alive_i(1'b0), .report_time_i(32'd0),
+      .ctl_want_o(), .ctl_grant_i(1'b0), .ctl_departure_i(32'd0), .ctl_done_o(),
+      .m_axis_tvalid(k_tvalid), .m_axis_tready(k_tready), .m_axis_tdata(k_tdata),
+      .m_axis_tkeep(k_tkeep), .m_axis_tlast(k_tlast),
+      .event_o(session_events), .ev_dropped_o(no_room_session)
+  );
+
+  // ------------------------------------------------------------------ one wire
+  logic mac_bad, mac_no_room, mac_cut;
+
+  tx_mux #(.W(64)) u_tx_mux (
+      .clk_i(clk_i), .rst_i(rst_i),
+      .s0_hold_i(1'b0), .s0_busy_o(), .s0_shown_o(), .s1_chosen_i(1'b0),
+      .s0_axis_tdata(k_tdata), .s0_axis_tkeep(k_tkeep), .s0_axis_tvalid(k_tvalid),
+      .s0_axis_tready(k_tready), .s0_axis_tlast(k_tlast),
+      .s1_axis_tdata(d_tdata), .s1_axis_tkeep(d_tkeep), .s1_axis_tvalid(d_tvalid),
+      .s1_axis_tready(d_tready), .s1_axis_tlast(d_tlast),
+      .m_axis_tdata(x_tdata), .m_axis_tkeep(x_tkeep), .m_axis_tvalid(x_tvalid),
+      .m_axis_tready(x_tready), .m_axis_tlast(x_tlast)
+  );
+
+  mac_fifo #(.W(64)) u_mac_fifo (
+      .clk_i(clk_i), .rst_i(rst_i), .loopback_i(cfg.loopback),
+      .s_tx_tdata(x_tdata), .s_tx_tkeep(x_tkeep), .s_tx_tvalid(x_tvalid),
+      .s_tx_tready(x_tready), .s_tx_tlast(x_tlast),
+      .m_rx_tdata(r_tdata), .m_rx_tkeep(r_tkeep), .m_rx_tvalid(r_tvalid), .m_rx_tlast(r_tlast),
+      .m_rx_tuser(r_tuser),
+      .mac_tx_clk_i(mac_tx_clk_i), .mac_tx_rst_i(mac_tx_rst_i),
+      .mac_tx_tdata(m_axis_tx_tdata), .mac_tx_tkeep(m_axis_tx_tkeep),
+      .mac_tx_tvalid(m_axis_tx_tvalid), .mac_tx_tready(m_axis_tx_tready),
+      .mac_tx_tlast(m_axis_tx_tlast), .mac_tx_tuser(m_axis_tx_tuser),
+      .mac_rx_clk_i(mac_rx_clk_i), .mac_rx_rst_i(mac_rx_rst_i),
+      .mac_rx_tdata(s_axis_rx_tdata), .mac_rx_tkeep(s_axis_rx_tkeep),
+      .mac_rx_tvalid(s_axis_rx_tvalid), .mac_rx_tlast(s_axis_rx_tlast),
+      .mac_rx_tuser(s_axis_rx_tuser), .ev_rx_bad_o(mac_bad), .ev_rx_no_room_o(mac_no_room),
+      .ev_tx_cut_o(mac_cut)
+  );
+
+  // ------------------------------------------------------------------ registers and counters
+  logic write_refused;
+  assign events.packets            = packet;
+  assign events.messages           = completion_valid && completion.status == roce_pkg::StatusDone;
+  assign events.messages_failed    = completion_valid && completion.status != roce_pkg::StatusDone;
+  assign events.cnps               = cnp;
+  // What comes while no connection runs is judged by none.
+  assign events.answers_outside    = outside || (answer_valid && !running && !cnp);
+  assign events.acks_marked        = marked;
+  assign events.lengths            = bad_length || roce_length;  // a frame's, or one's before it
+  assign events.arp_replies        = session_events[ctl_sender_pkg::EventArp];
+  assign events.icmp_replies       = session_events[ctl_sender_pkg::EventIcmp];
+  assign events.replies_suppressed = session_events[ctl_sender_pkg::EventSuppressed];
+  assign events.mac_tx_dropped     = mac_cut;
+  assign events.mac_rx_dropped     = mac_no_room;
+  assign events.writes_refused     = write_refused;
+
+  // Two events of one name may come in one cycle: the second is counted in the next that has none.
+  logic [1:0] first, second, owed_q;
+  assign first  = {bad_rx, no_room_store};
+  assign second = {mac_bad, no_room_session};
+  assign {events.frames_bad, events.no_room} = first | second | owed_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) owed_q <= '0;
+    else owed_q <= (first & second) | (owed_q & (first | second));
+  end
+
+  assign status.is_running = running && run;
+  assign status.is_refused = refused;
+  assign status.status     = failure;
+
+  logic        wr_valid, wr_whole, wr_done, wr_error, rd_ask, rd_done, rd_error;
+  logic [10:0] wr_addr, reg_addr;
+  logic [31:0] wr_data, reg_data;
+
+  axil_decode #(.Blocks(1), .BlockBits(11), .AddrBits(11)) u_axil_decode (
+      .clk_i(clk_i), .rst_i(rst_i),
+      .s_axil_awaddr(s_axil_awaddr), .s_axil_awprot(s_axil_awprot),
+      .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
+      .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(s_axil_wstrb), .s_axil_wvalid(s_axil_wvalid),
+      .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp),
+      .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready),
+      .s_axil_araddr(s_axil_araddr), .s_axil_arprot(s_axil_arprot),
+      .s_axil_arvalid(s_axil_arvalid), .s_axil_arready(s_axil_arready),
+      .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
+      .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
+      .wr_valid_o(wr_valid), .wr_addr_o(wr_addr), .wr_data_o(wr_data), .wr_whole_o(wr_whole),
+      .wr_done_i(wr_done), .wr_error_i(wr_error), .rd_valid_o(rd_ask), .rd_addr_o(reg_addr),
+      .rd_done_i(rd_done), .rd_error_i(rd_error), .rd_data_i(reg_data)
+  );
+
+  roce_csr #(.Slots(Slots), .Queue(Queue), .MemoryBytes(MemoryBytes)) u_csr (
+      .clk_i(clk_i), .rst_i(rst_i),
+      .wr_valid_i(wr_valid), .wr_addr_i(wr_addr), .wr_data_i(wr_data), .wr_whole_i(wr_whole),
+      .wr_done_o(wr_done), .wr_error_o(wr_error), .rd_valid_i(rd_ask), .rd_addr_i(reg_addr),
+      .rd_done_o(rd_done), .rd_error_o(rd_error), .rd_data_o(reg_data),
+      .key_addr_i(key_addr), .key_data_o(key_data), .cfg_o(cfg), .cmd_o(cmd),
+      .ev_refused_o(write_refused), .status_i(status), .event_i(events), .time_ns_i(time_ns_i)
+  );
+
+endmodule
+
+`default_nettype wire

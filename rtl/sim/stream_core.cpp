@@ -1,0 +1,109 @@
+// The program of a board whose core sends streams (docs/protocol.md).
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core.hpp"
+
+namespace sw {
+namespace {
+
+constexpr uint64_t kMillisecond = 1'000'000;
+constexpr uint64_t kSecond = 1'000'000'000;
+// Of a source with a rate, in the cycles between two looks at the clock.
+constexpr uint64_t kBeatsPerLook = 8;
+constexpr uint64_t kStepNsMin = 2'000;
+constexpr uint32_t kSampleBytes = 4;
+constexpr const char* kStates[] = {"idle", "opening", "flowing", "closing", "ended"};
+constexpr unsigned kIdle = 0, kFlowing = 2, kEnded = 4;
+
+#define SW_NAME(number, name) {number, name},
+constexpr Name kRegisters[] = {SW_REG_EACH(SW_NAME)};
+constexpr Name kCounters[] = {SW_COUNTER_EACH(SW_NAME)};
+#undef SW_NAME
+
+uint64_t drawn() {
+  uint64_t value = 0;
+  if (getrandom(&value, sizeof(value), 0) != sizeof(value))
+    throw std::runtime_error("no random numbers");
+  return value;
+}
+
+class StreamCore : public Core {
+ public:
+  StreamCore(Model& model, BoardOptions& options) : options_(options), driver_(model) {
+    Setup& setup = options_.setup;
+    setup.samples_per_ns_q = source_rate_q(options.rate_hz, kSampleBytes);
+    setup.rate_hz = source_rate_hz(setup.samples_per_ns_q, kSampleBytes);
+    if (setup.rate_hz) {
+      const uint64_t beat_ns = Model::kBeatBytes * kSecond / (setup.rate_hz * kSampleBytes);
+      step_ns_max_ = std::max(kBeatsPerLook * beat_ns, kStepNsMin);
+    }
+  }
+
+  std::span<const Name> registers() const override { return kRegisters; }
+  std::span<const Name> counters() const override { return kCounters; }
+
+  void restart() override {
+    Setup& setup = options_.setup;
+    setup.boot_id = options_.boot_id ? *options_.boot_id : drawn();
+    setup.secret[0] = drawn();
+    setup.secret[1] = drawn();
+    driver_.configure(setup);
+  }
+
+  void look() override { state_ = driver_.read(SW_REG_STATE) & SW_REG_STATE_STATE_MASK; }
+
+  void see(const Bytes&) override {}
+
+  bool is_open() const override { return state_ != kIdle && state_ != kEnded; }
+
+  const char* state() const override { return state_ < 5 ? kStates[state_] : "?"; }
+
+  void close() override {
+    if (state_ == kFlowing) driver_.close();
+  }
+
+  void say_start(const Port& port) const override {
+    const Setup& setup = options_.setup;
+    std::string to = dotted(setup.self.ip) + ":" + std::to_string(setup.self.port);
+    if (options_.udp_port) to = "127.0.0.1:" + std::to_string(*options_.udp_port);
+    std::printf("board: %zu bits wide, %s, boot id %016" PRIx64 "; ", 8 * Model::kBeatBytes,
+                port.words().c_str(), setup.boot_id);
+    if (setup.rate_hz)
+      std::printf("%" PRIu64 " samples/s\n", setup.rate_hz);
+    else
+      std::printf("as many samples as there is room for\n");
+    // tools/board.sh knows how a program gets to the board's network.
+    const char* given = std::getenv("SAMPLEWIRE_BOARD_COMMAND");
+    const char* command = given && *given ? given : "samplewire";
+    const std::string slow = options_.slow > 1 ? " --slow " + std::to_string(options_.slow) : "";
+    if (options_.unix_path.empty())
+      std::printf("describe it: %s probe %s\nreceive:     %s record %s%s board.sigmf-data\n",
+                  command, to.c_str(), command, to.c_str(), slow.c_str());
+    else
+      std::printf("the board is %s\n", to.c_str());
+  }
+
+  uint64_t step_ns_max() const override { return step_ns_max_; }
+
+ private:
+  BoardOptions& options_;
+  Driver driver_;
+  uint64_t step_ns_max_ = kMillisecond;
+  unsigned state_ = kIdle;
+};
+
+}  // namespace
+
+std::unique_ptr<Core> make_core(Model& model, BoardOptions& options) {
+  if (options.carriage != "udp")
+    throw std::runtime_error("--carriage " + options.carriage + ": this board sends over UDP");
+  return std::make_unique<StreamCore>(model, options);
+}
+
+}  // namespace sw
