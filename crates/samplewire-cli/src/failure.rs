@@ -193,6 +193,12 @@ impl Failure {
                 Some("write HOST, HOST:PORT or [IPV6]:PORT; without a port it is 9100".into())
             }
             Self::Source(error) => source_tip(error),
+            Self::Listen(OpenError::Link(LinkError::System { operation, source, .. }))
+            | Self::Open(OpenError::Link(LinkError::System { operation, source, .. }))
+                if let Some(tip) = station_tip(operation, source) =>
+            {
+                Some(tip)
+            }
             Self::Listen(OpenError::Link(LinkError::System { address, source, .. })) => {
                 port_tip(*address, source, "ss -ulnp", "--listen")
             }
@@ -336,6 +342,23 @@ fn port_tip(address: SocketAddr, source: &io::Error, list: &str, option: &str) -
         )),
         _ => None,
     }
+}
+
+/// What to do where an interface has no station for RDMA.
+fn station_tip(operation: &str, source: &io::Error) -> Option<String> {
+    let tip = match (operation, source.kind()) {
+        ("AF_PACKET", io::ErrorKind::PermissionDenied) => {
+            "--carriage rdma needs cap_net_raw: run it as root, or with sudo"
+        }
+        ("station for RDMA", _) => {
+            "name one address of an interface: emulate --listen IP:PORT; `ip address` lists them"
+        }
+        ("bind to RoCEv2's port", io::ErrorKind::AddrInUse) => {
+            "one program on an address has RDMA at a time: `ss -ulnp 'sport = :4791'` names it"
+        }
+        _ => return None,
+    };
+    Some(tip.to_owned())
 }
 
 fn tap_tip(source: &io::Error) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Describes a stream in words, and converts a device's stream for sinks and people.
 
-use samplewire::DeviceInfo;
 use samplewire::source::StreamInfo;
+use samplewire::{Carriage, DeviceInfo};
 
 use crate::figures::{exact, grouped, span};
 
@@ -23,9 +23,10 @@ pub(crate) fn stream_words(info: &StreamInfo) -> String {
 /// `MTU 9,000 bytes, round trip 52.0 us`.
 pub(crate) fn path_words(info: &DeviceInfo) -> String {
     format!(
-        "MTU {} bytes, round trip {}",
+        "MTU {} bytes, round trip {}{}",
         grouped(info.path_mtu_bytes.into()),
-        span(info.rtt.as_secs_f64())
+        span(info.rtt.as_secs_f64()),
+        if info.carriage == Carriage::Rdma { ", over RDMA" } else { "" }
     )
 }
 

@@ -4,9 +4,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use samplewire::DeviceInfo;
 use samplewire::device::STREAMS_MAX;
 use samplewire::options::WINDOW_DEFAULT;
+use samplewire::{Carriage, DeviceInfo};
 use samplewire_io::{
     Capabilities, Capture, CaptureLog, FaultLog, FaultSpec, Faults, Link, Udp, UdpOptions,
 };
@@ -81,6 +81,16 @@ pub(crate) fn granted_window<'a>(
         ));
     }
     granted
+}
+
+/// Warns where a device sends DATA though packets over RDMA were asked for.
+pub(crate) fn print_carriage(console: &mut Console, asked: Carriage, device: &DeviceInfo) {
+    if asked == Carriage::Rdma && device.carriage == Carriage::Data {
+        console.warn(format_args!(
+            "--carriage rdma: the device sends packets of the stream protocol\n  \
+             tip: it needs --carriage rdma too, and to listen on one IPv4 address"
+        ));
+    }
 }
 
 /// Parses an address; adds the default port if there is none.

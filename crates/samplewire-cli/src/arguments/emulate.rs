@@ -11,7 +11,7 @@ use samplewire_record::chain::ChainSpec;
 use samplewire_record::source::{Repeat, SourceSpec};
 
 use super::values::{self, Pace};
-use super::{ControlOptions, MetricsOption, RealTimeOptions, SlowOption};
+use super::{CarriageOption, ControlOptions, MetricsOption, RealTimeOptions, SlowOption};
 use crate::faults::FaultOption;
 
 /// Emulates a device.
@@ -110,6 +110,9 @@ pub(crate) struct EmulateArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) carriage: CarriageOption,
 
     #[command(flatten)]
     pub(crate) slow: SlowOption,

@@ -3,6 +3,7 @@
 #![expect(rustdoc::broken_intra_doc_links, reason = "these are help texts, not Markdown")]
 
 mod bridge;
+mod carriage;
 mod congestion;
 mod control;
 mod decode;
@@ -31,6 +32,7 @@ use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
 pub(crate) use bridge::{BridgeArguments, GapFill};
+pub(crate) use carriage::CarriageOption;
 pub(crate) use congestion::{
     CongestionOptions, ExploreArguments, ScenarioKind, SimControl, TrafficKind,
 };

@@ -8,7 +8,7 @@ use samplewire::options::WINDOW_DEFAULT;
 use samplewire_record::chain::ChainSpec;
 
 use super::values::{self, Threshold};
-use super::{ControlOptions, MetricsOption, RealTimeOptions, SlowOption};
+use super::{CarriageOption, ControlOptions, MetricsOption, RealTimeOptions, SlowOption};
 
 /// Measures the rate of a device's streams.
 #[derive(Args, Debug)]
@@ -70,6 +70,9 @@ pub(crate) struct RateArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) carriage: CarriageOption,
 
     #[command(flatten)]
     pub(crate) slow: SlowOption,

@@ -10,7 +10,7 @@ use samplewire::options::WINDOW_DEFAULT;
 use samplewire_record::chain::ChainSpec;
 
 use super::values::{self, Threshold};
-use super::{MetricsOption, RealTimeOptions, SlowOption};
+use super::{CarriageOption, MetricsOption, RealTimeOptions, SlowOption};
 use crate::faults::FaultOption;
 
 /// Records a stream.
@@ -133,6 +133,9 @@ pub(crate) struct RecordArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) carriage: CarriageOption,
 
     #[command(flatten)]
     pub(crate) slow: SlowOption,

@@ -178,6 +178,7 @@ fn overflow(
 fn device_options(arguments: &EmulateArguments, sends: bool) -> Result<DeviceOptions, Failure> {
     let mut options = DeviceOptions::new()
         .window(arguments.window)
+        .carriage(arguments.carriage.carriage())
         .play_jump_max(arguments.play_jump_max)
         .control(arguments.control.control_if(sends)?)
         .real_time(arguments.real_time.options().slow(arguments.slow.factor));

@@ -187,6 +187,9 @@ fn announce(
             console.line(format_args!("  {word:<10} {stream}; {path}"));
         }
     }
+    if let Some(info) = from {
+        wiring::print_carriage(console, arguments.carriage.carriage(), info);
+    }
     let devices = aligned.into_iter().flat_map(AlignedStreams::infos).chain(to);
     let window = wiring::granted_window(console, arguments.window, devices);
     let received = aligned.map(AlignedStreams::capabilities);
@@ -233,6 +236,7 @@ fn receiver_options(arguments: &RateArguments) -> ReceiveOptions {
     let options = ReceiveOptions::new()
         .delivery(arguments.delivery)
         .window(arguments.window)
+        .carriage(arguments.carriage.carriage())
         .timeout(arguments.timeout)
         .udp(wiring::udp_options())
         .real_time(arguments.real_time.options().slow(arguments.slow.factor));

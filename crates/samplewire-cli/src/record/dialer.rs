@@ -79,6 +79,7 @@ impl<'a> Dialer<'a> {
         let mut options = ReceiveOptions::new()
             .delivery(arguments.delivery)
             .window(arguments.window)
+            .carriage(arguments.carriage.carriage())
             .streams(arguments.channels.iter().copied())
             .real_time(arguments.real_time.options().slow(arguments.slow.factor));
         if let Some(timeout) = timeout {

@@ -253,6 +253,7 @@ fn announce(
             }
         }
         console.line(format_args!("  path       {}", path_words(info)));
+        wiring::print_carriage(console, arguments.carriage.carriage(), info);
         console.line(format_args!("  delivery   {delivery}"));
         if let Some(chain) = &arguments.chain {
             console.line(format_args!("  chain      {chain}, then {written}"));

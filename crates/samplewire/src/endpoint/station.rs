@@ -4,14 +4,15 @@
 //! A peer's hardware address is looked up as frames leave: one that is not known yet is asked for,
 //! and the frame is lost, which its queue pair repairs.
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use samplewire_io::LinkError;
-use samplewire_io::ether::{Arp, EtherError, EtherLink};
+use samplewire_io::ether::{Arp, EtherError, EtherLink, PacketSocket};
 use samplewire_proto::wire::{QueuePairTerms, RdmaOffer, SlotRegion};
 use samplewire_proto::{Nanos, Rng};
 use samplewire_roce::stream::Connection;
-use samplewire_roce::wire::{FRAME_BYTES_MAX, Frame, Route, WireError};
+use samplewire_roce::wire::{FRAME_BYTES_MAX, Frame, Route, UDP_PORT, WireError};
 use samplewire_roce::{PathMtu, Qpn};
 
 /// A link of frames, and who this end is there.
@@ -26,6 +27,42 @@ pub struct StationConfig {
     pub path_mtu: PathMtu,
     /// Draws the numbers of queue pairs and first packets.
     pub seed: u64,
+}
+
+impl StationConfig {
+    /// The station of this host on the interface that has the address `local`, shared with the
+    /// kernel: with the largest path MTU that the interface carries.
+    ///
+    /// # Errors
+    /// No interface of Ethernet has the address, UDP port 4791 is taken there, or the process does
+    /// not have CAP_NET_RAW.
+    pub fn of_host(local: SocketAddr) -> Result<Self, LinkError> {
+        let refused =
+            |operation| move |source| LinkError::System { operation, address: local, source };
+        let interfaces = if_addrs::get_if_addrs().map_err(refused("getifaddrs"))?;
+        let interface = interfaces.into_iter().find(|it| it.ip() == local.ip());
+        let absent = || io::Error::new(io::ErrorKind::AddrNotAvailable, NO_INTERFACE);
+        let (IpAddr::V4(ip), Some(interface)) = (local.ip(), interface) else {
+            return Err(refused("station for RDMA")(absent()));
+        };
+        let link = PacketSocket::open(&interface.name, ip, UDP_PORT).map_err(
+            |EtherError { operation, source, .. }| match operation {
+                "bind" => refused("bind to RoCEv2's port")(source),
+                operation => refused(operation)(source),
+            },
+        )?;
+        let room = link.mtu_bytes().unwrap_or(0).saturating_sub(HEADERS_BYTES);
+        let path_mtu = PathMtu::ALL.into_iter().rev().find(|it| it.bytes() as usize <= room);
+        let mut seed = [0; 8];
+        getrandom::fill(&mut seed).map_err(|error| refused("getrandom")(error.into()))?;
+        Ok(Self {
+            mac: link.mac(),
+            ip,
+            path_mtu: path_mtu.unwrap_or_default(),
+            seed: u64::from_ne_bytes(seed),
+            link: Box::new(link),
+        })
+    }
 }
 
 /// A station under way.
@@ -213,6 +250,9 @@ impl Station {
 
 /// Stations that are remembered; of more, the one that was looked for longest ago is forgotten.
 const NEIGHBOURS_MAX: usize = 64;
+/// What IPv4, UDP and RDMA add at most to the payload of a packet.
+const HEADERS_BYTES: usize = FRAME_BYTES_MAX - 14 - PathMtu::Bytes4096.bytes() as usize;
+const NO_INTERFACE: &str = "streams over RDMA need one IPv4 address of an interface";
 const ASK_PAUSE: Nanos = Nanos::from_millis(50);
 /// Low bits of a queue pair's number: more than the places of an endpoint.
 const PLACE_BITS: u32 = 13;

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use samplewire_io::{Link, Udp, UdpOptions};
+use samplewire_proto::stream::Carriage;
 
 use super::{Control, ToAddress, WINDOW_DEFAULT};
 use crate::device::{Device, SampleClock};
@@ -42,6 +43,7 @@ pub struct DeviceOptions {
     pub(crate) real_time: RealTime,
     pub(crate) play_jump_max: Duration,
     pub(crate) drawn: DrawnTerms,
+    carriage: Carriage,
 }
 
 /// The default options of a device.
@@ -81,6 +83,7 @@ impl DeviceOptions {
             real_time: RealTime::new(),
             play_jump_max: PLAY_JUMP_MAX,
             drawn: DrawnTerms::DEFAULT,
+            carriage: Carriage::Data,
         }
     }
 
@@ -190,6 +193,15 @@ impl DeviceOptions {
         self
     }
 
+    /// How packets of sent streams may travel, default [`Carriage::Data`]. Over RDMA they do where their
+    /// receivers ask for it; the device listens on one address of an interface, which has a station
+    /// beside the kernel, and that needs CAP_NET_RAW ([`StationConfig::of_host`]).
+    #[must_use]
+    pub const fn carriage(mut self, carriage: Carriage) -> Self {
+        self.carriage = carriage;
+        self
+    }
+
     /// Listens on `address`; port 0 lets the system choose, and [`Device::address`] states which.
     ///
     /// # Errors
@@ -205,7 +217,11 @@ impl DeviceOptions {
     /// # Errors
     /// See [`DeviceOptions::listen`].
     pub fn listen_over(&self, link: Box<dyn Link>) -> Result<Device, OpenError> {
-        Device::start(link, None, self)
+        let station = match self.carriage {
+            Carriage::Data => None,
+            Carriage::Rdma => Some(StationConfig::of_host(link.local_addr())?),
+        };
+        Device::start(link, station, self)
     }
 
     /// Like [`DeviceOptions::listen_over`], with a station: the streams that go out do so over RDMA

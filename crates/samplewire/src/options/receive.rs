@@ -2,12 +2,14 @@
 
 use std::net::SocketAddr;
 
-use samplewire_io::{Link, Resilient};
+use samplewire_io::{Link, LinkError, Resilient};
 use samplewire_proto::receiver::ReceiverConfig;
 use samplewire_proto::session::OpenConfig;
+use samplewire_proto::stream::Carriage;
 use samplewire_proto::wire::Role;
 
 use super::{OpenOptions, ToAddress};
+use crate::endpoint::StationConfig;
 use crate::error::OpenError;
 use crate::receiver::{AlignedStreams, Interleaved, Port, ReceiveStream};
 
@@ -23,9 +25,11 @@ use crate::receiver::{AlignedStreams, Interleaved, Port, ReceiveStream};
 /// ```
 pub type ReceiveOptions = OpenOptions<ReceiveSide>;
 
-/// What [`ReceiveOptions`] have besides [`OpenOptions`]: nothing at present.
+/// What [`ReceiveOptions`] have besides [`OpenOptions`].
 #[derive(Clone, Copy, Debug)]
-pub struct ReceiveSide(());
+pub struct ReceiveSide {
+    carriage: Carriage,
+}
 
 /// The default options of a program that receives.
 pub fn receive() -> ReceiveOptions {
@@ -35,7 +39,25 @@ pub fn receive() -> ReceiveOptions {
 impl ReceiveOptions {
     /// The defaults; the same as [`receive`].
     pub fn new() -> Self {
-        Self::of_side(ReceiveSide(()))
+        Self::of_side(ReceiveSide { carriage: Carriage::Data })
+    }
+
+    /// How packets are to travel, default [`Carriage::Data`]. Over RDMA the window is a power of two
+    /// and the delivery complete; the host's interface has a station beside the kernel, which needs
+    /// CAP_NET_RAW ([`StationConfig::of_host`]). A device that cannot sends DATA instead:
+    /// [`DeviceInfo::carriage`](crate::DeviceInfo::carriage) says which it is.
+    #[must_use]
+    pub const fn carriage(mut self, carriage: Carriage) -> Self {
+        self.side.carriage = carriage;
+        self
+    }
+
+    /// The station that the streams need.
+    pub(crate) fn station(&self, local: SocketAddr) -> Result<Option<StationConfig>, LinkError> {
+        match self.side.carriage {
+            Carriage::Data => Ok(None),
+            Carriage::Rdma => StationConfig::of_host(local).map(Some),
+        }
     }
 
     /// The device's streams, in the order of the results; default: its first that sends.
@@ -72,7 +94,9 @@ impl ReceiveOptions {
         address: SocketAddr,
     ) -> Result<ReceiveStream, OpenError> {
         self.check_single()?;
-        Port::for_one("samplewire-rx", Resilient::new(link), &self.real_time)?.open(address, self)
+        let station = self.station(link.local_addr())?;
+        let link = Resilient::new(link);
+        Port::for_one("samplewire-rx", link, station, &self.real_time)?.open(address, self)
     }
 
     /// Opens all named streams over one socket and in one I/O thread, each with a window and memory
@@ -85,7 +109,7 @@ impl ReceiveOptions {
     /// See [`Port::open_each`].
     pub fn open_each(&self, address: impl ToAddress) -> Result<Vec<ReceiveStream>, OpenError> {
         let address = address.to_address()?;
-        Port::over(Box::new(self.link(address)?), &self.real_time)?.open_each(address, self)
+        Port::of(Box::new(self.link(address)?), self)?.open_each(address, self)
     }
 
     /// Opens all named streams at one index, over one socket and in one I/O thread, as soon as all

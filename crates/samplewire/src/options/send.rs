@@ -96,7 +96,7 @@ impl SendOptions {
         let config = self.send_config()?;
         let route = Route { peer: address, line_bps: link.line_bps(address) };
         let link = Resilient::new(link);
-        let port = Port::for_one("samplewire-tx", link, &self.real_time)?;
+        let port = Port::for_one("samplewire-tx", link, None, &self.real_time)?;
         let accepted = port.open_first(address, config, self.limits())?;
         SendStream::begin(&port, route, &accepted, self)
     }

@@ -155,14 +155,24 @@ impl Port {
         Self::start("samplewire-rx", link, Some(station), real_time, Self::STREAMS_MAX)
     }
 
+    /// Creates a port for streams with these options.
+    pub(crate) fn of(link: Box<dyn Link>, options: &ReceiveOptions) -> Result<Self, OpenError> {
+        let real_time = &options.real_time;
+        real_time.check()?;
+        let station = options.station(link.local_addr())?;
+        let link = Resilient::new(link);
+        Self::start("samplewire-rx", link, station, real_time, Self::STREAMS_MAX)
+    }
+
     /// Creates a port for one stream at a time, with a link and a named thread of its own.
     pub(crate) fn for_one(
         name: &str,
         link: Resilient,
+        station: Option<StationConfig>,
         real_time: &RealTime,
     ) -> Result<Self, OpenError> {
         real_time.check()?;
-        Self::start(name, link, None, real_time, 1)
+        Self::start(name, link, station, real_time, 1)
     }
 
     fn start(

@@ -29,7 +29,7 @@ pub(super) fn open(
         // A single stream has no others to wait for: it begins at the device's current index.
         return Ok((PortShare::default(), vec![options.open_over(link, address)?]));
     };
-    let port = Port::over(link, &options.real_time)?;
+    let port = Port::of(link, options)?;
     // One owner for all attempts, so that a later attempt takes over streams of an earlier one.
     let options = options.clone().owner(opening::owner(options.owner)?);
     let until = Instant::now().checked_add(options.timeout.saturating_mul(2));
