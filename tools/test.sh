@@ -105,6 +105,12 @@ if reason=$(python3 tools/attacks/check.py --can-run); then
 else
     skip "attacks with raw packets" "$reason"
 fi
+if reason=$(python3 tools/rdma/check.py --can-run); then
+    step "streams over RDMA between two namespaces" \
+        python3 tools/rdma/check.py "$target/debug/samplewire"
+else
+    skip "streams over RDMA between two namespaces" "$reason"
+fi
 if reason=$(python3 bench/incast.py --can-run); then
     # Other steps run beside it: the command alone asks for more.
     step "three devices share a port of a switch in slow motion" \

@@ -8,7 +8,7 @@ use samplewire_proto::session::{
     AcceptParams, EndView, ListenEvent, Listener, OpenRequest, StreamSlot, StreamTerms,
 };
 use samplewire_proto::stream::End;
-use samplewire_proto::wire::{RefuseReason, Role, WireError};
+use samplewire_proto::wire::{RECORD_LEN, RefuseReason, Role, TRAILER_LEN, WireError};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
 use super::favours::Favours;
@@ -218,14 +218,36 @@ fn over_rdma(
     params: &StreamTerms,
     context: &mut OpeningContext<'_>,
 ) -> Option<StreamTerms> {
-    let station = context.station.as_mut()?;
     let theirs = request.rdma?;
+    let station = context.station.as_ref()?;
+    // Whole RDMA packets: a record that has one to itself would waste most of it.
+    let mtu = u32::from(theirs.queue_pair.path_mtu_bytes).min(station.path_mtu().bytes());
+    let params = &whole_packets(request, params, mtu, context).unwrap_or(*params);
     let is_possible = request.role == Role::Receive
         && request.delivery == 0
         && peer.is_ipv4()
         && theirs.slots?.write_bytes(params.payload_bytes).is_some();
-    let rdma = is_possible.then(|| station.offer(request.stream.into(), None))?;
+    let station = context.station.as_mut().filter(|_| is_possible)?;
+    let rdma = station.offer(request.stream.into(), None);
     StreamTerms::new(AcceptParams { rdma: Some(rdma), ..**params }).ok()
+}
+
+/// The terms of the same stream with a payload that, with its record, takes whole packets of a path
+/// MTU. `None` where no such payload is smaller, or the device has chosen another.
+fn whole_packets(
+    request: &OpenRequest,
+    params: &StreamTerms,
+    mtu: u32,
+    context: &OpeningContext<'_>,
+) -> Option<StreamTerms> {
+    let record_bytes = RECORD_LEN as u32;
+    let bytes = (u32::from(params.payload_bytes) + record_bytes) / mtu * mtu;
+    let bytes = bytes.checked_sub(record_bytes).filter(|bytes| *bytes > 0)?;
+    let data_len = usize::from(params.payload_offset) + bytes as usize + TRAILER_LEN;
+    let mut request = *request;
+    request.len_out = data_len as u16;
+    let sending = context.streams.sending(request.stream.into())?;
+    sending.offer()?.params(&request, true, (params.first_index, params.streams))
 }
 
 fn begin_out(

@@ -128,6 +128,11 @@ impl Station {
         RdmaOffer { queue_pair, slots }
     }
 
+    /// The payload of a packet, at most.
+    pub(crate) const fn path_mtu(&self) -> PathMtu {
+        self.config.path_mtu
+    }
+
     /// The place that the number of a queue pair says.
     pub(crate) const fn place_of(number: Qpn) -> usize {
         (number.get() & ((1 << PLACE_BITS) - 1)).wrapping_sub(QPN_MIN) as usize

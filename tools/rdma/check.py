@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Records streams over RDMA between two network namespaces, and verifies what was recorded.
+
+    python3 tools/rdma/check.py target/debug/samplewire
+
+Three recordings of a counting device (docs/protocol.md#13): over a whole wire, over one that loses
+1 % of all frames each way, and of a device without the option, which sends DATA. tshark reads the
+frames of the first, and finds none malformed. Needs root, iproute2, ethtool and tshark. Exit: 0
+when all holds, 1 when something does not, or when it cannot run here.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+
+import netns
+from turns import ProgramError
+
+MTU_BYTES = 4200
+RATE_HZ = "5M"
+SAMPLES = 2_000_000
+LOSS = 0.01
+FRAMES = 2_000
+PATIENCE_S = 60
+START_S = 20
+
+
+class RdmaError(Exception):
+    """Something of a stream over RDMA that does not hold."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("samplewire", nargs="?", type=Path)
+    parser.add_argument("--can-run", action="store_true", help="print why not, if it cannot run")
+    arguments = parser.parse_args()
+    reason = missing()
+    if reason or arguments.can_run:
+        print(reason or "yes")
+        return 1 if reason else 0
+    if arguments.samplewire is None:
+        parser.error("name the command: target/debug/samplewire")
+    command = str(arguments.samplewire.resolve())
+    try:
+        with netns.wire(mtu_bytes=MTU_BYTES, has_gro=False, loss=0) as wire:
+            check_whole(wire, command)
+            check_data(wire, command)
+            for end in (wire.sender, wire.receiver):
+                lose(end)
+            record(wire, command, ["--carriage", "rdma"], "over RDMA")
+            print(f"loss: {SAMPLES:,} samples whole, {lost(wire.sender):,} frames lost", flush=True)
+    except (RdmaError, ProgramError, subprocess.SubprocessError) as error:
+        print(f"rdma: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def missing() -> str:
+    if not shutil.which("tshark"):
+        return "it reads frames by tshark: apt-get install tshark"
+    return netns.missing()
+
+
+def check_whole(wire: netns.Wire, command: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        capture = Path(folder) / "frames.pcapng"
+        words = ["tshark", "-q", "-i", netns.DEVICE, "-c", str(FRAMES), "-w", str(capture)]
+        words += ["-f", "udp port 4791"]
+        tshark = subprocess.Popen([*wire.receiver, *words], stderr=subprocess.PIPE, text=True)
+        try:
+            wait_for(tshark, "Capturing")
+            record(wire, command, ["--carriage", "rdma"], "over RDMA")
+            tshark.wait(PATIENCE_S)
+        finally:
+            tshark.kill()
+        malformed = frames(capture, "_ws.malformed")
+        writes = frames(capture, "infiniband.bth.opcode == 11")
+    if malformed or not writes:
+        raise RdmaError(f"of {FRAMES} frames tshark finds {malformed} malformed, {writes} WRITEs")
+    print(f"whole wire: {SAMPLES:,} samples, {writes:,} of {FRAMES:,} frames are WRITE ONLY")
+
+
+def check_data(wire: netns.Wire, command: str) -> None:
+    errors = record(wire, command, [], "round trip")
+    if "--carriage rdma: the device sends" not in errors:
+        raise RdmaError(f"record does not warn of a device without RDMA: {errors}")
+    print(f"device without RDMA: {SAMPLES:,} samples as DATA", flush=True)
+
+
+def record(wire: netns.Wire, command: str, options: list[str], path: str) -> str:
+    """Records from a device with these options; returns what went to standard error."""
+    words = [command, "emulate", "--listen", f"{netns.SENDER_IP}:9100", "--source", "counter"]
+    words += ["--rate", RATE_HZ, *options]
+    device = subprocess.Popen([*wire.sender, *words], stdout=subprocess.PIPE, text=True)
+    try:
+        wait_for(device, "waiting for a receiver")
+        with tempfile.TemporaryDirectory() as folder:
+            name = str(Path(folder) / "recorded")
+            words = [command, "record", netns.SENDER_IP, name, "--nsamps", str(SAMPLES)]
+            words += ["--carriage", "rdma"]
+            done = run([*wire.receiver, *words])
+            if done.returncode != 0 or path not in done.stdout:
+                raise RdmaError(f"{done.stdout}\n{done.stderr}")
+            verified = run([command, "verify", f"{name}.sigmf-meta", "--json"])
+            check_verified(verified)
+            check_samples(Path(f"{name}.sigmf-data").read_bytes())
+    finally:
+        device.kill()
+        device.wait()
+    return done.stderr
+
+
+def check_verified(verified: subprocess.CompletedProcess[str]) -> None:
+    if verified.returncode != 0:
+        raise RdmaError(f"the recording is not proven: {verified.stdout}{verified.stderr}")
+    json.loads(verified.stdout)
+
+
+def check_samples(data: bytes) -> None:
+    """The counter's samples are their indexes, in 4 bytes."""
+    words = memoryview(data).cast("I")
+    first = words[0]
+    if len(words) != SAMPLES:
+        raise RdmaError(f"{len(words)} samples of {SAMPLES}")
+    for at, word in enumerate(words):
+        if word != (first + at) & 0xFFFF_FFFF:
+            raise RdmaError(f"sample {at} is {word}, not {first + at}")
+
+
+def lose(end: tuple[str, ...]) -> None:
+    """Frames are lost as they leave: what comes in, a packet socket sees before any filter."""
+    netns.run(*end, "tc", "qdisc", "add", "dev", netns.DEVICE, "clsact")
+    program = netns.CLSACT_PROGRAM.format(threshold=int(LOSS * 2**32))
+    filter_ = ["filter", "add", "dev", netns.DEVICE, "egress", "protocol", "ip", "bpf", "da"]
+    netns.run(*end, "tc", *filter_, "bytecode", program)
+
+
+def lost(end: tuple[str, ...]) -> int:
+    answer = netns.run(*end, "tc", "-s", "-j", "qdisc", "show", "dev", netns.DEVICE)
+    return netns.parse_clsact(answer).lost
+
+
+def frames(capture: Path, which: str) -> int:
+    return len(run(["tshark", "-r", str(capture), "-Y", which]).stdout.splitlines())
+
+
+def run(words: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+
+
+def wait_for(program: subprocess.Popen[str], words: str) -> None:
+    stream = program.stdout or program.stderr
+    until = time.monotonic() + START_S
+    for line in stream:
+        if words in line:
+            return
+        if time.monotonic() > until:
+            break
+    raise RdmaError(f"{program.args} does not print '{words}'")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
