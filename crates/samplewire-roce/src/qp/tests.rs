@@ -396,6 +396,17 @@ fn reaction_begins_in_rts_alone() {
 }
 
 #[test]
+fn rate_that_changes_is_no_timer_without_a_packet_to_send() {
+    let mut qp = pair();
+    connect(&mut qp, 0);
+    qp.react(NOW, params().into()).expect("they are in range");
+    take_at(&mut qp, NOW, notification(OURS));
+    assert_eq!(qp.poll_timeout(), None);
+    fill(&mut qp, NOW);
+    assert!(qp.poll_timeout().is_some_and(|at| at > NOW));
+}
+
+#[test]
 fn reset_ends_the_reaction() {
     let mut qp = pair();
     connect(&mut qp, 0);
