@@ -100,19 +100,22 @@ fn each_state_takes_what_the_standard_allows() {
     assert_eq!(qp.poll_transmit(NOW).and_then(|it| it.payload()).map(|it| it.id), Some(2));
 }
 
-/// IB 9.2: without path migration a connection is Migrated.
+/// IB 9.2: without path migration a connection is Migrated; the last packet requests an answer and an
+/// event.
 #[test]
-fn requests_and_acknowledgements_have_migreq() {
+fn requests_and_acknowledgements_have_these_bits() {
     let mut qp = pair();
     connect(&mut qp, 0);
-    qp.post_send(WorkRequest { len_bytes: 1_025, ..SEND }).expect("there is room");
+    let posted = WorkRequest { len_bytes: 1_025, is_solicited: true, ..SEND };
+    qp.post_send(posted).expect("there is room");
     take(&mut qp, from_peer(), request(Opcode::SendOnly, 9, &[1]));
     let sent: Vec<_> = std::iter::from_fn(|| qp.poll_transmit(NOW))
         .map(|it| it.packet(&[0; 1_024][..it.payload().map_or(0, |at| at.len_bytes as usize)]).bth)
-        .map(|bth| (bth.opcode, bth.migrated))
+        .map(|bth| (bth.opcode, bth.migrated, bth.ack_request, bth.solicited))
         .collect();
-    let opcodes = [Opcode::Acknowledge, Opcode::SendFirst, Opcode::SendLast];
-    assert_eq!(sent, opcodes.map(|opcode| (opcode, true)));
+    let answer = (Opcode::Acknowledge, true, false, false);
+    let requests = [(Opcode::SendFirst, true, false, false), (Opcode::SendLast, true, true, true)];
+    assert_eq!(sent, [&[answer][..], &requests].concat());
 }
 
 #[test]
