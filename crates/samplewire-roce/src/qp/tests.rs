@@ -100,8 +100,8 @@ fn each_state_takes_what_the_standard_allows() {
     assert_eq!(qp.poll_transmit(NOW).and_then(|it| it.payload()).map(|it| it.id), Some(2));
 }
 
-/// IB 9.2: without path migration a connection is Migrated; the last packet requests an answer and an
-/// event.
+/// IB 9.2: without path migration a connection is Migrated; the last packet requests an answer and
+/// an event.
 #[test]
 fn requests_and_acknowledgements_have_these_bits() {
     let mut qp = pair();

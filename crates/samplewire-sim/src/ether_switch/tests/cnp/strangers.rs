@@ -161,8 +161,8 @@ fn sender_is_learned_beside_a_foreign_psn() {
     }
 }
 
-/// The window follows the acknowledgements, around the end of the numbers and beside a flow that looks
-/// alike.
+/// The window follows the acknowledgements, around the end of the numbers and beside a flow that
+/// looks alike.
 #[test]
 fn flow_is_followed_over_many_windows_beside_one_that_looks_alike() {
     let mut switch = marking(PROXY);
