@@ -1,5 +1,5 @@
-//! Peers that connect to a listener: the first one whose connection line is there is served, so that a
-//! silent one holds up no other.
+//! Peers that connect to a listener: the first one whose connection line is there is served, so
+//! that a silent one holds up no other.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -15,7 +15,8 @@ pub(super) struct Arrival {
     pub(super) line: Result<String, LineError>,
 }
 
-/// The peers that have connected, the oldest first. At most [`PEERS_MAX`]: one more closes the oldest.
+/// The peers that have connected, the oldest first. At most [`PEERS_MAX`]: one more closes the
+/// oldest.
 pub(super) struct Arrivals {
     socket: TcpListener,
     peers: Vec<Peer>,
@@ -41,8 +42,8 @@ impl Arrivals {
     /// The next peer whose line is there, or that sends none.
     pub(super) fn poll(&mut self, now: Instant) -> Option<Arrival> {
         for _ in 0..PEERS_MAX {
-            // An error is of a peer that left, or of its network (accept(2)); a shortage of the system
-            // may pass.
+            // An error is of a peer that left, or of its network (accept(2)); a shortage of the
+            // system may pass.
             let Ok((stream, from)) = self.socket.accept() else { break };
             if self.peers.len() == PEERS_MAX {
                 self.peers.remove(0);

@@ -441,8 +441,8 @@ impl Received {
         })
     }
 
-    /// Forgets what a connection has brought. Not when the next one begins: its sender would not wait
-    /// for an acknowledgement until gigabytes are zero.
+    /// Forgets what a connection has brought. Not when the next one begins: its sender would not
+    /// wait for an acknowledgement until gigabytes are zero.
     fn clear(&mut self) {
         self.region[..self.region_end as usize].fill(0);
         (self.sent, self.written, self.region_end) = (0, 0, 0);

@@ -100,19 +100,22 @@ fn each_state_takes_what_the_standard_allows() {
     assert_eq!(qp.poll_transmit(NOW).and_then(|it| it.payload()).map(|it| it.id), Some(2));
 }
 
-/// IB 9.2: without path migration a connection is Migrated.
+/// IB 9.2: without path migration a connection is Migrated; the last packet requests an answer and
+/// an event.
 #[test]
-fn requests_and_acknowledgements_have_migreq() {
+fn requests_and_acknowledgements_have_these_bits() {
     let mut qp = pair();
     connect(&mut qp, 0);
-    qp.post_send(WorkRequest { len_bytes: 1_025, ..SEND }).expect("there is room");
+    let posted = WorkRequest { len_bytes: 1_025, is_solicited: true, ..SEND };
+    qp.post_send(posted).expect("there is room");
     take(&mut qp, from_peer(), request(Opcode::SendOnly, 9, &[1]));
     let sent: Vec<_> = std::iter::from_fn(|| qp.poll_transmit(NOW))
         .map(|it| it.packet(&[0; 1_024][..it.payload().map_or(0, |at| at.len_bytes as usize)]).bth)
-        .map(|bth| (bth.opcode, bth.migrated))
+        .map(|bth| (bth.opcode, bth.migrated, bth.ack_request, bth.solicited))
         .collect();
-    let opcodes = [Opcode::Acknowledge, Opcode::SendFirst, Opcode::SendLast];
-    assert_eq!(sent, opcodes.map(|opcode| (opcode, true)));
+    let answer = (Opcode::Acknowledge, true, false, false);
+    let requests = [(Opcode::SendFirst, true, false, false), (Opcode::SendLast, true, true, true)];
+    assert_eq!(sent, [&[answer][..], &requests].concat());
 }
 
 #[test]
@@ -393,6 +396,17 @@ fn reaction_begins_in_rts_alone() {
     assert_eq!(qp.react(NOW, wrong.into()), Err(error));
     qp.fail().expect("it is not reset");
     assert_eq!(qp.react(NOW, params().into()), Err(ReactError::State(State::Error)));
+}
+
+#[test]
+fn rate_that_changes_is_no_timer_without_a_packet_to_send() {
+    let mut qp = pair();
+    connect(&mut qp, 0);
+    qp.react(NOW, params().into()).expect("they are in range");
+    take_at(&mut qp, NOW, notification(OURS));
+    assert_eq!(qp.poll_timeout(), None);
+    fill(&mut qp, NOW);
+    assert!(qp.poll_timeout().is_some_and(|at| at > NOW));
 }
 
 #[test]

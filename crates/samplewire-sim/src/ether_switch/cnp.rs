@@ -4,11 +4,11 @@
 //! from acknowledgements that come the other way: one belongs to the flow, among those between the
 //! same two addresses, whose last packets have its PSN. If several have, nothing is learned from it.
 //!
-//! Any station can send under another's address. So a request changes nothing that an acknowledgement
-//! has confirmed: its PSN must be near the last acknowledged one, or it counts as foreign. A foreign
-//! request belongs to the receiver's next connection once an acknowledgement of it passes. A
-//! notification leaves by the port that its request came in by. A forged acknowledgement may name a
-//! wrong queue pair until the next true one.
+//! Any station can send under another's address. So a request changes nothing that an
+//! acknowledgement has confirmed: its PSN must be near the last acknowledged one, or it counts as
+//! foreign. A foreign request belongs to the receiver's next connection once an acknowledgement of
+//! it passes. A notification leaves by the port that its request came in by. A forged
+//! acknowledgement may name a wrong queue pair until the next true one.
 //!
 //! What it holds is bounded: [`FLOWS_MAX`] flows, of which [`WAYS`] between the same two addresses.
 //! A flow that is forgotten is notified again after its next packet and acknowledgement.
@@ -127,7 +127,8 @@ impl Notifier {
         }
     }
 
-    /// A frame that came in by `port` leaves with a mark of this switch: the notification that is due.
+    /// A frame that came in by `port` leaves with a mark of this switch: the notification that is
+    /// due.
     pub(super) fn handle_mark(
         &mut self,
         now: Nanos,
@@ -222,7 +223,8 @@ impl Flow {
         self.sender.is_some_and(|sender| sender.number == number)
     }
 
-    /// The lowest gives up its place: first one that no acknowledgement has confirmed or that is idle.
+    /// The lowest gives up its place: first one that no acknowledgement has confirmed or that is
+    /// idle.
     fn rank(&self, now: Nanos) -> (bool, Nanos) {
         (self.sender.is_some() && now.since(self.used_at) < FRESH, self.used_at)
     }
@@ -273,8 +275,8 @@ impl Flow {
     }
 
     /// The notification that leaves at `now`, after a request that came in by `port`; `sender` is
-    /// `None` where it is not known. What comes due later leaves with a later packet of the flow: one
-    /// that is silent needs none.
+    /// `None` where it is not known. What comes due later leaves with a later packet of the flow:
+    /// one that is silent needs none.
     fn notice(
         &mut self,
         now: Nanos,
@@ -342,8 +344,8 @@ const WAYS: usize = 16;
 /// numbers two connections seldom meet.
 const WINDOW: u32 = 1 << 14;
 
-/// A flow keeps its place for so long after its last request, and a receiver counts as one that sends
-/// notifications for so long after its last one.
+/// A flow keeps its place for so long after its last request, and a receiver counts as one that
+/// sends notifications for so long after its last one.
 const FRESH: Nanos = Nanos::from_millis(1_000);
 
 /// Ethernet, IPv4, UDP, the base transport header, 16 bytes and the ICRC.

@@ -209,6 +209,11 @@ fn number_of_the_sender_ends_with_its_connection() {
     let mut switch = marking(PROXY);
     let mut ends = connection([0x11, 0x22], 0);
     greet(&mut switch, &mut ends);
+    // It ends with what the receiver did for it.
+    let mut cnp = [0; 74];
+    Packet::cnp(Qpn::new(0x11)).emit(&route(2, 1).for_cnp(), &mut cnp);
+    switch.handle_frame(Nanos(0), 1, &cnp);
+    deliver(&mut switch, &mut ends, Nanos(0));
     let mut again = connection([0x55, 0x22], 0x40_0000);
     post(&mut again[0], 8_192);
     assert_eq!(carry(&mut switch, &mut again, 0, D), 0);

@@ -111,12 +111,38 @@ fn flow_that_is_in_use_keeps_its_place_among_strangers() {
     let many: Vec<_> = (0..100).map(|at| forged_request(0x1000 + at, 0x40_0000 + at)).collect();
     pass(&mut switch, 2, D, &many);
     assert_eq!(notified(&mut switch, &mut ends, Nanos(D.0 * 2)), 1);
+    // Its last request counts, not its first.
+    pass(&mut switch, 2, Nanos::from_millis(1_000), &many);
+    carry(&mut switch, &mut ends, 1, Nanos::from_millis(1_000));
+    assert_eq!(notified(&mut switch, &mut ends, Nanos::from_millis(1_000)), 1);
     // One that is idle for a second gives its place up.
-    pass(&mut switch, 2, Nanos::from_millis(1_001), &many);
-    let now = Nanos::from_millis(1_002);
+    pass(&mut switch, 2, Nanos::from_millis(2_001), &many);
+    let now = Nanos::from_millis(2_002);
     assert_eq!(notified(&mut switch, &mut ends, now), 0);
     carry(&mut switch, &mut ends, 1, now);
     assert_eq!(notified(&mut switch, &mut ends, now + D + D), 1, "it is learned again");
+}
+
+/// A flow below its rate, however many foreign requests there are.
+#[test]
+fn foreign_requests_do_not_use_up_the_rate_of_a_flow() {
+    let config = CnpConfig { proxies: false, above_bps: Some(500_000_000), interval: D };
+    let mut switch = marking(config);
+    let mut ends = connection([0x11, 0x22], 0);
+    greet(&mut switch, &mut ends);
+    let many = vec![forged_request(0x22, 0x40_0000); 1_000];
+    let now = Nanos::from_millis(10);
+    pass(&mut switch, 2, now, &many);
+    assert_eq!(notified(&mut switch, &mut ends, now), 0);
+}
+
+#[test]
+fn acknowledgement_of_the_last_request_counts_after_a_repeat() {
+    let mut switch = marking(PROXY);
+    let mut ends = connection([0x11, 0x22], 0);
+    pass(&mut switch, 0, Nanos(0), &[forged_request(0x22, 5), forged_request(0x22, 3)]);
+    pass(&mut switch, 1, Nanos(0), &[ack(0x11, 5)]);
+    assert_eq!(notified(&mut switch, &mut ends, D), 1);
 }
 
 /// A stranger's request lies between each one of a sender and its acknowledgement.
@@ -135,8 +161,8 @@ fn sender_is_learned_beside_a_foreign_psn() {
     }
 }
 
-/// The window follows the acknowledgements, around the end of the numbers and beside a flow that looks
-/// alike.
+/// The window follows the acknowledgements, around the end of the numbers and beside a flow that
+/// looks alike.
 #[test]
 fn flow_is_followed_over_many_windows_beside_one_that_looks_alike() {
     let mut switch = marking(PROXY);
