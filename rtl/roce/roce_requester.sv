@@ -12,11 +12,11 @@
 // packet request an ACK.
 //
 // Throughput: frames back to back at a path MTU of 256 and above; messages of one short packet in
-// 15 cycles each at 64 bits. Latency, at every MTU: request accepted to first beat 18 cycles, at 512
-// bits 21, with a memory that answers in 2; last beat of an ACK at eth_ip_check to completion 17, at
-// 512 bits 18; of a NAK to the first repeated beat, wire idle, 37, at 512 bits 41. Back-pressure:
-// post_ready_o, m_axis_tready; completions have none, and never more are to come than posts were
-// accepted. tvalid has no gap inside a frame unless the memory has one.
+// 15 cycles each at 64 bits. Latency, at every MTU: request accepted to first beat 18 cycles, at
+// 512 bits 21, with a memory that answers in 2; last beat of an ACK at eth_ip_check to completion
+// 17, at 512 bits 18; of a NAK to the first repeated beat, wire idle, 37, at 512 bits 41.
+// Back-pressure: post_ready_o, m_axis_tready; completions have none, and never more are to come
+// than posts were accepted. tvalid has no gap inside a frame unless the memory has one.
 //
 // `post_reject_o` is high beside a request that is not taken whatever the room: not whole beats,
 // longer than 2^31 bytes, or beyond the memory. `run_i` begins a connection with `cfg_i`, unless a
