@@ -255,7 +255,7 @@ module roce_requester #(
 
   // A packet is looked up when the job before it is taken: what its slot and its request hold does
   // not change in so short a time, also when it is acknowledged meanwhile.
-  logic found_q, job_valid_q, job_ready, pace_ok;
+  logic found_q, job_valid_q, charge_q, job_ready, pace_ok;
   logic [23:0] psn_q;
   slot_t slot_q;
   message_t message;
@@ -295,7 +295,8 @@ module roce_requester #(
       slot_q <= slot_mem[send_seq[Sw-1:0]];
       psn_q  <= send_seq + cfg_i.first_psn;
     end
-    found_q <= take && run_q && !rst_i;
+    found_q  <= take && run_q && !rst_i;
+    charge_q <= found_q && !rst_i;
     if (found_q) begin
       job_q       <= job;
       job_addr_q  <= slot_q.addr;
@@ -306,15 +307,16 @@ module roce_requester #(
 
   assign ev_packet_o = found_q;
 
+  // Charged while the job stands, which holds the next choice back until `ok_o` has fallen.
   pacer u_pacer (
       .clk_i         (clk_i),
       .rst_i         (rst_i),
       .time_ns_i     (time_ns_i),
       .rate_i        (rate_i),
       .burst_ns_i    (burst_ns_i),
-      .charge_i      (found_q),
-      .charge_bytes_i(job.len_bytes + WireBytes + {11'd0, job.has_reth, 1'b0,
-                      job.has_immediate, 2'd0}),
+      .charge_i      (charge_q),
+      .charge_bytes_i(job_q.len_bytes + WireBytes + {11'd0, job_q.has_reth, 1'b0,
+                      job_q.has_immediate, 2'd0}),
       .ok_o          (pace_ok)
   );
 
