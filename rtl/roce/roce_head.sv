@@ -8,14 +8,14 @@
 // P_Key FFFFh, the UDP checksum 0. Padding is not needed: a payload is of whole beats.
 //
 // Throughput: a beat a clock; frames back to back where the next job stands in time and a frame has
-// at least 12 beats at 64 bits, 3 at 512, else a frame in so many clocks. Latency: job to first beat
-// 10 cycles, at 512 bits 15, with the payload's first beat there. Back-pressure: m_axis_tready.
-// tvalid has no gap inside a frame unless the payload has one behind its first beat.
+// at least 12 beats at 64 bits, 3 at 512, else a frame in so many clocks. Latency: job to first
+// beat 10 cycles, at 512 bits 15, with the payload's first beat there. Back-pressure:
+// m_axis_tready. tvalid has no gap inside a frame unless the payload has one behind its first beat.
 //
 // A job stands from `job_valid_i` to `job_ready_o`. `hold_i`: none is begun meanwhile. `start_o`:
 // it is begun, its payload is wanted; at 512 bits the next one may then be shown. `self_i` and
-// `peer_i` stand still from 32 cycles before a job on; the port of `self_i` is the source port, that
-// of `peer_i` is not looked at. Does not pad: a frame has at least 58 bytes. One clock.
+// `peer_i` stand still from 32 cycles before a job on; the port of `self_i` is the source port,
+// that of `peer_i` is not looked at. Does not pad: a frame has at least 58 bytes. One clock.
 `default_nettype none
 
 module roce_head #(

@@ -15,11 +15,12 @@
 //   other NAK           releases what is before it, and fails
 //   none                after 4.096 us * 2^timeout without progress it goes back
 //
-// Throughput: an answer in 8 cycles, a packet in 4, one that is repeated too. Latency: answer to
-// release 9 cycles; NAK to the offer of the first repeated packet 16. Back-pressure: an ACK that
-// waits gives way to the answer behind it, which covers it; an answer behind a NAK that waits is
-// dropped and signalled (`ev_dropped_o`): none is at 64 bits. An offer waits for `send_ready_i`, and may be withdrawn. `send_ready_i` may depend on `send_valid_o`.
-// `commit_i` only while `full_o` is low.
+// Throughput: an answer in 8 cycles, a packet in 4, one that is repeated too; an answer holds the
+// choice of a packet back for 2. Latency: answer to release 9 cycles; NAK to the offer of the first
+// repeated packet 16. Back-pressure: an ACK that waits gives way to the answer behind it, which
+// covers it; an answer behind a NAK that waits is dropped and signalled (`ev_dropped_o`): none is
+// at 64 bits. An offer waits for `send_ready_i`, and may be withdrawn. `send_ready_i` may depend on
+// `send_valid_o`. `commit_i` only while `full_o` is low.
 //
 // `run_i` begins a connection with `cfg_i`, which stands from then on; while it is low, for at
 // least 4 cycles, all is as after a reset. After `fail_o` nothing is offered and no answer taken.

@@ -12,11 +12,11 @@
 // packet request an ACK.
 //
 // Throughput: frames back to back at a path MTU of 256 and above; messages of one short packet in
-// 15 cycles each at 64 bits. Latency, at every MTU: request accepted to first beat 18 cycles, at 512
-// bits 21, with a memory that answers in 2; last beat of an ACK at eth_ip_check to completion 17, at
-// 512 bits 18; of a NAK to the first repeated beat, wire idle, 37, at 512 bits 41. Back-pressure:
-// post_ready_o, m_axis_tready; completions have none, and never more are to come than posts were
-// accepted. tvalid has no gap inside a frame unless the memory has one.
+// 15 cycles each at 64 bits. Latency, at every MTU: request accepted to first beat 18 cycles, at
+// 512 bits 21, with a memory that answers in 2; last beat of an ACK at eth_ip_check to completion
+// 17, at 512 bits 18; of a NAK to the first repeated beat, wire idle, 37, at 512 bits 41.
+// Back-pressure: post_ready_o, m_axis_tready; completions have none, and never more are to come
+// than posts were accepted. tvalid has no gap inside a frame unless the memory has one.
 //
 // `post_reject_o` is high beside a request that is not taken whatever the room: not whole beats,
 // longer than 2^31 bytes, or beyond the memory. `run_i` begins a connection with `cfg_i`, unless a
@@ -259,7 +259,7 @@ module roce_requester #(
 
   // A packet is looked up when the job before it is taken: what its slot and its request hold does
   // not change in so short a time, also when it is acknowledged meanwhile.
-  logic found_q, job_valid_q, job_ready, pace_ok;
+  logic found_q, job_valid_q, charge_q, job_ready, pace_ok;
   logic [23:0] psn_q;
   slot_t slot_q;
   message_t message;
@@ -299,7 +299,8 @@ module roce_requester #(
       slot_q <= slot_mem[send_seq[Sw-1:0]];
       psn_q  <= send_seq + cfg_i.first_psn;
     end
-    found_q <= take && run_q && !rst_i;
+    found_q  <= take && run_q && !rst_i;
+    charge_q <= found_q && !rst_i;
     if (found_q) begin
       job_q       <= job;
       job_addr_q  <= slot_q.addr;
@@ -308,17 +309,18 @@ module roce_requester #(
     if (job_ready || rst_i) job_valid_q <= 1'b0;
   end
 
-  assign ev_packet_o    = found_q;
-  assign charge_bytes_o = job.len_bytes + WireBytes + {11'd0, job.has_reth, 1'b0,
-      job.has_immediate, 2'd0};
+  assign ev_packet_o    = charge_q;
+  assign charge_bytes_o = job_q.len_bytes + WireBytes + {11'd0, job_q.has_reth, 1'b0,
+      job_q.has_immediate, 2'd0};
 
+  // Charged while the job stands, which holds the next choice back until `ok_o` has fallen.
   pacer u_pacer (
       .clk_i         (clk_i),
       .rst_i         (rst_i),
       .time_ns_i     (time_ns_i),
       .rate_i        (rate_i),
       .burst_ns_i    (burst_ns_i),
-      .charge_i      (found_q),
+      .charge_i      (charge_q),
       .charge_bytes_i(charge_bytes_o),
       .ok_o          (pace_ok)
   );

@@ -7,8 +7,8 @@
 // length, syndrome. A received credit is ignored; so are MigReq, BECN and the MSN.
 //
 // Throughput: a packet in the least time that eth_ip_check needs for one, 8 cycles at 64 bits, one
-// at 512. Latency: one cycle from form_bth's verdict to `answer_valid_o`. No back-pressure. Does not compare PSNs. One
-// clock.
+// at 512. Latency: one cycle from form_bth's verdict to `answer_valid_o`. No back-pressure. Does
+// not compare PSNs. One clock.
 `default_nettype none
 
 module roce_rx #(

@@ -1,12 +1,12 @@
-// rtl/roce/roce_requester.sv in lock-step with samplewire_roce::requester::Requester: random messages,
-// acknowledgements, NAKs and silence; the packets that leave and the completions are compared after
-// every step.
+// rtl/roce/roce_requester.sv in lock-step with samplewire_roce::requester::Requester: random
+// messages, acknowledgements, NAKs and silence; the packets that leave and the completions are
+// compared after every step.
 //
 //   lockstep_roce [--seed N] [--steps N]
 //
 // Time stands still within a step, and a step ends when the hardware rests: the software sends all
-// that may leave at once. So a second answer never comes in the midst of a repeat here; the tests of
-// roce_qp have such.
+// that may leave at once. So a second answer never comes in the midst of a repeat here; the tests
+// of roce_qp have such.
 
 #include <array>
 #include <cstdio>
@@ -291,8 +291,8 @@ int main(int argc, char** argv) {
                 static_cast<unsigned long long>(seed), static_cast<unsigned long long>(steps));
     return 1;
   }
-  std::printf("%llu steps of %llu connections: %llu packets, %llu of them repeats; %llu ACKs, %llu RNR "
-              "NAKs, %llu sequence NAKs, %llu fatal NAKs, %llu timers, %llu failures\n",
+  std::printf("%llu steps of %llu connections: %llu packets, %llu of them repeats; %llu ACKs, "
+              "%llu RNR NAKs, %llu sequence NAKs, %llu fatal NAKs, %llu timers, %llu failures\n",
               static_cast<unsigned long long>(f.steps),
               static_cast<unsigned long long>(f.connections),
               static_cast<unsigned long long>(f.packets),

@@ -1,5 +1,5 @@
-//! The requester of RoCEv2 for a bench of `rtl/roce/roce_requester.sv`; the contract of each function is
-//! in `include/samplewire_cosim.h`.
+//! The requester of RoCEv2 for a bench of `rtl/roce/roce_requester.sv`; the contract of each
+//! function is in `include/samplewire_cosim.h`.
 
 use samplewire_proto::Nanos;
 use samplewire_roce::requester::{
