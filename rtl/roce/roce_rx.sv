@@ -47,8 +47,8 @@ module roce_rx (
     output      logic              ev_syndrome_o   // reserved
 );
 
-  // The sender's address, frame bytes 26 to 29, and ECN, in byte 15, on their way beside the verdict
-  // of form_bth.
+  // The sender's address, frame bytes 26 to 29, and ECN, in byte 15, on their way beside the
+  // verdict of form_bth.
   localparam int unsigned Wait = 4;
   logic is_peer_q, is_marked_q;
   logic [Wait-1:0] is_peer_late_q, is_marked_late_q;
@@ -57,7 +57,9 @@ module roce_rx (
       is_peer_q <= bits_pkg::be32(f_data_i[47:16]) == peer_ip_i;
     if (f_valid_i && f_beat_i == 4'd1) is_marked_q <= &f_data_i[57:56];
     is_peer_late_q   <= {is_peer_late_q[Wait-2:0], f_done_i ? is_peer_q : is_peer_late_q[0]};
-    is_marked_late_q <= {is_marked_late_q[Wait-2:0], f_done_i ? is_marked_q : is_marked_late_q[0]};
+    is_marked_late_q <= {
+      is_marked_late_q[Wait-2:0], f_done_i ? is_marked_q : is_marked_late_q[0]
+    };
   end
 
   // AETH, IB 9.7.5.1.2: a kind in the syndrome's bits 6 and 5, under a reserved one.
