@@ -1,21 +1,23 @@
-// A whole board that writes samples into the memory of a host over RoCEv2, but for its converter, its
-// MAC and its software: memory of messages, queue pair, congestion control, ARP and echo, registers,
-// MAC FIFO; 64 bits.
+// A whole board that writes samples into the memory of a host over RoCEv2, but for its converter,
+// its MAC and its software: memory of messages, queue pair, congestion control, ARP and echo,
+// registers, MAC FIFO; 64 bits.
 //
 //   samples -> roce_writer -> memory -> roce_requester -> tx_mux -> mac_fifo -> MAC
-//                                ^ post, completion ^ answers, rate  ^
-//                  rate_control -+------ roce_rx ---+                | ARP, echo
-//   MAC -> mac_fifo -> eth_ip_check, form_bth --+---> frame_store -> session
+//                   ^ completions        |   ^ answers      ^ ARP, echo
+//                   +--------------------+   |              |
+//                         rate_control ------+           session <- frame_store
+//   MAC -> mac_fifo -> eth_ip_check, form_bth -> roce_rx                ^
+//                            +------------------------------------------+
 //
 // Samples are beats of a stream whose source can wait. `run` of the registers begins a connection;
 // message k leaves as an RDMA WRITE with immediate k to slot k modulo `region_slots` of the peer's
 // region. The host's software keeps up with the slots; a WRITE with immediate waits for a receive
 // request of the host (RNR NAK), which is the one way to hold the board back.
 //
-// CNPs, and marked ACKs where `congested_acks_cut` is set, cut the rate of the packets (rate_control).
-// ARP and echo requests are answered by the control processor of the stream's sender, which opens no
-// streams here. The other datagrams that come, and all frames that fail a check, are dropped and
-// counted.
+// CNPs, and marked ACKs where `congested_acks_cut` is set, cut the rate of the packets
+// (rate_control). ARP and echo requests are answered by the control processor of the stream's
+// sender, which opens no streams here. The other datagrams that come, and all frames that fail a
+// check, are dropped and counted.
 //
 // Throughput and latencies: roce_requester, roce_writer, session. Clocks: clk_i, mac_tx_clk_i,
 // mac_rx_clk_i, crossed in mac_fifo.
@@ -214,7 +216,7 @@ module roce_board #(
   logic [23:0] cnext;
   logic [4:0]  cleft;
 
-  // A checksum of 0 is none: RoCE sends it so (A17.4.5).
+  // RoCE sends no UDP checksum.
   eth_ip_check #(.N(64), .NoSum(1'b1)) u_check (
       .clk_i(clk_i), .rst_i(rst_i), .self_i(self), .ports_i(roce_pkg::UdpPort),
       .valid_i(r_tvalid), .last_i(r_tlast), .bad_i(r_tuser), .count_i(count), .data_i(r_tdata),

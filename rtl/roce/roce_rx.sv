@@ -65,7 +65,9 @@ module roce_rx #(
       is_peer_q <= bits_pkg::be32(f_data_i[8*(26%Nb)+:32]) == peer_ip_i;
     if (f_valid_i && f_beat_i == 4'(15 / Nb)) is_marked_q <= &f_data_i[8*(15%Nb)+:2];
     is_peer_late_q   <= {is_peer_late_q[Wait-2:0], f_done_i ? is_peer_q : is_peer_late_q[0]};
-    is_marked_late_q <= {is_marked_late_q[Wait-2:0], f_done_i ? is_marked_q : is_marked_late_q[0]};
+    is_marked_late_q <= {
+      is_marked_late_q[Wait-2:0], f_done_i ? is_marked_q : is_marked_late_q[0]
+    };
   end
 
   // AETH, IB 9.7.5: a kind in the syndrome's bits 6 and 5, under a reserved one.
