@@ -365,7 +365,7 @@ def rdma() -> list:
         vectors.append({"name": name, "kind": kind, "fields": shown, **extra, "wrong": wrong,
                         "hex": value.hex()})  # fmt: skip
 
-    for qpn, wrong in ((0, "qpn"), (1, "qpn"), (2, None), (2**24 - 1, None), (2**24, "qpn")):
+    for qpn, wrong in ((0, "qpn"), (1, "qpn"), (2, None), (2**24 - 2, None), (2**24 - 1, "qpn")):
         case(f"qpn_{qpn}", "queue_pair", wrong, qpn=qpn)
     for psn, wrong in ((0, None), (2**24 - 1, None), (2**24, "first_psn")):
         case(f"psn_{psn}", "queue_pair", wrong, first_psn=psn)

@@ -10,7 +10,7 @@ use crate::number::{Departure, INDEX_MAX, Nanos, Seq};
 use crate::receiver::{
     Completed, Delivered, Delivery, Placement, REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot,
 };
-use crate::sender::{NewPacket, SenderConfig};
+use crate::sender::{FRAME_OVERHEAD_BYTES, NewPacket, SenderConfig};
 use crate::stream::{Carriage, End, Terms, TermsError, Violation};
 use crate::wire::{
     self, CloseAckReason, CloseReason, Flags, Mark, Packet, RECORD_LEN, RdmaError, RdmaField,
@@ -149,6 +149,75 @@ fn completion_of_what_has_not_left_is_a_fault_of_the_caller() {
     assert!(bench.take(&bench.fields(0, 6), &[]));
     posted(&mut bench);
     bench.sender.handle_written(Seq(7));
+}
+
+/// The pace of the user holds packets back, and each is counted with its record.
+#[test]
+fn packets_are_paced_and_counted() {
+    let config = SenderConfig::default().with_link_bps(10_000_000).expect("in range");
+    let mut bench = Bench::with(over_rdma, config);
+    push(&mut bench, 8);
+    assert!(bench.take(&bench.fields(0, 8), &[]));
+    let first = posted(&mut bench).len();
+    assert!((1..8).contains(&first), "{first} of 8 leave at once");
+    let bytes = |packets: usize| (packets * WRITE_BYTES) as u64;
+    assert_eq!(bench.sender.stats().bytes, bytes(first));
+    // What a WRITE takes of the wire at 10 Mb/s.
+    let frame_bytes = WRITE_BYTES as u64 + u64::from(FRAME_OVERHEAD_BYTES);
+    let span = Nanos(frame_bytes * 800);
+    let before = bench.now;
+    while posted(&mut bench).is_empty() {
+        bench.now = bench.now + Nanos(1_000);
+    }
+    let first_at = bench.now;
+    while posted(&mut bench).is_empty() {
+        bench.now = bench.now + Nanos(1_000);
+    }
+    assert!(first_at.since(before) <= span + Nanos(1_000));
+    let between = bench.now.since(first_at);
+    assert!(between.0.abs_diff(span.0) <= 1_000, "{between:?} between packets, not {span:?}");
+    assert_eq!(
+        (bench.sender.stats().packets, bench.sender.stats().bytes),
+        (first as u64 + 2, bytes(first + 2))
+    );
+}
+
+/// A stream of DATA posts nothing, nor does one that has ended.
+#[test]
+fn nothing_is_posted_by_another_stream_or_after_the_end() {
+    let mut data = Bench::with(|_| (), SenderConfig::default());
+    data.push(2);
+    assert!(data.take(&data.fields(0, 8), &[]));
+    assert!(data.sender.poll_write(data.now).is_none());
+
+    let mut bench = sender();
+    push(&mut bench, 2);
+    assert!(bench.take(&bench.fields(0, 8), &[]));
+    bench.now = bench.now + Nanos::from_millis(16_000);
+    bench.sender.handle_timeout(bench.now);
+    assert_eq!(bench.sender.poll_event(), Some(End::PeerSilent));
+    assert_eq!(posted(&mut bench), [0; 0]);
+}
+
+/// Samples before a packet that was dropped and set its index are not named.
+#[test]
+fn cancelled_stream_ends_after_the_last_packet_posted() {
+    let mut bench = sender();
+    push(&mut bench, 2);
+    let index = bench.sender.next_index() + 1_000;
+    let bytes = payload(2);
+    let packet = NewPacket {
+        index,
+        flags: Flags::START,
+        burst_samples: 0,
+        len_bytes: PAYLOAD,
+        payload_crc: crc32c(&bytes),
+    };
+    bench.sender.push(packet).expect("there is room");
+    assert!(bench.take(&bench.fields(0, 2), &[]));
+    assert_eq!(posted(&mut bench), [0, 1]);
+    bench.sender.cancel(bench.now);
+    assert_eq!(bench.sender.next_index(), 2 * u64::from(SAMPLES));
 }
 
 /// `docs/protocol.md#13.7`: CLOSE with reason 8 and the end of what was posted.
@@ -351,6 +420,30 @@ fn record_that_does_not_follow_is_a_breach() {
         Some(Violation::BurstLength { seq, samples: most })
     );
     assert_eq!(breach(&|it| (it.flags, it.samples) = (Flags::META, 0)), None);
+}
+
+/// `docs/protocol.md#6.5`: as many samples as fit beside their count, and one more.
+#[test]
+fn burst_may_end_with_all_that_fits_beside_its_count() {
+    for (samples, is_right) in [(2, true), (3, false)] {
+        let mut terms = Terms { local_tag: RECEIVER_TAG, is_opener: true, ..terms(16, RTT) };
+        over_rdma(&mut terms);
+        (terms.payload_bytes, terms.packet_samples) = (16, 4);
+        let slots = vec![RecvSlot::default(); 16];
+        let receiver = Receiver::new(terms, ReceiverConfig::new(), slots, Nanos(0));
+        let mut reading = Reading { receiver: receiver.expect("the terms hold"), now: Nanos(0) };
+        reading.receiver.grant(Seq(8));
+        let record = SlotRecord {
+            samples,
+            flags: Flags::END_OF_BURST,
+            payload_crc: crc32c(&[0; 64]),
+            ..Written::full(0).record
+        };
+        let completed = Completed::Write { immediate: 0, len_bytes: 128 };
+        reading.receiver.handle_write(reading.now, completed, &[0; 16], &record.to_bytes());
+        assert_eq!(reading.breach().is_none(), is_right, "{samples} samples");
+        assert_eq!(reading.receiver.stats().delivered, u64::from(is_right));
+    }
 }
 
 /// What came before a breach is delivered before the stream ends.

@@ -97,7 +97,7 @@ impl fmt::Display for RdmaField {
 /// One end's queue pair (`docs/protocol.md#13.2`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueuePairTerms {
-    /// Its number: 2 to 2^24 - 1.
+    /// Its number: 2 to 2^24 - 2.
     pub qpn: u32,
     /// The PSN of its first request, below 2^24.
     pub first_psn: u32,
@@ -132,7 +132,8 @@ impl QueuePairTerms {
             path_mtu_bytes: field::get_u16(value, 8),
         };
         // 0 and 1 are the queue pairs of management (A17.5.8 of InfiniBand's annex for RoCEv2).
-        check(RdmaField::Qpn, terms.qpn, (2..=U24_MAX).contains(&terms.qpn))?;
+        // FFFFFFh stands for multicast.
+        check(RdmaField::Qpn, terms.qpn, (2..U24_MAX).contains(&terms.qpn))?;
         check(RdmaField::FirstPsn, terms.first_psn, terms.first_psn <= U24_MAX)?;
         check(
             RdmaField::PathMtuBytes,
