@@ -1,6 +1,6 @@
 //! A receiver under arbitrary packets, grants and times keeps its promises.
 
-use samplewire_proto::crc::{append_zeros, crc32c};
+use samplewire_proto::crc::{Zeros, crc32c};
 use samplewire_proto::receiver::{
     Completed, Delivered, Delivery, Placement, REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot,
 };
@@ -203,7 +203,7 @@ impl Run {
             _ => {}
         }
         let payload = [0xA5; PAYLOAD];
-        let crc = append_zeros(crc32c(&payload), RECORD_AT - PAYLOAD);
+        let crc = Zeros::new(RECORD_AT - PAYLOAD).append(crc32c(&payload));
         let is_right = record.payload_crc == 0;
         record.payload_crc ^= crc;
         let completed = if input.byte() == 0xFF {

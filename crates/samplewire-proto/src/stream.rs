@@ -1,6 +1,6 @@
 //! What both ends of an open stream agree on, and how a stream ends.
 
-use crate::crc::Shift;
+use crate::crc::Zeros;
 use crate::number::{INDEX_MAX, Nanos, SampleIndex, Seq, Tag};
 pub use crate::terms_error::TermsError;
 use crate::wire::{CloseAckReason, CloseReason, HEADER_LEN, Header, Packet, RdmaError, record_at};
@@ -67,9 +67,9 @@ impl Terms {
             && ack.reason == CloseAckReason::UnknownTag
     }
 
-    /// Over RDMA, the checksum's way over the zeros between a full payload and its record.
-    pub(crate) fn slot_pad(&self) -> Shift {
-        Shift::new(match self.carriage {
+    /// Over RDMA, the zeros between a full payload and its record.
+    pub(crate) fn slot_pad(&self) -> Zeros {
+        Zeros::new(match self.carriage {
             Carriage::Data => 0,
             Carriage::Rdma => record_at(self.payload_bytes) - usize::from(self.payload_bytes),
         })

@@ -40,6 +40,8 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     }
 
     /// Puts a packet into the ring; `false` when it is not needed.
+    #[expect(clippy::inline_always, reason = "each packet of DATA is placed here")]
+    #[inline(always)]
     pub(super) fn place(&mut self, now: Nanos, header: &Header, received: Received) -> bool {
         let seq = header.seq;
         if !seq.before(self.highest_end) {
@@ -91,17 +93,30 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     }
 
     /// Opens holes for all that departed before `end` and has not come.
+    #[inline]
     pub(super) fn reveal(&mut self, now: Nanos, end: Seq, departure: Departure) {
         self.drops.reveal(self.highest_end, end);
-        if self.highest_end == end {
-            return;
+        if self.highest_end != end {
+            self.open_holes(now, end, departure);
         }
+    }
+
+    #[inline(never)]
+    fn open_holes(&mut self, now: Nanos, end: Seq, departure: Departure) {
         self.schedule.holes_revealed();
         while self.highest_end != end {
             let revealed = Revealed { by: departure, at: Departure::at(now) };
             self.ring.open(self.highest_end, &revealed);
             self.highest_end += 1;
         }
+    }
+
+    /// Over RDMA: what is not complete before `end` will not be.
+    #[cold]
+    pub(super) fn reveal_gone(&mut self, now: Nanos, end: Seq) {
+        let newest = self.settled.newest().map_or_else(Default::default, |it| it.departure);
+        self.reveal(now, end, newest);
+        self.gone_before = end;
     }
 
     pub(super) fn handle_mark(&mut self, now: Nanos, header: &Header, mark: &Mark) {
@@ -153,10 +168,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
                 match self.terms.carriage {
                     Carriage::Data => self.reveal(now, final_seq, header.departure),
                     // What is not complete will not be.
-                    Carriage::Rdma if has_failed => {
-                        self.reveal(now, final_seq, header.departure);
-                        self.gone_before = final_seq;
-                    }
+                    Carriage::Rdma if has_failed => self.reveal_gone(now, final_seq),
                     // It may have overtaken WRITEs, which will come.
                     Carriage::Rdma => {}
                 }

@@ -26,7 +26,7 @@ mod write;
 
 use crate::clock::{DepartureClock, Rtt};
 pub use crate::counters::ReceiverStats;
-use crate::crc::Shift;
+use crate::crc::Zeros;
 use crate::gap::{Cause, Gap};
 use crate::number::{Departure, Nanos, SampleIndex, Seq};
 use crate::stream::{Carriage, End, Terms, TermsError, Violation};
@@ -76,7 +76,7 @@ pub struct Receiver<S> {
     /// Over RDMA: the index after the last sample written, and the zeros between a full payload and
     /// its record.
     written_index: SampleIndex,
-    slot_pad: Shift,
+    slot_pad: Zeros,
     answer_close: bool,
     event: Option<End>,
     stats: ReceiverStats,

@@ -75,14 +75,12 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         self.written_index = record.index + u64::from(record.samples);
         let SlotRecord { index, samples, flags, payload_crc, .. } = record;
         let payload = payload.get(..self.terms.payload_bytes.into());
-        if payload.is_some_and(|it| self.slot_pad.append_zeros(crc32c(it)) == payload_crc) {
+        if payload.is_some_and(|it| self.slot_pad.append(crc32c(it)) == payload_crc) {
             self.ring.set(seq, State::Received(Received { index, samples, flags }));
             self.highest_end += 1;
         } else {
             // A completed WRITE is not repeated.
-            let newest = self.settled.newest().map_or_else(Default::default, |it| it.departure);
-            self.reveal(now, seq + 1, newest);
-            self.gone_before = seq + 1;
+            self.reveal_gone(now, seq + 1);
         }
         Ok(())
     }

@@ -93,8 +93,8 @@ pub struct Sender<S> {
     requests: Requests,
     /// The header's CRC joins the payload's by this map when the payload is full.
     full_payload: crc::Shift,
-    /// Over RDMA: the same for the zeros between a full payload and its record.
-    slot_pad: crc::Shift,
+    /// Over RDMA: the zeros between a full payload and its record.
+    slot_pad: crc::Zeros,
     /// When the first CLOSE departed, and whether a REPORT has shown that one was taken.
     close_departure: Option<Departure>,
     is_close_taken: bool,

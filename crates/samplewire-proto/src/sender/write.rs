@@ -1,7 +1,7 @@
 //! What leaves over RDMA: a WRITE for each packet (`docs/protocol.md#13.4`).
 
 use super::{SendSlot, Sender};
-use crate::crc;
+use crate::crc::Zeros;
 use crate::number::{Nanos, Seq};
 use crate::rate::FRAME_OVERHEAD_BYTES;
 use crate::stream::Carriage;
@@ -100,9 +100,9 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         let slot = self.slot(seq);
         let record_at = record_at(self.terms.payload_bytes);
         let payload_crc = if slot.len_bytes == self.terms.payload_bytes {
-            self.slot_pad.append_zeros(slot.payload_crc)
+            self.slot_pad.append(slot.payload_crc)
         } else {
-            crc::append_zeros(slot.payload_crc, record_at - usize::from(slot.len_bytes))
+            Zeros::new(record_at - usize::from(slot.len_bytes)).append(slot.payload_crc)
         };
         let record = SlotRecord {
             index: slot.index,

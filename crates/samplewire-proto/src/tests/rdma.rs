@@ -4,7 +4,7 @@
 use super::packets::{self, close, close_ack, close_for};
 use super::pair::{RECEIVER_TAG, SAMPLES, SENDER_TAG, terms};
 use super::sender::Bench;
-use crate::crc::{append_zeros, crc32c};
+use crate::crc::{Zeros, crc32c};
 use crate::gap::{Cause, Gap};
 use crate::number::{Departure, INDEX_MAX, Nanos, Seq};
 use crate::receiver::{
@@ -319,7 +319,7 @@ impl Written {
             lost_before: 0,
             samples: SAMPLES,
             seq: Seq(seq),
-            payload_crc: append_zeros(crc32c(&payload), RECORD_AT - payload.len()),
+            payload_crc: Zeros::new(RECORD_AT - payload.len()).append(crc32c(&payload)),
             flags: Flags::NONE,
         };
         Self { immediate: seq, len_bytes: WRITE_BYTES as u32, record, payload }

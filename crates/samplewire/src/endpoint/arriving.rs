@@ -27,6 +27,7 @@ impl Endpoint {
     }
 
     /// Takes frames that have come to the station; returns whether there were any.
+    #[inline(never)]
     pub(super) fn take_frames(&mut self, now: Nanos) -> Result<bool, LinkError> {
         let Self { station: Some(station), streams, departures, arrivals, .. } = self else {
             return Ok(false);

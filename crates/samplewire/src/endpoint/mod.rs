@@ -218,7 +218,7 @@ impl Endpoint {
         // What was submitted leaves first.
         let visits = self.depart(now)?;
         self.link.recv(batch)?;
-        let has_frames = self.take_frames(now)?;
+        let has_frames = self.station.is_some() && self.take_frames(now)?;
         let is_idle = batch.is_empty() && !has_frames;
         if !is_idle || is_called || now >= self.arrivals.until() {
             self.take_all(now, batch)?;

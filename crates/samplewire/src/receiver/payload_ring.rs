@@ -99,6 +99,8 @@ impl PayloadRing {
     }
 
     /// The place of a payload, of a quantum that is assigned if it was not yet.
+    #[expect(clippy::inline_always, reason = "each packet of DATA is stored here")]
+    #[inline(always)]
     fn lay(&mut self, seq: Seq) -> &mut [u8] {
         let place = self.place(seq);
         let offset = place.packet as usize * self.payload_bytes;
