@@ -59,11 +59,17 @@ impl Device {
         let real_time = &options.real_time;
         let name = if options.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
         let origin = (clock, [seed()?, seed()?]);
-        let ends = (link, station);
-        Self::make(ends, options, origin, BATCH_PACKETS, |link, pages, stepped, wakeups| {
-            let running = Running::new(stepped, clock, wakeups);
-            Port::start(name, link, real_time, pages, running)
-        })
+        Self::make(
+            link,
+            station,
+            options,
+            origin,
+            BATCH_PACKETS,
+            |link, pages, stepped, wakeups| {
+                let running = Running::new(stepped, clock, wakeups);
+                Port::start(name, link, real_time, pages, running)
+            },
+        )
     }
 
     /// See [`DeviceOptions::listen_stepped`].
@@ -76,7 +82,7 @@ impl Device {
     ) -> Result<(Self, Stepped), OpenError> {
         let mut made = None;
         let origin = (Clock::starting_at(epoch, 1), seeds);
-        let device = Self::make((link, station), options, origin, 1, |link, _, stepped, _| {
+        let device = Self::make(link, station, options, origin, 1, |link, _, stepped, _| {
             made = Some(stepped);
             Ok(Port::stepped(link))
         })?;
@@ -117,7 +123,8 @@ impl Device {
     }
 
     fn make(
-        (link, station): (Box<dyn Link>, Option<StationConfig>),
+        link: Box<dyn Link>,
+        station: Option<StationConfig>,
         options: &DeviceOptions,
         (clock, [boot_seed, cookie_seed]): (Clock, [[u8; 16]; 2]),
         batch_packets: usize,

@@ -187,7 +187,7 @@ impl Port {
             let running = Running::new(stepped, clock, wakeups);
             driver::Port::start(name, capabilities, real_time, None, running)
         };
-        Self::make((link, station), real_time, places, clock, BATCH_PACKETS, drive)
+        Self::make(link, station, real_time, places, clock, BATCH_PACKETS, drive)
     }
 
     /// Creates a port with a stepped endpoint, which takes one packet per turn. It has `places` for
@@ -205,16 +205,17 @@ impl Port {
         let (link, real_time) = (Resilient::new(link), RealTime::default());
         let clock = Clock::starting_at(epoch, 1);
         let mut made = None;
-        let ends = (link, station);
-        let port = Self::make(ends, &real_time, places, clock, 1, |capabilities, stepped, _| {
+        let drive = |capabilities, stepped, _| {
             made = Some(stepped);
             Ok(driver::Port::stepped(capabilities))
-        })?;
+        };
+        let port = Self::make(link, station, &real_time, places, clock, 1, drive)?;
         Ok((port, made.expect("it was made")))
     }
 
     fn make(
-        (link, station): (Resilient, Option<StationConfig>),
+        link: Resilient,
+        station: Option<StationConfig>,
         real_time: &RealTime,
         places: usize,
         clock: Clock,
