@@ -85,21 +85,31 @@ impl<Q: AsRef<[ReceiveSlot]> + AsMut<[ReceiveSlot]>> SlotReader<Q> {
     }
 
     /// Takes a frame of the queue pair. `store` puts bytes into the slot of a packet, from an offset
-    /// on. Only slots that are granted and not complete are written: what a peer writes elsewhere in
-    /// its region is dropped and counted.
-    pub fn handle(&mut self, now: Nanos, frame: &Frame<'_>, store: impl FnOnce(Seq, usize, &[u8])) {
+    /// on. Only slots that `receiver` waits for are written: those that are granted, and neither
+    /// complete nor given up. What a peer writes elsewhere in its region is dropped and counted.
+    pub fn handle<S>(
+        &mut self,
+        now: Nanos,
+        frame: &Frame<'_>,
+        receiver: &Receiver<S>,
+        store: impl FnOnce(Seq, usize, &[u8]),
+    ) where
+        S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>,
+    {
         let placement = self.qp.handle(now, frame);
         if let (Placement::Region { offset, .. }, Body::Request { payload, .. }) =
             (placement, frame.packet().body)
         {
             match self.place_of(offset, payload.len()) {
-                Some((seq, offset)) => store(seq, offset, payload),
-                None => self.strays += 1,
+                Some((seq, offset)) if !seq.before(receiver.released()) => {
+                    store(seq, offset, payload);
+                }
+                _ => self.strays += 1,
             }
         }
     }
 
-    /// Packets whose bytes did not belong into a slot that was granted and not complete.
+    /// Packets whose bytes did not belong into a slot that the receiver waited for.
     pub const fn strays(&self) -> u64 {
         self.strays
     }

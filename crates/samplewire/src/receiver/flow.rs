@@ -118,7 +118,7 @@ impl ReceiveFlow {
     /// Takes a frame of the stream's queue pair; `false` if it has none.
     pub(crate) fn handle_frame(&mut self, now: Nanos, frame: &Frame<'_>) -> bool {
         let Some(slots) = &mut self.slots else { return false };
-        self.handled += u32::from(slots.handle(now, frame, &mut self.payloads));
+        self.handled += u32::from(slots.handle(now, frame, &self.receiver, &mut self.payloads));
         true
     }
 

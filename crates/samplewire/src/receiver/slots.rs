@@ -37,16 +37,20 @@ impl Slots {
     }
 
     /// Takes a frame, and stores what it carries; returns whether it carried something.
-    pub(super) fn handle(
+    pub(super) fn handle<S>(
         &mut self,
         now: Nanos,
         frame: &Frame<'_>,
+        receiver: &Receiver<S>,
         payloads: &mut PayloadRing,
-    ) -> bool {
+    ) -> bool
+    where
+        S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>,
+    {
         let Self { reader, records, record_at, .. } = self;
         let mask = records.len() - 1;
         let mut has_stored = false;
-        reader.handle(now, frame, |seq, offset, bytes| {
+        reader.handle(now, frame, receiver, |seq, offset, bytes| {
             has_stored = true;
             payloads.store_part(seq, offset, bytes);
             // What of it lies in the record.

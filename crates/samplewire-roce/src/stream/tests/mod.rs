@@ -5,8 +5,10 @@ mod world;
 
 use samplewire_proto::receiver::{Receiver, ReceiverConfig, RecvSlot};
 use samplewire_proto::stream::End;
-use samplewire_proto::wire::{CloseReason, QueuePairTerms, SlotRegion};
-use samplewire_proto::{Cause, Nanos, Seq};
+use samplewire_proto::wire::{
+    self, Close, CloseReason, Flags, Header, PacketType, QueuePairTerms, SlotRegion,
+};
+use samplewire_proto::{Cause, Departure, Nanos, Seq};
 
 use super::{Connection, SlotReader, SlotWriter, SlotsError};
 use crate::qp::State;
@@ -160,23 +162,32 @@ const SAMPLES: u64 = 250;
 const SLOTS: SlotRegion =
     SlotRegion { address: 0x7F00_0000_1000, rkey: 0x77, slot_bytes: 1152, slots: 8 };
 
+/// The end that receives.
+struct ReceivingEnd {
+    reader: SlotReader<Vec<ReceiveSlot>>,
+    receiver: Receiver<Vec<RecvSlot>>,
+}
+
 /// A peer may write to its region at any time: what a program may hold stays as it is.
 #[test]
-fn only_slots_that_are_granted_and_not_complete_are_written() {
+fn only_slots_that_the_receiver_waits_for_are_written() {
     let terms = QueuePairTerms { qpn: 16, first_psn: 9, path_mtu_bytes: 1024 };
     let connection = Connection { local: terms, peer: terms, route: Route::default() };
     let (first, receives) = (Seq(u32::MAX), vec![ReceiveSlot::default(); 8]);
     let config = ResponderConfig::default();
     let reader = SlotReader::new(&connection, SLOTS, 1000, first, config, receives);
     let mut reader = reader.expect("the slots fit");
-    let opening = Wish { seed: 1, payload_bytes: 1000, ..Wish::default() }.open(Nanos(0));
+    let wish = Wish { seed: 1, first_seq: first, payload_bytes: 1000, ..Wish::default() };
+    let opening = wish.open(Nanos(0));
     let slots = vec![RecvSlot::default(); 8];
-    let receiver = Receiver::new(opening.terms[1], ReceiverConfig::new(), slots, Nanos(0));
+    let terms = opening.terms[1];
+    let receiver = Receiver::new(terms, ReceiverConfig::new(), slots, Nanos(0));
     let mut receiver = receiver.expect("the terms hold");
     reader.grant(&mut receiver, first + 2);
+    let mut end = ReceivingEnd { reader, receiver };
 
     let mut psn = Psn::new(9);
-    let mut write = |reader: &mut SlotReader<_>, slot: u32, offset: u32, immediate: Option<u32>| {
+    let mut write = |end: &mut ReceivingEnd, slot: u32, offset: u32, immediate: Option<u32>| {
         let opcode =
             if immediate.is_some() { Opcode::WriteOnlyImmediate } else { Opcode::WriteOnly };
         let address = SLOTS.address + u64::from(slot * SLOTS.slot_bytes + offset);
@@ -191,17 +202,33 @@ fn only_slots_that_are_granted_and_not_complete_are_written() {
         psn = psn + 1;
         let mut stored = None;
         let frame = Frame::new_checked(&out[..len]).expect("it is whole");
-        reader.handle(Nanos(0), &frame, |seq, offset, bytes| {
+        end.reader.handle(Nanos(0), &frame, &end.receiver, |seq, offset, bytes| {
             stored = Some((seq, offset, bytes.len()))
         });
         stored
     };
-    assert_eq!(write(&mut reader, 7, 12, None), Some((first, 12, 4)));
-    assert_eq!(write(&mut reader, 0, 1148, None), Some((Seq(0), 1148, 4)));
-    assert_eq!(write(&mut reader, 0, 1149, None), None, "it crosses into the next slot");
-    assert_eq!(write(&mut reader, 1, 0, None), None, "it is not granted");
-    assert_eq!(write(&mut reader, 7, 0, Some(first.0)), Some((first, 0, 4)));
-    reader.settle(Nanos(0), &mut receiver, |_| (&[0; 1000], &[0; 64]));
-    assert_eq!(write(&mut reader, 7, 12, None), None, "it is complete");
-    assert_eq!(reader.strays(), 3);
+    assert_eq!(write(&mut end, 7, 12, None), Some((first, 12, 4)));
+    assert_eq!(write(&mut end, 0, 1148, None), Some((Seq(0), 1148, 4)));
+    assert_eq!(write(&mut end, 0, 1149, None), None, "it crosses into the next slot");
+    assert_eq!(write(&mut end, 1, 0, None), None, "it is not granted");
+    assert_eq!(write(&mut end, 7, 0, Some(first.0)), Some((first, 0, 4)));
+    end.reader.settle(Nanos(0), &mut end.receiver, |_| (&[0; 1000], &[0; 64]));
+    assert_eq!(write(&mut end, 7, 12, None), None, "it is complete");
+    assert_eq!(end.reader.strays(), 3);
+
+    assert_eq!(write(&mut end, 0, 0, None), Some((Seq(0), 0, 4)));
+    let close = Close { reason: CloseReason::QueuePairFailed, last: Seq(0), source_lost: 0 };
+    let header = Header {
+        kind: PacketType::Close,
+        flags: Flags::default(),
+        tag: terms.local_tag,
+        index: 1000,
+        seq: first + 2,
+        departure: Departure(0),
+    };
+    end.receiver.handle(Nanos(0), &header, &wire::Packet::Close(close));
+    while end.receiver.poll_delivery(Nanos(0)).is_some() {}
+    assert_eq!(end.receiver.released(), first + 2);
+    assert_eq!(write(&mut end, 0, 0, None), None, "it is given up");
+    assert_eq!(end.reader.strays(), 4);
 }

@@ -277,8 +277,8 @@ impl World {
 
     /// The receiver takes a frame.
     fn read(&mut self, frame: &Frame<'_>) {
-        let Self { reader, memory, slots, now, .. } = self;
-        reader.handle(*now, frame, |seq, offset, bytes| {
+        let Self { reader, receiver, memory, slots, now, .. } = self;
+        reader.handle(*now, frame, receiver, |seq, offset, bytes| {
             memory[start_of(slots, seq) + offset..][..bytes.len()].copy_from_slice(bytes);
         });
     }
