@@ -151,7 +151,7 @@ class Lockstep {
     if (random_.chance(0.05)) seq = uint32_t(random_.draw());
     const uint32_t psn = (config_.first_psn + seq) % kPsns;
     sw_requester_answer(software_, now_, psn, uint8_t(kSyndromes.at(kind) | code));
-    model_.answer_i = uint32_t(kind) << 29 | code << 24 | psn;
+    model_.answer_i = uint64_t(kind) << 30 | uint64_t(code) << 25 | uint64_t(psn) << 1;  // no CE
     model_.answer_valid_i = 1;
     cycle();
     model_.answer_valid_i = 0;
