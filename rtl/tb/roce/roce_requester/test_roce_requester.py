@@ -462,7 +462,7 @@ async def a_pace_is_kept(dut):
     await tb.finish()
 
 
-@pytest.mark.parametrize("width", [64, 512])
+@pytest.mark.parametrize("width", [64, pytest.param(512, marks=pytest.mark.full)])
 @pytest.mark.parametrize("all_mtus", [False, pytest.param(True, marks=pytest.mark.full)])
 def test_roce_requester(width, all_mtus):
     run(
