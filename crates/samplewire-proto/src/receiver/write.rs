@@ -88,7 +88,8 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     /// Checks what the record says against the packets before it and the terms.
     fn check_record(&self, record: &SlotRecord) -> Result<(), Violation> {
         let SlotRecord { seq, index, samples, flags, lost_before, .. } = *record;
-        let expected = self.written_index + lost_before;
+        // What exceeds 64 bits is past any index.
+        let expected = self.written_index.saturating_add(lost_before);
         if index < expected {
             return Err(Violation::IndexRetreats { seq, index, expected });
         }

@@ -422,6 +422,21 @@ fn record_that_does_not_follow_is_a_breach() {
     assert_eq!(breach(&|it| (it.flags, it.samples) = (Flags::META, 0)), None);
 }
 
+/// The end of the packet before and the loss add up to more than 64 bits hold.
+#[test]
+fn loss_as_large_as_an_index_is_a_breach() {
+    let mut reading = Reading::new();
+    let last = |it: &mut SlotRecord| (it.flags, it.index) = (Flags::START, INDEX_MAX);
+    assert_eq!(reading.write(&Written::full(0).with(last)), None);
+    let loss = |it: &mut SlotRecord| {
+        it.flags = Flags::OVERFLOW;
+        (it.index, it.lost_before) = (INDEX_MAX, INDEX_MAX);
+    };
+    let expected = u64::MAX;
+    let breach = Violation::IndexRetreats { seq: Seq(1), index: INDEX_MAX, expected };
+    assert_eq!(reading.write(&Written::full(1).with(loss)), Some(breach));
+}
+
 /// `docs/protocol.md#6.5`: as many samples as fit beside their count, and one more.
 #[test]
 fn burst_may_end_with_all_that_fits_beside_its_count() {
