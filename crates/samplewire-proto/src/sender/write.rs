@@ -5,7 +5,7 @@ use crate::crc::Zeros;
 use crate::number::{Nanos, Seq};
 use crate::rate::FRAME_OVERHEAD_BYTES;
 use crate::stream::Carriage;
-use crate::wire::{RECORD_LEN, SlotRecord, record_at};
+use crate::wire::{Flags, RECORD_LEN, SlotRecord, record_at};
 
 /// A packet of a stream over RDMA: its WRITE is the payload, zeros up to the record, the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,13 +104,14 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         } else {
             Zeros::new(record_at - usize::from(slot.len_bytes)).append(slot.payload_crc)
         };
+        let has_loss = slot.lost_before > 0;
         let record = SlotRecord {
             index: slot.index,
             lost_before: slot.lost_before,
             samples: slot.samples,
             seq,
             payload_crc,
-            flags: slot.flags,
+            flags: if has_loss { slot.flags } else { slot.flags.without(Flags::OVERFLOW) },
         };
         WriteTransmit { len_bytes: slot.len_bytes, record, record_at }
     }

@@ -105,6 +105,29 @@ fn short_packet_and_loss_at_the_source_stand_in_the_record() {
     assert_eq!(record.payload_crc, crc32c(&slot));
 }
 
+/// `docs/protocol.md#6.6`, `#13.4`: START wins over OVERFLOW, and a loss of nothing is none.
+#[test]
+fn record_has_the_flag_of_a_loss_only_with_one() {
+    let mut bench = sender();
+    let bytes = payload(0);
+    for (ahead, flags) in [(9, Flags::START | Flags::OVERFLOW), (0, Flags::OVERFLOW)] {
+        let packet = NewPacket {
+            index: bench.sender.next_index() + ahead,
+            flags,
+            burst_samples: 0,
+            len_bytes: PAYLOAD,
+            payload_crc: crc32c(&bytes),
+        };
+        bench.sender.push(packet).expect("there is room");
+    }
+    assert!(bench.take(&bench.fields(0, 8), &[]));
+    for flags in [Flags::START, Flags::NONE] {
+        let record = bench.sender.poll_write(bench.now).expect("there is credit").record;
+        assert_eq!((record.lost_before, record.flags), (0, flags));
+        assert_eq!(SlotRecord::parse(&record.to_bytes(), record.seq.0), Ok(record));
+    }
+}
+
 /// `docs/protocol.md#13.5`: credit lets packets be posted, each once; a REPORT requests nothing.
 #[test]
 fn packets_are_posted_once_within_credit_and_never_leave_as_data() {
