@@ -302,11 +302,15 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
     }
 
     /// The queue pair of the stream has failed, and reads no payload any more: the stream ends after
-    /// the last packet that was posted (`docs/protocol.md#13.7`).
+    /// the last packet that was posted (`docs/protocol.md#13.7`). One that closes, and of which the
+    /// receiver has all, ends as it would have.
     pub fn queue_pair_failed(&mut self, now: Nanos) {
         self.written = self.sent;
         self.release();
-        self.cancel_for(now, CloseReason::QueuePairFailed);
+        let is_complete = matches!(self.phase, Phase::Closing(_)) && self.oldest == self.next;
+        if !is_complete {
+            self.cancel_for(now, CloseReason::QueuePairFailed);
+        }
     }
 
     fn cancel_for(&mut self, now: Nanos, reason: CloseReason) {

@@ -262,6 +262,22 @@ fn sender_whose_queue_pair_fails_closes_after_the_last_packet_posted() {
     assert_eq!(posted(&mut bench), [0; 0]);
 }
 
+/// The receiver has all, and only CLOSE_ACK is missing: its queue pair may be gone before the last
+/// acknowledgement got through.
+#[test]
+fn queue_pair_that_fails_after_all_is_accounted_for_changes_no_end() {
+    let mut bench = sender();
+    push(&mut bench, 4);
+    assert!(bench.take(&bench.fields(0, 4), &[]));
+    posted(&mut bench);
+    bench.sender.close(bench.now);
+    assert!(bench.take(&bench.fields(4, 4), &[]));
+    bench.sender.queue_pair_failed(bench.now);
+    assert!(bench.hand(&close_ack(SENDER_TAG, 4, CloseAckReason::Done, RECEIVER_TAG)));
+    let final_index = 4 * u64::from(SAMPLES);
+    assert_eq!(bench.sender.poll_event(), Some(End::Finished { final_index }));
+}
+
 /// A receiver of a window of 16 with credit for 8.
 struct Reading {
     receiver: Receiver<Vec<RecvSlot>>,
