@@ -164,11 +164,8 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
                 }
                 self.hear(now, header.departure);
                 self.stats.source_lost = self.stats.source_lost.max(close.source_lost);
-                let has_failed = close.reason == CloseReason::QueuePairFailed;
                 match self.terms.carriage {
                     Carriage::Data => self.reveal(now, final_seq, header.departure),
-                    // What is not complete will not be.
-                    Carriage::Rdma if has_failed => self.reveal_gone(now, final_seq),
                     // It may have overtaken WRITEs, which will come.
                     Carriage::Rdma => {}
                 }
@@ -176,15 +173,27 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
                 self.close_reason = close.reason;
                 self.phase = Phase::Draining { final_seq, final_index };
                 self.schedule.ask();
+                self.take_failure(now, final_seq, close.reason);
             }
             Phase::Draining { final_seq: known, .. } if known == final_seq => {
                 self.hear(now, header.departure);
                 self.schedule.ask();
+                self.take_failure(now, final_seq, close.reason);
             }
             Phase::Lingering { final_seq: known, .. } if known == final_seq => {
                 self.answer_close = true;
             }
             _ => self.stats.refused += 1,
+        }
+    }
+
+    /// Over RDMA: where a CLOSE says that the queue pair has failed, the first one or a later one,
+    /// what is not complete will not be (`docs/protocol.md#13.7`).
+    fn take_failure(&mut self, now: Nanos, final_seq: Seq, reason: CloseReason) {
+        let has_failed = reason == CloseReason::QueuePairFailed;
+        if has_failed && self.terms.carriage == Carriage::Rdma && self.highest_end != final_seq {
+            self.close_reason = reason;
+            self.reveal_gone(now, final_seq);
         }
     }
 

@@ -571,6 +571,26 @@ fn close_of_a_failed_queue_pair_gives_up_what_is_not_complete() {
     assert_eq!(reading.receiver.stats().skipped, 3);
 }
 
+/// `docs/protocol.md#13.7`: the queue pair of a sender that has closed may still fail. Its WRITEs would
+/// be waited for without end, since both ends are heard.
+#[test]
+fn queue_pair_that_fails_after_close_gives_up_what_is_not_complete() {
+    let mut reading = Reading::new();
+    reading.write(&Written::full(0));
+    let samples = u64::from(SAMPLES);
+    reading.hand(&close(RECEIVER_TAG, 4, 4 * samples));
+    assert_eq!(reading.delivered(), [], "the rest is on its way");
+    reading.hand(&close_for(RECEIVER_TAG, 4, 4 * samples, CloseReason::QueuePairFailed));
+    let gap = reading.delivered().into_iter().find_map(|it| match it {
+        Delivered::Gap(gap) => Some(gap),
+        _ => None,
+    });
+    let (first, not_repaired, cause) = (samples, 3 * samples, Cause::GoneAtSender);
+    assert_eq!(gap, Some(Gap { first, not_repaired, source_lost: 0, cause }));
+    let end = End::ClosedByPeer(CloseReason::QueuePairFailed);
+    assert_eq!(reading.receiver.poll_event(), Some(end));
+}
+
 /// `docs/protocol.md#13.1`
 #[test]
 fn data_is_not_taken_and_other_deliveries_are_refused() {
