@@ -127,7 +127,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             self.stats.refused += 1;
             return;
         }
-        if !matches!(self.phase, Phase::Flowing | Phase::Draining { .. }) {
+        if !self.takes_packets() {
             return;
         }
         self.hear(now, header.departure);

@@ -23,7 +23,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         into.name(self.terms.local_tag.0.into());
         into.name(self.terms.peer_tag.0.into());
         into.report(self.number);
-        if !matches!(self.phase, Phase::Flowing | Phase::Draining { .. }) {
+        if !self.takes_packets() {
             return;
         }
         let mut seq = self.next;

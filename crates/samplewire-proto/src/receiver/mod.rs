@@ -262,8 +262,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     pub fn silence(&self, now: Nanos) -> Nanos {
         let silence = now.since(self.heard_at);
         let usual = Nanos(SILENCES * self.terms.silence_max().0) + self.rtt.get();
-        let is_open = matches!(self.phase, Phase::Flowing | Phase::Draining { .. });
-        if is_open && silence >= usual { silence } else { Nanos(0) }
+        if self.takes_packets() && silence >= usual { silence } else { Nanos(0) }
     }
 
     /// The silence after which the stream breaks off (`docs/protocol.md#7.7`).
@@ -274,6 +273,11 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     /// Where in its life the receiver is.
     pub const fn phase(&self) -> Phase {
         self.phase
+    }
+
+    /// Whether packets of samples are still taken; none are once the stream has ended, or closes.
+    pub const fn takes_packets(&self) -> bool {
+        matches!(self.phase, Phase::Flowing | Phase::Draining { .. })
     }
 
     /// Whether nothing is left to do.
@@ -298,7 +302,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             self.stats.foreign += 1;
             return Placement::Ignore;
         }
-        if !matches!(self.phase, Phase::Flowing | Phase::Draining { .. }) {
+        if !self.takes_packets() {
             return Placement::Ignore;
         }
         if self.terms.carriage == Carriage::Rdma {
@@ -495,7 +499,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
 
     /// Like [`Receiver::cancel`], with a reason for the sender.
     pub fn cancel_for(&mut self, now: Nanos, reason: CloseReason) {
-        if matches!(self.phase, Phase::Flowing | Phase::Draining { .. }) {
+        if self.takes_packets() {
             self.start_cancel(now, reason, End::Cancelled);
         }
     }

@@ -1,7 +1,7 @@
 //! Packets that come as RDMA WRITEs (`docs/protocol.md#13.6`).
 
 use super::ring::{Received, State};
-use super::{Phase, Receiver, RecvSlot};
+use super::{Receiver, RecvSlot};
 use crate::crc::crc32c;
 use crate::number::{Nanos, Seq};
 use crate::stream::{End, Violation};
@@ -32,7 +32,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         payload: &[u8],
         record: &[u8; RECORD_LEN],
     ) {
-        if !matches!(self.phase, Phase::Flowing | Phase::Draining { .. }) || self.ending.is_some() {
+        if !self.takes_packets() || self.ending.is_some() {
             return;
         }
         if self.end_of_data() == Some(self.highest_end) {

@@ -86,7 +86,8 @@ impl<Q: AsRef<[ReceiveSlot]> + AsMut<[ReceiveSlot]>> SlotReader<Q> {
 
     /// Takes a frame of the queue pair. `store` puts bytes into the slot of a packet, from an offset
     /// on. Only slots that `receiver` waits for are written: those that are granted, and neither
-    /// complete nor given up. What a peer writes elsewhere in its region is dropped and counted.
+    /// complete nor given up, of a stream that has not ended. What a peer writes elsewhere in its
+    /// region is dropped and counted.
     pub fn handle<S>(
         &mut self,
         now: Nanos,
@@ -101,7 +102,9 @@ impl<Q: AsRef<[ReceiveSlot]> + AsMut<[ReceiveSlot]>> SlotReader<Q> {
             (placement, frame.packet().body)
         {
             match self.place_of(offset, payload.len()) {
-                Some((seq, offset)) if !seq.before(receiver.released()) => {
+                Some((seq, offset))
+                    if receiver.takes_packets() && !seq.before(receiver.released()) =>
+                {
                     store(seq, offset, payload);
                 }
                 _ => self.strays += 1,

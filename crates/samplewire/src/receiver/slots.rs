@@ -101,3 +101,81 @@ impl Slots {
         self.reader.poll_timeout()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use samplewire_circuit::{Pool, PoolConfig};
+    use samplewire_proto::receiver::ReceiverConfig;
+    use samplewire_proto::stream::{Carriage, Terms};
+    use samplewire_proto::wire::{Flags, QueuePairTerms, SlotRecord};
+    use samplewire_proto::{Tag, crc};
+    use samplewire_roce::wire::{Body, Bth, FRAME_BYTES_MAX, Opcode, Packet, Reth, Route};
+    use samplewire_roce::{Psn, Qpn};
+
+    use super::*;
+
+    const PAYLOAD_BYTES: u16 = 64;
+    const QUANTUM_PACKETS: u32 = 4;
+    const REGION: SlotRegion = SlotRegion { address: 0x1000, rkey: 7, slot_bytes: 128, slots: 4 };
+
+    /// The frame of the WRITE of a full packet.
+    fn write_of(seq: u32, out: &mut [u8; FRAME_BYTES_MAX]) -> Frame<'_> {
+        let payload = [seq as u8; PAYLOAD_BYTES as usize];
+        let record = SlotRecord {
+            index: u64::from(seq) * 16,
+            lost_before: 0,
+            samples: 16,
+            seq: Seq(seq),
+            payload_crc: crc::crc32c(&payload),
+            flags: Flags::NONE,
+        };
+        let bytes = [&payload[..], &record.to_bytes()].concat();
+        let (key, len_bytes) = (REGION.rkey, bytes.len() as u32);
+        let reth = Some(Reth { address: REGION.address_of(Seq(seq)), key, len_bytes });
+        let bth = Bth::new(Opcode::WriteOnlyImmediate, Qpn::new(16), Psn::new(seq));
+        let body = Body::Request { reth, immediate: Some(seq), payload: &bytes };
+        let len = Packet { bth, body }.emit(&Route::default(), out);
+        Frame::new_checked(&out[..len]).expect("it is whole")
+    }
+
+    /// The program has let go of the stream, and has taken the quantum that was not full.
+    #[test]
+    fn writes_that_come_after_the_end_find_no_memory() {
+        let now = Nanos::from_millis(1_000);
+        let terms = Terms {
+            local_tag: Tag(1),
+            peer_tag: Tag(2),
+            is_opener: true,
+            first_seq: Seq(0),
+            first_index: 0,
+            packet_samples: 16,
+            payload_bytes: PAYLOAD_BYTES,
+            payload_offset: 22,
+            window: REGION.slots,
+            reorder_tolerance: 0,
+            dead_after: Nanos::from_millis(15_000),
+            idle_after: Nanos::from_millis(100),
+            ranges_max: 32,
+            rtt: Nanos::from_micros(50),
+            carriage: Carriage::Rdma,
+        };
+        let ring = vec![RecvSlot::default(); 4];
+        let mut receiver = Receiver::new(terms, ReceiverConfig::new(), ring, now).unwrap();
+        let quantum_bytes = QUANTUM_PACKETS as usize * usize::from(PAYLOAD_BYTES);
+        let pool = Pool::new(PoolConfig::new(1, quantum_bytes)).unwrap();
+        let mut payloads = PayloadRing::new(pool, Seq(0), 4, QUANTUM_PACKETS, PAYLOAD_BYTES.into());
+        let local = QueuePairTerms { qpn: 16, first_psn: 0, path_mtu_bytes: 1024 };
+        let connection = Connection { local, peer: local, route: Route::default() };
+        let mut slots = Slots::new(&connection, REGION, PAYLOAD_BYTES, Seq(0)).unwrap();
+        slots.grant(&mut receiver, payloads.attach(Seq(4)));
+
+        let mut out = [0; FRAME_BYTES_MAX];
+        assert!(slots.handle(now, &write_of(0, &mut out), &receiver, &mut payloads));
+        slots.settle(now, &mut receiver, &payloads);
+        assert!(receiver.poll_delivery(now).is_some());
+        payloads.advance();
+        receiver.cancel(now);
+        assert!(payloads.take_last().is_some());
+        assert!(!slots.handle(now, &write_of(1, &mut out), &receiver, &mut payloads));
+    }
+}

@@ -232,3 +232,19 @@ fn only_slots_that_the_receiver_waits_for_are_written() {
     assert_eq!(write(&mut end, 0, 0, None), None, "it is given up");
     assert_eq!(end.reader.strays(), 4);
 }
+
+/// A receiver that has closed returns its memory while WRITEs are still on their way.
+#[test]
+fn nothing_is_written_once_the_receiver_has_closed() {
+    let mut world = World::new(Settings { loss: 0.0, ..Settings::new(1) });
+    world.run_until(|world| world.account.delivered > 20_000 && world.in_flight() > 8);
+    world.receiver.cancel(world.now);
+    let (strays, frames) = (world.reader.strays(), world.reader.queue_pair().stats().2.packets);
+    let before = world.memory.clone();
+    world.run_to_end();
+    assert_eq!(world.ends, [Some(End::ClosedByPeer(CloseReason::Cancelled)), Some(End::Cancelled)]);
+    assert!(world.memory == before, "a WRITE reached memory");
+    let came = world.reader.queue_pair().stats().2.packets - frames;
+    assert!(came > 0, "none was on the way: this proves nothing");
+    assert_eq!(world.reader.strays() - strays, came);
+}
