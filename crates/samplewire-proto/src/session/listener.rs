@@ -280,8 +280,9 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
         if open.trailer_kind != TRAILER_CRC32C {
             return self.answer_refuse(peer, open.tag, open.nonce, RefuseReason::Trailer, 0);
         }
-        let Ok(rdma) = RdmaOffer::find(&open.tlvs) else {
-            return self.answer_refuse(peer, open.tag, open.nonce, RefuseReason::Format, 0);
+        let rdma = match find_rdma(open) {
+            Ok(rdma) => rdma,
+            Err(reason) => return self.answer_refuse(peer, open.tag, open.nonce, reason, 0),
         };
         let request = OpenRequest { rdma, ..self.request(peer, header, open, len_bytes) };
         if request.role == Role::Describe {
@@ -403,6 +404,17 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
     fn slot_mask(&self) -> u32 {
         self.slots.as_ref().len().next_power_of_two() as u32 - 1
     }
+}
+
+/// What an OPEN says of RDMA (`docs/protocol.md#13.1`): one that receives has a slot for each packet
+/// of its window.
+fn find_rdma(open: &Open<'_>) -> Result<Option<RdmaOffer>, RefuseReason> {
+    let offer = RdmaOffer::find(&open.tlvs).map_err(|_| RefuseReason::Format)?;
+    let has_slots = |it: RdmaOffer| it.slots.is_some_and(|it| it.slots == open.window);
+    if open.role == Role::Receive && !offer.is_none_or(has_slots) {
+        return Err(RefuseReason::Format);
+    }
+    Ok(offer)
 }
 
 /// Checks a stream over RDMA against the request (`docs/protocol.md#13.1`).
