@@ -5,18 +5,20 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use samplewire::real_time::RealTime;
 use samplewire::receiver::Port;
 use samplewire::source::{CounterSource, ReadSamples};
 use samplewire::transmitter::{Overflow, PlaySummary, SendError};
 use samplewire::{
-    Carriage, Cause, CloseReason, DeviceOptions, End, FaultSpec, Faults, Link, OpenError,
-    ReceiveStream, StationConfig, Udp, UdpOptions,
+    Carriage, Cause, CloseReason, Device, DeviceOptions, End, FaultSpec, Faults, Flags, Link,
+    OpenError, ReceiveStream, SendStream, StationConfig, Udp, UdpOptions, stepped,
 };
 use samplewire_io::ether::{Dgram, DgramAddress, EtherError, EtherLink};
 use samplewire_io::faults::Model;
+use samplewire_io::memory;
+use samplewire_proto::Nanos;
 use samplewire_roce::PathMtu;
 
 #[test]
@@ -107,6 +109,102 @@ fn choices_that_no_stream_over_rdma_has_are_refused_before_anything_is_sent() {
     );
     let error = refused(&samplewire::receive().delivery(samplewire::Delivery::BestEffort));
     assert!(matches!(error, OpenError::Contradiction { .. }), "{error}");
+}
+
+/// The first frames find the address of the peer's station known: one that is lost costs 67 ms. With
+/// small windows, a window of the device that is no power of two, and RDMA packets of 256 bytes.
+#[test]
+fn stream_waits_for_no_timer_from_its_begin_on() {
+    for (window, device_window) in [(1, 1), (1, 64), (2, 3), (16, 5), (128, 100)] {
+        let mut ends = Both::open(window, device_window);
+        let began = ends.now;
+        ends.run_until(|ends| ends.delivered >= 500 * ends.packet_samples);
+        let span = Duration::from_nanos(ends.now.0 - began.0);
+        assert!(span < Duration::from_millis(30), "windows {window}, {device_window}: {span:?}");
+    }
+}
+
+/// Both ends of a stream without threads, on virtual time.
+struct Both {
+    now: Nanos,
+    ends: [stepped::Stepped; 2],
+    _device: Device,
+    _port: Port,
+    sends: SendStream,
+    receives: ReceiveStream,
+    packet_samples: u64,
+    delivered: u64,
+}
+
+impl Both {
+    fn open(window: u32, device_window: u32) -> Self {
+        let epoch = Instant::now();
+        let [mut far, mut near] = cable(|link, _| Box::new(link));
+        (far.path_mtu, near.path_mtu) = (PathMtu::Bytes256, PathMtu::Bytes4096);
+        let (device_link, port_link) = memory::pair(64, 2_000, 2_000).unwrap();
+        let address = device_link.local_addr();
+        let info = CounterSource::new(1e6, 0).expect("a rate in range").info().clone();
+        let options = DeviceOptions::new().window(device_window).payload_bytes(1_024).sends(info);
+        let seeds = [[1; 16], [2; 16]];
+        let (mut device, sender) =
+            options.listen_stepped(Box::new(device_link), Some(far), epoch, seeds).unwrap();
+        let (port, receiver) = Port::stepped(Box::new(port_link), Some(near), 1, epoch).unwrap();
+        let options = samplewire::receive().window(window);
+        let pending = port.start_opening(address, &options, [3; 16]).unwrap();
+        let (mut now, mut ends) = (Nanos::from_millis(1_000), [sender, receiver]);
+        let (mut sends, mut receives) = (None, None);
+        while sends.is_none() || receives.is_none() {
+            turn(&mut now, &mut ends);
+            sends = sends.or_else(|| device.listeners[0].accept(Duration::ZERO).unwrap());
+            receives = receives.or_else(|| port.poll_opening(&pending).map(Result::unwrap));
+            assert!(now < Nanos::from_millis(4_000), "it does not open");
+        }
+        let (sends, receives) = (sends.unwrap(), receives.unwrap());
+        assert_eq!(receives.info().carriage, Carriage::Rdma);
+        let packet_samples = u64::from(receives.info().packet_samples);
+        let (_device, _port, delivered) = (device, port, 0);
+        Self { now, ends, _device, _port, sends, receives, packet_samples, delivered }
+    }
+
+    fn run_until(&mut self, is_over: impl Fn(&Self) -> bool) {
+        let deadline = self.now + Nanos::from_millis(60_000);
+        while !is_over(self) {
+            self.submit(u32::MAX);
+            self.step();
+            assert!(self.now < deadline, "{} samples came", self.delivered);
+        }
+    }
+
+    /// The program of the device sends a packet in each quantum that is free, and in so many at most;
+    /// returns how many there were.
+    fn submit(&mut self, quanta_max: u32) -> u32 {
+        let mut quanta = 0;
+        while quanta < quanta_max
+            && let Some(filling) = self.sends.quantum(Duration::ZERO).unwrap()
+        {
+            let index = self.sends.next_index();
+            let len_bytes = (4 * self.packet_samples) as usize;
+            self.sends.submit(filling, len_bytes, index, Flags::default()).unwrap();
+            quanta += 1;
+        }
+        quanta
+    }
+
+    /// The program of the host takes all that has come.
+    fn step(&mut self) {
+        turn(&mut self.now, &mut self.ends);
+        while let Ok(Some(block)) = self.receives.next_within(Duration::ZERO) {
+            assert!(block.gaps().is_empty(), "{:?}", block.gaps());
+            self.delivered += block.len() as u64;
+        }
+    }
+}
+
+fn turn(now: &mut Nanos, ends: &mut [stepped::Stepped; 2]) {
+    *now = *now + Nanos::from_micros(10);
+    for end in ends {
+        end.turn(*now).expect("a handle is there");
+    }
 }
 
 /// A device that counts, until its stream ends.

@@ -160,6 +160,14 @@ impl Station {
         Some(Connection { local, peer, route })
     }
 
+    /// Asks for a peer's hardware address ahead of the first frame to it, which would be lost.
+    ///
+    /// # Errors
+    /// The link has failed.
+    pub(crate) fn look_for(&mut self, now: Nanos, peer: &Route) -> Result<(), LinkError> {
+        self.mac_of(now, peer.destination_ip.into()).map(drop)
+    }
+
     /// Takes a frame to this station: its length; `None` when there is none. ARP is answered here.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use samplewire_proto::wire::{RECORD_LEN, SlotRegion, record_at};
 use samplewire_proto::{Nanos, Seq};
 use samplewire_roce::responder::{ReceiveSlot, ResponderConfig};
 use samplewire_roce::stream::{Connection, SlotReader, SlotsError};
-use samplewire_roce::wire::Frame;
+use samplewire_roce::wire::{Frame, Route};
 
 use super::payload_ring::PayloadRing;
 use crate::endpoint::Station;
@@ -18,6 +18,8 @@ pub(crate) struct Slots {
     /// By seq modulo their number.
     records: Box<[[u8; RECORD_LEN]]>,
     record_at: usize,
+    /// The way to the peer, until its station is looked for.
+    looks_for: Option<Route>,
 }
 
 impl Slots {
@@ -33,7 +35,12 @@ impl Slots {
         let reader =
             SlotReader::new(connection, region, payload_bytes, first_seq, config, receives)?;
         let records = vec![[0; RECORD_LEN]; len].into();
-        Ok(Self { reader, records, record_at: record_at(payload_bytes) })
+        Ok(Self {
+            reader,
+            records,
+            record_at: record_at(payload_bytes),
+            looks_for: Some(connection.route),
+        })
     }
 
     /// Takes a frame, and stores what it carries; returns whether it carried something.
@@ -91,6 +98,9 @@ impl Slots {
 
     /// Sends what is due.
     pub(super) fn transmit(&mut self, now: Nanos, station: &mut Station) -> Result<(), LinkError> {
+        if let Some(route) = self.looks_for.take() {
+            station.look_for(now, &route)?;
+        }
         while let Some(len) = self.reader.poll_transmit(now, station.out()) {
             station.send(now, len)?;
         }
@@ -109,7 +119,7 @@ mod tests {
     use samplewire_proto::stream::{Carriage, Terms};
     use samplewire_proto::wire::{Flags, QueuePairTerms, SlotRecord};
     use samplewire_proto::{Tag, crc};
-    use samplewire_roce::wire::{Body, Bth, FRAME_BYTES_MAX, Opcode, Packet, Reth, Route};
+    use samplewire_roce::wire::{Body, Bth, FRAME_BYTES_MAX, Opcode, Packet, Reth};
     use samplewire_roce::{Psn, Qpn};
 
     use super::*;

@@ -7,7 +7,7 @@ use samplewire_proto::sender::{SendSlot as PacketSlot, Sender};
 use samplewire_proto::wire::SlotRegion;
 use samplewire_roce::requester::{RequesterConfig, SendSlot};
 use samplewire_roce::stream::{Connection, SlotWriter, SlotsError};
-use samplewire_roce::wire::Frame;
+use samplewire_roce::wire::{Frame, Route};
 
 use super::retransmit_buffer::RetransmitBuffer;
 use crate::endpoint::Station;
@@ -17,6 +17,8 @@ pub(crate) struct Writes {
     writer: SlotWriter<Box<[SendSlot]>>,
     /// More frames may leave at once.
     has_more: bool,
+    /// The way to the peer, until its station is looked for.
+    looks_for: Option<Route>,
 }
 
 impl Writes {
@@ -31,7 +33,7 @@ impl Writes {
         let sends = vec![SendSlot::default(); window as usize].into_boxed_slice();
         let config = RequesterConfig { window: WINDOW_FRAMES, ..RequesterConfig::default() };
         let writer = SlotWriter::new(connection, slots, payload_bytes, config, sends)?;
-        Ok(Self { writer, has_more: false })
+        Ok(Self { writer, has_more: false, looks_for: Some(connection.route) })
     }
 
     pub(super) fn handle(&mut self, now: Nanos, frame: &Frame<'_>) {
@@ -46,6 +48,9 @@ impl Writes {
         held: &RetransmitBuffer,
         station: &mut Station,
     ) -> Result<(), LinkError> {
+        if let Some(route) = self.looks_for.take() {
+            station.look_for(now, &route)?;
+        }
         self.writer.settle(now, sender);
         for _ in 0..FRAMES_MAX {
             let payload_of = |seq, len_bytes| held.payload(seq, len_bytes);
