@@ -124,6 +124,22 @@ fn stream_waits_for_no_timer_from_its_begin_on() {
     }
 }
 
+/// A packet's memory is the program's once its WRITE and a REPORT have come, and not at the next MARK.
+#[test]
+fn quanta_return_as_soon_as_their_packets_are_written_and_reported() {
+    let mut ends = Both::open(128, 100);
+    let all = ends.submit(u32::MAX);
+    ends.pass(300);
+    for _ in 0..50 {
+        // The interval between packets is that between MARKs.
+        assert_eq!(ends.submit(1), 1);
+        ends.pass(50);
+    }
+    assert_eq!(ends.submit(u32::MAX), all);
+    ends.pass(1);
+    assert_eq!(ends.submit(u32::MAX), all);
+}
+
 /// Both ends of a stream without threads, on virtual time.
 struct Both {
     now: Nanos,
@@ -172,6 +188,13 @@ impl Both {
             self.submit(u32::MAX);
             self.step();
             assert!(self.now < deadline, "{} samples came", self.delivered);
+        }
+    }
+
+    fn pass(&mut self, millis: u64) {
+        let until = self.now + Nanos::from_millis(millis);
+        while self.now < until {
+            self.step();
         }
     }
 

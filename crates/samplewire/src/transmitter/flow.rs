@@ -145,13 +145,14 @@ impl SendFlow {
         writes.map(|writes| writes.handle(now, frame)).is_some()
     }
 
-    /// Sends frames of the stream's queue pair.
+    /// Sends frames of the stream's queue pair, and returns the quanta that it has completed.
     pub(crate) fn write(&mut self, now: Nanos, station: &mut Station) -> Result<(), LinkError> {
         let Self { stream: Some(stream), held, .. } = self else { return Ok(()) };
-        match &mut stream.writes {
-            Some(writes) => writes.transmit(now, &mut stream.sender, held, station),
-            None => Ok(()),
+        if let Some(writes) = &mut stream.writes {
+            writes.transmit(now, &mut stream.sender, held, station)?;
+            self.recycle();
         }
+        Ok(())
     }
 
     /// The first index of the next stream, or the next index of the current one.
