@@ -175,6 +175,10 @@ impl ReceiveFlow {
         ecn: Ecn,
     ) -> bool {
         let Packet::Data(body) = packet else {
+            if let Some(slots) = &mut self.slots {
+                // A CLOSE may give up what is not complete.
+                slots.settle(now, &mut self.receiver, &self.payloads);
+            }
             return self.receiver.handle(now, header, packet);
         };
         let foreign = self.receiver.stats().foreign;

@@ -113,7 +113,7 @@ impl Slots {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use samplewire_circuit::{Pool, PoolConfig};
     use samplewire_proto::receiver::ReceiverConfig;
     use samplewire_proto::stream::{Carriage, Terms};
@@ -128,8 +128,19 @@ mod tests {
     const QUANTUM_PACKETS: u32 = 4;
     const REGION: SlotRegion = SlotRegion { address: 0x1000, rkey: 7, slot_bytes: 128, slots: 4 };
 
+    /// Slots for packets from seq 0 on, of 16 samples and 64 bytes.
+    pub(in crate::receiver) fn slots(region: SlotRegion) -> Slots {
+        let local = QueuePairTerms { qpn: 16, first_psn: 0, path_mtu_bytes: 1024 };
+        let connection = Connection { local, peer: local, route: Route::default() };
+        Slots::new(&connection, region, PAYLOAD_BYTES, Seq(0)).expect("they fit")
+    }
+
     /// The frame of the WRITE of a full packet.
-    fn write_of(seq: u32, out: &mut [u8; FRAME_BYTES_MAX]) -> Frame<'_> {
+    pub(in crate::receiver) fn write_of<'b>(
+        region: &SlotRegion,
+        seq: u32,
+        out: &'b mut [u8; FRAME_BYTES_MAX],
+    ) -> Frame<'b> {
         let payload = [seq as u8; PAYLOAD_BYTES as usize];
         let record = SlotRecord {
             index: u64::from(seq) * 16,
@@ -140,8 +151,8 @@ mod tests {
             flags: Flags::NONE,
         };
         let bytes = [&payload[..], &record.to_bytes()].concat();
-        let (key, len_bytes) = (REGION.rkey, bytes.len() as u32);
-        let reth = Some(Reth { address: REGION.address_of(Seq(seq)), key, len_bytes });
+        let (key, len_bytes) = (region.rkey, bytes.len() as u32);
+        let reth = Some(Reth { address: region.address_of(Seq(seq)), key, len_bytes });
         let bth = Bth::new(Opcode::WriteOnlyImmediate, Qpn::new(16), Psn::new(seq));
         let body = Body::Request { reth, immediate: Some(seq), payload: &bytes };
         let len = Packet { bth, body }.emit(&Route::default(), out);
@@ -174,18 +185,16 @@ mod tests {
         let quantum_bytes = QUANTUM_PACKETS as usize * usize::from(PAYLOAD_BYTES);
         let pool = Pool::new(PoolConfig::new(1, quantum_bytes)).unwrap();
         let mut payloads = PayloadRing::new(pool, Seq(0), 4, QUANTUM_PACKETS, PAYLOAD_BYTES.into());
-        let local = QueuePairTerms { qpn: 16, first_psn: 0, path_mtu_bytes: 1024 };
-        let connection = Connection { local, peer: local, route: Route::default() };
-        let mut slots = Slots::new(&connection, REGION, PAYLOAD_BYTES, Seq(0)).unwrap();
+        let mut slots = slots(REGION);
         slots.grant(&mut receiver, payloads.attach(Seq(4)));
 
         let mut out = [0; FRAME_BYTES_MAX];
-        assert!(slots.handle(now, &write_of(0, &mut out), &receiver, &mut payloads));
+        assert!(slots.handle(now, &write_of(&REGION, 0, &mut out), &receiver, &mut payloads));
         slots.settle(now, &mut receiver, &payloads);
         assert!(receiver.poll_delivery(now).is_some());
         payloads.advance();
         receiver.cancel(now);
         assert!(payloads.take_last().is_some());
-        assert!(!slots.handle(now, &write_of(1, &mut out), &receiver, &mut payloads));
+        assert!(!slots.handle(now, &write_of(&REGION, 1, &mut out), &receiver, &mut payloads));
     }
 }

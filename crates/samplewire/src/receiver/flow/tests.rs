@@ -11,9 +11,11 @@ use samplewire_proto::sender::{
     CONTROL_BYTES, NewPacket, SendSlot, Sender, SenderConfig, Transmit,
 };
 use samplewire_proto::stream::{Carriage, Terms};
-use samplewire_proto::{Seq, Tag, crc, wire};
+use samplewire_proto::wire::{Close, CloseReason, PacketType, SlotRegion};
+use samplewire_proto::{Departure, Seq, Tag, crc, wire};
+use samplewire_roce::wire::FRAME_BYTES_MAX;
 
-use super::super::{BlockQueue, flow};
+use super::super::{BlockQueue, flow, slots};
 use super::*;
 use crate::wakeups::Wakeups;
 
@@ -50,6 +52,10 @@ impl Rig {
     }
 
     fn with(hold_max: Nanos, room: Room) -> Self {
+        Self::over(Carriage::Data, hold_max, room)
+    }
+
+    fn over(carriage: Carriage, hold_max: Nanos, room: Room) -> Self {
         let now = Nanos::from_millis(1_000);
         let terms = Terms {
             local_tag: Tag(1),
@@ -66,7 +72,7 @@ impl Rig {
             idle_after: Nanos::from_millis(100),
             ranges_max: 32,
             rtt: Nanos::from_micros(50),
-            carriage: Carriage::Data,
+            carriage,
         };
         let slots = vec![SendSlot::default(); room.window as usize];
         let sender = Sender::new(terms, SenderConfig::default(), slots, now).unwrap();
@@ -505,4 +511,31 @@ fn parts_of_a_quantum_have_room_whatever_its_packets_say() {
         }
         assert_eq!(rig.flow.parts.capacity(), room, "quanta of {quantum_packets}");
     }
+}
+
+/// `docs/protocol.md#13.7`: a WRITE that is complete is delivered, also where its completion is read in
+/// the turn that finds the CLOSE.
+#[test]
+fn writes_that_are_complete_before_a_close_of_a_failed_queue_pair_are_delivered() {
+    let mut rig = Rig::over(Carriage::Rdma, Nanos(0), ROOM);
+    let region = SlotRegion { address: 0x1000, rkey: 7, slot_bytes: 128, slots: WINDOW };
+    rig.flow.set_slots(slots::tests::slots(region));
+    rig.turn();
+    let mut out = [0; FRAME_BYTES_MAX];
+    for seq in 0..2 {
+        assert!(rig.flow.handle_frame(rig.now, &slots::tests::write_of(&region, seq, &mut out)));
+    }
+    let close = Close { reason: CloseReason::QueuePairFailed, last: Seq(0), source_lost: 0 };
+    let header = Header {
+        kind: PacketType::Close,
+        flags: Flags::NONE,
+        tag: Tag(2),
+        index: u64::from(3 * PACKET_SAMPLES),
+        seq: Seq(3),
+        departure: Departure(1),
+    };
+    assert!(rig.flow.handle(rig.now, &header, &Packet::Close(close), Ecn::NotEct));
+    rig.turn();
+    let stats = rig.flow.receiver.stats();
+    assert_eq!((stats.delivered, stats.skipped), (2, 1));
 }
