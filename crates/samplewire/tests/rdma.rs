@@ -140,6 +140,15 @@ fn quanta_return_as_soon_as_their_packets_are_written_and_reported() {
     assert_eq!(ends.submit(u32::MAX), all);
 }
 
+/// A receive request and a record for each packet, of 64 bytes.
+#[test]
+fn memory_of_the_slots_is_stated() {
+    let memory_bytes = [Carriage::Data, Carriage::Rdma]
+        .map(|carriage| Both::over(carriage, 128, 128).receives.memory_bytes());
+    let [data, rdma] = memory_bytes;
+    assert!((data + 128 * 64..data + 128 * 192).contains(&rdma), "{data} and {rdma} bytes");
+}
+
 /// Both ends of a stream without threads, on virtual time.
 struct Both {
     now: Nanos,
@@ -154,9 +163,14 @@ struct Both {
 
 impl Both {
     fn open(window: u32, device_window: u32) -> Self {
+        Self::over(Carriage::Rdma, window, device_window)
+    }
+
+    fn over(carriage: Carriage, window: u32, device_window: u32) -> Self {
         let epoch = Instant::now();
         let [mut far, mut near] = cable(|link, _| Box::new(link));
         (far.path_mtu, near.path_mtu) = (PathMtu::Bytes256, PathMtu::Bytes4096);
+        let near = (carriage == Carriage::Rdma).then_some(near);
         let (device_link, port_link) = memory::pair(64, 2_000, 2_000).unwrap();
         let address = device_link.local_addr();
         let info = CounterSource::new(1e6, 0).expect("a rate in range").info().clone();
@@ -164,7 +178,8 @@ impl Both {
         let seeds = [[1; 16], [2; 16]];
         let (mut device, sender) =
             options.listen_stepped(Box::new(device_link), Some(far), epoch, seeds).unwrap();
-        let (port, receiver) = Port::stepped(Box::new(port_link), Some(near), 1, epoch).unwrap();
+        let (port, receiver) = Port::stepped(Box::new(port_link), near, 1, epoch).unwrap();
+
         let options = samplewire::receive().window(window);
         let pending = port.start_opening(address, &options, [3; 16]).unwrap();
         let (mut now, mut ends) = (Nanos::from_millis(1_000), [sender, receiver]);
@@ -176,7 +191,7 @@ impl Both {
             assert!(now < Nanos::from_millis(4_000), "it does not open");
         }
         let (sends, receives) = (sends.unwrap(), receives.unwrap());
-        assert_eq!(receives.info().carriage, Carriage::Rdma);
+        assert_eq!(receives.info().carriage, carriage);
         let packet_samples = u64::from(receives.info().packet_samples);
         let (_device, _port, delivered) = (device, port, 0);
         Self { now, ends, _device, _port, sends, receives, packet_samples, delivered }

@@ -500,7 +500,9 @@ fn begin(
     flow.set_reach(info.window.max(window));
     if let Some((connection, Some(region))) = &accepted.rdma {
         let slots = Slots::new(connection, *region, info.payload_bytes, terms.first_seq);
-        flow.set_slots(slots.expect("the slots were checked when the stream was opened"));
+        let slots = slots.expect("the slots were checked when the stream was opened");
+        block_queue.memory_bytes += slots.memory_bytes();
+        flow.set_slots(slots);
     }
     block_queue.memory_bytes += pool_bytes;
     Ok(Begun { flow, block_queue, info, pages })

@@ -43,6 +43,11 @@ impl Slots {
         })
     }
 
+    /// All memory, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.records.len() * (RECORD_LEN + size_of::<ReceiveSlot>()) + size_of::<Self>()
+    }
+
     /// Takes a frame, and stores what it carries; returns whether it carried something.
     pub(super) fn handle<S>(
         &mut self,
