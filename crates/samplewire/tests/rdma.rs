@@ -1,6 +1,6 @@
 //! Streams over RDMA between a device and a program, over real sockets (`docs/protocol.md#13`).
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +19,7 @@ use samplewire_io::ether::{Dgram, DgramAddress, EtherError, EtherLink};
 use samplewire_io::faults::Model;
 use samplewire_io::memory;
 use samplewire_proto::Nanos;
+use samplewire_proto::wire::{self, Packet, RdmaOffer};
 use samplewire_roce::PathMtu;
 
 #[test]
@@ -245,6 +246,25 @@ fn turn(now: &mut Nanos, ends: &mut [stepped::Stepped; 2]) {
     }
 }
 
+/// RoCEv2 of this end is over IPv4: of a device that has no such address DATA is requested.
+#[test]
+fn rdma_is_requested_over_ipv4_alone() {
+    for (local, is_requested) in [("127.0.0.1:0", true), ("[::1]:0", false)] {
+        let device = UdpSocket::bind(local).unwrap();
+        device.set_read_timeout(Some(LONG)).unwrap();
+        let [_far, near] = cable(|link, _| Box::new(link));
+        let address = device.local_addr().unwrap();
+        let port = Port::over_rdma(udp(address), near, &RealTime::default()).unwrap();
+        let options = samplewire::receive().timeout(Duration::from_millis(1));
+        assert!(port.open(address, &options).is_err(), "no one answers");
+        let mut bytes = [0; 2_000];
+        let len = device.recv(&mut bytes).expect("an OPEN comes");
+        let Ok((_, Packet::Open(open))) = wire::parse(&bytes[..len]) else { panic!("no OPEN") };
+        let offer = RdmaOffer::find(&open.tlvs).expect("it is possible");
+        assert_eq!(offer.is_some(), is_requested, "{address}");
+    }
+}
+
 /// A device that counts, until its stream ends.
 fn device(
     station: Option<StationConfig>,
@@ -298,7 +318,7 @@ fn take(stream: &mut ReceiveStream, mut next: u64, samples: u64) -> u64 {
 
 /// Two stations at the ends of a cable; both have the address of their host.
 fn cable(link: impl Fn(Dgram, usize) -> Box<dyn EtherLink>) -> [StationConfig; 2] {
-    let sockets = [0; 2].map(|_| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+    let sockets = [0; 2].map(|_| UdpSocket::bind("127.0.0.1:0").unwrap());
     let ports = sockets.each_ref().map(|it| it.local_addr().unwrap());
     drop(sockets);
     [0, 1].map(|end: usize| {

@@ -83,8 +83,9 @@ impl Opening {
         unreachable: u64,
         station: Option<&mut Station>,
     ) {
-        // Devices do not play over RDMA.
-        if let Some(station) = station.filter(|_| self.config.role() == Role::Receive) {
+        // Devices do not play over RDMA, and RoCEv2 of a station is over IPv4.
+        let is_possible = self.config.role() == Role::Receive && self.address.is_ipv4();
+        if let Some(station) = station.filter(|_| is_possible) {
             self.offer = Some(station.offer(place, Some(self.config.window())));
         }
         let mut config = self.config.with_tag_slot(place as u16, places as u16);
