@@ -9,6 +9,8 @@ mod replay;
 mod roce_requester;
 #[path = "../../../fuzz/checks/roce_responder.rs"]
 mod roce_responder;
+#[path = "../../../fuzz/checks/roce_stream.rs"]
+mod roce_stream;
 #[path = "../../../fuzz/checks/roce_wire.rs"]
 mod roce_wire;
 
@@ -33,6 +35,11 @@ fn corpus_of_roce_responder() {
 }
 
 #[test]
+fn corpus_of_roce_stream() {
+    corpus_passes("roce_stream", roce_stream::check);
+}
+
+#[test]
 fn requester_keeps_its_promises_under_random_operations() {
     run_random(RUNS, roce_requester::check, operations);
 }
@@ -40,6 +47,11 @@ fn requester_keeps_its_promises_under_random_operations() {
 #[test]
 fn responder_keeps_its_promises_under_random_operations() {
     run_random(RUNS, roce_responder::check, operations);
+}
+
+#[test]
+fn stream_keeps_its_promises_under_random_operations() {
+    run_random(RUNS / 10, roce_stream::check, operations);
 }
 
 fn operations(rng: &mut Rng) -> Vec<u8> {
