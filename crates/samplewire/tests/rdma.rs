@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 use samplewire::real_time::RealTime;
 use samplewire::receiver::Port;
 use samplewire::source::{CounterSource, ReadSamples};
+use samplewire::stepped::PendingReceiver;
 use samplewire::transmitter::{Overflow, PlaySummary, SendError};
 use samplewire::{
-    Carriage, Cause, CloseReason, Device, DeviceOptions, End, FaultSpec, Faults, Flags, Link,
-    OpenError, ReceiveStream, SendStream, StationConfig, Udp, UdpOptions, stepped,
+    Block, Carriage, Cause, CloseReason, Device, DeviceOptions, End, FaultSpec, Faults, Flags,
+    Link, OpenError, ReceiveStream, SendStream, StationConfig, Udp, UdpOptions, stepped,
 };
 use samplewire_io::ether::{Dgram, DgramAddress, EtherError, EtherLink};
 use samplewire_io::faults::Model;
@@ -141,6 +142,42 @@ fn quanta_return_as_soon_as_their_packets_are_written_and_reported() {
     assert_eq!(ends.submit(u32::MAX), all);
 }
 
+/// `docs/protocol.md#3.10`, `#13.7`: the owner opens the stream again while WRITEs are on their way. None
+/// of them reaches the next stream, which goes on where the first has ended at the device.
+#[test]
+fn stream_that_is_taken_over_goes_on_over_rdma() {
+    let mut ends = Both::open(128, 100);
+    ends.run_until(|ends| ends.delivered >= 1_000 * ends.packet_samples);
+    ends.submit(u32::MAX);
+    let options = samplewire::receive().window(64).owner(OWNER);
+    for number in 1..20 {
+        let pending = ends.port.start_opening(ends.device.address, &options, [number; 16]).unwrap();
+        while ends.sends.check().is_ok() {
+            turn(&mut ends.now, &mut ends.ends);
+        }
+        let Both { mut now, ends: mut both, mut device, port, sends, receives, .. } = ends;
+        let next_index = sends.next_index();
+        drop(sends);
+        let (sends, next) = begin(&mut now, &mut both, &mut device, &port, &pending);
+        assert_eq!(next.info().carriage, Carriage::Rdma);
+        assert_eq!(next.info().first_index, next_index);
+        drop(receives);
+        let packet_samples = u64::from(next.info().packet_samples);
+        ends = Both {
+            now,
+            ends: both,
+            device,
+            port,
+            sends,
+            receives: next,
+            packet_samples,
+            delivered: 0,
+        };
+        ends.run_until(|ends| ends.delivered >= 100 * ends.packet_samples);
+        ends.submit(u32::MAX);
+    }
+}
+
 /// A receive request and a record for each packet, of 64 bytes.
 #[test]
 fn memory_of_the_slots_is_stated() {
@@ -154,8 +191,8 @@ fn memory_of_the_slots_is_stated() {
 struct Both {
     now: Nanos,
     ends: [stepped::Stepped; 2],
-    _device: Device,
-    _port: Port,
+    device: Device,
+    port: Port,
     sends: SendStream,
     receives: ReceiveStream,
     packet_samples: u64,
@@ -179,23 +216,16 @@ impl Both {
         let seeds = [[1; 16], [2; 16]];
         let (mut device, sender) =
             options.listen_stepped(Box::new(device_link), Some(far), epoch, seeds).unwrap();
-        let (port, receiver) = Port::stepped(Box::new(port_link), near, 1, epoch).unwrap();
+        let (port, receiver) = Port::stepped(Box::new(port_link), near, 2, epoch).unwrap();
 
-        let options = samplewire::receive().window(window);
+        let options = samplewire::receive().window(window).owner(OWNER);
         let pending = port.start_opening(address, &options, [3; 16]).unwrap();
         let (mut now, mut ends) = (Nanos::from_millis(1_000), [sender, receiver]);
-        let (mut sends, mut receives) = (None, None);
-        while sends.is_none() || receives.is_none() {
-            turn(&mut now, &mut ends);
-            sends = sends.or_else(|| device.listeners[0].accept(Duration::ZERO).unwrap());
-            receives = receives.or_else(|| port.poll_opening(&pending).map(Result::unwrap));
-            assert!(now < Nanos::from_millis(4_000), "it does not open");
-        }
-        let (sends, receives) = (sends.unwrap(), receives.unwrap());
+        let (sends, receives) = begin(&mut now, &mut ends, &mut device, &port, &pending);
         assert_eq!(receives.info().carriage, carriage);
         let packet_samples = u64::from(receives.info().packet_samples);
-        let (_device, _port, delivered) = (device, port, 0);
-        Self { now, ends, _device, _port, sends, receives, packet_samples, delivered }
+        let delivered = 0;
+        Self { now, ends, device, port, sends, receives, packet_samples, delivered }
     }
 
     fn run_until(&mut self, is_over: impl Fn(&Self) -> bool) {
@@ -219,10 +249,12 @@ impl Both {
     fn submit(&mut self, quanta_max: u32) -> u32 {
         let mut quanta = 0;
         while quanta < quanta_max
-            && let Some(filling) = self.sends.quantum(Duration::ZERO).unwrap()
+            && let Some(mut filling) = self.sends.quantum(Duration::ZERO).unwrap()
         {
             let index = self.sends.next_index();
             let len_bytes = (4 * self.packet_samples) as usize;
+            let words = filling.bytes_mut()[..len_bytes].as_chunks_mut::<4>().0;
+            words.iter_mut().zip(index..).for_each(|(word, at)| *word = (at as u32).to_le_bytes());
             self.sends.submit(filling, len_bytes, index, Flags::default()).unwrap();
             quanta += 1;
         }
@@ -233,10 +265,29 @@ impl Both {
     fn step(&mut self) {
         turn(&mut self.now, &mut self.ends);
         while let Ok(Some(block)) = self.receives.next_within(Duration::ZERO) {
-            assert!(block.gaps().is_empty(), "{:?}", block.gaps());
+            check_count(&block);
             self.delivered += block.len() as u64;
         }
     }
+}
+
+/// Turns both ends until the programs of both have the stream.
+fn begin(
+    now: &mut Nanos,
+    ends: &mut [stepped::Stepped; 2],
+    device: &mut Device,
+    port: &Port,
+    pending: &PendingReceiver,
+) -> (SendStream, ReceiveStream) {
+    let deadline = *now + Nanos::from_millis(3_000);
+    let (mut sends, mut receives) = (None, None);
+    while sends.is_none() || receives.is_none() {
+        turn(now, ends);
+        sends = sends.or_else(|| device.listeners[0].accept(Duration::ZERO).unwrap());
+        receives = receives.or_else(|| port.poll_opening(pending).map(Result::unwrap));
+        assert!(*now < deadline, "it does not open");
+    }
+    (sends.unwrap(), receives.unwrap())
 }
 
 fn turn(now: &mut Nanos, ends: &mut [stepped::Stepped; 2]) {
@@ -304,16 +355,21 @@ fn open(link: Box<dyn Link>, station: Option<StationConfig>, address: SocketAddr
 fn take(stream: &mut ReceiveStream, mut next: u64, samples: u64) -> u64 {
     while next < samples {
         let block = stream.next_within(LONG).unwrap().expect("samples come");
-        assert!(block.gaps().is_empty(), "{:?}", block.gaps());
+        check_count(&block);
         assert_eq!(block.index(), next);
-        let words = block.bytes().as_chunks::<4>().0;
-        assert_eq!(words.len(), block.len());
-        for (word, index) in words.iter().zip(next..) {
-            assert_eq!(u32::from_le_bytes(*word), index as u32);
-        }
         next += block.len() as u64;
     }
     next
+}
+
+/// A block without gaps whose samples are their indexes.
+fn check_count(block: &Block) {
+    assert!(block.gaps().is_empty(), "{:?}", block.gaps());
+    let words = block.bytes().as_chunks::<4>().0;
+    assert_eq!(words.len(), block.len());
+    for (word, index) in words.iter().zip(block.index()..) {
+        assert_eq!(u32::from_le_bytes(*word), index as u32);
+    }
 }
 
 /// Two stations at the ends of a cable; both have the address of their host.
@@ -401,4 +457,5 @@ impl EtherLink for Cut {
     }
 }
 
+const OWNER: u64 = 5;
 const LONG: Duration = Duration::from_secs(20);
