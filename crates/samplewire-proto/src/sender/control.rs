@@ -2,8 +2,8 @@
 
 use crate::number::Nanos;
 use crate::rate::{DcqcnParams, FRAME_OVERHEAD_BYTES, ParamsError, WireRate};
-use crate::stream::Terms;
-use crate::wire::TRAILER_LEN;
+use crate::stream::{Carriage, Terms};
+use crate::wire::{RECORD_LEN, TRAILER_LEN, record_at};
 
 /// How a sender limits its rate besides the user's pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +125,11 @@ impl SampleRate {
 
 /// What a full packet takes of the wire.
 pub(super) fn full_frame_bytes(terms: &Terms) -> u32 {
-    let packet_bytes =
-        u32::from(terms.payload_offset) + u32::from(terms.payload_bytes) + TRAILER_LEN as u32;
-    packet_bytes + FRAME_OVERHEAD_BYTES
+    let packet_bytes = match terms.carriage {
+        Carriage::Data => {
+            usize::from(terms.payload_offset) + usize::from(terms.payload_bytes) + TRAILER_LEN
+        }
+        Carriage::Rdma => record_at(terms.payload_bytes) + RECORD_LEN,
+    };
+    packet_bytes as u32 + FRAME_OVERHEAD_BYTES
 }

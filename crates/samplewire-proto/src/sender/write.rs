@@ -70,8 +70,12 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         self.sent_index = slot.index + u64::from(slot.samples);
         let write_bytes = record_at(self.terms.payload_bytes) + RECORD_LEN;
         self.stats.bytes += write_bytes as u64;
-        // The frames of its queue pair have their own pace; this is the pace of the user.
-        self.pacer.spend(now, write_bytes as u32 + FRAME_OVERHEAD_BYTES);
+        // What its queue pair repeats is outside.
+        let frame_bytes = write_bytes as u32 + FRAME_OVERHEAD_BYTES;
+        self.pacer.spend(now, frame_bytes);
+        if self.reaction.handle_departure(now, frame_bytes, &mut self.stats) {
+            self.follow_limit(now);
+        }
         let is_spent = self.has_spent_small_window();
         self.marks.data_left(now, self.rtt.get(), is_spent);
         Some(self.write_of(seq))

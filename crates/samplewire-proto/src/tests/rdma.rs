@@ -10,11 +10,11 @@ use crate::number::{Departure, INDEX_MAX, Nanos, Seq};
 use crate::receiver::{
     Completed, Delivered, Delivery, Placement, REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot,
 };
-use crate::sender::{FRAME_OVERHEAD_BYTES, NewPacket, SenderConfig};
+use crate::sender::{Control, DcqcnConfig, FRAME_OVERHEAD_BYTES, NewPacket, SenderConfig};
 use crate::stream::{Carriage, End, Terms, TermsError, Violation};
 use crate::wire::{
     self, CloseAckReason, CloseReason, Flags, Mark, Packet, RECORD_LEN, RdmaError, RdmaField,
-    SeqRange, SlotRecord,
+    ReportFields, SeqRange, SlotRecord,
 };
 
 /// A payload that is no multiple of 64, so that zeros follow it.
@@ -203,6 +203,41 @@ fn packets_are_paced_and_counted() {
         (bench.sender.stats().packets, bench.sender.stats().bytes),
         (first as u64 + 2, bytes(first + 2))
     );
+}
+
+/// `docs/protocol.md#8.4`, `#8.5`: what is posted feeds congestion control, as DATA that departs does.
+#[test]
+fn posted_packets_are_measured_and_a_mark_cuts_their_rate() {
+    let with = |terms: &mut Terms| {
+        over_rdma(terms);
+        terms.window = 4_096;
+    };
+    let mut bench = Bench::with(with, SenderConfig::default());
+    assert!(bench.take(&bench.fields(0, 4_096), &[]));
+    bench.now = bench.now + Nanos::from_millis(10_000);
+    push(&mut bench, 1_000);
+    assert_eq!(posted(&mut bench).len(), 1_000);
+    bench.now = bench.now + Nanos::from_micros(100);
+    assert!(bench.take(&ReportFields { marked: 1, ..bench.fields(0, 4_096) }, &[]));
+    // The first ended a long span; the others were posted in 1 ms at most.
+    let write_bytes = WRITE_BYTES as u64 + u64::from(FRAME_OVERHEAD_BYTES);
+    let expected = 999 * write_bytes * 8 * 1_000 / 2;
+    let limit = bench.sender.stats().limit_bps;
+    assert!(limit.abs_diff(expected) < expected / 1_000, "{limit}, not {expected}");
+    push(&mut bench, 1_000);
+    assert!(posted(&mut bench).len() < 100, "the limit holds them back");
+}
+
+/// `docs/protocol.md#8.5`: what the source needs of the wire is more than for DATA.
+#[test]
+fn stream_starts_at_the_rate_that_its_writes_need() {
+    let source = DcqcnConfig::new().with_line_bps(Some(10_000_000_000));
+    let source = source.with_source_rate(20_000_000, 1);
+    let config = SenderConfig::default().with_control(Control::Dcqcn(source)).expect("it holds");
+    let write_bits = 8 * (WRITE_BYTES as u64 + u64::from(FRAME_OVERHEAD_BYTES));
+    let needed_bps = 20_000_000 / u64::from(SAMPLES) * write_bits;
+    let limit = Bench::with(over_rdma, config).sender.stats().limit_bps;
+    assert!((needed_bps..needed_bps + 130_000).contains(&limit), "{limit} for {needed_bps}");
 }
 
 /// A stream of DATA posts nothing, nor does one that has ended.
