@@ -252,6 +252,12 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         self.drops.note(packets);
     }
 
+    /// States how many RDMA packets have come with the mark of congestion so far
+    /// (`docs/protocol.md#8.1`).
+    pub const fn note_marked(&mut self, packets: u64) {
+        self.stats.marked = packets;
+    }
+
     /// Smoothed round-trip time.
     pub fn rtt(&self) -> Nanos {
         self.rtt.get()

@@ -141,6 +141,7 @@ impl<Q: AsRef<[ReceiveSlot]> + AsMut<[ReceiveSlot]>> SlotReader<Q> {
             receiver.handle_write(now, completed, payload, record);
             self.next += 1;
         }
+        receiver.note_marked(self.qp.stats().0.requests_marked);
         if receiver.is_ended() && self.qp.state() != State::Error {
             // What is on its way reaches no memory any more.
             self.qp.fail().expect("it is connected");

@@ -233,6 +233,20 @@ fn only_slots_that_the_receiver_waits_for_are_written() {
     assert_eq!(end.reader.strays(), 4);
 }
 
+/// `docs/protocol.md#8.1`: frames with the mark of congestion (CE) count, and cut the sender's rate.
+#[test]
+fn marked_frames_cut_the_rate_of_the_sender() {
+    for is_marked in [false, true] {
+        let mut world = World::new(Settings { loss: 0.0, ..Settings::new(1) });
+        world.is_marked = is_marked;
+        world.run_to_end();
+        let final_index = world.made_index;
+        assert_eq!(world.ends, [Some(End::Finished { final_index }); 2]);
+        let (marked, cuts) = (world.receiver.stats().marked, world.sender.stats().cuts);
+        assert_eq!((marked > 0, cuts > 0), (is_marked, is_marked), "{marked} marks, {cuts} cuts");
+    }
+}
+
 /// A receiver that has closed returns its memory while WRITEs are still on their way.
 #[test]
 fn nothing_is_written_once_the_receiver_has_closed() {

@@ -18,7 +18,7 @@ use super::opening::{Opened, Wish};
 use crate::requester::{AckTimeout, RequesterConfig, SendSlot};
 use crate::responder::{ReceiveSlot, ResponderConfig};
 use crate::stream::{SlotReader, SlotWriter};
-use crate::wire::{Body, Bth, FRAME_BYTES_MAX, Frame, Opcode, Packet, Reth};
+use crate::wire::{Body, Bth, FRAME_BYTES_MAX, Frame, Opcode, Packet, Reth, Route};
 
 /// What a run is made of.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +91,8 @@ pub(super) struct World {
     pub(super) ends: [Option<End>; 2],
     /// Frames of the queue pairs are lost from here on.
     pub(super) is_roce_cut: bool,
+    /// A switch marks the frames of the queue pairs (CE).
+    pub(super) is_marked: bool,
     /// Control packets are lost from here on.
     pub(super) is_control_cut: bool,
     pub(super) frames: u64,
@@ -166,6 +168,7 @@ impl World {
             lost_at_source: 0,
             ends: [None; 2],
             is_roce_cut: false,
+            is_marked: false,
             is_control_cut: false,
             frames: 0,
             flips_at: None,
@@ -422,7 +425,8 @@ impl World {
         self.frames += u64::from(is_roce);
         let fate = self.models[from][usize::from(is_roce)].decide(bytes.len());
         let is_cut = if is_roce { self.is_roce_cut } else { self.is_control_cut };
-        let mut bytes = bytes.to_vec();
+        let is_marked = self.is_marked && is_roce && from == 0;
+        let mut bytes = if is_marked { marked(bytes) } else { bytes.to_vec() };
         if let Some(corruption) = fate.corrupt {
             corruption.apply(&mut bytes);
         }
@@ -455,6 +459,15 @@ fn payload_of(seed: u64, index: SampleIndex, samples: u32, is_short: bool) -> Ve
         bytes.extend_from_slice(&u64::from(samples).to_be_bytes());
     }
     bytes
+}
+
+/// The frame with the mark of congestion.
+fn marked(bytes: &[u8]) -> Vec<u8> {
+    let frame = Frame::new_checked(bytes).expect("it is whole");
+    let mut out = vec![0; FRAME_BYTES_MAX];
+    let len = frame.packet().emit(&Route { tos: 0b11, ..frame.route() }, &mut out);
+    out.truncate(len);
+    out
 }
 
 /// Where the slot of a packet begins in the receiver's memory.
