@@ -15,7 +15,7 @@ use samplewire::{
     Carriage, Cause, CloseReason, DeviceOptions, End, FaultSpec, Faults, Link, OpenError,
     ReceiveStream, StationConfig, Udp, UdpOptions,
 };
-use samplewire_io::ether::{Dgram, DgramAddress, EtherError, EtherLink};
+use samplewire_io::ether::{Dgram, DgramAddress, EtherError, EtherLink, EtherStation};
 use samplewire_io::faults::Model;
 use samplewire_roce::PathMtu;
 
@@ -168,10 +168,10 @@ fn cable(link: impl Fn(Dgram, usize) -> Box<dyn EtherLink>) -> [StationConfig; 2
     [0, 1].map(|end: usize| {
         let text = format!("{},{}", ports[end], ports[1 - end]);
         let address: DgramAddress = text.parse().unwrap();
+        let link = link(Dgram::open(&address).unwrap(), end);
+        let mac = [2, 0, 0, 0, 0, end as u8 + 1];
         StationConfig {
-            link: link(Dgram::open(&address).unwrap(), end),
-            ip: Ipv4Addr::LOCALHOST,
-            mac: [2, 0, 0, 0, 0, end as u8 + 1],
+            ether: EtherStation::new(link, Ipv4Addr::LOCALHOST, mac),
             path_mtu: PathMtu::Bytes1024,
             seed: end as u64,
         }

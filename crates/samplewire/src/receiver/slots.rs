@@ -2,6 +2,7 @@
 //! the quanta, as those of DATA do.
 
 use samplewire_io::LinkError;
+use samplewire_io::ether::EtherStation;
 use samplewire_proto::receiver::{Receiver, RecvSlot};
 use samplewire_proto::wire::{RECORD_LEN, SlotRegion, record_at};
 use samplewire_proto::{Nanos, Seq};
@@ -18,6 +19,8 @@ pub(crate) struct Slots {
     /// By seq modulo their number.
     records: Box<[[u8; RECORD_LEN]]>,
     record_at: usize,
+    /// When more frames may leave, if they may.
+    more_at: Option<Nanos>,
 }
 
 impl Slots {
@@ -33,7 +36,7 @@ impl Slots {
         let reader =
             SlotReader::new(connection, region, payload_bytes, first_seq, config, receives)?;
         let records = vec![[0; RECORD_LEN]; len].into();
-        Ok(Self { reader, records, record_at: record_at(payload_bytes) })
+        Ok(Self { reader, records, record_at: record_at(payload_bytes), more_at: None })
     }
 
     /// Takes a frame, and stores what it carries; returns whether it carried something.
@@ -91,13 +94,21 @@ impl Slots {
 
     /// Sends what is due.
     pub(super) fn transmit(&mut self, now: Nanos, station: &mut Station) -> Result<(), LinkError> {
-        while let Some(len) = self.reader.poll_transmit(now, station.out()) {
+        loop {
+            if !station.has_room(now)? {
+                self.more_at = Some(now + EtherStation::FULL_PAUSE);
+                return Ok(());
+            }
+            let Some(len) = self.reader.poll_transmit(now, station.out()) else {
+                self.more_at = None;
+                return Ok(());
+            };
             station.send(now, len)?;
         }
-        Ok(())
     }
 
+    /// When there is something to send again.
     pub(super) fn poll_timeout(&self) -> Option<Nanos> {
-        self.reader.poll_timeout()
+        self.more_at.into_iter().chain(self.reader.poll_timeout()).min()
     }
 }
