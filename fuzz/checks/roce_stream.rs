@@ -1,5 +1,6 @@
-//! The receiving end of a stream over RDMA, under any frames, control packets, grants and times: what a
-//! peer writes reaches only slots that are granted, and only what its checksum covers is delivered.
+//! The receiving end of a stream over RDMA, under any frames, control packets, grants and times:
+//! what a peer writes reaches only slots that are granted, and only what its checksum covers is
+//! delivered.
 
 use samplewire_proto::crc::crc32c;
 use samplewire_proto::receiver::{Delivered, REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot};

@@ -3,10 +3,11 @@
 
     python3 tools/rdma/check.py target/debug/samplewire
 
-Three recordings of a counting device (docs/protocol.md#13): over a whole wire, over one that loses
-1 % of all frames each way, and of a device without the option, which sends DATA. tshark reads the
-frames of the first, and finds none malformed. Needs root, iproute2, ethtool and tshark. Exit: 0
-when all holds, 1 when something does not, or when it cannot run here.
+Four recordings of a counting device (docs/protocol.md#13): over a whole wire, of a device that only
+a route leads to, of one without the option, which sends DATA, and over a wire that loses 1 % of all
+frames each way. tshark reads the frames of the first, and finds none malformed. Needs root,
+iproute2, ethtool and tshark. Exit: 0 when all holds, 1 when something does not, or when it cannot
+run here.
 """
 
 import argparse
@@ -24,6 +25,7 @@ import netns
 from turns import ProgramError
 
 MTU_BYTES = 4200
+ROUTED_IP = "10.98.0.1"
 RATE_HZ = "5M"
 SAMPLES = 2_000_000
 LOSS = 0.01
@@ -51,6 +53,7 @@ def main() -> int:
     try:
         with netns.wire(mtu_bytes=MTU_BYTES, has_gro=False, loss=0) as wire:
             check_whole(wire, command)
+            check_routed(wire, command)
             check_data(wire, command)
             for end in (wire.sender, wire.receiver):
                 lose(end)
@@ -88,6 +91,17 @@ def check_whole(wire: netns.Wire, command: str) -> None:
     print(f"whole wire: {SAMPLES:,} samples, {writes:,} of {FRAMES:,} frames are WRITE ONLY")
 
 
+def check_routed(wire: netns.Wire, command: str) -> None:
+    """The device's address is of another network, and its host answers no ARP for it there."""
+    device = ("dev", netns.DEVICE)
+    netns.run(*wire.sender, "sysctl", "-qw", f"net.ipv4.conf.{netns.DEVICE}.arp_ignore=2")
+    netns.run(*wire.sender, "ip", "address", "add", f"{ROUTED_IP}/32", *device)
+    route = ("ip", "route", "add", ROUTED_IP, "via", netns.SENDER_IP)
+    netns.run(*wire.receiver, *route, *device)
+    record(wire, command, ["--carriage", "rdma"], is_rdma=True, ip=ROUTED_IP)
+    print(f"behind a route: {SAMPLES:,} samples", flush=True)
+
+
 def check_data(wire: netns.Wire, command: str) -> None:
     errors = record(wire, command, [], is_rdma=False)
     if "--carriage rdma: the device sends" not in errors:
@@ -95,16 +109,23 @@ def check_data(wire: netns.Wire, command: str) -> None:
     print(f"device without RDMA: {SAMPLES:,} samples as DATA", flush=True)
 
 
-def record(wire: netns.Wire, command: str, options: list[str], *, is_rdma: bool) -> str:
+def record(
+    wire: netns.Wire,
+    command: str,
+    options: list[str],
+    *,
+    is_rdma: bool,
+    ip: str = netns.SENDER_IP,
+) -> str:
     """Records from a device with these options; returns what went to standard error."""
-    words = [command, "emulate", "--listen", f"{netns.SENDER_IP}:9100", "--source", "counter"]
+    words = [command, "emulate", "--listen", f"{ip}:9100", "--source", "counter"]
     words += ["--rate", RATE_HZ, *options]
     device = subprocess.Popen([*wire.sender, *words], stdout=subprocess.PIPE, text=True)
     try:
         wait_for(device, "waiting for a receiver")
         with tempfile.TemporaryDirectory() as folder:
             name = str(Path(folder) / "recorded")
-            words = [command, "record", netns.SENDER_IP, name, "--nsamps", str(SAMPLES)]
+            words = [command, "record", ip, name, "--nsamps", str(SAMPLES)]
             words += ["--carriage", "rdma"]
             done = run([*wire.receiver, *words])
             if done.returncode != 0 or ("over RDMA" in done.stdout) != is_rdma:

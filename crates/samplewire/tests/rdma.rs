@@ -16,7 +16,7 @@ use samplewire::{
     Block, Carriage, Cause, CloseReason, Device, DeviceOptions, End, FaultSpec, Faults, Flags,
     Link, OpenError, ReceiveStream, SendStream, StationConfig, Udp, UdpOptions, stepped,
 };
-use samplewire_io::ether::{Dgram, DgramAddress, EtherError, EtherLink};
+use samplewire_io::ether::{Dgram, DgramAddress, EtherError, EtherLink, EtherStation};
 use samplewire_io::faults::Model;
 use samplewire_io::memory;
 use samplewire_proto::Nanos;
@@ -113,8 +113,8 @@ fn choices_that_no_stream_over_rdma_has_are_refused_before_anything_is_sent() {
     assert!(matches!(error, OpenError::Contradiction { .. }), "{error}");
 }
 
-/// The first frames find the address of the peer's station known: one that is lost costs 67 ms. With
-/// small windows, a window of the device that is no power of two, and RDMA packets of 256 bytes.
+/// The first frames find the address of the peer's station known: one that is lost costs 67 ms.
+/// With small windows, a window of the device that is no power of two, and RDMA packets of 256 bytes.
 #[test]
 fn stream_waits_for_no_timer_from_its_begin_on() {
     for (window, device_window) in [(1, 1), (1, 64), (2, 3), (16, 5), (128, 100)] {
@@ -126,7 +126,8 @@ fn stream_waits_for_no_timer_from_its_begin_on() {
     }
 }
 
-/// A packet's memory is the program's once its WRITE and a REPORT have come, and not at the next MARK.
+/// A packet's memory is the program's once its WRITE is complete and reported, and not at the next
+/// MARK.
 #[test]
 fn quanta_return_as_soon_as_their_packets_are_written_and_reported() {
     let mut ends = Both::open(128, 100);
@@ -142,8 +143,8 @@ fn quanta_return_as_soon_as_their_packets_are_written_and_reported() {
     assert_eq!(ends.submit(u32::MAX), all);
 }
 
-/// `docs/protocol.md#3.10`, `#13.7`: the owner opens the stream again while WRITEs are on their way. None
-/// of them reaches the next stream, which goes on where the first has ended at the device.
+/// `docs/protocol.md#3.10`, `#13.7`: the owner opens the stream again while WRITEs are on their way.
+/// None of them reaches the next stream, which goes on where the first has ended at the device.
 #[test]
 fn stream_that_is_taken_over_goes_on_over_rdma() {
     let mut ends = Both::open(128, 100);
@@ -244,7 +245,7 @@ impl Both {
         }
     }
 
-    /// The program of the device sends a packet in each quantum that is free, and in so many at most;
+    /// The program of the device sends a packet in each quantum that is free, in so many at most;
     /// returns how many there were.
     fn submit(&mut self, quanta_max: u32) -> u32 {
         let mut quanta = 0;
@@ -380,10 +381,10 @@ fn cable(link: impl Fn(Dgram, usize) -> Box<dyn EtherLink>) -> [StationConfig; 2
     [0, 1].map(|end: usize| {
         let text = format!("{},{}", ports[end], ports[1 - end]);
         let address: DgramAddress = text.parse().unwrap();
+        let link = link(Dgram::open(&address).unwrap(), end);
+        let mac = [2, 0, 0, 0, 0, end as u8 + 1];
         StationConfig {
-            link: link(Dgram::open(&address).unwrap(), end),
-            ip: Ipv4Addr::LOCALHOST,
-            mac: [2, 0, 0, 0, 0, end as u8 + 1],
+            ether: EtherStation::new(link, Ipv4Addr::LOCALHOST, mac),
             path_mtu: PathMtu::Bytes1024,
             seed: end as u64,
         }

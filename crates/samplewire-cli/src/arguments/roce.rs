@@ -202,7 +202,8 @@ pub(crate) struct StationOptions {
     #[arg(long, value_name = "A.B.C.D")]
     pub(crate) ip: Ipv4Addr,
 
-    /// The router to a peer of another network [default: the peer is on this link]
+    /// The router to a peer of another network [default: with --interface by the kernel's routes;
+    /// else the peer is on this link]
     #[arg(long, value_name = "A.B.C.D")]
     pub(crate) next_hop: Option<Ipv4Addr>,
 

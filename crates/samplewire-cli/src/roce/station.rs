@@ -1,4 +1,4 @@
-//! A station: a queue pair on a link, with the memory that its messages are in.
+//! A queue pair at a station, with the memory that its messages are in.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -7,15 +7,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use samplewire_io::Clock;
-use samplewire_io::ether::{Arp, Dgram, EtherError, EtherLink, FRAME_BYTES_MAX, PacketSocket, Tap};
+use samplewire_io::ether::{Dgram, EtherError, EtherStation, Tap};
 use samplewire_proto::rate::DcqcnParams;
 use samplewire_proto::{Nanos, Rng};
 use samplewire_roce::qp::{Event, Peer, QueuePair, ReactionConfig};
 use samplewire_roce::requester::{PayloadAt, SendSlot};
 use samplewire_roce::responder::{Placement, ReceiveSlot};
-use samplewire_roce::wire::{
-    Body, FRAME_BYTES_MAX as FRAME_MAX, Frame, Route, UDP_PORT, WireError,
-};
+use samplewire_roce::wire::{Body, FRAME_BYTES_MAX, Frame, Route, UDP_PORT, WireError};
 use samplewire_roce::{PathMtu, Qpn, Region};
 
 use super::exchange::{Line, LineError, QPN_MAX, QPN_MIN};
@@ -34,18 +32,11 @@ pub(super) trait Memory {
     fn place(&mut self, placement: Placement, payload: &[u8]);
 }
 
-/// A queue pair on a link.
+/// A queue pair at a station.
 pub(super) struct Station {
-    link: Box<dyn EtherLink>,
-    me: (Ipv4Addr, [u8; 6]),
-    next_hop: Option<Ipv4Addr>,
+    ether: EtherStation,
     pub(super) qp: Qp,
     clock: Clock,
-    incoming: Box<[u8]>,
-    outgoing: Box<[u8]>,
-    /// A frame in `outgoing` that the link had no room for: its length, and until when it is tried
-    /// again. Then it counts as lost.
-    waiting: Option<(usize, Nanos)>,
     /// Whether switches may mark its frames, rather than drop them.
     pub(super) is_ecn_capable: bool,
     /// Frames to UDP port 4791 that are not valid RoCEv2, since the connection began.
@@ -62,24 +53,25 @@ impl Station {
     ) -> Result<Self, EtherError> {
         let [a, b, c, d] = options.ip.octets();
         // Of local administration, and another one for each address.
-        let mut mac = [0x02, 0x57, a, b, c, d];
-        let link: Box<dyn EtherLink> = if let Some(name) = &options.interface {
-            let link = PacketSocket::open(name, options.ip, UDP_PORT)?;
-            mac = link.mac();
-            Box::new(link)
+        let mac = [0x02, 0x57, a, b, c, d];
+        let ether = if let Some(name) = &options.interface {
+            EtherStation::of_host(name, options.ip, UDP_PORT)?
         } else if let Some(name) = &options.tap {
-            Box::new(Tap::open(name)?)
+            EtherStation::new(Box::new(Tap::open(name)?), options.ip, mac)
         } else {
             let address = options.dgram.as_ref().expect("clap requires one link");
-            Box::new(Dgram::open(address)?)
+            EtherStation::new(Box::new(Dgram::open(address)?), options.ip, mac)
         };
-        Ok(Self::on(link, mac, options, sends, receives, regions))
+        let ether = match options.next_hop {
+            Some(router) => ether.via(router),
+            None => ether,
+        };
+        Ok(Self::on(ether, options, sends, receives, regions))
     }
 
-    /// A station with the address `mac` on an open link.
+    /// A queue pair at a station that is open.
     pub(super) fn on(
-        link: Box<dyn EtherLink>,
-        mac: [u8; 6],
+        ether: EtherStation,
         options: &StationOptions,
         sends: usize,
         receives: usize,
@@ -88,14 +80,9 @@ impl Station {
         let (sends, receives) =
             (vec![SendSlot::default(); sends], vec![ReceiveSlot::default(); receives]);
         Self {
-            link,
-            me: (options.ip, mac),
-            next_hop: options.next_hop,
+            ether,
             qp: QueuePair::new(Qpn::new(0), sends, receives, regions),
             clock: Clock::start(options.slow.factor),
-            incoming: vec![0; FRAME_BYTES_MAX + 1].into(),
-            outgoing: vec![0; FRAME_BYTES_MAX].into(),
-            waiting: None,
             is_ecn_capable: false,
             invalid: 0,
         }
@@ -107,7 +94,8 @@ impl Station {
         let random = rng.within(QPN_MIN.into()..=QPN_MAX.into()) as u32;
         self.qp.reset(Qpn::new(number.unwrap_or(random)));
         self.qp.init().expect("it was reset");
-        (self.waiting, self.invalid) = (None, 0);
+        self.ether.forget();
+        self.invalid = 0;
     }
 
     /// Ends the connection: frames of it that still come are dropped.
@@ -115,7 +103,7 @@ impl Station {
         self.qp.reset(Qpn::new(0));
     }
 
-    /// Finds the way to a peer: its station, or the next hop's.
+    /// Finds the way to a peer: its station, or the router's.
     pub(super) fn find(
         &mut self,
         line: &Line,
@@ -123,27 +111,29 @@ impl Station {
         interrupt: &Interrupt,
     ) -> Result<Peer, FindError> {
         let needed = mtu.bytes() as usize + HEADERS_BYTES;
-        if let Some(has) = self.link.mtu_bytes().filter(|has| *has < needed) {
-            return Err(FindError::Mtu { link: self.link.name().to_owned(), has, needed });
+        let link = self.ether.link();
+        if let Some(has) = link.mtu_bytes().filter(|has| *has < needed) {
+            return Err(FindError::Mtu { link: link.name().to_owned(), has, needed });
         }
-        if line.address == self.me.0 {
+        if line.address == self.ether.ip() {
             return Err(FindError::Twice(line.address));
         }
-        let hop = self.next_hop.unwrap_or(line.address);
         for _ in 0..ARP_ATTEMPTS {
-            self.link.send(&Arp::request(self.me, hop).frame())?;
+            self.ether.ask(self.clock.now(), line.address)?;
             let until = Instant::now() + ARP_PATIENCE;
             while Instant::now() < until {
                 if interrupt.signal().is_some() {
                     return Err(FindError::Interrupted);
                 }
-                if let Some((_, mac)) = self.take_arp()?.filter(|sender| sender.0 == hop) {
+                if let Some(mac) = self.ether.find(self.clock.now(), line.address)? {
                     return Ok(Peer { number: line.qpn(), route: self.route(line.address, mac) });
                 }
+                self.pass_over()?;
                 self.wait_for_link(IDLE)?;
             }
         }
-        Err(FindError::NoStation { address: hop, link: self.link.name().to_owned() })
+        let link = self.ether.link().name().to_owned();
+        Err(FindError::NoStation { address: line.address, link })
     }
 
     /// Lets congestion notifications limit the rate, on a line of so many bits a second.
@@ -154,9 +144,9 @@ impl Station {
 
     fn route(&self, peer: Ipv4Addr, destination_mac: [u8; 6]) -> Route {
         Route {
-            source_mac: self.me.1,
+            source_mac: self.ether.mac(),
             destination_mac,
-            source_ip: self.me.0.octets(),
+            source_ip: self.ether.ip().octets(),
             destination_ip: peer.octets(),
             // The dynamic ports, where switches look for different flows (A17.9.4).
             source_port: 0xC000 | self.qp.number().get() as u16 & 0x3FFF,
@@ -168,29 +158,23 @@ impl Station {
 
     /// Answers who looks for this station, drops all else, and sleeps for a moment.
     pub(super) fn idle(&mut self) -> Result<(), LineError> {
-        self.take_arp()?;
+        self.pass_over()?;
         Ok(self.wait_for_link(IDLE)?)
+    }
+
+    /// Drops the packets that have come.
+    fn pass_over(&mut self) -> Result<(), EtherError> {
+        for _ in 0..TURN_FRAMES_MAX {
+            if self.ether.recv()?.is_none() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Advice for the user, once.
     pub(super) fn advice(&mut self) -> Option<String> {
-        self.link.advice()
-    }
-
-    /// Answers a request. Returns who sent it, or a reply.
-    fn take_arp(&mut self) -> Result<Option<(Ipv4Addr, [u8; 6])>, EtherError> {
-        for _ in 0..TURN_FRAMES_MAX {
-            let Some(len) = self.link.recv(&mut self.incoming)? else { break };
-            let Some(arp) = Arp::parse(&self.incoming[..len]) else { continue };
-            let answer = arp.answer(self.me);
-            if let Some(answer) = &answer {
-                self.link.send(&answer.frame())?;
-            }
-            if answer.is_some() || !arp.is_request {
-                return Ok(Some(arp.sender));
-            }
-        }
-        Ok(None)
+        self.ether.advice()
     }
 
     /// Takes what has come, sends what may leave; returns whether there may be more at once.
@@ -198,10 +182,10 @@ impl Station {
         let now = self.clock.now();
         let mut frames = 0;
         while frames < TURN_FRAMES_MAX
-            && let Some(len) = self.link.recv(&mut self.incoming)?
+            && let Some(len) = self.ether.recv()?
         {
             frames += 1;
-            self.take(now, len, memory)?;
+            self.take(now, len, memory);
         }
         if self.qp.poll_timeout().is_some_and(|at| at <= now) {
             self.qp.handle_timeout(now);
@@ -209,49 +193,31 @@ impl Station {
         Ok(self.send(now, memory)? || frames == TURN_FRAMES_MAX)
     }
 
-    fn take(&mut self, now: Nanos, len: usize, memory: &mut impl Memory) -> Result<(), EtherError> {
-        let bytes = &self.incoming[..len];
-        if let Some(arp) = Arp::parse(bytes) {
-            if let Some(answer) = arp.answer(self.me) {
-                self.link.send(&answer.frame())?;
-            }
-            return Ok(());
-        }
-        // Other hosts' frames are none of ours: a TAP device has them too.
-        if bytes.get(IPV4_DESTINATION).is_none_or(|ip| ip != self.me.0.octets()) {
-            return Ok(());
-        }
-        let frame = match Frame::new_checked(bytes) {
+    fn take(&mut self, now: Nanos, len: usize, memory: &mut impl Memory) {
+        let frame = match Frame::new_checked(self.ether.frame(len)) {
             Ok(frame) => frame,
-            Err(WireError::Protocol(_) | WireError::Port(_)) => return Ok(()),
+            Err(WireError::Protocol(_) | WireError::Port(_)) => return,
             Err(_) => {
                 self.invalid += 1;
-                return Ok(());
+                return;
             }
         };
         let placement = self.qp.handle(now, &frame);
         if let Body::Request { payload, .. } = frame.packet().body {
             memory.place(placement, payload);
         }
-        Ok(())
     }
 
     /// Returns whether more may leave at once.
     fn send(&mut self, now: Nanos, memory: &impl Memory) -> Result<bool, EtherError> {
         for _ in 0..TURN_FRAMES_MAX {
-            let (len, until) = match self.waiting.take() {
-                Some(waiting) => waiting,
-                None => {
-                    let Some(transmit) = self.qp.poll_transmit(now) else { return Ok(false) };
-                    let payload = transmit.payload().map_or(&[][..], |at| memory.payload(at));
-                    let len = transmit.emit(self.qp.route(), payload, &mut self.outgoing);
-                    (len, now + FULL_PATIENCE)
-                }
-            };
-            if !self.link.send(&self.outgoing[..len])? && now < until {
-                self.waiting = Some((len, until));
+            if !self.ether.has_room(now)? {
                 return Ok(false);
             }
+            let Some(transmit) = self.qp.poll_transmit(now) else { return Ok(false) };
+            let payload = transmit.payload().map_or(&[][..], |at| memory.payload(at));
+            let len = transmit.emit(self.qp.route(), payload, self.ether.out());
+            self.ether.send(now, len)?;
         }
         Ok(true)
     }
@@ -265,13 +231,13 @@ impl Station {
     pub(super) fn wait(&mut self, limit: Duration) -> io::Result<()> {
         let due = self.qp.poll_timeout().map(|at| self.clock.span_until(at));
         let limit = due.map_or(limit, |span| span.min(limit));
-        let limit = if self.waiting.is_some() { limit.min(FULL_PAUSE) } else { limit };
+        let limit = if self.ether.is_full() { limit.min(FULL_PAUSE) } else { limit };
         self.wait_for_link(limit)
     }
 
     fn wait_for_link(&self, limit: Duration) -> io::Result<()> {
         let span = Timespec::try_from(limit).expect("spans are short");
-        match poll(&mut [PollFd::new(&self.link, PollFlags::IN)], Some(&span)) {
+        match poll(&mut [PollFd::new(&self.ether, PollFlags::IN)], Some(&span)) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -304,17 +270,11 @@ const ARP_PATIENCE: Duration = Duration::from_millis(500);
 const TURN_FRAMES_MAX: usize = 64;
 
 /// How soon a full link is tried again.
-const FULL_PAUSE: Duration = Duration::from_micros(50);
-
-/// A link that is full for longer is down, or no one reads at its other end.
-const FULL_PATIENCE: Nanos = Nanos::from_millis(20);
+const FULL_PAUSE: Duration = Duration::from_nanos(EtherStation::FULL_PAUSE.0);
 
 /// What IPv4, UDP and RDMA add at most to the payload of a packet.
-const HEADERS_BYTES: usize = FRAME_MAX - ETHERNET_BYTES - PathMtu::Bytes4096.bytes() as usize;
+const HEADERS_BYTES: usize = FRAME_BYTES_MAX - ETHERNET_BYTES - PathMtu::Bytes4096.bytes() as usize;
 const ETHERNET_BYTES: usize = 14;
 
 /// Between two looks at what comes and at signals, while there is nothing to do.
 const IDLE: Duration = Duration::from_millis(5);
-
-/// Where a frame has its IPv4 destination.
-const IPV4_DESTINATION: std::ops::Range<usize> = 30..34;

@@ -2,7 +2,8 @@
 //!
 //! [`Tap`] is an interface of the kernel whose cable ends in this process; [`Dgram`] is the datagram
 //! port of QEMU (`-netdev dgram`), where a datagram is a frame; [`PacketSocket`] shares an interface with
-//! the kernel. [`Headers`] reads and marks a frame, [`Arp`] finds the station of an address.
+//! the kernel. [`Headers`] reads and marks a frame. An [`EtherStation`] has an address on a link; it finds
+//! others by [`Arp`].
 //!
 //! A link takes and gives one frame a call, like the devices below it, and allocates nothing a frame.
 
@@ -10,6 +11,8 @@ mod arp;
 mod dgram;
 mod headers;
 mod packet;
+mod routes;
+mod station;
 mod sys;
 mod tap;
 
@@ -20,6 +23,8 @@ pub use arp::Arp;
 pub use dgram::{Dgram, DgramAddress};
 pub use headers::{Headers, checksum_update};
 pub use packet::PacketSocket;
+use routes::Routes;
+pub use station::EtherStation;
 pub use tap::Tap;
 
 /// Moves whole Ethernet frames. Never blocks; wait for its descriptor with `poll`.

@@ -406,8 +406,8 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
     }
 }
 
-/// What an OPEN says of RDMA (`docs/protocol.md#13.1`): one that receives has a slot for each packet
-/// of its window.
+/// What an OPEN says of RDMA (`docs/protocol.md#13.1`): one that receives has a slot for each
+/// packet of its window.
 fn find_rdma(open: &Open<'_>) -> Result<Option<RdmaOffer>, RefuseReason> {
     let offer = RdmaOffer::find(&open.tlvs).map_err(|_| RefuseReason::Format)?;
     let has_slots = |it: RdmaOffer| it.slots.is_some_and(|it| it.slots == open.window);

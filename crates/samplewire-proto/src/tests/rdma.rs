@@ -205,7 +205,8 @@ fn packets_are_paced_and_counted() {
     );
 }
 
-/// `docs/protocol.md#8.4`, `#8.5`: what is posted feeds congestion control, as DATA that departs does.
+/// `docs/protocol.md#8.4`, `#8.5`: what is posted feeds congestion control, as DATA does that
+/// departs.
 #[test]
 fn posted_packets_are_measured_and_a_mark_cuts_their_rate() {
     let with = |terms: &mut Terms| {
@@ -606,8 +607,8 @@ fn close_of_a_failed_queue_pair_gives_up_what_is_not_complete() {
     assert_eq!(reading.receiver.stats().skipped, 3);
 }
 
-/// `docs/protocol.md#13.7`: the queue pair of a sender that has closed may still fail. Its WRITEs would
-/// be waited for without end, since both ends are heard.
+/// `docs/protocol.md#13.7`: the queue pair of a sender that has closed may still fail. Its WRITEs
+/// would be waited for without end, since both ends are heard.
 #[test]
 fn queue_pair_that_fails_after_close_gives_up_what_is_not_complete() {
     let mut reading = Reading::new();

@@ -25,6 +25,7 @@ mod streams;
 mod view;
 
 use std::io;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, OnceLock};
@@ -184,7 +185,7 @@ impl Endpoint {
     /// # Errors
     /// The process has no descriptor left.
     pub(crate) fn set_station(&mut self, station: StationConfig) -> io::Result<()> {
-        self.link.waker().also_for(station.link.as_fd())?;
+        self.link.waker().also_for(station.ether.as_fd())?;
         self.station = Some(Box::new(Station::new(station)));
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! the quanta, as those of DATA do.
 
 use samplewire_io::LinkError;
+use samplewire_io::ether::EtherStation;
 use samplewire_proto::receiver::{Receiver, RecvSlot};
 use samplewire_proto::wire::{RECORD_LEN, SlotRegion, record_at};
 use samplewire_proto::{Nanos, Seq};
@@ -20,6 +21,8 @@ pub(crate) struct Slots {
     record_at: usize,
     /// The way to the peer, until its station is looked for.
     looks_for: Option<Route>,
+    /// When more frames may leave, if they may.
+    more_at: Option<Nanos>,
 }
 
 impl Slots {
@@ -40,6 +43,7 @@ impl Slots {
             records,
             record_at: record_at(payload_bytes),
             looks_for: Some(connection.route),
+            more_at: None,
         })
     }
 
@@ -106,14 +110,22 @@ impl Slots {
         if let Some(route) = self.looks_for.take() {
             station.look_for(now, &route)?;
         }
-        while let Some(len) = self.reader.poll_transmit(now, station.out()) {
+        loop {
+            if !station.has_room(now)? {
+                self.more_at = Some(now + EtherStation::FULL_PAUSE);
+                return Ok(());
+            }
+            let Some(len) = self.reader.poll_transmit(now, station.out()) else {
+                self.more_at = None;
+                return Ok(());
+            };
             station.send(now, len)?;
         }
-        Ok(())
     }
 
+    /// When there is something to send again.
     pub(super) fn poll_timeout(&self) -> Option<Nanos> {
-        self.reader.poll_timeout()
+        self.more_at.into_iter().chain(self.reader.poll_timeout()).min()
     }
 }
 

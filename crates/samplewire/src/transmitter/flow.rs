@@ -425,7 +425,7 @@ impl SendFlow {
         let until = match &self.stream {
             Some(stream) => {
                 let at = stream.sender.poll_timeout(now).unwrap_or(now);
-                let writes = stream.writes.as_ref().and_then(|writes| writes.poll_timeout(now));
+                let writes = stream.writes.as_ref().and_then(|writes| writes.poll_timeout());
                 writes.map_or(at, |writes_at| at.min(writes_at))
             }
             None => now + SLEEP_MAX,

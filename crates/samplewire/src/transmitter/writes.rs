@@ -2,6 +2,7 @@
 //! receiver.
 
 use samplewire_io::LinkError;
+use samplewire_io::ether::EtherStation;
 use samplewire_proto::Nanos;
 use samplewire_proto::sender::{SendSlot as PacketSlot, Sender};
 use samplewire_proto::wire::SlotRegion;
@@ -15,8 +16,8 @@ use crate::endpoint::Station;
 /// What a stream over RDMA has besides a sender.
 pub(crate) struct Writes {
     writer: SlotWriter<Box<[SendSlot]>>,
-    /// More frames may leave at once.
-    has_more: bool,
+    /// When more frames may leave, if they may.
+    more_at: Option<Nanos>,
     /// The way to the peer, until its station is looked for.
     looks_for: Option<Route>,
 }
@@ -33,7 +34,7 @@ impl Writes {
         let sends = vec![SendSlot::default(); window as usize].into_boxed_slice();
         let config = RequesterConfig { window: WINDOW_FRAMES, ..RequesterConfig::default() };
         let writer = SlotWriter::new(connection, slots, payload_bytes, config, sends)?;
-        Ok(Self { writer, has_more: false, looks_for: Some(connection.route) })
+        Ok(Self { writer, more_at: None, looks_for: Some(connection.route) })
     }
 
     pub(super) fn handle(&mut self, now: Nanos, frame: &Frame<'_>) {
@@ -53,21 +54,25 @@ impl Writes {
         }
         self.writer.settle(now, sender);
         for _ in 0..FRAMES_MAX {
+            if !station.has_room(now)? {
+                self.more_at = Some(now + EtherStation::FULL_PAUSE);
+                return Ok(());
+            }
             let payload_of = |seq, len_bytes| held.payload(seq, len_bytes);
             let out = station.out();
             let Some(len) = self.writer.poll_transmit(now, sender, payload_of, out) else {
-                self.has_more = false;
+                self.more_at = None;
                 return Ok(());
             };
             station.send(now, len)?;
         }
-        self.has_more = true;
+        self.more_at = Some(now);
         Ok(())
     }
 
     /// When there is something to send again; a time that has passed means at once.
-    pub(super) fn poll_timeout(&self, now: Nanos) -> Option<Nanos> {
-        if self.has_more { Some(now) } else { self.writer.poll_timeout() }
+    pub(super) fn poll_timeout(&self) -> Option<Nanos> {
+        self.more_at.into_iter().chain(self.writer.poll_timeout()).min()
     }
 }
 

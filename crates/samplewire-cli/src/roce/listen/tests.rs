@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Parser;
-use samplewire_io::ether::{EtherError, EtherLink};
+use samplewire_io::ether::{EtherError, EtherLink, EtherStation};
 use samplewire_roce::qp::State;
 use signal_hook::consts::SIGUSR1;
 use signal_hook::low_level::raise;
@@ -75,14 +75,14 @@ impl EtherLink for Flood {
 const FRAMES_MAX: u64 = 20_000_000;
 
 fn listener(arguments: &ListenArguments, socket: TcpListener, link: Flood) -> Listener<'_> {
-    let mac = [2, 0, 0, 0, 0, 2];
+    let ether = EtherStation::new(Box::new(link), arguments.station.ip, [2, 0, 0, 0, 0, 2]);
     Listener {
         arguments,
         arrivals: Some(Arrivals::new(socket).expect("it is open")),
         interrupt: Interrupt::of(&[SIGUSR1]).expect("it may have a handler"),
         rng: Rng::new(1),
         key: 7,
-        station: Station::on(Box::new(link), mac, &arguments.station, 1, 16, Vec::new()),
+        station: Station::on(ether, &arguments.station, 1, 16, Vec::new()),
         memory: Received::new(arguments).expect("it is small"),
     }
 }

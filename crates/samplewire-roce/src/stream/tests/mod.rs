@@ -233,7 +233,7 @@ fn only_slots_that_the_receiver_waits_for_are_written() {
     assert_eq!(end.reader.strays(), 4);
 }
 
-/// `docs/protocol.md#8.1`: frames with the mark of congestion (CE) count, and cut the sender's rate.
+/// `docs/protocol.md#8.1`: frames with the mark of congestion (CE) count, and cut the rate.
 #[test]
 fn marked_frames_cut_the_rate_of_the_sender() {
     for is_marked in [false, true] {

@@ -513,8 +513,8 @@ fn parts_of_a_quantum_have_room_whatever_its_packets_say() {
     }
 }
 
-/// `docs/protocol.md#13.7`: a WRITE that is complete is delivered, also where its completion is read in
-/// the turn that finds the CLOSE.
+/// `docs/protocol.md#13.7`: a WRITE that is complete is delivered, also where its completion is read
+/// in the turn that finds the CLOSE.
 #[test]
 fn writes_that_are_complete_before_a_close_of_a_failed_queue_pair_are_delivered() {
     let mut rig = Rig::over(Carriage::Rdma, Nanos(0), ROOM);

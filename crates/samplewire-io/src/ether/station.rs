@@ -1,0 +1,432 @@
+//! A station: one IPv4 address on a link of frames.
+
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use samplewire_proto::Nanos;
+
+use super::{Arp, EtherError, EtherLink, FRAME_BYTES_MAX, PacketSocket, Routes};
+
+/// An IPv4 address on a link. It answers ARP, finds the hardware addresses of others as frames leave,
+/// and keeps a frame that the link has no room for.
+///
+/// A frame to a station that is not known yet is lost, and the station is asked for.
+pub struct EtherStation {
+    link: Box<dyn EtherLink>,
+    ip: Ipv4Addr,
+    mac: [u8; 6],
+    routes: Routes,
+    neighbours: [Neighbour; NEIGHBOURS_MAX],
+    /// The entry that is replaced next.
+    oldest: usize,
+    incoming: Box<[u8]>,
+    outgoing: Box<[u8]>,
+    waiting: Option<Waiting>,
+    unsent: u64,
+}
+
+/// Another station, and when it was asked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Neighbour {
+    ip: Option<Ipv4Addr>,
+    mac: Option<[u8; 6]>,
+    asked_at: Option<Nanos>,
+}
+
+/// A frame that the link had no room for: it is tried again until a time, and then lost.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    len: usize,
+    until: Nanos,
+}
+
+impl EtherStation {
+    /// A station that is alone with its address, on a link where every other one is a neighbour.
+    pub fn new(link: Box<dyn EtherLink>, ip: Ipv4Addr, mac: [u8; 6]) -> Self {
+        Self {
+            link,
+            ip,
+            mac,
+            routes: Routes::default(),
+            neighbours: [Neighbour::default(); NEIGHBOURS_MAX],
+            oldest: 0,
+            incoming: vec![0; FRAME_BYTES_MAX + 1].into(),
+            outgoing: vec![0; FRAME_BYTES_MAX].into(),
+            waiting: None,
+            unsent: 0,
+        }
+    }
+
+    /// The station of this host on an interface that has the address `ip`: datagrams to `port` are
+    /// its own, all others the kernel's. It goes by the kernel's routes, as they are now.
+    ///
+    /// # Errors
+    /// See [`PacketSocket::open`].
+    pub fn of_host(interface: &str, ip: Ipv4Addr, port: u16) -> Result<Self, EtherError> {
+        let link = PacketSocket::open(interface, ip, port)?;
+        let routes = Routes::of_host(interface).map_err(EtherError::of(interface, "routes"))?;
+        let mac = link.mac();
+        Ok(Self { routes, ..Self::new(Box::new(link), ip, mac) })
+    }
+
+    /// Sends all frames by this router.
+    #[must_use]
+    pub fn via(self, router: Ipv4Addr) -> Self {
+        Self { routes: Routes::by(router), ..self }
+    }
+
+    /// The link, for its name and its size.
+    pub fn link(&self) -> &dyn EtherLink {
+        &*self.link
+    }
+
+    /// See [`EtherLink::advice`].
+    pub fn advice(&mut self) -> Option<String> {
+        self.link.advice()
+    }
+
+    /// The IPv4 address.
+    pub const fn ip(&self) -> Ipv4Addr {
+        self.ip
+    }
+
+    /// The hardware address.
+    pub const fn mac(&self) -> [u8; 6] {
+        self.mac
+    }
+
+    /// Frames that were lost here: their station is not known, or the link had no room for long.
+    pub const fn unsent(&self) -> u64 {
+        self.unsent
+    }
+
+    /// Takes a frame with an IPv4 packet to this station, and says its length; `None` when there is
+    /// none, or none was among many others. [`EtherStation::frame`] has its bytes.
+    ///
+    /// # Errors
+    /// The link has failed.
+    pub fn recv(&mut self) -> Result<Option<usize>, EtherError> {
+        for _ in 0..OTHERS_MAX {
+            let Some(len) = self.link.recv(&mut self.incoming)? else { return Ok(None) };
+            let bytes = &self.incoming[..len];
+            if let Some(arp) = Arp::parse(bytes) {
+                let answer = arp.answer((self.ip, self.mac));
+                self.learn(&arp);
+                if let Some(answer) = answer {
+                    self.link.send(&answer.frame())?;
+                }
+            } else if bytes.get(IPV4_DESTINATION).is_some_and(|ip| *ip == self.ip.octets()) {
+                return Ok(Some(len));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The frame of that length that was taken last.
+    pub fn frame(&self, len: usize) -> &[u8] {
+        &self.incoming[..len]
+    }
+
+    /// Where the next frame is written, once there [is room](EtherStation::has_room).
+    pub fn out(&mut self) -> &mut [u8] {
+        debug_assert!(self.waiting.is_none(), "a frame waits there");
+        &mut self.outgoing
+    }
+
+    /// Whether a frame may be written: the one before has left, or was given up. A link does not
+    /// report when it has room: try again after [`EtherStation::FULL_PAUSE`].
+    ///
+    /// # Errors
+    /// The link has failed.
+    pub fn has_room(&mut self, now: Nanos) -> Result<bool, EtherError> {
+        let Some(Waiting { len, until }) = self.waiting else { return Ok(true) };
+        let is_sent = self.link.send(&self.outgoing[..len])?;
+        if !is_sent && now < until {
+            return Ok(false);
+        }
+        self.unsent += u64::from(!is_sent);
+        self.waiting = None;
+        Ok(true)
+    }
+
+    /// How soon a full link is worth another try.
+    pub const FULL_PAUSE: Nanos = Nanos::from_micros(50);
+
+    /// Whether a frame waits for room.
+    pub const fn is_full(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    /// Forgets the frame that waits for room.
+    pub const fn forget(&mut self) {
+        self.waiting = None;
+    }
+
+    /// Sends the frame that was written, of that length, to the station that its IPv4 destination
+    /// names; its hardware address is filled in.
+    ///
+    /// # Errors
+    /// The link has failed.
+    pub fn send(&mut self, now: Nanos, len: usize) -> Result<(), EtherError> {
+        let octets = *self.outgoing[IPV4_DESTINATION].first_chunk().expect("four bytes");
+        let Some(mac) = self.find(now, Ipv4Addr::from(octets))? else {
+            self.unsent += 1;
+            return Ok(());
+        };
+        self.outgoing[..mac.len()].copy_from_slice(&mac);
+        self.waiting = Some(Waiting { len, until: now + FULL_PATIENCE });
+        self.has_room(now).map(drop)
+    }
+
+    /// The hardware address on the way to an address. One that is not known is asked for now and
+    /// then, and one that is known is asked for again after a while: it may have another by then.
+    ///
+    /// # Errors
+    /// The link has failed.
+    pub fn find(&mut self, now: Nanos, ip: Ipv4Addr) -> Result<Option<[u8; 6]>, EtherError> {
+        let at = self.place_of(ip);
+        let Neighbour { mac, asked_at, .. } = self.neighbours[at];
+        let pause = if mac.is_some() { REFRESH } else { ASK_PAUSE };
+        if asked_at.is_none_or(|at| now >= at + pause) {
+            self.ask(now, ip)?;
+        }
+        Ok(mac)
+    }
+
+    /// Asks for the station on the way to an address at once.
+    ///
+    /// # Errors
+    /// The link has failed.
+    pub fn ask(&mut self, now: Nanos, ip: Ipv4Addr) -> Result<(), EtherError> {
+        let at = self.place_of(ip);
+        self.neighbours[at].asked_at = Some(now);
+        let hop = self.neighbours[at].ip.unwrap_or(ip);
+        self.link.send(&Arp::request((self.ip, self.mac), hop).frame()).map(drop)
+    }
+
+    /// The entry of the station on the way to an address.
+    fn place_of(&mut self, ip: Ipv4Addr) -> usize {
+        let hop = self.routes.hop(ip);
+        if let Some(at) = self.neighbours.iter().position(|it| it.ip == Some(hop)) {
+            return at;
+        }
+        let at = self.oldest;
+        self.oldest = (at + 1) % NEIGHBOURS_MAX;
+        self.neighbours[at] = Neighbour { ip: Some(hop), ..Neighbour::default() };
+        at
+    }
+
+    /// Keeps what an ARP message says of a station that is looked for, and of no other.
+    fn learn(&mut self, arp: &Arp) {
+        let known = self.neighbours.iter_mut().find(|it| it.ip == Some(arp.sender.0));
+        if let Some(neighbour) = known {
+            neighbour.mac = Some(arp.sender.1);
+        }
+    }
+}
+
+impl AsFd for EtherStation {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.link.as_fd()
+    }
+}
+
+/// Stations that are remembered; of more, the one that was looked for first is forgotten.
+const NEIGHBOURS_MAX: usize = 64;
+
+/// Frames for others that are passed over in a row, so that a flood of them has an end.
+const OTHERS_MAX: usize = 64;
+
+/// Between two requests for a station that does not answer.
+const ASK_PAUSE: Nanos = Nanos::from_millis(50);
+
+/// How old an answer may be before the station is asked for again (RFC 1122, 2.3.2.1).
+const REFRESH: Nanos = Nanos::from_millis(30_000);
+
+/// A link that is full for longer is down, or no one reads at its other end.
+const FULL_PATIENCE: Nanos = Nanos::from_millis(20);
+
+/// Where a frame has its IPv4 destination.
+const IPV4_DESTINATION: std::ops::Range<usize> = 30..34;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::fs::File;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    const ME: (Ipv4Addr, [u8; 6]) = (Ipv4Addr::new(10, 0, 0, 1), [2, 0, 0, 0, 0, 1]);
+    const PEER: (Ipv4Addr, [u8; 6]) = (Ipv4Addr::new(10, 0, 0, 2), [2, 0, 0, 0, 0, 2]);
+    const AWAY: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 7);
+
+    /// What a link gives and has taken.
+    #[derive(Default)]
+    struct Wire {
+        comes: VecDeque<Vec<u8>>,
+        sent: Vec<Vec<u8>>,
+        is_full: bool,
+    }
+
+    struct Scripted {
+        wire: Arc<Mutex<Wire>>,
+        file: File,
+    }
+
+    impl EtherLink for Scripted {
+        fn name(&self) -> &str {
+            "scripted"
+        }
+
+        fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
+            let frame = self.wire.lock().unwrap().comes.pop_front();
+            Ok(frame.map(|frame| {
+                into[..frame.len()].copy_from_slice(&frame);
+                frame.len()
+            }))
+        }
+
+        fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
+            let mut wire = self.wire.lock().unwrap();
+            if !wire.is_full {
+                wire.sent.push(frame.to_vec());
+            }
+            Ok(!wire.is_full)
+        }
+
+        fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
+            Ok(None)
+        }
+    }
+
+    impl AsFd for Scripted {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.file.as_fd()
+        }
+    }
+
+    fn station() -> (EtherStation, Arc<Mutex<Wire>>) {
+        let wire = Arc::<Mutex<Wire>>::default();
+        let file = File::open("/dev/null").expect("it is everywhere");
+        let link = Scripted { wire: Arc::clone(&wire), file };
+        (EtherStation::new(Box::new(link), ME.0, ME.1), wire)
+    }
+
+    /// A frame to an address, as long as the shortest of Ethernet.
+    fn frame_to(ip: Ipv4Addr) -> [u8; 60] {
+        let mut frame = [0; 60];
+        frame[IPV4_DESTINATION].copy_from_slice(&ip.octets());
+        frame
+    }
+
+    fn send(station: &mut EtherStation, ms: u64, ip: Ipv4Addr) {
+        assert!(station.has_room(Nanos::from_millis(ms)).unwrap());
+        station.out()[..60].copy_from_slice(&frame_to(ip));
+        station.send(Nanos::from_millis(ms), 60).unwrap();
+    }
+
+    fn comes(station: &mut EtherStation, wire: &Mutex<Wire>, arp: &Arp) {
+        wire.lock().unwrap().comes.push_back(arp.frame().to_vec());
+        assert_eq!(station.recv().unwrap(), None, "it is no packet");
+    }
+
+    fn reply(sender: (Ipv4Addr, [u8; 6])) -> Arp {
+        Arp { is_request: false, sender, target: ME }
+    }
+
+    fn requests(wire: &Mutex<Wire>) -> Vec<Ipv4Addr> {
+        let mut wire = wire.lock().unwrap();
+        wire.sent.drain(..).filter_map(|frame| Some(Arp::parse(&frame)?.target.0)).collect()
+    }
+
+    #[test]
+    fn unknown_station_is_asked_for_now_and_then_and_a_known_one_after_a_while() {
+        let (mut station, wire) = station();
+        for ms in [0, 49, 50, 99] {
+            send(&mut station, ms, PEER.0);
+        }
+        assert_eq!((requests(&wire), station.unsent()), (vec![PEER.0; 2], 4));
+        comes(&mut station, &wire, &reply(PEER));
+        send(&mut station, 100, PEER.0);
+        send(&mut station, 30_049, PEER.0);
+        let sent = std::mem::take(&mut wire.lock().unwrap().sent);
+        assert_eq!(sent.len(), 2);
+        assert!(sent.iter().all(|frame| frame[..6] == PEER.1 && frame.len() == 60));
+        send(&mut station, 30_050, PEER.0);
+        assert_eq!(requests(&wire), [PEER.0]);
+        // Another board has its address now.
+        comes(&mut station, &wire, &reply((PEER.0, [2, 0, 0, 0, 0, 9])));
+        send(&mut station, 30_051, PEER.0);
+        assert_eq!(wire.lock().unwrap().sent[0][..6], [2, 0, 0, 0, 0, 9]);
+        assert_eq!(station.unsent(), 4);
+    }
+
+    #[test]
+    fn only_who_is_looked_for_is_believed_and_the_oldest_is_forgotten() {
+        let (mut station, wire) = station();
+        comes(&mut station, &wire, &reply(PEER));
+        assert_eq!(station.find(Nanos(0), PEER.0).unwrap(), None);
+        comes(&mut station, &wire, &reply(PEER));
+        assert_eq!(station.find(Nanos(0), PEER.0).unwrap(), Some(PEER.1));
+        for last in 0..NEIGHBOURS_MAX as u8 {
+            assert_eq!(station.find(Nanos(0), Ipv4Addr::new(10, 0, 1, last)).unwrap(), None);
+        }
+        assert_eq!(station.find(Nanos(0), PEER.0).unwrap(), None);
+    }
+
+    #[test]
+    fn router_is_asked_for_in_place_of_who_is_behind_it() {
+        let (station, wire) = station();
+        let mut station = station.via(PEER.0);
+        send(&mut station, 0, AWAY);
+        assert_eq!(requests(&wire), [PEER.0]);
+        comes(&mut station, &wire, &reply(PEER));
+        send(&mut station, 1, AWAY);
+        let sent = &wire.lock().unwrap().sent[0];
+        assert_eq!((&sent[..6], &sent[IPV4_DESTINATION]), (&PEER.1[..], &AWAY.octets()[..]));
+    }
+
+    #[test]
+    fn request_is_answered_and_only_packets_to_the_station_are_taken() {
+        let (mut station, wire) = station();
+        comes(&mut station, &wire, &Arp::request(PEER, ME.0));
+        let answer = Arp::parse(&wire.lock().unwrap().sent[0]).expect("it is ARP");
+        assert_eq!((answer.sender, answer.target), (ME, PEER));
+        let mut frames: VecDeque<_> = [PEER.0, ME.0].map(|ip| frame_to(ip).to_vec()).into();
+        frames.push_front(vec![0; 33]);
+        wire.lock().unwrap().comes = frames;
+        assert_eq!(station.recv().unwrap(), Some(60));
+        assert_eq!(station.frame(60), frame_to(ME.0));
+    }
+
+    #[test]
+    fn flood_for_others_has_an_end_in_each_turn() {
+        let (mut station, wire) = station();
+        let mut frames = vec![frame_to(PEER.0).to_vec(); OTHERS_MAX];
+        frames.push(frame_to(ME.0).to_vec());
+        wire.lock().unwrap().comes = frames.into();
+        assert_eq!(station.recv().unwrap(), None);
+        assert_eq!(station.recv().unwrap(), Some(60));
+    }
+
+    #[test]
+    fn frame_waits_for_room_and_is_lost_after_a_while() {
+        let (mut station, wire) = station();
+        station.find(Nanos(0), PEER.0).unwrap();
+        comes(&mut station, &wire, &reply(PEER));
+        wire.lock().unwrap().sent.clear();
+        let at = Nanos::from_millis;
+        wire.lock().unwrap().is_full = true;
+        send(&mut station, 0, PEER.0);
+        assert!(!station.has_room(at(19)).unwrap());
+        wire.lock().unwrap().is_full = false;
+        assert!(station.has_room(at(19)).unwrap());
+        assert_eq!((wire.lock().unwrap().sent.len(), station.unsent()), (1, 0));
+        wire.lock().unwrap().is_full = true;
+        send(&mut station, 100, PEER.0);
+        assert!(!station.has_room(at(119)).unwrap());
+        assert!(station.has_room(at(120)).unwrap(), "it is given up");
+        assert_eq!((wire.lock().unwrap().sent.len(), station.unsent()), (1, 1));
+    }
+}
