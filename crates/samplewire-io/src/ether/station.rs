@@ -16,7 +16,7 @@ pub struct EtherStation {
     ip: Ipv4Addr,
     mac: [u8; 6],
     routes: Routes,
-    neighbours: [Neighbour; NEIGHBOURS_MAX],
+    neighbours: Box<[Neighbour]>,
     /// The entry that is replaced next.
     oldest: usize,
     incoming: Box<[u8]>,
@@ -48,7 +48,7 @@ impl EtherStation {
             ip,
             mac,
             routes: Routes::default(),
-            neighbours: [Neighbour::default(); NEIGHBOURS_MAX],
+            neighbours: vec![Neighbour::default(); NEIGHBOURS_MAX].into(),
             oldest: 0,
             incoming: vec![0; FRAME_BYTES_MAX + 1].into(),
             outgoing: vec![0; FRAME_BYTES_MAX].into(),
@@ -231,8 +231,9 @@ impl AsFd for EtherStation {
     }
 }
 
-/// Stations that are remembered; of more, the one that was looked for first is forgotten.
-const NEIGHBOURS_MAX: usize = 64;
+/// Stations that are remembered: as many as an endpoint has streams. Of more, the one that was
+/// looked for first is forgotten, and with peers in turns none would be known when its turn comes.
+const NEIGHBOURS_MAX: usize = 1_024;
 
 /// Frames for others that are passed over in a row, so that a flood of them has an end.
 const OTHERS_MAX: usize = 64;
@@ -369,10 +370,29 @@ mod tests {
         assert_eq!(station.find(Nanos(0), PEER.0).unwrap(), None);
         comes(&mut station, &wire, &reply(PEER));
         assert_eq!(station.find(Nanos(0), PEER.0).unwrap(), Some(PEER.1));
-        for last in 0..NEIGHBOURS_MAX as u8 {
-            assert_eq!(station.find(Nanos(0), Ipv4Addr::new(10, 0, 1, last)).unwrap(), None);
+        for other in 0..NEIGHBOURS_MAX as u32 {
+            assert_eq!(station.find(Nanos(0), other_peer(other)).unwrap(), None);
         }
         assert_eq!(station.find(Nanos(0), PEER.0).unwrap(), None);
+    }
+
+    /// One peer for each stream of an endpoint, in turns.
+    #[test]
+    fn stations_of_a_thousand_streams_are_known_at_a_time() {
+        let (mut station, wire) = station();
+        for number in 0..1_024 {
+            assert_eq!(station.find(Nanos(0), other_peer(number)).unwrap(), None);
+            comes(&mut station, &wire, &reply((other_peer(number), PEER.1)));
+        }
+        assert_eq!(requests(&wire).len(), 1_024);
+        for number in 0..1_024 {
+            assert_eq!(station.find(Nanos(1), other_peer(number)).unwrap(), Some(PEER.1));
+        }
+        assert!(requests(&wire).is_empty(), "none is asked for again");
+    }
+
+    fn other_peer(number: u32) -> Ipv4Addr {
+        Ipv4Addr::from(Ipv4Addr::new(10, 1, 0, 0).to_bits() + number)
     }
 
     #[test]
