@@ -310,7 +310,8 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
     }
 
     fn cancel_for(&mut self, now: Nanos, reason: CloseReason) {
-        if self.is_ended() {
+        // What a queue pair that failed has posted stays lost, whatever the program wishes.
+        if self.is_ended() || self.phase == Phase::Closing(CloseReason::QueuePairFailed) {
             return;
         }
         if self.sent != self.next {

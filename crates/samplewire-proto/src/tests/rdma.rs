@@ -239,6 +239,26 @@ fn sender_whose_queue_pair_fails_closes_after_the_last_packet_posted() {
     assert_eq!(posted(&mut bench), [0; 0]);
 }
 
+/// `docs/protocol.md#13.7`: nor does a program that cancels or ends the stream afterwards change what
+/// CLOSE says.
+#[test]
+fn program_changes_nothing_of_a_stream_whose_queue_pair_has_failed() {
+    let mut bench = sender();
+    push(&mut bench, 6);
+    assert!(bench.take(&bench.fields(0, 4), &[]));
+    posted(&mut bench);
+    bench.sender.queue_pair_failed(bench.now);
+    bench.sender.cancel(bench.now);
+    bench.sender.close_for(bench.now, CloseReason::DeviceFault);
+    bench.now = bench.now + Nanos::from_millis(1);
+    let left = bench.leave();
+    let (header, bytes) = left.first().expect("a CLOSE leaves");
+    let Ok((_, Packet::Close(close))) = wire::parse(bytes) else { panic!("{header:?}") };
+    assert_eq!((close.reason, header.seq), (CloseReason::QueuePairFailed, Seq(4)));
+    assert!(bench.hand(&close_ack(SENDER_TAG, 4, CloseAckReason::Done, RECEIVER_TAG)));
+    assert_eq!(bench.sender.poll_event(), Some(End::QueuePairFailed));
+}
+
 /// A receiver of a window of 16 with credit for 8.
 struct Reading {
     receiver: Receiver<Vec<RecvSlot>>,
