@@ -164,27 +164,34 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
                 }
                 self.hear(now, header.departure);
                 self.stats.source_lost = self.stats.source_lost.max(close.source_lost);
-                let has_failed = close.reason == CloseReason::QueuePairFailed;
-                match self.terms.carriage {
-                    Carriage::Data => self.reveal(now, final_seq, header.departure),
-                    // What is not complete will not be.
-                    Carriage::Rdma if has_failed => self.reveal_gone(now, final_seq),
-                    // It may have overtaken WRITEs, which will come.
-                    Carriage::Rdma => {}
+                // Over RDMA it may have overtaken WRITEs, which will come.
+                if self.terms.carriage == Carriage::Data {
+                    self.reveal(now, final_seq, header.departure);
                 }
                 self.account.announce_end(final_index);
-                self.close_reason = close.reason;
                 self.phase = Phase::Draining { final_seq, final_index };
+                self.close_reason = close.reason;
+                self.give_up_rest(now, final_seq, close.reason);
                 self.schedule.ask();
             }
             Phase::Draining { final_seq: known, .. } if known == final_seq => {
                 self.hear(now, header.departure);
+                self.give_up_rest(now, final_seq, close.reason);
                 self.schedule.ask();
             }
             Phase::Lingering { final_seq: known, .. } if known == final_seq => {
                 self.answer_close = true;
             }
             _ => self.stats.refused += 1,
+        }
+    }
+
+    /// Where the sender's queue pair has failed, before its CLOSE or after it, what is not complete will
+    /// not be (`docs/protocol.md#13.7`).
+    fn give_up_rest(&mut self, now: Nanos, final_seq: Seq, reason: CloseReason) {
+        if reason == CloseReason::QueuePairFailed && self.terms.carriage == Carriage::Rdma {
+            self.close_reason = reason;
+            self.reveal_gone(now, final_seq);
         }
     }
 

@@ -537,6 +537,22 @@ fn close_of_a_failed_queue_pair_gives_up_what_is_not_complete() {
     assert_eq!(reading.receiver.stats().skipped, 3);
 }
 
+/// `docs/protocol.md#13.7`: also when the stream was closing, and an earlier CLOSE has overtaken WRITEs
+/// that will not come.
+#[test]
+fn queue_pair_that_fails_after_close_gives_up_what_is_not_complete() {
+    let mut reading = Reading::new();
+    reading.write(&Written::full(0));
+    let final_index = 4 * u64::from(SAMPLES);
+    reading.hand(&close(RECEIVER_TAG, 4, final_index));
+    assert_eq!(reading.delivered(), []);
+    reading.hand(&close_for(RECEIVER_TAG, 4, final_index, CloseReason::QueuePairFailed));
+    assert_eq!(reading.delivered().len(), 4, "three packets, and their gap");
+    assert_eq!((reading.receiver.next_index(), reading.receiver.stats().skipped), (final_index, 3));
+    let end = End::ClosedByPeer(CloseReason::QueuePairFailed);
+    assert_eq!(reading.receiver.poll_event(), Some(end));
+}
+
 /// `docs/protocol.md#13.1`
 #[test]
 fn data_is_not_taken_and_other_deliveries_are_refused() {
