@@ -11,6 +11,7 @@ mod front;
 mod gaps;
 mod openings;
 mod persistence;
+mod rdma;
 mod session;
 mod table;
 mod tally;
@@ -29,6 +30,7 @@ pub(crate) use feedback::{FINAL_INDEX_MAX, Verdict};
 pub(crate) use front::Progress;
 use openings::Openings;
 pub(crate) use openings::{At, Done, Duty};
+pub(crate) use rdma::RdmaTerms;
 pub(crate) use session::{Agreed, Breach, HasRefused, Session};
 pub use tally::Tally;
 pub use transitions::{Machine, Transition, Transitions};
@@ -73,6 +75,7 @@ impl Checker {
     /// Notes that a listener has accepted a stream.
     pub(crate) fn begin(&mut self, agreed: Agreed) -> SessionId {
         self.tally.openings += 1;
+        self.tally.openings_over_rdma += u64::from(agreed.rdma.is_some());
         self.sessions.push(Session::new(agreed));
         self.sessions.len() - 1
     }
