@@ -249,12 +249,14 @@ fn program_changes_nothing_of_a_stream_whose_queue_pair_has_failed() {
     posted(&mut bench);
     bench.sender.queue_pair_failed(bench.now);
     bench.sender.cancel(bench.now);
+    bench.sender.lose_at_source(100);
     bench.sender.close_for(bench.now, CloseReason::DeviceFault);
     bench.now = bench.now + Nanos::from_millis(1);
     let left = bench.leave();
     let (header, bytes) = left.first().expect("a CLOSE leaves");
     let Ok((_, Packet::Close(close))) = wire::parse(bytes) else { panic!("{header:?}") };
     assert_eq!((close.reason, header.seq), (CloseReason::QueuePairFailed, Seq(4)));
+    assert_eq!((header.index, close.source_lost), (4 * u64::from(SAMPLES), 0));
     assert!(bench.hand(&close_ack(SENDER_TAG, 4, CloseAckReason::Done, RECEIVER_TAG)));
     assert_eq!(bench.sender.poll_event(), Some(End::QueuePairFailed));
 }
