@@ -127,6 +127,9 @@ impl Net {
         let is_ect = is_ip(frame) && frame[FRAME_HEADER_BYTES + 1] & 0b11 != 0;
         let meta = Meta { from, to, ip_bytes, is_ect, is_frame: true, ..Meta::default() };
         let id = self.depart(meta, [frame, &[], &[]]);
+        if let Some(tape) = &mut self.tape {
+            tape.note_frame(self.now, from, to, frame);
+        }
         self.enter(self.route(from, to), id);
     }
 

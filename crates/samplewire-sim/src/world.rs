@@ -248,12 +248,16 @@ impl World {
             }
             self.net.packets.free(id);
         }
+        self.give_frames(number, &frames);
+        self.frames = frames;
+    }
+
+    fn give_frames(&mut self, number: usize, frames: &Frames) {
         let (role, mut turn) = self.split(number);
         match role {
-            Role::Device(device) => device.handle_frames(&mut turn, &frames),
-            Role::Client(client) => client.handle_frames(&mut turn, &frames),
+            Role::Device(device) => device.handle_frames(&mut turn, frames),
+            Role::Client(client) => client.handle_frames(&mut turn, frames),
         }
-        self.frames = frames;
     }
 
     fn split(&mut self, number: usize) -> (&mut Role, Turn<'_>) {

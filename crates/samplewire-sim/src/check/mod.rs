@@ -76,6 +76,12 @@ impl Checker {
     pub(crate) fn begin(&mut self, agreed: Agreed) -> SessionId {
         self.tally.openings += 1;
         self.tally.openings_over_rdma += u64::from(agreed.rdma.is_some());
+        let psn_of = |agreed: &Agreed| Some((agreed.listener, agreed.rdma?.sender.first_psn));
+        let psn = psn_of(&agreed);
+        let last = self.sessions.iter().rev().find_map(|it| psn_of(&it.agreed));
+        if psn.is_some() && psn == last {
+            self.fail(format!("{psn:?} twice in succession: docs/protocol.md#13.7"));
+        }
         self.sessions.push(Session::new(agreed));
         self.sessions.len() - 1
     }
