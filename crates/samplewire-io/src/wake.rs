@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -101,6 +101,13 @@ impl Waker {
     }
 }
 
+/// Can be read once it was woken: for a link that has no descriptor of its own.
+impl AsFd for Waker {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.shared.event.as_fd()
+    }
+}
+
 /// A descriptor, and what of it ends a wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interest {
@@ -147,7 +154,6 @@ const EVENTS_MAX: usize = 4;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsFd;
     use std::time::Instant;
 
     const LONG: Duration = Duration::from_secs(20);
@@ -168,7 +174,7 @@ mod tests {
     #[test]
     fn companion_that_can_be_read_ends_the_wait() {
         let (waker, other) = (Waker::new().unwrap(), Waker::new().unwrap());
-        waker.also_for(other.shared.event.as_fd()).unwrap();
+        waker.also_for(other.as_fd()).unwrap();
         waker.wait(Duration::from_millis(1)).unwrap();
         other.wake();
         let start = Instant::now();

@@ -6,10 +6,12 @@ use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::Role;
 use samplewire_proto::{Departure, Nanos, Odds, Rng, Seq};
+use samplewire_roce::PathMtu;
 
 use crate::clock::Clock;
 use crate::link::LinkSpec;
 use crate::packets::ProcessId;
+use crate::payload;
 use crate::plan::{Cable, Fault, MachineSpec, Plan};
 use crate::process::{ClientSpec, ConsumerSpec, DeviceSpec};
 use crate::source::{Ending, Pace, SourceSpec};
@@ -138,6 +140,8 @@ pub(crate) fn device(rng: &mut Rng, kind: Kind, up: &LinkSpec, mtu_bytes: u32) -
         source: source(rng, kind, up.wire_time(full)),
         consumer: consumer(rng, up.wire_time(full), true),
         sender: sender(rng, up, full),
+        payload_bytes: payload::BYTES as u16,
+        path_mtu: None,
     }
 }
 
@@ -241,6 +245,46 @@ pub(crate) fn client(
         consumer: consumer(rng, wire_time, false),
         source: source(rng, kind, wire_time),
         sender: sender(rng, up, 1_500),
+        path_mtu: None,
+    }
+}
+
+/// Lets a part of the streams go over RDMA, in one world of some. Drawn last, and apart from all else:
+/// the other worlds are as they were.
+pub(crate) fn carry(plan: &mut Plan, rng: &mut Rng) {
+    if !rng.one_in(RDMA_ONE_IN) {
+        return;
+    }
+    let path_mtu = |rng: &mut Rng| rng.pick(&PathMtu::ALL[..4]);
+    for (_, device, _) in &mut plan.devices {
+        device.payload_bytes = rng.pick(&PAYLOADS_BYTES);
+        device.path_mtu = (!rng.one_in(8)).then(|| path_mtu(rng));
+        let packets = device.source.packets;
+        device.source.packets = packets.map(|packets| packets.min(RDMA_PACKETS_MAX));
+        // Longer than a queue pair tries, or not.
+        device.dead_ms = rng.pick(&[400, 1_000, 3_000]);
+    }
+    for client in &mut plan.clients {
+        if client.role == Role::Receive && !rng.one_in(4) {
+            client.path_mtu = Some(path_mtu(rng));
+            client.delivery = Delivery::Complete;
+            client.window = client.window.next_power_of_two();
+        }
+    }
+    // Some longer than a queue pair tries, while its stream lives on.
+    for _ in 0..rng.below(4) {
+        let at = Nanos(rng.spread(1_000_000..=plan.heals_at.0.max(2_000_000)));
+        let link = rng.below(plan.links.len() as u64) as usize;
+        let span = Nanos(rng.within(200_000_000..=1_500_000_000));
+        plan.faults.push((at, Fault::Down { link, span }));
+    }
+    plan.faults.sort_by_key(|(at, _)| *at);
+    // A loss repeats a window, and some in a row end a connection.
+    if rng.one_in(2) {
+        let lost = Loss::Independent(Odds::ppm(rng.spread(100..=50_000)));
+        for (link, _) in &mut plan.links {
+            link.loss = lost;
+        }
     }
 }
 
@@ -308,6 +352,18 @@ fn faults(
     faults.sort_by_key(|(at, _)| *at);
     faults
 }
+
+/// A source that goes over RDMA has no more packets: where a round trip is longer than the timeout of its
+/// queue pair, each of them leaves many times.
+const RDMA_PACKETS_MAX: u64 = 2_000;
+
+/// In so many worlds one has streams over RDMA.
+const RDMA_ONE_IN: u64 = 4;
+
+/// WRITEs of one to six RDMA packets; with zeros before the record, with a record that has the last packet
+/// to itself, and with packets that not every link carries.
+const PAYLOADS_BYTES: [u16; 6] =
+    [payload::BYTES as u16, 200, 256, 448, 704, payload::BYTES_MAX as u16];
 
 /// Round trips that a source takes at most when it is bound by its window.
 const ROUND_TRIPS_MAX: u64 = 500;

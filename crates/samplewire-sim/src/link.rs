@@ -200,12 +200,25 @@ impl Link {
         Some(Nanos(self.busy_until_q16 >> 16))
     }
 
+    /// Changes a bit. That of a frame lies in its IP packet, in what its ICRC or a checksum covers, and
+    /// no second one changes it back: its receiver must notice.
+    fn corrupt(&mut self, id: PacketId, packets: &mut Packets) {
+        let meta = packets.meta_mut(id);
+        let (is_frame, was_corrupted) = (meta.is_frame, meta.is_corrupted);
+        meta.is_corrupted = true;
+        let skipped = if is_frame { FRAME_HEADER_BYTES } else { 0 };
+        let bytes = &mut packets.bytes_mut(id)[skipped..];
+        let bit = self.rng.below(8 * bytes.len() as u64) as usize;
+        let at = bit / 8 + usize::from(is_frame && bit / 8 == VARIANT_AT);
+        if !(is_frame && was_corrupted) {
+            bytes[at] ^= 1 << (bit % 8);
+        }
+    }
+
     fn travel(&mut self, left_at: Nanos, id: PacketId, packets: &mut Packets) {
         if self.rng.chance(self.spec.corrupt) {
             self.counts.corrupted += 1;
-            let bytes = packets.bytes_mut(id);
-            let bit = self.rng.below(8 * bytes.len() as u64) as usize;
-            bytes[bit / 8] ^= 1 << (bit % 8);
+            self.corrupt(id, packets);
         }
         let at = left_at + self.spec.delay;
         if self.rng.chance(self.spec.reorder) {
@@ -237,6 +250,12 @@ impl Wire {
         }
     }
 }
+
+/// Addresses and type of an Ethernet frame.
+pub(crate) const FRAME_HEADER_BYTES: usize = 14;
+
+/// Behind IPv4 and UDP, the byte of InfiniBand's header that switches may change: no ICRC covers it.
+const VARIANT_AT: usize = 20 + 8 + 4;
 
 /// What Ethernet adds to an IP packet in wire time: preamble, gap, header, CRC.
 pub const ETHERNET_BYTES: u32 = 8 + 12 + 14 + 4;

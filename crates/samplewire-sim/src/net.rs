@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use samplewire_io::ether::Arp;
 use samplewire_proto::session::Peer;
 use samplewire_proto::{Nanos, Rng};
 
 use crate::agenda::Agenda;
-use crate::link::{Link, LinkSpec};
+use crate::link::{FRAME_HEADER_BYTES, Link, LinkSpec};
 use crate::packets::{Meta, PacketId, Packets, ProcessId};
 use crate::tap::Tap;
 use crate::tape::Tape;
@@ -33,9 +34,12 @@ pub(crate) struct Net {
 #[derive(Debug)]
 pub(crate) struct Socket {
     queue: VecDeque<PacketId>,
+    /// The same of the process's station: the socket of its frames, as deep.
+    frames: VecDeque<PacketId>,
     depth_packets: usize,
     /// Packets that found it full, modulo 2^32.
     pub(crate) dropped: u32,
+    pub(crate) frames_dropped: u32,
     /// When the process looks next.
     pub(crate) looks_at: Nanos,
 }
@@ -56,8 +60,10 @@ impl Net {
             .collect();
         let socket = |&depth_packets: &usize| Socket {
             queue: VecDeque::with_capacity(depth_packets.min(SOCKET_RESERVE)),
+            frames: VecDeque::new(),
             depth_packets,
             dropped: 0,
+            frames_dropped: 0,
             looks_at: Nanos(0),
         };
         Self {
@@ -102,13 +108,8 @@ impl Net {
         let len_bytes: usize = parts.iter().map(|part| part.len()).sum();
         let ip_bytes = len_bytes as u32 + u32::from(Peer::V4_OVERHEAD) + padding_bytes;
         let meta = Meta { from, to, ip_bytes, is_ect, ..Meta::default() };
-        let id = self.packets.keep(meta, parts);
-        self.trace.note(self.now, "sends", &meta, self.packets.bytes(id));
-        if let Some(tap) = &mut self.tap {
-            let record = tap.departs(self.now, &meta, self.packets.bytes(id));
-            self.packets.meta_mut(id).record = record;
-        }
-        let link = self.routes[usize::from(from) * self.sockets.len() + usize::from(to)];
+        let id = self.depart(meta, parts);
+        let link = self.route(from, to);
         // What the path does not carry must not arrive by another way: it would prove a size.
         if let Some(tape) = &mut self.tape
             && carries(&self.links, link, ip_bytes)
@@ -116,6 +117,34 @@ impl Net {
             tape.note(self.now, from, to, parts);
         }
         self.enter(link, id);
+    }
+
+    /// Sends a frame of Ethernet to the station that it names; one to all stations, to the one that
+    /// it looks for. One to a station that is not there is lost.
+    pub(crate) fn send_frame(&mut self, from: ProcessId, frame: &[u8]) {
+        let Some(to) = station_of(frame).filter(|to| self.has_route(from, *to)) else { return };
+        let ip_bytes = (frame.len() - FRAME_HEADER_BYTES) as u32;
+        let is_ect = is_ip(frame) && frame[FRAME_HEADER_BYTES + 1] & 0b11 != 0;
+        let meta = Meta { from, to, ip_bytes, is_ect, is_frame: true, ..Meta::default() };
+        let id = self.depart(meta, [frame, &[], &[]]);
+        if let Some(tape) = &mut self.tape {
+            tape.note_frame(self.now, from, to, frame);
+        }
+        self.enter(self.route(from, to), id);
+    }
+
+    fn depart(&mut self, meta: Meta, parts: [&[u8]; 3]) -> PacketId {
+        let id = self.packets.keep(meta, parts);
+        self.trace.note(self.now, "sends", &meta, self.packets.bytes(id));
+        if let Some(tap) = &mut self.tap {
+            let record = tap.departs(self.now, &meta, self.packets.bytes(id));
+            self.packets.meta_mut(id).record = record;
+        }
+        id
+    }
+
+    fn route(&self, from: ProcessId, to: ProcessId) -> usize {
+        self.routes[usize::from(from) * self.sockets.len() + usize::from(to)]
     }
 
     /// Moves what has come out of a link on to the next or into its socket.
@@ -134,14 +163,25 @@ impl Net {
         self.sockets[usize::from(process)].queue.pop_front()
     }
 
-    /// Empties the socket of a process that restarts.
+    /// The frame that a process takes next.
+    pub(crate) fn take_frame(&mut self, process: ProcessId) -> Option<PacketId> {
+        self.sockets[usize::from(process)].frames.pop_front()
+    }
+
+    /// Empties the sockets of a process that restarts.
     pub(crate) fn forget_arrivals(&mut self, process: ProcessId) {
-        while let Some(id) = self.take(process) {
+        while let Some(id) = self.take(process).or_else(|| self.take_frame(process)) {
             if let Some(tap) = &mut self.tap {
                 tap.forgotten(self.packets.meta(id));
             }
             self.packets.free(id);
         }
+    }
+
+    /// Whether a process has packets and frames to take.
+    pub(crate) fn has_arrivals(&self, process: ProcessId) -> [bool; 2] {
+        let socket = &self.sockets[usize::from(process)];
+        [!socket.queue.is_empty(), !socket.frames.is_empty()]
     }
 
     fn enter(&mut self, link: usize, id: PacketId) {
@@ -155,19 +195,26 @@ impl Net {
     }
 
     fn arrive(&mut self, id: PacketId) {
-        let to = self.packets.meta(id).to;
+        let &Meta { to, is_frame, is_corrupted, .. } = self.packets.meta(id);
         let socket = &mut self.sockets[usize::from(to)];
+        let queue = if is_frame { &mut socket.frames } else { &mut socket.queue };
+        let has_room = queue.len() < socket.depth_packets;
         if let Some(tap) = &mut self.tap {
-            let has_room = socket.queue.len() < socket.depth_packets;
             tap.arrives(self.now, self.packets.meta(id), self.packets.bytes(id), has_room);
         }
-        if socket.queue.len() >= socket.depth_packets {
-            socket.dropped = socket.dropped.wrapping_add(1);
+        // ARP has no checksum but that of Ethernet.
+        if is_corrupted && is_frame && !is_ip(self.packets.bytes(id)) {
+            return self.packets.free(id);
+        }
+        if !has_room {
+            // An endpoint knows what its socket has dropped, and not what its station has.
+            let dropped = if is_frame { &mut socket.frames_dropped } else { &mut socket.dropped };
+            *dropped = dropped.wrapping_add(1);
             self.packets.free(id);
             return;
         }
         self.packets.meta_mut(id).dropped = socket.dropped;
-        socket.queue.push_back(id);
+        queue.push_back(id);
         let at = socket.looks_at.max(self.now);
         self.agenda.hasten(self.part_of(to), at);
     }
@@ -187,8 +234,7 @@ pub(crate) const fn peer_of(process: ProcessId) -> Peer {
 
 /// The same, as a link has it.
 pub(crate) const fn address_of(process: ProcessId) -> SocketAddr {
-    let [high, low] = process.to_be_bytes();
-    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, high, low)), PORT)
+    SocketAddr::new(IpAddr::V4(ip_of(process)), PORT)
 }
 
 /// An address of the network, as a link has it.
@@ -225,6 +271,34 @@ pub(crate) const fn stranger(process: ProcessId, kind: u16) -> Peer {
         0 => Peer::v4([10, 1, high, low], PORT),
         kind => Peer::v4([10, 0, high, low], PORT + kind),
     }
+}
+
+/// The address of a process, as its station has it.
+pub(crate) const fn ip_of(process: ProcessId) -> Ipv4Addr {
+    let [high, low] = process.to_be_bytes();
+    Ipv4Addr::new(10, 0, high, low)
+}
+
+/// The hardware address of a process.
+pub(crate) const fn mac_of(process: ProcessId) -> [u8; 6] {
+    let [high, low] = process.to_be_bytes();
+    [2, 0, 0, 0, high, low]
+}
+
+/// The process whose station a frame is for.
+fn station_of(frame: &[u8]) -> Option<ProcessId> {
+    let &mac = frame.first_chunk::<6>()?;
+    if mac == [0xFF; 6] {
+        let [_, _, high, low] = Arp::parse(frame)?.target.0.octets();
+        return Some(ProcessId::from_be_bytes([high, low]));
+    }
+    let process = ProcessId::from_be_bytes([mac[4], mac[5]]);
+    (mac == mac_of(process)).then_some(process)
+}
+
+/// Whether a frame carries an IPv4 packet.
+pub(crate) fn is_ip(frame: &[u8]) -> bool {
+    frame[FRAME_HEADER_BYTES - 2..].starts_with(&[0x08, 0x00])
 }
 
 const PORT: u16 = 40_000;

@@ -14,6 +14,10 @@ pub(crate) struct Meta {
     pub(crate) len_bytes: u16,
     /// The size as an IP packet; more than the bytes that are kept when payload is left out.
     pub(crate) ip_bytes: u32,
+    /// A frame of Ethernet to a station; otherwise the payload of a UDP packet to a socket.
+    pub(crate) is_frame: bool,
+    /// A link has changed it.
+    pub(crate) is_corrupted: bool,
     /// Whether it may be marked, and whether it is.
     pub(crate) is_ect: bool,
     pub(crate) is_marked: bool,

@@ -192,10 +192,11 @@ pub fn swarm(options: &SwarmOptions, out: &mut (dyn Write + Send)) -> io::Result
     let seconds = started.elapsed().as_secs_f64();
     writeln!(
         out,
-        "{} runs, {} data packets, {} hostile packets, {} losses, {} openings, {} closings, \
+        "{} runs, {} data packets, {} RDMA writes, {} hostile packets, {} losses, {} openings, {} closings, \
          {} restarts, {} indexes accounted for, {failures} failures, {seconds:.1} s",
         result.runs,
         tally.data_packets,
+        tally.writes,
         tally.hostile(),
         tally.losses,
         tally.openings,

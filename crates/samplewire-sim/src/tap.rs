@@ -3,7 +3,8 @@
 //! Each process has two interfaces: one for what departs from it, and one for what arrives at its
 //! socket. A packet that is lost on the way is only on the first, and the comment there says on
 //! which link and how. Times are those of the world. A frame is as long as the packet counts on the
-//! wire; the IP packet inside is shorter where payload is left out, so that the CRC can be checked.
+//! wire; the IP packet inside is shorter where payload is left out, so that the CRC can be checked. Frames
+//! of stations are among them, as IP packets.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -14,8 +15,8 @@ use samplewire_io::pcapng::{Direction, PcapngPacket, PcapngWriter};
 use samplewire_proto::Nanos;
 use samplewire_proto::session::Peer;
 
-use crate::link::LinkCounts;
-use crate::net::peer_of;
+use crate::link::{FRAME_HEADER_BYTES, LinkCounts};
+use crate::net::{is_ip, peer_of};
 use crate::packets::{Meta, ProcessId};
 use crate::plan::Plan;
 
@@ -134,17 +135,26 @@ impl Tap {
         let mut writer = PcapngWriter::new(out, &names)?;
         for record in &self.records {
             let meta = &record.meta;
+            let (mut source, mut destination) = (address_of(meta.from), address_of(meta.to));
+            let mut payload = &record.bytes[..];
+            if meta.is_frame {
+                let ports = ports_of(payload);
+                source.set_port(ports[0]);
+                destination.set_port(ports[1]);
+                let heads_bytes = if ports == ARP_PORTS { FRAME_HEADER_BYTES } else { HEADS_BYTES };
+                payload = &payload[heads_bytes..];
+            }
             let packet = PcapngPacket {
                 interface: record.interface as u32,
                 time_ns: record.at.0,
                 direction: self.interfaces[record.interface].direction,
-                source: address_of(meta.from),
-                destination: address_of(meta.to),
+                source,
+                destination,
                 ecn: ecn_of(meta),
                 wire_len_bytes: Some(meta.ip_bytes),
                 comment: &record.comment,
             };
-            writer.packet(&packet, &record.bytes)?;
+            writer.packet(&packet, payload)?;
         }
         let end_ns = self.records.back().map_or(0, |record| record.at.0);
         for (number, interface) in (0..).zip(&self.interfaces) {
@@ -229,6 +239,20 @@ fn address_of(process: ProcessId) -> SocketAddr {
 /// The interfaces of a process, in their order.
 const POINTS: [(Direction, &str); 2] =
     [(Direction::Outbound, "departs"), (Direction::Inbound, "arrives")];
+
+/// The UDP ports of a frame: an ARP message, which has none, is written as a packet to "discard".
+fn ports_of(frame: &[u8]) -> [u16; 2] {
+    if !is_ip(frame) {
+        return ARP_PORTS;
+    }
+    let port = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
+    [port(FRAME_HEADER_BYTES + 20), port(FRAME_HEADER_BYTES + 22)]
+}
+
+const ARP_PORTS: [u16; 2] = [9, 9];
+
+/// The headers of Ethernet, IPv4 and UDP before a RoCEv2 packet.
+const HEADS_BYTES: usize = FRAME_HEADER_BYTES + 20 + 8;
 
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use crate::packets::ProcessId;
 #[derive(Debug)]
 pub(crate) struct Tape {
     reels: Vec<Reel>,
-    /// DATA and REPORTs so far: one in [`SAMPLED`] is kept.
+    /// DATA, REPORTs and frames so far: one in [`SAMPLED`] is kept.
     frequent: u32,
 }
 
@@ -28,6 +28,7 @@ struct Reel {
     streams: Ring,
     openings: Ring,
     former: Ring,
+    frames: Ring,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -60,6 +61,20 @@ impl Tape {
         } else {
             reel.streams.keep(now, from, parts, STREAMS_KEPT);
         }
+    }
+
+    /// Notes a frame that is sent.
+    pub(crate) fn note_frame(&mut self, now: Nanos, from: ProcessId, to: ProcessId, frame: &[u8]) {
+        self.frequent = self.frequent.wrapping_add(1);
+        if self.frequent.is_multiple_of(SAMPLED) {
+            let frames = &mut self.reels[usize::from(to)].frames;
+            frames.keep(now, from, [frame, &[], &[]], FRAMES_KEPT);
+        }
+    }
+
+    /// One of the frames to `to`.
+    pub(crate) fn pick_frame(&self, rng: &mut Rng, to: ProcessId) -> Option<&Recorded> {
+        self.reels[usize::from(to)].frames.pick(rng)
     }
 
     /// One of the packets to `to`.
@@ -123,3 +138,4 @@ const OPENER_TAG: usize = HEADER_LEN;
 const SAMPLED: u32 = 8;
 const STREAMS_KEPT: usize = 32;
 const OPENINGS_KEPT: usize = 16;
+const FRAMES_KEPT: usize = 64;

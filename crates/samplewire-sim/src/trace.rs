@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use samplewire_proto::Nanos;
 use samplewire_proto::wire::{self, Packet};
+use samplewire_roce::wire::{Body, Frame};
 
 use crate::packets::Meta;
 
@@ -28,6 +29,10 @@ impl Trace {
         let Some(lines) = &mut self.lines else { return };
         let (from, to) = (meta.from, meta.to);
         write!(lines, "{:>14} {from}->{to} {what} ", now.0).expect("a string takes all");
+        if meta.is_frame {
+            note_frame(lines, bytes);
+            return;
+        }
         let written = match wire::parse(bytes) {
             Ok((header, Packet::Report(report))) => {
                 let fields = report.fields;
@@ -67,4 +72,21 @@ impl Trace {
             writeln!(lines, "{:>14} {what}", now.0).expect("a string takes all");
         }
     }
+}
+
+fn note_frame(lines: &mut String, bytes: &[u8]) {
+    let frame = match Frame::new_checked(bytes) {
+        Ok(frame) => frame.packet(),
+        Err(error) => return writeln!(lines, "{error}").expect("a string takes all"),
+    };
+    let bth = frame.bth;
+    write!(lines, "{} to {} psn {}", bth.opcode.name(), bth.destination.get(), bth.psn)
+        .and_then(|()| match frame.body {
+            Body::Request { immediate, payload, .. } => {
+                writeln!(lines, " {} bytes, immediate {immediate:?}", payload.len())
+            }
+            Body::Acknowledge(aeth) => writeln!(lines, " {:?}", aeth.syndrome),
+            Body::Cnp | Body::Unsupported => writeln!(lines),
+        })
+        .expect("a string takes all");
 }

@@ -6,15 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use samplewire_io::ether::Headers;
 use samplewire_proto::{Nanos, Rng};
 
 use crate::check::Checker;
 use crate::clock::Clock;
 use crate::hostile::Hostile;
 use crate::net::{Net, peer_of};
-use crate::packets::ProcessId;
+use crate::packets::{PacketId, ProcessId};
 use crate::plan::{Fault, MachineSpec, Plan};
-use crate::process::{Arrival, Client, Device, Turn};
+use crate::process::{Arrival, Client, Device, Frames, Turn};
 use crate::tape::Tape;
 
 /// A world under way.
@@ -35,6 +36,7 @@ pub(crate) struct World {
     pub(crate) steps: Arc<AtomicU64>,
     rng: Rng,
     bytes: Vec<u8>,
+    frames: Frames,
 }
 
 #[derive(Debug)]
@@ -125,6 +127,7 @@ impl World {
             gives_up_at: plan.hostile.map(|_| plan.heals_at + PATIENCE),
             rng,
             bytes: vec![],
+            frames: Frames::default(),
         };
         world.set_script();
         world
@@ -182,7 +185,7 @@ impl World {
         if self.net.now < paused_until {
             return self.net.agenda.set(part, Some(paused_until));
         }
-        while let Some(id) = self.net.take(me) {
+        while let Some(id) = self.next_packet(number) {
             let meta = *self.net.packets.meta(id);
             self.net.trace.note(self.net.now, "takes", &meta, self.net.packets.bytes(id));
             self.bytes.clear();
@@ -213,6 +216,48 @@ impl World {
         self.net.sockets[number].looks_at = self.net.now + machine.poll;
         let at = wakes_at.map(|at| machine.clock.world(at).max(self.net.now + PAUSE_MIN));
         self.net.agenda.set(part, at);
+    }
+
+    /// Takes frames where they come first, then the next packet: both have sockets of their own, and
+    /// which is read first is drawn.
+    fn next_packet(&mut self, number: usize) -> Option<PacketId> {
+        let me = number as ProcessId;
+        loop {
+            match self.net.has_arrivals(me) {
+                [true, true] if self.rng.one_in(2) => self.hand_frames(number),
+                [false, true] => self.hand_frames(number),
+                _ => return self.net.take(me),
+            }
+        }
+    }
+
+    /// Hands a process as many of the frames that have come as it takes in a turn.
+    fn hand_frames(&mut self, number: usize) {
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.clear();
+        while frames.len() < FRAMES_MAX
+            && let Some(id) = self.net.take_frame(number as ProcessId)
+        {
+            let meta = *self.net.packets.meta(id);
+            self.net.trace.note(self.net.now, "takes", &meta, self.net.packets.bytes(id));
+            let frame = frames.push(self.net.packets.bytes(id), meta.is_corrupted);
+            if meta.is_marked
+                && let Some(headers) = Headers::parse(frame)
+            {
+                headers.mark(frame);
+            }
+            self.net.packets.free(id);
+        }
+        self.give_frames(number, &frames);
+        self.frames = frames;
+    }
+
+    fn give_frames(&mut self, number: usize, frames: &Frames) {
+        let (role, mut turn) = self.split(number);
+        match role {
+            Role::Device(device) => device.handle_frames(&mut turn, frames),
+            Role::Client(client) => client.handle_frames(&mut turn, frames),
+        }
     }
 
     fn split(&mut self, number: usize) -> (&mut Role, Turn<'_>) {
@@ -308,7 +353,8 @@ impl World {
             tally.duplicates += counts.duplicated;
             tally.reorderings += counts.reordered;
         }
-        tally.socket_drops = self.net.sockets.iter().map(|socket| u64::from(socket.dropped)).sum();
+        let dropped = self.net.sockets.iter().flat_map(|it| [it.dropped, it.frames_dropped]);
+        tally.socket_drops = dropped.map(u64::from).sum();
     }
 
     fn standing(&self) -> String {
@@ -327,6 +373,9 @@ impl World {
 
 /// How long after the links have healed a program waits for a stream that does not end.
 const PATIENCE: Nanos = Nanos::from_millis(100_000);
+
+/// Frames that an endpoint takes in a turn.
+const FRAMES_MAX: usize = 64;
 
 /// A process whose time has come does something at the latest a departure unit later.
 const PAUSE_MIN: Nanos = Nanos(1);

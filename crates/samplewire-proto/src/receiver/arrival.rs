@@ -170,8 +170,8 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
                     Carriage::Rdma => {}
                 }
                 self.account.announce_end(final_index);
-                self.close_reason = close.reason;
                 self.phase = Phase::Draining { final_seq, final_index };
+                self.close_reason = close.reason;
                 self.schedule.ask();
                 self.take_failure(now, final_seq, close.reason);
             }

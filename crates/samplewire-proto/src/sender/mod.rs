@@ -276,10 +276,13 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
     }
 
     /// Counts samples that the source lost and that no later packet will report by its index
-    /// (the stream ends with them): they lie between the last packet and the final index.
+    /// (the stream ends with them): they lie between the last packet and the final index. A stream that
+    /// closes has its end: nothing is counted then.
     pub fn lose_at_source(&mut self, samples: u64) {
-        self.source_lost += samples;
-        self.next_index += samples;
+        if self.takes_more() {
+            self.source_lost += samples;
+            self.next_index += samples;
+        }
     }
 
     /// Ends the stream after all that was pushed has been accounted for.
@@ -314,7 +317,8 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
     }
 
     fn cancel_for(&mut self, now: Nanos, reason: CloseReason) {
-        if self.is_ended() {
+        // What a queue pair that failed has posted stays lost, whatever the program wishes.
+        if self.is_ended() || self.phase == Phase::Closing(CloseReason::QueuePairFailed) {
             return;
         }
         if self.sent != self.next {

@@ -314,6 +314,28 @@ fn queue_pair_that_fails_after_all_is_accounted_for_changes_no_end() {
     assert_eq!(bench.sender.poll_event(), Some(End::Finished { final_index }));
 }
 
+/// `docs/protocol.md#13.7`: nor does a program that cancels or ends the stream afterwards change what
+/// CLOSE says.
+#[test]
+fn program_changes_nothing_of_a_stream_whose_queue_pair_has_failed() {
+    let mut bench = sender();
+    push(&mut bench, 6);
+    assert!(bench.take(&bench.fields(0, 4), &[]));
+    posted(&mut bench);
+    bench.sender.queue_pair_failed(bench.now);
+    bench.sender.cancel(bench.now);
+    bench.sender.lose_at_source(100);
+    bench.sender.close_for(bench.now, CloseReason::DeviceFault);
+    bench.now = bench.now + Nanos::from_millis(1);
+    let left = bench.leave();
+    let (header, bytes) = left.first().expect("a CLOSE leaves");
+    let Ok((_, Packet::Close(close))) = wire::parse(bytes) else { panic!("{header:?}") };
+    assert_eq!((close.reason, header.seq), (CloseReason::QueuePairFailed, Seq(4)));
+    assert_eq!((header.index, close.source_lost), (4 * u64::from(SAMPLES), 0));
+    assert!(bench.hand(&close_ack(SENDER_TAG, 4, CloseAckReason::Done, RECEIVER_TAG)));
+    assert_eq!(bench.sender.poll_event(), Some(End::QueuePairFailed));
+}
+
 /// A receiver of a window of 16 with credit for 8.
 struct Reading {
     receiver: Receiver<Vec<RecvSlot>>,

@@ -71,7 +71,11 @@ impl Session {
                 _ => Ok(()),
             };
         }
-        let is_broken = matches!(end, End::PeerRestarted | End::PeerSilent);
+        let is_broken = match end {
+            End::PeerRestarted | End::PeerSilent => true,
+            End::ClosedByPeer(CloseReason::QueuePairFailed) => self.is_rest_gone,
+            _ => false,
+        };
         if self.account.says_gone && !is_broken {
             return Err(format!("samples were said to be gone at the sender, but: {end:?}"));
         }
@@ -81,6 +85,9 @@ impl Session {
                 self.check_finished(self.pushed_index + self.lost_at_end)
             }
             End::ClosedByPeer(CloseReason::DeviceFault) if self.is_failed => {
+                self.check_finished(self.pushed_index + self.lost_at_end)
+            }
+            End::ClosedByPeer(CloseReason::QueuePairFailed) if self.has_queue_pair_failed() => {
                 self.check_finished(self.pushed_index + self.lost_at_end)
             }
             End::PeerRestarted if self.sender.is_over() => Ok(()),
@@ -118,21 +125,10 @@ impl Session {
             return Ok(());
         }
         match end {
-            End::Finished { final_index } => {
-                let has_all = self.front.next_seq == self.pushed_end
-                    && (self.front.next_index == final_index || self.breach.is_some());
-                // Best effort releases what has departed before it is accounted for.
-                let is_excused =
-                    self.receiver.is_over() && matches!(self.agreed.delivery, Delivery::BestEffort);
-                if has_all || is_excused {
-                    Ok(())
-                } else {
-                    Err(format!(
-                        "the sender finished at {final_index}, the receiver is at packet {} of {}",
-                        self.front.next_seq, self.pushed_end
-                    ))
-                }
+            End::QueuePairFailed if self.has_queue_pair_failed() => {
+                self.check_sender_finished(self.final_index())
             }
+            End::Finished { final_index } => self.check_sender_finished(final_index),
             End::ClosedByPeer(reason) if self.cancelled == Some(reason) => Ok(()),
             End::ClosedByPeer(CloseReason::Protocol) if self.breach.is_some() => Ok(()),
             End::PeerRestarted if self.receiver.is_over() => Ok(()),
@@ -140,6 +136,21 @@ impl Session {
             End::CircuitBreaker if self.persistence.is_lasting() => Ok(()),
             _ => Err(format!("the sender says {end:?}, the receiver is {:?}", self.receiver)),
         }
+    }
+
+    fn check_sender_finished(&self, final_index: SampleIndex) -> Result<(), String> {
+        let has_all = self.front.next_seq == self.pushed_end
+            && (self.front.next_index == final_index || self.breach.is_some());
+        // Best effort releases what has departed before it is accounted for.
+        let is_excused =
+            self.receiver.is_over() && matches!(self.agreed.delivery, Delivery::BestEffort);
+        if has_all || is_excused {
+            return Ok(());
+        }
+        Err(format!(
+            "the sender finished at {final_index}, the receiver is at packet {} of {}",
+            self.front.next_seq, self.pushed_end
+        ))
     }
 
     fn check_finished(&self, final_index: SampleIndex) -> Result<(), String> {

@@ -2,7 +2,7 @@
 //! REPORT ([protocol 4.2 to 4.6](../../../../docs/protocol.md#4)), MARK and CLOSE.
 
 use samplewire_proto::receiver::Delivery;
-use samplewire_proto::wire::{CloseAckReason, Header, Packet, Report};
+use samplewire_proto::wire::{CloseAckReason, CloseReason, Header, Packet, Report};
 use samplewire_proto::{Departure, Nanos, SampleIndex, Seq};
 
 use super::session::Session;
@@ -11,9 +11,9 @@ use super::session::Session;
 #[derive(Clone, Debug)]
 pub(super) struct Feedback {
     /// The sender's window, as far as REPORTs have moved it.
-    oldest: Seq,
-    sent: Seq,
-    limit: Seq,
+    pub(super) oldest: Seq,
+    pub(super) sent: Seq,
+    pub(super) limit: Seq,
     number_taken: Option<Seq>,
     /// The newest departure of the sender.
     stamped: Option<Departure>,
@@ -77,9 +77,9 @@ impl Feedback {
 }
 
 impl Session {
-    /// The first seq that never departed, and the sender's oldest.
-    pub(crate) const fn sender_positions(&self) -> (Seq, Seq) {
-        (self.feedback.oldest, self.feedback.sent)
+    /// The sender's oldest, and the first seq that never departed.
+    pub(crate) fn sender_positions(&self) -> (Seq, Seq) {
+        (self.released_of(self.feedback.oldest), self.feedback.sent)
     }
 
     /// How many packets the sender may send before it is granted more.
@@ -95,7 +95,7 @@ impl Session {
         match packet {
             Packet::Report(report) => self.take_report(header, report),
             Packet::Close(_) => {
-                let Feedback { oldest, sent, .. } = self.feedback;
+                let (oldest, sent) = self.sender_positions();
                 let is_within = !header.seq.before(oldest) && !sent.before(header.seq);
                 if is_within { Verdict::Taken } else { Verdict::Refused }
             }
@@ -158,10 +158,21 @@ impl Session {
         self.feedback.stamp(header.departure)?;
         if let Packet::Close(close) = packet {
             self.note_cut(header.index, close.source_lost);
+            let is_failure = close.reason == CloseReason::QueuePairFailed;
+            if is_failure != self.has_queue_pair_failed() {
+                return Err(format!("{packet:?} of a queue pair that does not fare so"));
+            }
+            if is_failure {
+                self.follow_swallowed(header.index, close.source_lost);
+            }
         }
-        let Feedback { oldest, sent, source_lost, .. } = self.feedback;
+        let (oldest, sent) = self.sender_positions();
+        let source_lost = self.feedback.source_lost;
         let final_index = self.pushed_index + self.lost_at_end;
         let is_true = match packet {
+            Packet::Mark(mark) if self.is_rdma() => {
+                self.is_within_turn(header.seq, mark.oldest) && mark.source_lost == source_lost
+            }
             Packet::Mark(mark) => {
                 (header.seq, mark.oldest, mark.source_lost) == (sent, oldest, source_lost)
             }
@@ -294,7 +305,7 @@ impl Session {
     fn check_asked(&self, seq: Seq, settled: i64) -> Result<(), String> {
         let record = self.record(seq);
         let is_hole = seq.within(self.front.next_seq, self.highest_end) && !record.has_arrived;
-        let may_ask = self.agreed.delivery != Delivery::BestEffort;
+        let may_ask = self.agreed.delivery != Delivery::BestEffort && !self.is_rdma();
         if may_ask && is_hole && record.revealed_by <= settled {
             return Ok(());
         }
@@ -310,7 +321,7 @@ impl Session {
         is_sender: bool,
     ) -> Result<(), String> {
         // This sender only waits for the answer to its CLOSE.
-        if is_sender && self.feedback.oldest == self.pushed_end {
+        if is_sender && self.sender_positions().0 == self.pushed_end {
             return Ok(());
         }
         match packet {

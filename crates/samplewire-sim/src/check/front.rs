@@ -180,8 +180,10 @@ impl Session {
                 ));
             }
             let len_bytes = samples as usize * frame_bytes;
-            let right = payload::of(self.agreed.key, index, samples, flags);
-            if bytes.get(..len_bytes) != right.get(..len_bytes) {
+            let is_right = bytes
+                .get(..len_bytes)
+                .is_some_and(|it| payload::is_begun_by(self.agreed.key, index, samples, flags, it));
+            if !is_right {
                 return Err(format!("samples {at}+{samples} handed over with wrong bytes"));
             }
             bytes = &bytes[len_bytes..];
@@ -255,7 +257,11 @@ impl Session {
                 Ok(Cause::NeverAsked)
             }
             Delivery::Complete | Delivery::Deadline(_) if is_breaking => Ok(Cause::GoneAtSender),
-            Delivery::Complete => Err(format!("packet {seq} given up")),
+            Delivery::Complete if self.is_rest_gone => Ok(Cause::GoneAtSender),
+            Delivery::Complete => {
+                let end = self.highest_end;
+                Err(format!("packet {seq} given up, come are all before {end}: {record:?}"))
+            }
             Delivery::Deadline(deadline) => {
                 let is_old = self.waiting.age_of(record.revealed_by) > deadline;
                 if !is_old || now.since(record.revealed_at) + super::gaps::CLOCK_UNIT <= deadline {

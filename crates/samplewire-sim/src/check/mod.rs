@@ -11,6 +11,7 @@ mod front;
 mod gaps;
 mod openings;
 mod persistence;
+mod rdma;
 mod session;
 mod table;
 mod tally;
@@ -29,6 +30,7 @@ pub(crate) use feedback::{FINAL_INDEX_MAX, Verdict};
 pub(crate) use front::Progress;
 use openings::Openings;
 pub(crate) use openings::{At, Done, Duty};
+pub(crate) use rdma::RdmaTerms;
 pub(crate) use session::{Agreed, Breach, HasRefused, Session};
 pub use tally::Tally;
 pub use transitions::{Machine, Transition, Transitions};
@@ -73,6 +75,13 @@ impl Checker {
     /// Notes that a listener has accepted a stream.
     pub(crate) fn begin(&mut self, agreed: Agreed) -> SessionId {
         self.tally.openings += 1;
+        self.tally.openings_over_rdma += u64::from(agreed.rdma.is_some());
+        let psn_of = |agreed: &Agreed| Some((agreed.listener, agreed.rdma?.sender.first_psn));
+        let psn = psn_of(&agreed);
+        let last = self.sessions.iter().rev().find_map(|it| psn_of(&it.agreed));
+        if psn.is_some() && psn == last {
+            self.fail(format!("{psn:?} twice in succession: docs/protocol.md#13.7"));
+        }
         self.sessions.push(Session::new(agreed));
         self.sessions.len() - 1
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::NewPacket;
 use samplewire_proto::stream::End;
-use samplewire_proto::wire::{CloseReason, Flags, Header, PacketType};
+use samplewire_proto::wire::{Close, CloseReason, Flags, Header};
 use samplewire_proto::{Departure, Nanos, SampleIndex, Seq, Tag};
 
 use super::deadline_of;
@@ -14,9 +14,9 @@ use super::feedback::Feedback;
 use super::front::Front;
 use super::gaps::Account;
 use super::persistence::Persistence;
+use super::rdma::{QueuePairs, RdmaTerms};
 use super::waiting::Waiting;
 use crate::packets::ProcessId;
-use crate::payload;
 use crate::process::shifted;
 
 /// What an opening settled.
@@ -35,6 +35,9 @@ pub(crate) struct Agreed {
     pub(crate) send_window: u32,
     pub(crate) receive_window: u32,
     pub(crate) padding_bytes: u32,
+    pub(crate) payload_bytes: u16,
+    /// Of a stream over RDMA.
+    pub(crate) rdma: Option<RdmaTerms>,
     /// What payloads derive from besides the index.
     pub(crate) key: u64,
 }
@@ -106,13 +109,15 @@ pub(crate) struct Session {
     pub(crate) agreed: Agreed,
     records: Vec<Record>,
     /// What the program has submitted and the sender has not taken.
-    submitted: VecDeque<NewPacket>,
+    pub(super) submitted: VecDeque<NewPacket>,
     /// What was lost at the source after the last packet, until the sender has taken the end, and
     /// from then on.
     lost_with_close: u64,
     pub(super) closed_with: u64,
     pub(super) pushed_end: Seq,
     pub(super) pushed_index: SampleIndex,
+    /// The same, of what the sender has taken and dropped too.
+    pub(super) taken_index: SampleIndex,
     /// Indexes lost at the source after the last packet.
     pub(super) lost_at_end: u64,
     /// The first seq that the receiver has not promised to take.
@@ -145,21 +150,30 @@ pub(crate) struct Session {
     pub(crate) has_refused: HasRefused,
     /// The receiver has taken the sender's CLOSE: the final index is known to it.
     pub(super) is_close_taken: bool,
+    /// It said that what was missing then will not come.
+    pub(super) is_rest_gone: bool,
     /// Packets that lie in the receiver's ring.
     pub(super) held_packets: u32,
     pub(super) persistence: Persistence,
+    /// Of a stream over RDMA.
+    pub(super) queue_pairs: Option<Box<QueuePairs>>,
 }
 
 impl Session {
     pub(super) fn new(agreed: Agreed) -> Self {
         let records = (agreed.send_window + agreed.receive_window).next_power_of_two();
+        let queue_pairs = agreed
+            .rdma
+            .map(|terms| Box::new(QueuePairs::new(terms, agreed.payload_bytes, agreed.first_seq)));
         Self {
+            queue_pairs,
             records: vec![Record::default(); records as usize],
             submitted: VecDeque::new(),
             lost_with_close: 0,
             closed_with: 0,
             pushed_end: agreed.first_seq,
             pushed_index: agreed.first_index,
+            taken_index: agreed.first_index,
             lost_at_end: 0,
             granted: agreed.first_seq,
             sender: Side::Absent,
@@ -180,6 +194,7 @@ impl Session {
             is_forged: false,
             has_refused: HasRefused::default(),
             is_close_taken: false,
+            is_rest_gone: false,
             held_packets: 0,
             persistence: Persistence::new(Nanos(0)),
             agreed,
@@ -200,20 +215,14 @@ impl Session {
         if seq != self.pushed_end {
             return Err(format!("the sender numbered a packet {seq}, not {}", self.pushed_end));
         }
-        let samples = if packet.flags.contains(Flags::META) {
-            0
-        } else if packet.flags.contains(Flags::END_OF_BURST) {
-            packet.burst_samples
-        } else {
-            self.agreed.packet_samples
-        };
+        let samples = samples_of(packet, self.agreed.packet_samples);
         // A breach shifts indexes by a sample; the record keeps what the packet says.
         let jump = packet.index.saturating_sub(self.pushed_index);
         let is_lost = packet.flags.contains(Flags::OVERFLOW);
         // What a REPORT may have released at the sender: in best effort all that has departed.
         let released = match self.agreed.delivery {
             Delivery::BestEffort => self.highest_end,
-            Delivery::Complete | Delivery::Deadline(_) => self.front.next_seq,
+            Delivery::Complete | Delivery::Deadline(_) => self.released_of(self.front.next_seq),
         };
         if seq - released >= self.agreed.send_window && !self.is_forged {
             return Err(format!("packet {seq} is beyond the sender's window from {released}"));
@@ -229,6 +238,7 @@ impl Session {
         };
         self.pushed_end += 1;
         self.pushed_index = packet.index + u64::from(samples);
+        self.taken_index = self.pushed_index;
         self.feedback.source_lost += if is_lost { jump } else { 0 };
         Ok(())
     }
@@ -296,19 +306,20 @@ impl Session {
         self.lost_at_end = lost_before;
     }
 
-    /// Notes a departure at `now`, which is `local` by the sender's clock, and returns the payload,
-    /// and whether it is the first.
+    /// Notes a departure at `now`, which is `local` by the sender's clock, and returns whether it is
+    /// the first.
     pub(crate) fn departs(
         &mut self,
         seq: Seq,
         departure: Departure,
         now: Nanos,
         local: Nanos,
-    ) -> Result<([u8; 16], bool), String> {
+    ) -> Result<bool, String> {
         if self.is_forged {
-            let record = *self.record(seq);
-            let payload = payload::of(self.agreed.key, record.index, record.samples, record.flags);
-            return Ok((payload, true));
+            return Ok(true);
+        }
+        if self.is_rdma() {
+            return Err(format!("packet {seq} departed as DATA of a stream over RDMA"));
         }
         self.feedback.stamp(departure)?;
         if self.persistence.is_lasting() {
@@ -318,7 +329,6 @@ impl Session {
             let granted = self.granted;
             return Err(format!("packet {seq} departed beyond the credit up to {granted}"));
         }
-        let key = self.agreed.key;
         let record = self.record_mut(seq);
         if record.seq != seq {
             return Err(format!("packet {seq} departed after its slot was reused"));
@@ -330,10 +340,9 @@ impl Session {
         }
         record.departed_at.get_or_insert(now);
         record.departure = departure;
-        let payload = payload::of(key, record.index, record.samples, record.flags);
         self.persistence.count(local, is_first);
         self.feedback.departs(seq, is_first)?;
-        Ok((payload, is_first))
+        Ok(is_first)
     }
 
     /// Notes DATA that was handed to a receiver which takes DATA.
@@ -386,18 +395,32 @@ impl Session {
         Ok(is_stored)
     }
 
-    /// Notes a MARK or CLOSE that the receiver took: all before its seq has departed.
-    pub(crate) fn end_shown(&mut self, now: Nanos, header: &Header, source_lost: u64) {
-        let is_known_close = header.kind == PacketType::Close && self.is_close_taken;
+    /// Notes a MARK that the receiver took: all before its seq has departed. Over RDMA it may have
+    /// overtaken that, and reveals nothing (`docs/protocol.md#13.5`).
+    pub(crate) fn mark_taken(&mut self, now: Nanos, header: &Header, source_lost: u64) {
         self.receiver_heard_at = now;
-        self.is_close_taken |= header.kind == PacketType::Close;
         self.waiting.hear(now, header.departure);
-        if is_known_close {
-            return;
-        }
         self.feedback.source_lost_heard = self.feedback.source_lost_heard.max(source_lost);
-        if !header.seq.before(self.highest_end) {
+        if !self.is_rdma() && !header.seq.before(self.highest_end) {
             self.reveal(now, header.seq, header.departure);
+        }
+    }
+
+    /// Notes a CLOSE that the receiver took. Over RDMA it reveals what is missing only when no more can
+    /// come (`docs/protocol.md#13.7`).
+    pub(crate) fn close_taken(&mut self, now: Nanos, header: &Header, close: &Close) {
+        let is_known = std::mem::replace(&mut self.is_close_taken, true);
+        self.receiver_heard_at = now;
+        self.waiting.hear(now, header.departure);
+        let has_failed = close.reason == CloseReason::QueuePairFailed;
+        let reveals = if self.is_rdma() { has_failed } else { !is_known };
+        if !is_known {
+            let heard = self.feedback.source_lost_heard;
+            self.feedback.source_lost_heard = heard.max(close.source_lost);
+        }
+        if reveals && !header.seq.before(self.highest_end) {
+            self.reveal(now, header.seq, header.departure);
+            self.is_rest_gone |= has_failed;
         }
     }
 
@@ -459,6 +482,17 @@ impl Session {
 
     pub(crate) fn note_drops(&mut self, packets: u32) {
         self.drops.note(packets);
+    }
+}
+
+/// How many samples of a packet are valid, where a full one has `full`.
+pub(super) fn samples_of(packet: &NewPacket, full: u32) -> u32 {
+    if packet.flags.contains(Flags::META) {
+        0
+    } else if packet.flags.contains(Flags::END_OF_BURST) {
+        packet.burst_samples
+    } else {
+        full
     }
 }
 

@@ -1,4 +1,4 @@
-//! The transitions of the state tables of `docs/protocol.md`: 3.15, 3.16, 7.11 and 7.12.
+//! The transitions of the state tables of `docs/protocol.md`: 3.15, 3.16, 7.11, 7.12, and 13.7.
 //!
 //! Where a cell of the tables names an outcome, the state after says it. What leaves a listener's
 //! state as it is stands here as the answer that it gives.
@@ -54,6 +54,14 @@ pub(super) const TABLE: &[Transition] = &[
     row(Machine::Sender, "Closing", "silence", "Ended(finished)"),
     row(Machine::Sender, "Closing", "silence", "Ended(peer silent)"),
     row(Machine::Sender, "Closing", "breaker", "Ended(circuit breaker)"),
+    row(Machine::Sender, "Flowing", "queue pair failed", "Closing(failed)"),
+    row(Machine::Sender, "Closing", "queue pair failed", "Closing(failed)"),
+    row(Machine::Sender, "Closing(failed)", "CLOSE_ACK", "Ended(queue pair failed)"),
+    row(Machine::Sender, "Closing(failed)", "CLOSE", "Ended(closed by peer)"),
+    row(Machine::Sender, "Closing(failed)", "CLOSE_ACK unknown", "Ended(queue pair failed)"),
+    row(Machine::Sender, "Closing(failed)", "CLOSE_ACK unknown", "Ended(peer restarted)"),
+    row(Machine::Sender, "Closing(failed)", "silence", "Ended(queue pair failed)"),
+    row(Machine::Sender, "Closing(failed)", "silence", "Ended(peer silent)"),
     row(Machine::Receiver, "Flowing", "CLOSE", "Draining"),
     row(Machine::Receiver, "Flowing", "CLOSE_ACK unknown", "Breaking(restarted)"),
     row(Machine::Receiver, "Flowing", "silence", "Breaking(silent)"),

@@ -11,6 +11,14 @@ pub struct Tally {
     pub repeats: u64,
     /// DATA that came though it was there already, or late.
     pub unneeded: u64,
+    /// Packets that senders posted as RDMA WRITEs.
+    pub writes: u64,
+    /// Streams accepted over RDMA.
+    pub openings_over_rdma: u64,
+    /// Frames that stations sent: requests, acknowledgements, ARP.
+    pub frames: u64,
+    /// Queue pairs that gave up.
+    pub queue_pairs_failed: u64,
     /// Ranges that senders had no room for.
     pub requests_refused: u64,
     /// Packets that the links lost, for whatever reason.
@@ -81,6 +89,10 @@ impl Tally {
             ("data packets", self.data_packets),
             ("repeats", self.repeats),
             ("unneeded", self.unneeded),
+            ("RDMA writes", self.writes),
+            ("openings over RDMA", self.openings_over_rdma),
+            ("frames", self.frames),
+            ("queue pairs failed", self.queue_pairs_failed),
             ("requests refused", self.requests_refused),
             ("losses", self.losses),
             ("socket drops", self.socket_drops),
@@ -121,6 +133,10 @@ impl Tally {
             &mut self.data_packets,
             &mut self.repeats,
             &mut self.unneeded,
+            &mut self.writes,
+            &mut self.openings_over_rdma,
+            &mut self.frames,
+            &mut self.queue_pairs_failed,
             &mut self.requests_refused,
             &mut self.losses,
             &mut self.socket_drops,
@@ -151,4 +167,4 @@ impl Tally {
     }
 }
 
-const FIELDS: usize = 29;
+const FIELDS: usize = 33;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use samplewire_proto::session::OpenPhase;
 use samplewire_proto::stream::End;
-use samplewire_proto::wire::PacketType;
+use samplewire_proto::wire::{CloseReason, PacketType};
 use samplewire_proto::{receiver, sender};
 
 use super::table::TABLE;
@@ -115,6 +115,7 @@ pub(crate) const fn sender_state(phase: sender::Phase) -> &'static str {
     match phase {
         sender::Phase::Opening => "Opening",
         sender::Phase::Flowing => "Flowing",
+        sender::Phase::Closing(CloseReason::QueuePairFailed) => "Closing(failed)",
         sender::Phase::Closing(_) => "Closing",
         sender::Phase::Ended => "Ended",
     }

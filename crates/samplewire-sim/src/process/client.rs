@@ -13,15 +13,18 @@ use samplewire_proto::session::OpenPhase;
 use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::{CloseReason, Role};
 use samplewire_proto::{Nanos, Seq, Tag};
+use samplewire_roce::PathMtu;
 
 use super::endpoint::Endpoint;
 use super::known::Begun;
+use super::link::Frames;
 use super::sending::SendProgram;
 use super::taking::{ConsumerSpec, TakeProgram};
 use super::{Arrival, Turn};
 use crate::check::{Agreed, Machine, SessionId, opener_state};
 use crate::net::address_of;
 use crate::packets::ProcessId;
+use crate::payload;
 use crate::source::SourceSpec;
 
 /// What a client does.
@@ -51,6 +54,8 @@ pub(crate) struct ClientSpec {
     /// When it sends.
     pub(crate) source: SourceSpec,
     pub(crate) sender: SenderConfig,
+    /// Of its station, where it has one: what it receives goes over RDMA if the device can.
+    pub(crate) path_mtu: Option<PathMtu>,
 }
 
 /// A client and where it stands.
@@ -186,6 +191,18 @@ impl Client {
         self.follow(turn);
     }
 
+    /// Takes frames.
+    pub(crate) fn handle_frames(&mut self, turn: &mut Turn<'_>, frames: &Frames) {
+        self.settle(turn);
+        self.note_opening(turn, None);
+        if let State::Opening { endpoint, .. } | State::Streaming { endpoint, .. } = &mut self.state
+        {
+            endpoint.take_frames(turn, frames);
+        }
+        self.note_opening(turn, None);
+        self.follow(turn);
+    }
+
     /// Does what is due.
     pub(crate) fn run(&mut self, turn: &mut Turn<'_>) {
         if matches!(self.state, State::Waiting { opens_at } if turn.now >= opens_at) {
@@ -232,9 +249,10 @@ impl Client {
     fn open(&mut self, turn: &mut Turn<'_>) {
         let (spec, epoch) = (self.spec, self.epoch);
         let seed = (u128::from(turn.rng.draw()) << 64 | u128::from(turn.rng.draw())).to_be_bytes();
-        let (port, endpoint) = Endpoint::new(turn, spec.is_foreign, |link| {
-            Port::stepped(link, None, 1, epoch).expect("a port of one place")
-        });
+        let (port, endpoint) =
+            Endpoint::new(turn, spec.is_foreign, spec.path_mtu, |link, station| {
+                Port::stepped(link, station, 1, epoch).expect("a port of one place")
+            });
         let (address, timeout) =
             (address_of(spec.device), Duration::from_nanos(spec.open_timeout.0));
         let pending = if spec.role == Role::Send {
@@ -468,6 +486,8 @@ fn agreed_by(spec: &ClientSpec, peer_tag: Tag, opened: &Opened) -> Agreed {
         send_window: spec.window,
         receive_window: spec.window,
         padding_bytes: 0,
+        payload_bytes: payload::BYTES as u16,
+        rdma: None,
         key: 0,
     }
 }

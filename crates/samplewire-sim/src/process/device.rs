@@ -10,18 +10,19 @@ use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::session::Peer;
 use samplewire_proto::wire::{
-    self, Accept, Header, Open, Packet, PacketType, RefuseReason, Role, TRAILER_LEN,
+    self, Accept, Header, Open, Packet, PacketType, RdmaOffer, RefuseReason, Role, TRAILER_LEN,
 };
 use samplewire_proto::{Nanos, Tag};
+use samplewire_roce::PathMtu;
 
 use super::endpoint::Endpoint;
 use super::known::{Begun, Known};
+use super::link::Frames;
 use super::sending::SendProgram;
 use super::taking::{ConsumerSpec, TakeProgram};
 use super::{Arrival, Turn};
-use crate::check::{Agreed, At, Done, Duty, Machine, SessionId};
+use crate::check::{Agreed, At, Done, Duty, Machine, RdmaTerms, SessionId};
 use crate::net::{peer_of, process_of};
-use crate::payload;
 use crate::source::SourceSpec;
 
 /// What a device offers: so many streams that it sends, and one that it plays, all alike.
@@ -41,6 +42,9 @@ pub(crate) struct DeviceSpec {
     pub(crate) source: SourceSpec,
     pub(crate) consumer: ConsumerSpec,
     pub(crate) sender: SenderConfig,
+    pub(crate) payload_bytes: u16,
+    /// Of its station, where it has one: what it sends goes over RDMA to those who ask for it.
+    pub(crate) path_mtu: Option<PathMtu>,
 }
 
 /// A device and its programs. The streams that it sends have the first numbers; it plays the last.
@@ -75,7 +79,7 @@ impl Device {
         let DeviceSpec { dead_ms, idle_ms, ranges_max, .. } = spec;
         let options = DeviceOptions::new()
             .window(spec.window)
-            .payload_bytes(payload::BYTES as u16)
+            .payload_bytes(spec.payload_bytes)
             .mtu(spec.packet_bytes_max.into())
             .link_bps(spec.sender.link_bps())
             .reorder_tolerance(Duration::from_nanos(u64::from(spec.reorder_tolerance) * 16))
@@ -84,8 +88,8 @@ impl Device {
         let infos = std::iter::repeat_n(info, usize::from(spec.streams));
         let options = infos.fold(options, DeviceOptions::sends);
         let seeds = [seed(turn), seed(turn)];
-        let (made, endpoint) = Endpoint::new(turn, false, |link| {
-            let listening = options.listen_stepped(link, None, epoch, seeds);
+        let (made, endpoint) = Endpoint::new(turn, false, spec.path_mtu, |link, station| {
+            let listening = options.listen_stepped(link, station, epoch, seeds);
             listening.expect("the plan draws choices in their range")
         });
         let sends = made.listeners.into_iter().map(|listener| Sends { listener, program: None });
@@ -179,6 +183,14 @@ impl Device {
         self.note_ends(turn);
     }
 
+    /// Takes frames.
+    pub(crate) fn handle_frames(&mut self, turn: &mut Turn<'_>, frames: &Frames) {
+        self.endpoint.settle(turn);
+        self.note_ends(turn);
+        self.endpoint.take_frames(turn, frames);
+        self.note_ends(turn);
+    }
+
     /// The tag of a stream that an answer accepts, and that is not known.
     fn accepted_by(&self, turn: &Turn<'_>, bytes: &[u8]) -> Option<Tag> {
         let Ok((_, Packet::Accept(accept))) = wire::parse(bytes) else { return None };
@@ -260,7 +272,8 @@ impl Device {
         };
         let proven = opening.proven as u16;
         let wished = self.spec.packet_bytes.saturating_sub(Peer::V4_OVERHEAD);
-        let bare = usize::from(accept.payload_offset) + payload::BYTES + TRAILER_LEN;
+        let payload_bytes = accept.payload_bytes;
+        let bare = usize::from(accept.payload_offset) + usize::from(payload_bytes) + TRAILER_LEN;
         let len = usize::from(proven.min(wished));
         let session = turn.checker.begin(Agreed {
             listener: turn.me,
@@ -275,6 +288,8 @@ impl Device {
             send_window,
             receive_window: receive_window.min(send_window),
             padding_bytes: len.saturating_sub(bare) as u32,
+            payload_bytes,
+            rdma: rdma_of(open, accept),
             key: mix(self.key ^ u64::from(accept.tag.0)),
         });
         let is_forged = turn.checker.is_tainted(turn.me, open.tag);
@@ -339,6 +354,15 @@ struct Opening<'a> {
 fn session_at(endpoint: &Endpoint, place: usize) -> Option<SessionId> {
     let open = endpoint.views().find(|view| view.place == place && !view.is_lingering)?;
     endpoint.known().iter().find(|it| it.tag == open.tag).map(|it| it.session)
+}
+
+/// The queue pairs of a stream that is accepted over RDMA.
+fn rdma_of(open: &Open<'_>, accept: &Accept<'_>) -> Option<RdmaTerms> {
+    let [open, accept] =
+        [&open.tlvs, &accept.tlvs].map(|tlvs| RdmaOffer::find(tlvs).ok().flatten());
+    let (open, accept) = (open?, accept?);
+    let (sender, receiver) = (accept.queue_pair, open.queue_pair);
+    Some(RdmaTerms { sender, receiver, slots: open.slots? })
 }
 
 /// Whether a packet is the first of a stream that this device receives.

@@ -3,19 +3,23 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
+use samplewire::StationConfig;
 use samplewire::stepped::{Machine, Rest, Stepped, View};
+use samplewire_io::ether::{Arp, EtherStation};
 use samplewire_io::{Ecn, Link, Meta};
 use samplewire_proto::session::{OpenPhase, Peer};
 use samplewire_proto::wire::{self, Header, Packet, PacketType, WireError};
 use samplewire_proto::{Departure, Nanos, Seq, Tag};
+use samplewire_roce::PathMtu;
+use samplewire_roce::wire::Frame;
 
 use super::judge::{self, Came, Counts};
 use super::known::{Begun, Known, is_of_stream, machine_of, sender_of};
-use super::link::{Departed, MailLink, Mailbox, lock};
+use super::link::{Departed, FrameBox, FrameLink, Frames, MailLink, Mailbox, lock};
 use super::{Arrival, Facts, Observed, Place, Turn, breach};
 use crate::check::HasRefused;
 use crate::dialect;
-use crate::net::{address_of_peer, peer_at, process_at, process_of};
+use crate::net::{address_of_peer, ip_of, mac_of, peer_at, process_at, process_of};
 
 /// What runs, and what is known of it.
 #[derive(Debug)]
@@ -24,6 +28,9 @@ pub(crate) struct Endpoint {
     stepped: Option<Stepped>,
     mailbox: Arc<Mutex<Mailbox>>,
     departed: Departed,
+    /// What lies between its station, if it has one, and the network.
+    frames: Option<Arc<Mutex<FrameBox>>>,
+    departed_frames: Frames,
     known: Vec<Known>,
     /// When it is to be turned again, by the machine's clock.
     due_at: Nanos,
@@ -36,15 +43,24 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     /// An endpoint that `make` makes over its link.
     pub(crate) fn new<T>(
-        turn: &Turn<'_>,
+        turn: &mut Turn<'_>,
         is_foreign: bool,
-        make: impl FnOnce(Box<dyn Link>) -> (T, Stepped),
+        path_mtu: Option<PathMtu>,
+        make: impl FnOnce(Box<dyn Link>, Option<StationConfig>) -> (T, Stepped),
     ) -> (T, Self) {
         let mailbox = Arc::new(Mutex::new(Mailbox::default()));
         let link = MailLink::new(turn.me, &mailbox).expect("a process has descriptors left");
-        let (made, stepped) = make(Box::new(link));
+        let frames = path_mtu.map(|_| Arc::new(Mutex::new(FrameBox::default())));
+        let station = path_mtu.zip(frames.as_ref()).map(|(path_mtu, frames)| {
+            let link = FrameLink::new(frames).expect("a process has descriptors left");
+            let ether = EtherStation::new(Box::new(link), ip_of(turn.me), mac_of(turn.me));
+            StationConfig { ether, path_mtu, seed: turn.rng.draw() }
+        });
+        let (made, stepped) = make(Box::new(link), station);
         let endpoint = Self {
             stepped: Some(stepped),
+            frames,
+            departed_frames: Frames::default(),
             mailbox,
             departed: Departed::default(),
             known: vec![],
@@ -84,7 +100,9 @@ impl Endpoint {
         known.dropped = self.dropped.filter(|_| view.peer_tag.is_some());
         let session = &mut turn.checker.sessions[begun.session];
         if known.is_sender() {
-            session.sender_begins(begun.at, begun.breach);
+            // A breach is one of DATA: nothing changes the frames of a queue pair.
+            let breach = begun.breach.filter(|_| !session.is_rdma());
+            session.sender_begins(begun.at, breach);
         } else {
             session.agreed.receive_window = window;
             session.awaits_program = true;
@@ -182,6 +200,84 @@ impl Endpoint {
         self.turn(turn, Some(Came { arrival, bytes, parsed: parsed.as_ref() }), on_other);
     }
 
+    /// Gives frames to its station, if it has one.
+    pub(crate) fn take_frames(&mut self, turn: &mut Turn<'_>, frames: &Frames) {
+        let Some(frame_box) = &self.frames else { return };
+        if self.stepped.is_none() {
+            return;
+        }
+        lock(frame_box).put(frames);
+        for (bytes, is_corrupted) in frames.iter() {
+            if let Some(frame) = Frame::new_checked(bytes).ok().filter(|_| !is_corrupted) {
+                self.note_frame(turn, &frame);
+            }
+        }
+        self.turn(turn, None, &mut |_, _, _| {});
+        let left = self.frames.as_ref().map_or(0, |frame_box| lock(frame_box).arriving());
+        if left > 0 {
+            turn.checker.fail(format!("process {}: {left} frames were left in a turn", turn.me));
+        }
+    }
+
+    /// Notes a whole frame that the endpoint is about to take.
+    fn note_frame(&self, turn: &mut Turn<'_>, frame: &Frame<'_>) {
+        let (route, destination) = (frame.route(), frame.packet().bth.destination.get());
+        for known in self.known.iter().filter(|it| !it.is_gone) {
+            let session = &mut turn.checker.sessions[known.session];
+            let Some(rdma) = session.rdma() else { continue };
+            let own = if known.is_sender() { rdma.sender } else { rdma.receiver };
+            if own.qpn != destination || route.source_ip != ip_of(known.peer).octets() {
+                continue;
+            }
+            let held = if known.is_sender() {
+                session.reaches_sender(turn.now, frame);
+                Ok(())
+            } else {
+                session.reaches_receiver(turn.now, frame)
+            };
+            turn.checker.note(known.session, held);
+        }
+    }
+
+    /// Sends what the station has sent, and holds it against what its streams have to send.
+    fn send_frames(&mut self, turn: &mut Turn<'_>) {
+        let Some(frame_box) = &self.frames else { return };
+        let mut departed = std::mem::take(&mut self.departed_frames);
+        lock(frame_box).take(&mut departed);
+        for (bytes, _) in departed.iter() {
+            turn.checker.tally.frames += 1;
+            if Arp::parse(bytes).is_none() {
+                match Frame::new_checked(bytes) {
+                    Ok(frame) => self.check_frame(turn, &frame),
+                    Err(error) => {
+                        let what = format!("process {} sends no frame: {error}", turn.me);
+                        turn.checker.fail(what);
+                    }
+                }
+            }
+            turn.net.send_frame(turn.me, bytes);
+        }
+        self.departed_frames = departed;
+    }
+
+    fn check_frame(&self, turn: &mut Turn<'_>, frame: &Frame<'_>) {
+        let (route, destination) = (frame.route(), frame.packet().bth.destination.get());
+        for known in self.known.iter().filter(|it| !it.is_gone) {
+            let session = &mut turn.checker.sessions[known.session];
+            let Some(rdma) = session.rdma() else { continue };
+            let other = if known.is_sender() { rdma.receiver } else { rdma.sender };
+            if other.qpn != destination || route.destination_ip != ip_of(known.peer).octets() {
+                continue;
+            }
+            let held = if known.is_sender() {
+                session.leaves_sender(frame)
+            } else {
+                session.leaves_receiver(frame)
+            };
+            turn.checker.note(known.session, held);
+        }
+    }
+
     fn turn(
         &mut self,
         turn: &mut Turn<'_>,
@@ -228,7 +324,8 @@ impl Endpoint {
                 Some(Machine::Receiving(receiver)) => {
                     judge::advance_receiver(turn, known, receiver)
                 }
-                Some(_) => {}
+                Some(Machine::Sending(sender)) => judge::check_released(turn, known, sender),
+                Some(Machine::Opening(_)) => {}
                 None => known.is_gone = true,
             }
         }
@@ -240,6 +337,7 @@ impl Endpoint {
         }
         self.send(turn, &departed);
         self.departed = departed;
+        self.send_frames(turn);
         self.note_rest(turn.now, rest);
         rest
     }
@@ -300,7 +398,7 @@ impl Endpoint {
                     let departs = pushed.and_then(|()| {
                         session.departs(header.seq, header.departure, turn.net.now, turn.now)
                     });
-                    departs.map(|(_, is_first)| {
+                    departs.map(|is_first| {
                         turn.checker.tally.data_packets += 1;
                         turn.checker.tally.repeats += u64::from(!is_first);
                     })

@@ -3,7 +3,7 @@
 use samplewire::stepped::{Machine, Stepped};
 use samplewire_proto::receiver::{self, Receiver, RecvSlot};
 use samplewire_proto::sender::{self, SendSlot, Sender};
-use samplewire_proto::wire::{Header, Packet};
+use samplewire_proto::wire::{CloseReason, Header, Packet};
 use samplewire_proto::{Nanos, Tag};
 
 use super::known::{Known, State, machine_of};
@@ -79,11 +79,39 @@ pub(super) fn place_of_receiver(receiver: &Receiver<Box<[RecvSlot]>>) -> Place {
 
 /// Notes what a sender has taken of its program.
 pub(super) fn note_pushed(turn: &mut Turn<'_>, known: &Known, sender: &Sender<Box<[SendSlot]>>) {
-    let is_closing = matches!(sender.phase(), sender::Phase::Closing(_) | sender::Phase::Ended);
-    let held = turn.checker.sessions[known.session].push_up_to(sender.next_seq(), is_closing);
+    let phase = sender.phase();
+    let is_closing = matches!(phase, sender::Phase::Closing(_) | sender::Phase::Ended);
+    let session = &mut turn.checker.sessions[known.session];
+    let held = session.push_up_to(sender.next_seq(), is_closing);
     turn.checker.note(known.session, held);
+    note_posted(turn, known, sender);
     if !sender.is_ended() {
         let held = turn.checker.sessions[known.session].check_patience(turn.now, true);
+        turn.checker.note(known.session, held);
+    }
+}
+
+/// Notes what a sender over RDMA has posted.
+fn note_posted(turn: &mut Turn<'_>, known: &Known, sender: &Sender<Box<[SendSlot]>>) {
+    let session = &mut turn.checker.sessions[known.session];
+    if !session.is_rdma() || sender.is_ended() {
+        return;
+    }
+    if sender.phase() == sender::Phase::Closing(CloseReason::QueuePairFailed) {
+        let failed = session.queue_pair_failed(turn.now);
+        turn.checker.tally.queue_pairs_failed += u64::from(failed == Ok(true));
+        turn.checker.note(known.session, failed.map(|_| ()));
+    }
+    let sent = sender.next_seq() - sender.waiting();
+    let posted = turn.checker.sessions[known.session].posted_up_to(turn.now, sent);
+    turn.checker.tally.writes += *posted.as_ref().unwrap_or(&0);
+    turn.checker.note(known.session, posted.map(|_| ()));
+}
+
+/// Holds what a sender over RDMA has let go of in a turn.
+pub(super) fn check_released(turn: &mut Turn<'_>, known: &Known, sender: &Sender<Box<[SendSlot]>>) {
+    if !sender.is_ended() {
+        let held = turn.checker.sessions[known.session].check_released(sender.released());
         turn.checker.note(known.session, held);
     }
 }
@@ -236,8 +264,8 @@ fn judge_receiver(
     }
     check_verdict(header, packet, is_refused, verdict)?;
     match packet {
-        Packet::Mark(mark) if !is_refused => session.end_shown(now, header, mark.source_lost),
-        Packet::Close(close) if !is_refused => session.end_shown(now, header, close.source_lost),
+        Packet::Mark(mark) if !is_refused => session.mark_taken(now, header, mark.source_lost),
+        Packet::Close(close) if !is_refused => session.close_taken(now, header, close),
         _ => {}
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use samplewire::stepped::{Machine as StreamMachine, Stepped, View};
 use samplewire_proto::stream::End;
-use samplewire_proto::wire::{CloseAckReason, Header, Packet};
+use samplewire_proto::wire::{CloseAckReason, CloseReason, Header, Packet};
 use samplewire_proto::{Departure, Nanos, Tag, receiver, sender};
 
 use super::Turn;
@@ -127,11 +127,18 @@ impl Known {
                 let to = sender.phase();
                 // How it has ended is known once the endpoint lets go of it.
                 if to != sender::Phase::Ended && from != to {
+                    let has_failed = to == sender::Phase::Closing(CloseReason::QueuePairFailed);
                     let to_name = match (from, to) {
-                        (sender::Phase::Closing(_), _) => "Closing(cancelled)",
+                        (sender::Phase::Closing(_), _) if !has_failed => "Closing(cancelled)",
                         _ => sender_state(to),
                     };
-                    transitions.infer(Machine::Sender, sender_state(from), event, to_name);
+                    let from_name = sender_state(from);
+                    if has_failed {
+                        let event = "queue pair failed";
+                        transitions.count(Machine::Sender, from_name, event, to_name);
+                    } else {
+                        transitions.infer(Machine::Sender, from_name, event, to_name);
+                    }
                     self.state = State::Sending(to);
                 }
             }

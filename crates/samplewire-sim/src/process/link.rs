@@ -1,11 +1,13 @@
-//! A process's end of the network, as its endpoint sees it: one packet arrives in a turn at most, and
-//! what departs is taken when the turn is over.
+//! A process's end of the network, as its endpoint sees it: one packet or some frames arrive in a turn
+//! at most, and what departs is taken when the turn is over.
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use samplewire_io::ether::{EtherError, EtherLink};
 use samplewire_io::{Batch, Capabilities, Ecn, Link, LinkError, Meta, Outgoing, Waker};
 
 use crate::net::address_of;
@@ -143,9 +145,124 @@ impl Link for MailLink {
     }
 }
 
-pub(crate) fn lock(mailbox: &Mutex<Mailbox>) -> MutexGuard<'_, Mailbox> {
+/// Frames, one behind another.
+#[derive(Debug, Default)]
+pub(crate) struct Frames {
+    /// Where each ends, and whether a link has changed it.
+    ends: Vec<(usize, bool)>,
+    bytes: Vec<u8>,
+}
+
+impl Frames {
+    pub(crate) fn clear(&mut self) {
+        self.ends.clear();
+        self.bytes.clear();
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Appends a frame, and returns its bytes.
+    pub(crate) fn push(&mut self, frame: &[u8], is_corrupted: bool) -> &mut [u8] {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(frame);
+        self.ends.push((self.bytes.len(), is_corrupted));
+        &mut self.bytes[start..]
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], bool)> {
+        (0..self.len()).map(|place| self.get(place))
+    }
+
+    fn get(&self, place: usize) -> (&[u8], bool) {
+        let start = if place == 0 { 0 } else { self.ends[place - 1].0 };
+        let (end, is_corrupted) = self.ends[place];
+        (&self.bytes[start..end], is_corrupted)
+    }
+}
+
+/// What lies between a station and the network.
+#[derive(Debug, Default)]
+pub(crate) struct FrameBox {
+    arriving: Frames,
+    /// Of those so many were taken.
+    taken: usize,
+    departing: Frames,
+}
+
+impl FrameBox {
+    /// Puts frames where the endpoint finds them in its next turn.
+    pub(crate) fn put(&mut self, frames: &Frames) {
+        self.arriving.clear();
+        self.taken = 0;
+        frames.iter().for_each(|(bytes, is_corrupted)| {
+            self.arriving.push(bytes, is_corrupted);
+        });
+    }
+
+    /// Frames that the endpoint has not taken.
+    pub(crate) const fn arriving(&self) -> usize {
+        self.arriving.len() - self.taken
+    }
+
+    /// Takes what has departed, in exchange for what was taken before.
+    pub(crate) fn take(&mut self, departed: &mut Frames) {
+        departed.clear();
+        std::mem::swap(departed, &mut self.departing);
+    }
+}
+
+/// The link of one station.
+#[derive(Debug)]
+pub(crate) struct FrameLink {
+    frames: Arc<Mutex<FrameBox>>,
+    /// Its descriptor: nothing waits for it.
+    waker: Waker,
+}
+
+impl FrameLink {
+    pub(crate) fn new(frames: &Arc<Mutex<FrameBox>>) -> io::Result<Self> {
+        Ok(Self { frames: Arc::clone(frames), waker: Waker::new()? })
+    }
+}
+
+impl AsFd for FrameLink {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.waker.as_fd()
+    }
+}
+
+impl EtherLink for FrameLink {
+    fn name(&self) -> &str {
+        "simulated"
+    }
+
+    fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
+        let FrameBox { arriving, taken, .. } = &mut *lock(&self.frames);
+        if *taken == arriving.len() {
+            return Ok(None);
+        }
+        let (frame, _) = arriving.get(*taken);
+        *taken += 1;
+        let len = frame.len().min(into.len());
+        into[..len].copy_from_slice(&frame[..len]);
+        Ok(Some(len))
+    }
+
+    fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
+        lock(&self.frames).departing.push(frame, false);
+        Ok(true)
+    }
+
+    fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
+        Ok(None)
+    }
+}
+
+pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     // What panicked is the failure of its run.
-    mailbox.lock().unwrap_or_else(PoisonError::into_inner)
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The largest packet.

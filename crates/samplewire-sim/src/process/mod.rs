@@ -24,7 +24,7 @@ pub(crate) use client::{Client, ClientSpec};
 pub(crate) use device::{Device, DeviceSpec};
 pub(crate) use endpoint::Endpoint;
 pub(crate) use facts::{Facts, Observed, Place};
-pub(crate) use link::{Departed, MailLink, Mailbox, lock};
+pub(crate) use link::{Departed, Frames, MailLink, Mailbox, lock};
 pub(crate) use taking::ConsumerSpec;
 
 /// The world as a process sees it during a turn.

@@ -9,7 +9,7 @@ use samplewire_proto::sender::NewPacket;
 use samplewire_proto::wire::{CloseReason, Flags};
 
 use super::Turn;
-use crate::check::{Session, SessionId};
+use crate::check::{Agreed, Session, SessionId};
 use crate::payload;
 use crate::source::{Outlet, Source, SourceSpec};
 
@@ -118,17 +118,17 @@ impl Submitted<'_> {
             (begun.index, begun.flags) = (index, flags.without(Flags::END_OF_BURST));
         }
         let ends_burst = flags.contains(Flags::END_OF_BURST);
-        let bytes = payload::of(self.session.agreed.key, index, samples, flags);
-        let frame_bytes = payload::BYTES / self.session.agreed.packet_samples as usize;
-        let bytes = &bytes[..samples as usize * frame_bytes];
-        begun.filling.bytes_mut()[begun.len_bytes..][..bytes.len()].copy_from_slice(bytes);
-        begun.len_bytes += bytes.len();
+        let Agreed { key, payload_bytes, packet_samples, .. } = self.session.agreed;
+        let len_bytes = samples as usize * (usize::from(payload_bytes) / packet_samples as usize);
+        let bytes = &mut begun.filling.bytes_mut()[begun.len_bytes..][..len_bytes];
+        payload::write(key, index, samples, flags, bytes);
+        begun.len_bytes += len_bytes;
         let is_full = begun.len_bytes == begun.filling.bytes_mut().len();
         self.session.submitted(NewPacket {
             index,
             flags,
             burst_samples: samples,
-            len_bytes: payload::BYTES as u16,
+            len_bytes: payload_bytes,
             payload_crc: 0,
         });
         if ends_burst {

@@ -12,6 +12,7 @@ use crate::check::{Repair, Session, Tally};
 use crate::clock::Clock;
 use crate::draw::BARE_FRAME_BYTES;
 use crate::link::{ETHERNET_BYTES, LinkSpec};
+use crate::payload;
 use crate::plan::{Cable, Fault, MachineSpec, Plan};
 use crate::process::{ClientSpec, ConsumerSpec, DeviceSpec};
 use crate::source::{Ending, Pace, SourceSpec};
@@ -183,6 +184,8 @@ impl Scene {
             sender: SenderConfig::default()
                 .with_link_bps(bare_bps as u64)
                 .expect("the rate of a link is one of a pacer"),
+            payload_bytes: payload::BYTES as u16,
+            path_mtu: None,
         }
     }
 
@@ -206,6 +209,7 @@ impl Scene {
             consumer: ConsumerSpec::Immediate,
             source: self.device().source,
             sender: SenderConfig::default(),
+            path_mtu: None,
         }
     }
 }

@@ -29,6 +29,7 @@ impl World {
             for _ in 0..packets {
                 self.strike(&mut hostile, target);
             }
+            self.replay_frames(&mut hostile, target);
             let (part, now) = (self.net.part_of(target), self.net.now);
             self.net.agenda.hasten(part, now);
         }
@@ -64,6 +65,20 @@ impl World {
                 self.restart(number, Nanos(0));
             }
         }
+    }
+
+    /// Hands the station of a process frames that were sent before: a queue pair takes none of a former
+    /// stream, and no copy.
+    fn replay_frames(&mut self, hostile: &mut Hostile, target: ProcessId) {
+        let Some(tape) = &self.net.tape else { return };
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.clear();
+        hostile.draw_frames(target, tape, &mut frames);
+        if frames.len() > 0 {
+            self.checker.tally.hostile_replayed += frames.len() as u64;
+            self.give_frames(target.into(), &frames);
+        }
+        self.frames = frames;
     }
 
     fn strike(&mut self, hostile: &mut Hostile, target: ProcessId) {

@@ -61,6 +61,8 @@ fn plan(role: Role, ring: u32, consumer: ConsumerSpec, faults: Vec<(Nanos, Fault
         source: source(),
         consumer,
         sender,
+        payload_bytes: crate::payload::BYTES as u16,
+        path_mtu: None,
     };
     let client = ClientSpec {
         underflow: Underflow::Zeros,
@@ -82,6 +84,7 @@ fn plan(role: Role, ring: u32, consumer: ConsumerSpec, faults: Vec<(Nanos, Fault
         consumer: ConsumerSpec::Immediate,
         source: source(),
         sender,
+        path_mtu: None,
     };
     Plan {
         host: machine,
