@@ -6,7 +6,7 @@ use std::fmt;
 
 use samplewire_proto::session::Peer;
 use samplewire_proto::wire::{
-    self, CloseAckReason, Header, Open, Packet, RefuseReason, Role, TRAILER_CRC32C,
+    self, CloseAckReason, Header, Open, Packet, RdmaOffer, RefuseReason, Role, TRAILER_CRC32C,
 };
 use samplewire_proto::{Departure, Nanos, Tag};
 
@@ -235,6 +235,9 @@ impl Listener {
         if open.trailer_kind != TRAILER_CRC32C {
             return Duty::Refuse { nonce, reason: RefuseReason::Trailer };
         }
+        if !is_rdma_sound(open) {
+            return Duty::Refuse { nonce, reason: RefuseReason::Format };
+        }
         if open.role == Role::Describe {
             return Duty::Ask { takes_over: false };
         }
@@ -276,6 +279,17 @@ impl Stream {
             self.ended.push_front(it);
             self.ended.truncate(REMEMBERED);
         }
+    }
+}
+
+/// Whether what an OPEN says of RDMA can be: one that receives has a slot for each packet of its window
+/// (`docs/protocol.md#13.1`).
+fn is_rdma_sound(open: &Open<'_>) -> bool {
+    match RdmaOffer::find(&open.tlvs) {
+        Ok(Some(offer)) if open.role == Role::Receive => {
+            offer.slots.is_some_and(|it| it.slots == open.window)
+        }
+        found => found.is_ok(),
     }
 }
 
