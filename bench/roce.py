@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """RoCEv2 in software against raw frames on the same link.
 
-    sudo python3 bench/roce.py [veth] [guest] [--rounds N] [--seconds S] [--patience S] [--out FILE]
+    sudo python3 bench/roce.py [veth] [stream] [guest] [--rounds N] [--seconds S] [--patience S]
+                               [--out FILE]
 
 `veth`: WRITEs of 64 KiB from one network namespace to another, both ends `samplewire roce` over
 AF_PACKET, paired with the example `raw_frames`, which sends frames of the same length over the same
-kind of link and counts those that arrive. `guest`: the same from a datagram port of
-`samplewire switch` into the Soft-RoCE of a guest, against frames that are sent open loop into the
-same guest and counted by its kernel; `tools/setup.sh roce` gets what this needs. Exit: 0 when all
-that must hold does, 1 when a figure misses, 2 when a program failed.
+kind of link and counts those that arrive. `stream`: a stream over RDMA from `samplewire emulate` to
+`samplewire rate`, paired with the same stream as DATA over the same link. `guest`: WRITEs from a
+datagram port of `samplewire switch` into the Soft-RoCE of a guest, against frames that are sent
+open loop into the same guest and counted by its kernel; `tools/setup.sh roce` gets what this needs.
+Exit: 0 when all that must hold does, 1 when a figure misses, 2 when a program failed.
 """
 
 import argparse
@@ -50,7 +52,11 @@ Part = tuple[list[Group], turns.Measure]
 
 RAW, ROCE = "raw_frames", "samplewire"
 VETH_LEAST, GUEST_LEAST = 0.6, 0.9
-PARTS = ("veth", "guest")
+PARTS = ("veth", "stream", "guest")
+
+STREAM_PORT = 9_100
+STREAM_BYTES = 4_032
+"""Of a payload, which fits a packet of both carriages."""
 
 GUEST_REGION_BYTES = 2 << 20
 GUEST_WINDOW = 48
@@ -99,6 +105,13 @@ def veth(built: dict[str, Path], seconds: float) -> Iterator[Part]:
 
 
 @contextmanager
+def stream(built: dict[str, Path], seconds: float) -> Iterator[Part]:
+    """Two namespaces, and how a stream between them is measured."""
+    with netns.wire(mtu_bytes=LINK_MTU_BYTES, has_gro=False, loss=0) as wire:
+        yield [STREAM], lambda _, case: carry(built[ROCE], wire, case.name, seconds)
+
+
+@contextmanager
 def guest(built: dict[str, Path], seconds: float) -> Iterator[Part]:
     """A guest at a port of a switch, and how a program at the next port is measured."""
     if reason := network.missing():
@@ -139,6 +152,48 @@ def group_of(part: str, mtu: int, least: float | None) -> Group:
             Figure(name="goodput, roce", case="roce"),
             Figure(name="goodput, raw frames", case="raw"),
         ),
+    )
+
+
+STREAM = Group(
+    name="stream",
+    why=f"a stream of payloads of {STREAM_BYTES:,} bytes, link MTU {LINK_MTU_BYTES:,}",
+    payload_bytes=STREAM_BYTES,
+    cases=(
+        Case(name="data", what="--carriage data", program=ROCE),
+        Case(name="rdma", what="--carriage rdma", program=ROCE),
+    ),
+    figures=(
+        Figure(name="goodput, RDMA / DATA", case="rdma", base="data"),
+        Figure(name="goodput, RDMA", case="rdma"),
+        Figure(name="goodput, DATA", case="data"),
+        Figure(name="CPU s per GB, RDMA", case="rdma", of="cpu_s_per_gb"),
+        Figure(name="CPU s per GB, DATA", case="data", of="cpu_s_per_gb"),
+    ),
+)
+
+
+def carry(program: Path, wire: netns.Wire, carriage: str, seconds: float) -> Outcome:
+    """A counter that goes as fast as it is taken."""
+    sender, receiver = pinned(wire)
+    how = ("--carriage", carriage)
+    sends = [*sender, str(program), "emulate", "--listen", f"{netns.SENDER_IP}:{STREAM_PORT}"]
+    sends += ["--source", "counter", "--rate", "max", "--payload", str(STREAM_BYTES)]
+    takes = [*receiver, str(program), "rate", f"{netns.SENDER_IP}:{STREAM_PORT}", *how, "--json"]
+    with ExitStack() as stack:
+        near = stack.enter_context(programs.Started([*sends, *how, "--once"]))
+        near.wait_listening(STREAM_PORT, WITHIN_S)
+        far = stack.enter_context(programs.Started([*takes, "--duration", f"{seconds}s"]))
+        near_end, far_end = programs.wait_all([near, far], seconds + WITHIN_S)
+    said = json.loads(far_end.text)
+    spans = said["intervals"]
+    taken_bytes = sum(span["receive"]["bytes"] for span in spans)
+    return Outcome(
+        rate_bps=taken_bytes * 8 / (spans[-1]["end_s"] - spans[0]["start_s"]),
+        taken_bytes=taken_bytes,
+        cpu_s=near_end.cpu_s + far_end.cpu_s,
+        beyond_window_bytes=0,
+        said={"received": said},
     )
 
 
@@ -268,10 +323,10 @@ def pinned(wire: netns.Wire) -> tuple[list[str], list[str]]:
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     turns.add_options(parser, rounds=7)
-    parser.add_argument("parts", nargs="*", default=PARTS, help=f"{', '.join(PARTS)} [both]")
+    parser.add_argument("parts", nargs="*", default=PARTS, help=f"{', '.join(PARTS)} [all]")
     arguments = parser.parse_args()
     if unknown := set(arguments.parts) - set(PARTS):
-        parser.error(f"{', '.join(sorted(unknown))}: the parts are {' and '.join(PARTS)}")
+        parser.error(f"{', '.join(sorted(unknown))}: the parts are {', '.join(PARTS)}")
     turns.check_options(parser, arguments)
     return arguments
 
