@@ -1,6 +1,6 @@
 //! The end that receives.
 
-use samplewire_proto::receiver::{Completed, Receiver, RecvSlot};
+use samplewire_proto::receiver::{Completed, Phase, Receiver, RecvSlot};
 use samplewire_proto::wire::{RECORD_LEN, SlotRegion};
 use samplewire_proto::{Nanos, Seq};
 
@@ -86,7 +86,7 @@ impl<Q: AsRef<[ReceiveSlot]> + AsMut<[ReceiveSlot]>> SlotReader<Q> {
 
     /// Takes a frame of the queue pair. `store` puts bytes into the slot of a packet, from an offset
     /// on. Only slots that `receiver` waits for are written: those that are granted, and neither
-    /// complete nor given up. What a peer writes elsewhere in its region is dropped and counted.
+    /// complete nor given up, of a stream that has not ended. What a peer writes elsewhere in its region is dropped and counted.
     pub fn handle<S>(
         &mut self,
         now: Nanos,
@@ -100,7 +100,9 @@ impl<Q: AsRef<[ReceiveSlot]> + AsMut<[ReceiveSlot]>> SlotReader<Q> {
         if let (Placement::Region { offset, .. }, Body::Request { payload, .. }) =
             (placement, frame.packet().body)
         {
-            match self.place_of(offset, payload.len()) {
+            // The memory of a stream that has ended may be its program's, or gone.
+            let takes_more = matches!(receiver.phase(), Phase::Flowing | Phase::Draining { .. });
+            match self.place_of(offset, payload.len()).filter(|_| takes_more) {
                 Some((seq, offset)) if !seq.before(receiver.released()) => {
                     store(seq, offset, payload);
                 }
