@@ -217,6 +217,7 @@ fn only_slots_that_the_receiver_waits_for_are_written() {
     assert_eq!(end.reader.strays(), 3);
 
     assert_eq!(write(&mut end, 0, 0, None), Some((Seq(0), 0, 4)));
+    let open = end.receiver.clone();
     let close = Close { reason: CloseReason::QueuePairFailed, last: Seq(0), source_lost: 0 };
     let header = Header {
         kind: PacketType::Close,
@@ -231,6 +232,11 @@ fn only_slots_that_the_receiver_waits_for_are_written() {
     assert_eq!(end.receiver.released(), first + 2);
     assert_eq!(write(&mut end, 0, 0, None), None, "it is given up");
     assert_eq!(end.reader.strays(), 4);
+
+    end.receiver = open;
+    end.receiver.cancel(Nanos(0));
+    assert_eq!(write(&mut end, 0, 0, None), None, "the program may be gone, and its memory");
+    assert_eq!(end.reader.strays(), 5);
 }
 
 /// `docs/protocol.md#8.1`: frames with the mark of congestion (CE) count, and cut the rate.
