@@ -29,7 +29,7 @@ class ReceiverStats:
     reorder_tolerance_ns : int
         Nanoseconds that the receiver waits for a reordered packet before it requests it.
     duplicates : int
-        Packets that had arrived before.
+        Packets that had arrived before; over RDMA also those of the queue pair.
     late : int
         Packets that arrived after they were given up; their samples are in a gap.
     skipped : int
@@ -43,7 +43,8 @@ class ReceiverStats:
     marked : int
         DATA packets with the ECN mark of congestion, duplicates included.
     refused : int
-        MARK, CLOSE and DATA packets dropped because their numbers are impossible.
+        MARK, CLOSE and DATA packets dropped because their numbers are impossible; over RDMA also
+        WRITEs to a slot that nothing waits for.
     other_tag : int
         Packets from the sender's address with the tag of another stream.
     unexpected : int
@@ -51,7 +52,8 @@ class ReceiverStats:
     reports : int
         REPORT packets sent.
     ranges : int
-        Ranges requested again in REPORT packets; each hole counts at least twice.
+        Ranges requested again in REPORT packets, where each hole counts at least twice; over RDMA
+        the NAKs for a lost packet.
     source_lost : int
         Samples lost at the source, as the sender counts them.
     corrupted : int
@@ -168,7 +170,7 @@ class TransmitterStats:
     packets : int
         DATA packets sent for the first time.
     retransmissions : int
-        DATA packets sent again.
+        DATA packets sent again; over RDMA packets of the queue pair.
     bytes : int
         Bytes of UDP payload in DATA packets, retransmissions included.
     reports : int

@@ -68,7 +68,7 @@ pub(crate) const RECEIVER: Table<ReceiverStats> = Table {
         Metric {
             name: "samplewire_receiver_duplicates_total",
             kind: Kind::Count,
-            help: "Packets that had arrived before",
+            help: "Packets that had arrived before; over RDMA also those of the queue pair",
             value: |it| it.duplicates,
         },
         Metric {
@@ -116,7 +116,8 @@ pub(crate) const RECEIVER: Table<ReceiverStats> = Table {
         Metric {
             name: "samplewire_receiver_refused_total",
             kind: Kind::Count,
-            help: "MARK, CLOSE and DATA packets dropped because their numbers are impossible",
+            help: "MARK, CLOSE and DATA packets dropped because their numbers are impossible; over \
+                   RDMA also WRITEs to a slot that nothing waits for",
             value: |it| it.refused,
         },
         Metric {
@@ -140,7 +141,8 @@ pub(crate) const RECEIVER: Table<ReceiverStats> = Table {
         Metric {
             name: "samplewire_receiver_ranges_total",
             kind: Kind::Count,
-            help: "Ranges requested again in REPORT packets; each hole counts at least twice",
+            help: "Ranges requested again in REPORT packets, where each hole counts at least \
+                   twice; over RDMA the NAKs for a lost packet",
             value: |it| it.ranges,
         },
         Metric {
@@ -259,7 +261,7 @@ pub(crate) const SENDER: Table<SenderStats> = Table {
         Metric {
             name: "samplewire_sender_retransmissions_total",
             kind: Kind::Count,
-            help: "DATA packets sent again",
+            help: "DATA packets sent again; over RDMA packets of the queue pair",
             value: |it| it.retransmissions,
         },
         Metric {
@@ -557,7 +559,7 @@ pub(crate) struct ReceiverCounters {
     pub(crate) packets_reordered: u64,
     /// Missing packets that arrived later than the reordering tolerance.
     pub(crate) packets_reordered_beyond: u64,
-    /// Packets that had arrived before.
+    /// Packets that had arrived before; over RDMA also those of the queue pair.
     pub(crate) packets_duplicate: u64,
     /// Packets that arrived after they were given up; their samples are in a gap.
     pub(crate) packets_late: u64,
@@ -567,7 +569,8 @@ pub(crate) struct ReceiverCounters {
     pub(crate) packets_beyond_credit: u64,
     /// DATA packets with the ECN mark of congestion, duplicates included.
     pub(crate) packets_marked: u64,
-    /// MARK, CLOSE and DATA packets dropped because their numbers are impossible.
+    /// MARK, CLOSE and DATA packets dropped because their numbers are impossible; over RDMA also
+    /// WRITEs to a slot that nothing waits for.
     pub(crate) packets_refused: u64,
     /// Packets from the sender's address with the tag of another stream; and packets from other
     /// addresses, or not of the protocol.
@@ -576,7 +579,8 @@ pub(crate) struct ReceiverCounters {
     pub(crate) packets_unexpected: u64,
     /// REPORT packets sent.
     pub(crate) reports: u64,
-    /// Ranges requested again in REPORT packets; each hole counts at least twice.
+    /// Ranges requested again in REPORT packets, where each hole counts at least twice; over RDMA
+    /// the NAKs for a lost packet.
     pub(crate) ranges_requested: u64,
     /// Samples lost at the source, as the sender counts them.
     pub(crate) samples_lost_at_source: u64,
@@ -627,7 +631,7 @@ impl From<&ReceiverSnapshot> for ReceiverCounters {
 pub(crate) struct SenderCounters {
     /// DATA packets sent for the first time.
     pub(crate) packets_sent: u64,
-    /// DATA packets sent again.
+    /// DATA packets sent again; over RDMA packets of the queue pair.
     pub(crate) packets_repaired: u64,
     /// REPORT packets accepted.
     pub(crate) reports: u64,

@@ -29,7 +29,7 @@ pub struct sw_receiver_stats {
     pub repaired: u64,
     /// Missing packets that arrived without a retransmission.
     pub reordered: u64,
-    /// Packets that had arrived before.
+    /// Packets that had arrived before; over RDMA also those of the queue pair.
     pub duplicates: u64,
     /// Packets that arrived after they were given up; their samples are in a gap.
     pub late: u64,
@@ -41,7 +41,8 @@ pub struct sw_receiver_stats {
     pub marked: u64,
     /// REPORT packets sent.
     pub reports: u64,
-    /// Ranges requested again in REPORT packets; each hole counts at least twice.
+    /// Ranges requested again in REPORT packets, where each hole counts at least twice; over RDMA
+    /// the NAKs for a lost packet.
     pub ranges: u64,
     /// Samples lost at the source, as the sender counts them.
     pub source_lost: u64,
@@ -63,7 +64,8 @@ pub struct sw_receiver_stats {
     pub reordered_beyond: u64,
     /// Nanoseconds that the receiver waits for a reordered packet before it requests it.
     pub reorder_tolerance_ns: u64,
-    /// MARK, CLOSE and DATA packets dropped because their numbers are impossible.
+    /// MARK, CLOSE and DATA packets dropped because their numbers are impossible; over RDMA also
+    /// WRITEs to a slot that nothing waits for.
     pub refused: u64,
     /// Packets of a type that a receiver does not expect.
     pub unexpected: u64,
@@ -209,7 +211,7 @@ pub struct sw_transmitter_stats {
     pub struct_size: usize,
     /// DATA packets sent for the first time.
     pub packets: u64,
-    /// DATA packets sent again.
+    /// DATA packets sent again; over RDMA packets of the queue pair.
     pub retransmissions: u64,
     /// Bytes of UDP payload in DATA packets, retransmissions included.
     pub bytes: u64,

@@ -49,8 +49,12 @@ fn every_sample_arrives_through_faults_of_both_ways() {
     let mut stream = open(Box::new(link), Some(near), address);
     assert_eq!(stream.info().carriage, Carriage::Rdma);
     take(&mut stream, 0, 300_000);
+    let stats = stream.stats();
+    assert!(stats.stream.ranges > 0 && stats.stream.duplicates > 0, "{:?}", stats.stream);
+    assert!(stats.port.corrupted > 0, "{:?}", stats.port);
     drop(stream);
-    sends.join().unwrap().expect("the stream ends well");
+    let summary = sends.join().unwrap().expect("the stream ends well");
+    assert!(summary.end.stats.retransmissions > 0, "{:?}", summary.end.stats);
 }
 
 /// Either end has no station.

@@ -5,6 +5,7 @@ use samplewire_proto::wire::SlotRegion;
 use samplewire_proto::{Nanos, Seq};
 
 use super::{Connection, SlotsError, write_bytes};
+use crate::counters::RequesterStats;
 use crate::qp::{Event, QueuePair, ReadyToSendError, State};
 use crate::region::Region;
 use crate::requester::{RequesterConfig, SendSlot, SendStatus, Verb, WorkRequest};
@@ -56,6 +57,11 @@ impl<W: AsRef<[SendSlot]> + AsMut<[SendSlot]>> SlotWriter<W> {
     /// The queue pair: for its counters, and to let it react to congestion.
     pub const fn queue_pair(&mut self) -> &mut WriterPair<W> {
         &mut self.qp
+    }
+
+    /// Counters of what the queue pair sends.
+    pub const fn stats(&self) -> &RequesterStats {
+        self.qp.requester().stats()
     }
 
     /// Takes a frame of the queue pair.

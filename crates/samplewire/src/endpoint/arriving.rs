@@ -5,6 +5,7 @@ use std::hint::black_box;
 use samplewire_io::{Batch, LinkError, Meta};
 use samplewire_proto::Nanos;
 use samplewire_proto::wire::{self, WireError};
+use samplewire_roce::wire::WireError as FrameError;
 
 use super::guard::tag_of;
 use super::listening::OpeningContext;
@@ -29,14 +30,25 @@ impl Endpoint {
     /// Takes frames that have come to the station; returns whether there were any.
     #[inline(never)]
     pub(super) fn take_frames(&mut self, now: Nanos) -> Result<bool, LinkError> {
-        let Self { station: Some(station), streams, departures, arrivals, .. } = self else {
+        let Self { station: Some(station), streams, departures, arrivals, counts, .. } = self
+        else {
             return Ok(false);
         };
         let mut has_frames = false;
         for _ in 0..FRAMES_MAX {
             let Some(len) = station.recv()? else { break };
             has_frames = true;
-            let Some(frame) = station.frame(len) else { continue };
+            let frame = match station.frame(len) {
+                Ok(frame) => frame,
+                Err(FrameError::Icrc) => {
+                    counts.corrupted += 1;
+                    continue;
+                }
+                Err(_) => {
+                    counts.foreign += 1;
+                    continue;
+                }
+            };
             let place = Station::place_of(frame.packet().bth.destination);
             let is_ours = match streams.get_mut(place) {
                 Some(Entry::Receiving(stream)) => stream.flow.handle_frame(now, &frame),
@@ -46,7 +58,7 @@ impl Endpoint {
             match (is_ours, streams.sending(place)) {
                 (true, Some(_)) => departures.call(place),
                 (true, None) => arrivals.call(place),
-                (false, _) => station.count_foreign(),
+                (false, _) => counts.foreign += 1,
             }
         }
         Ok(has_frames)

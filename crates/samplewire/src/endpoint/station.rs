@@ -56,22 +56,12 @@ pub(crate) struct Station {
     ether: EtherStation,
     path_mtu: PathMtu,
     rng: Rng,
-    counts: StationCounts,
-}
-
-/// What became of frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StationCounts {
-    /// Frames to this station that are not valid RoCEv2.
-    pub(crate) invalid: u64,
-    /// Frames of no open stream.
-    pub(crate) foreign: u64,
 }
 
 impl Station {
     pub(crate) fn new(config: StationConfig) -> Self {
         let StationConfig { ether, path_mtu, seed } = config;
-        Self { ether, path_mtu, rng: Rng::new(seed), counts: StationCounts::default() }
+        Self { ether, path_mtu, rng: Rng::new(seed) }
     }
 
     /// The queue pair of the next stream at a place, which its number says, with slots for a window
@@ -142,20 +132,12 @@ impl Station {
         self.ether.recv().map_err(|error| self.failed(error))
     }
 
-    /// The frame that [`Station::recv`] took, if it is one of RoCEv2.
-    pub(crate) fn frame(&mut self, len: usize) -> Option<Frame<'_>> {
-        match Frame::new_checked(self.ether.frame(len)) {
-            Ok(frame) => Some(frame),
-            Err(WireError::Protocol(_) | WireError::Port(_)) => None,
-            Err(_) => {
-                self.counts.invalid += 1;
-                None
-            }
-        }
-    }
-
-    pub(crate) const fn count_foreign(&mut self) {
-        self.counts.foreign += 1;
+    /// The frame that [`Station::recv`] took.
+    ///
+    /// # Errors
+    /// It is not of RoCEv2.
+    pub(crate) fn frame(&self, len: usize) -> Result<Frame<'_>, WireError> {
+        Frame::new_checked(self.ether.frame(len))
     }
 
     /// See [`EtherStation::has_room`].

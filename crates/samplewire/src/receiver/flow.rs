@@ -554,6 +554,9 @@ impl ReceiveFlow {
     pub(crate) fn publish(&mut self, now: Nanos) {
         self.published_at = now;
         self.snapshot.stream = *self.receiver.stats();
+        if let Some(slots) = &self.slots {
+            slots.add_to(&mut self.snapshot.stream);
+        }
         self.snapshot.stalls = self.stalls;
         self.snapshot.rtt_ns = self.receiver.rtt().0;
         self.snapshot.credit = self.receiver.credit();

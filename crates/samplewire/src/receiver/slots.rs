@@ -3,7 +3,7 @@
 
 use samplewire_io::LinkError;
 use samplewire_io::ether::EtherStation;
-use samplewire_proto::receiver::{Receiver, RecvSlot};
+use samplewire_proto::receiver::{Receiver, ReceiverStats, RecvSlot};
 use samplewire_proto::wire::{RECORD_LEN, SlotRegion, record_at};
 use samplewire_proto::{Nanos, Seq};
 use samplewire_roce::responder::{ReceiveSlot, ResponderConfig};
@@ -50,6 +50,14 @@ impl Slots {
     /// All memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         self.records.len() * (RECORD_LEN + size_of::<ReceiveSlot>()) + size_of::<Self>()
+    }
+
+    /// Adds what the queue pair counts to the counters of its stream.
+    pub(super) fn add_to(&self, stats: &mut ReceiverStats) {
+        let (_, _, responder) = self.reader.queue_pair().stats();
+        stats.duplicates += responder.duplicates;
+        stats.ranges += responder.sequence_naks;
+        stats.refused += self.reader.strays();
     }
 
     /// Takes a frame, and stores what it carries; returns whether it carried something.

@@ -10,7 +10,7 @@ use arrayvec::ArrayVec;
 use samplewire_circuit::Quantum;
 use samplewire_io::{Ecn, Link, LinkError, Outgoing};
 use samplewire_proto::sender::{
-    CONTROL_BYTES, PushError, SendSlot, Sender, SenderConfig, Transmit,
+    CONTROL_BYTES, PushError, SendSlot, Sender, SenderConfig, SenderStats, Transmit,
 };
 use samplewire_proto::stream::{End, Terms, TermsError};
 use samplewire_proto::wire::{CloseReason, Flags, Header, Packet};
@@ -384,7 +384,8 @@ impl SendFlow {
         // The program also knows of a stream that it has opened.
         let is_known = stream.is_announced || stream.watch.is_some();
         let final_index = sender.next_index();
-        let session_end = SessionEnd { end, stats: *sender.stats(), final_index };
+        let session_end =
+            SessionEnd { end, stats: stats_of(&sender, stream.writes.as_deref()), final_index };
         self.snapshot.stream = session_end.stats;
         (self.snapshot.credit, self.snapshot.held, self.snapshot.window) = (0, 0, 0);
         if let Some(event) =
@@ -454,7 +455,7 @@ impl SendFlow {
         self.snapshot.send_errors = port.link.send_errors;
         self.snapshot.receive_errors = port.link.receive_errors;
         if let Some(stream) = &self.stream {
-            self.snapshot.stream = *stream.sender.stats();
+            self.snapshot.stream = stats_of(&stream.sender, stream.writes.as_deref());
             self.snapshot.rtt_ns = stream.sender.rtt().0;
             self.snapshot.credit = stream.sender.credit();
             self.snapshot.window = stream.sender.window();
@@ -464,6 +465,13 @@ impl SendFlow {
         }
         self.writer.publish(&self.snapshot);
     }
+}
+
+/// The counters of a sender, with those of its queue pair.
+fn stats_of(sender: &Sender<Box<[SendSlot]>>, writes: Option<&Writes>) -> SenderStats {
+    let mut stats = *sender.stats();
+    stats.retransmissions += writes.map_or(0, Writes::retransmissions);
+    stats
 }
 
 impl Stream {

@@ -37,6 +37,11 @@ impl Writes {
         Ok(Self { writer, more_at: None, looks_for: Some(connection.route) })
     }
 
+    /// Frames that were sent again.
+    pub(super) const fn retransmissions(&self) -> u64 {
+        self.writer.stats().retransmissions
+    }
+
     pub(super) fn handle(&mut self, now: Nanos, frame: &Frame<'_>) {
         self.writer.handle(now, frame);
     }
