@@ -373,7 +373,7 @@ typedef struct sw_receiver_stats {
     uint64_t repaired;
     // Missing packets that arrived without a retransmission.
     uint64_t reordered;
-    // Packets that had arrived before.
+    // Packets that had arrived before; over RDMA also those of the queue pair.
     uint64_t duplicates;
     // Packets that arrived after they were given up; their samples are in a gap.
     uint64_t late;
@@ -385,7 +385,8 @@ typedef struct sw_receiver_stats {
     uint64_t marked;
     // REPORT packets sent.
     uint64_t reports;
-    // Ranges requested again in REPORT packets; each hole counts at least twice.
+    // Ranges requested again in REPORT packets, where each hole counts at least twice; over RDMA
+    // the NAKs for a lost packet.
     uint64_t ranges;
     // Samples lost at the source, as the sender counts them.
     uint64_t source_lost;
@@ -407,7 +408,8 @@ typedef struct sw_receiver_stats {
     uint64_t reordered_beyond;
     // Nanoseconds that the receiver waits for a reordered packet before it requests it.
     uint64_t reorder_tolerance_ns;
-    // MARK, CLOSE and DATA packets dropped because their numbers are impossible.
+    // MARK, CLOSE and DATA packets dropped because their numbers are impossible; over RDMA also
+    // WRITEs to a slot that nothing waits for.
     uint64_t refused;
     // Packets of a type that a receiver does not expect.
     uint64_t unexpected;
@@ -644,7 +646,7 @@ typedef struct sw_transmitter_stats {
     size_t struct_size;
     // DATA packets sent for the first time.
     uint64_t packets;
-    // DATA packets sent again.
+    // DATA packets sent again; over RDMA packets of the queue pair.
     uint64_t retransmissions;
     // Bytes of UDP payload in DATA packets, retransmissions included.
     uint64_t bytes;
