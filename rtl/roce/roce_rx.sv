@@ -143,7 +143,7 @@ module roce_rx #(
   always_ff @(posedge clk_i) begin
     request_valid_o <= judged_i && !rst_i && passed_i && pkey_i == roce_pkg::PKey
         && is_peer_late_q[Wait-1] && qp_i == local_qp_i && is_request && !is_short && !is_odd;
-    request_o <= request;
+    request_o <= Full ? request : '0;
   end
 
   always_ff @(posedge clk_i) begin
