@@ -28,15 +28,16 @@
 //
 // Throughput: packets back to back on a 10 Gb/s line at 64 bits and 156.25 MHz, on a 100 Gb/s line at
 // 512 bits and 322.27 MHz from a payload of 256 bytes on; a packet of B stored beats takes B + 4
-// cycles at most. Latency, last beat of a frame at eth_ip_check to first beat of its payload: 16
-// cycles at 64 bits. Back-pressure: wr_ready_i, completion_ready_i; what finds no room meanwhile is
-// dropped whole, and comes again after a NAK. Answers wait without holding anything back.
+// cycles at most. Latency, last beat of a frame at eth_ip_check to first beat of its payload: 17
+// cycles, at 512 bits 16. Back-pressure: wr_ready_i, completion_ready_i; what finds no room meanwhile
+// is dropped whole, and comes again after a NAK. Answers wait without holding anything back.
 //
 // `run_i` begins a connection with `cfg_i`, unless its MTU is no code (`refused_o`); both stand.
 // While it is low, for at least 4 cycles, all is forgotten, receive requests too; a beat that is
 // offered to the memory stays. `abort_i` fails the connection without an answer. `region_i` may
 // change at any time and counts from the next packet on. A frame that is longer than what the store
-// holds is dropped. Does not send CNPs. One clock.
+// holds is dropped. A region and a receive request end at 2^64 at most. Does not send CNPs. One
+// clock.
 `default_nettype none
 
 module roce_responder #(
@@ -398,7 +399,7 @@ module roce_responder #(
 
   assign needs_next   = payload_q > 14'(reach);
   assign is_last_word = payload_q <= 14'(Nb);
-  assign move         = state_q == StatePayload && is_free && (f_valid || !needs_next);
+  assign move         = state_q == StatePayload && is_free && (f_valid || !needs_next) && !flush_q;
 
   // A packet is done when the memory has taken its last beat.
   logic writing_q, done, done_is_last_q, done_requests_ack_q, done_completes_q;
@@ -519,6 +520,10 @@ module roce_responder #(
       is_due_q     <= 1'b0;
     end
   end
+
+`ifdef FORMAL
+  `include "roce_responder_props.svh"
+`endif
 
 endmodule
 
