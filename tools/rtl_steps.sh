@@ -39,11 +39,11 @@ lockstep() {
     step "congestion control of $1 flows: $2 events" "out/rtl/sim/lockstep_$1" --events "$2"
 }
 
-# lockstep_roce STEPS: the requester of RoCEv2 in hardware against that in Rust
+# lockstep_roce STEPS: both halves of RoCEv2 in hardware against those in Rust
 lockstep_roce() {
-    step "the requester of RoCEv2 is built" \
+    step "both halves of RoCEv2 are built" \
         make -f rtl/sim/Makefile --no-print-directory lockstep_roce
-    step "the requester of RoCEv2: $1 steps" out/rtl/sim/lockstep_roce --steps "$1"
+    step "both halves of RoCEv2: $1 steps" out/rtl/sim/lockstep_roce --steps "$1"
 }
 
 # The board recorded in Verilator, in a simulator of four states; after the bench, whose model it is.

@@ -19,7 +19,10 @@ package roce_pkg;
   localparam logic [7:0] OpLast = 8'h02;
   localparam logic [7:0] OpOnly = 8'h04;
   localparam logic [7:0] OpOfWrite = 8'h06;
+  localparam logic [7:0] OpReadRequest = 8'h0C;
+  localparam logic [7:0] OpReadResponse = 8'h0D;  // the first of three
   localparam logic [7:0] OpAcknowledge = 8'h11;
+  localparam logic [7:0] OpAtomicAcknowledge = 8'h12;
   localparam logic [7:0] OpCnp = 8'h81;  // A17.9.3
 
   // A message to be sent; whole beats.
@@ -79,6 +82,79 @@ package roce_pkg;
     logic [23:0] psn;
     logic        is_marked;       // CE, RFC 3168
   } answer_t;
+
+  // A request packet of the peer's. Of one that is not supported the PSN alone counts.
+  typedef struct packed {
+    logic        is_supported;   // SEND or RDMA WRITE
+    logic        is_write;
+    logic        is_first;       // FIRST or ONLY
+    logic        is_last;        // LAST or ONLY
+    logic        has_immediate;
+    logic        ack_request;
+    logic [23:0] psn;
+    logic [13:0] len_bytes;      // of the payload, without padding
+  } request_t;
+
+  // What a responder needs to know of its connection; stands while it runs.
+  typedef struct packed {
+    logic [23:0] first_psn;      // of the peer's first request
+    logic [2:0]  mtu;            // as in qp_t
+    logic [4:0]  rnr_timer;      // code of IB 9.7.5.2.8
+  } responder_t;
+
+  // Memory that the peer may write to, by addresses of the memory port.
+  typedef struct packed {
+    logic [31:0] key;
+    logic        may_write;
+    logic [63:0] address;
+    logic [63:0] len_bytes;
+  } region_t;
+
+  // Memory for a SEND, or a token for the immediate data of a WRITE.
+  typedef struct packed {
+    logic [15:0] id;             // of the caller, comes back with the completion
+    logic [63:0] address;
+    logic [31:0] len_bytes;
+  } receive_t;
+
+  // What became of a receive request.
+  typedef enum logic [1:0] {
+    ReceiveSend,                 // it has a SEND
+    ReceiveWrite,                // a WRITE with immediate data is in its region
+    ReceiveFailed,               // the connection failed within the message that uses it
+    ReceiveFlushed               // and before one did
+  } receive_status_e;
+
+  typedef struct packed {
+    logic [15:0]     id;
+    receive_status_e status;
+    logic            has_immediate;
+    logic [31:0]     immediate;
+    logic [31:0]     len_bytes;  // of the message
+  } received_t;
+
+  // An acknowledgement to be sent; its syndrome and MSN are the AETH, IB 9.7.5.
+  typedef struct packed {
+    logic [23:0] psn;
+    logic [7:0]  syndrome;
+    logic [23:0] msn;
+  } response_t;
+
+  // The kinds of syndromes, IB 9.7.5.1.2, with the credit that counts nothing.
+  localparam logic [7:0] SyndromeAck = 8'h1F;
+  localparam logic [7:0] SyndromeRnrNak = 8'h20;
+  localparam logic [7:0] SyndromeNak = 8'h60;
+
+  // A rule that a request broke. Each ends the connection.
+  typedef enum logic [2:0] {
+    FaultOrder,        // MIDDLE without FIRST, FIRST within a message
+    FaultUnsupported,
+    FaultLength,
+    FaultTooLong,      // a SEND that is longer than its receive request
+    FaultKey,
+    FaultRights,
+    FaultBounds
+  } fault_e;
 
   // What became of a work request. The codes of a NAK (IB 9.7.5.2.2) are those of the wire.
   typedef enum logic [2:0] {

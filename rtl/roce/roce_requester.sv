@@ -23,7 +23,8 @@
 // number of it is out of its range (`refused_o`); both stand. While it is low, for at least 4
 // cycles, what was posted is forgotten; a frame under way leaves whole. After a failure, or
 // `abort_i`, what is posted is flushed. `self_i` and `peer_i` stand still from 32 cycles before
-// `run_i` on. `rate_i` and `burst_ns_i` are those of `pacer`. One clock.
+// `run_i` on. `rate_i` and `burst_ns_i` are those of `pacer`. With Full the answers of a responder
+// leave through it too: each in front of the packets that are not begun, and not paced. One clock.
 `default_nettype none
 
 module roce_requester #(
@@ -31,6 +32,7 @@ module roce_requester #(
     parameter  int unsigned Slots = W == 512 ? 1024 : 128,  // packets in flight
     parameter  int unsigned Queue = 16,  // work requests
     parameter  int unsigned Aw    = 16,  // of the memory, in beats
+    parameter  bit          Full  = 1'b0,  // a roce_responder's answers too
     localparam int unsigned Sw    = $clog2(Slots),
     localparam int unsigned Qw    = $clog2(Queue)
 ) (
@@ -57,6 +59,10 @@ module roce_requester #(
     // roce_rx
     input  wire logic                        answer_valid_i,
     input  wire roce_pkg::answer_t           answer_i,
+    // roce_responder
+    input  wire logic                        response_valid_i,
+    output      logic                        response_ready_o,
+    input  wire roce_pkg::response_t         response_i,
     // memory
     output      logic                        rd_valid_o,
     input  wire logic                        rd_ready_i,
@@ -266,7 +272,12 @@ module roce_requester #(
   roce_pkg::packet_t job, job_q;
   logic [Aw-1:0] job_addr_q;
 
-  assign send_ready = !found_q && !job_valid_q && pace_ok;
+  // An answer takes the place of a job that could be chosen.
+  logic respond;
+  assign respond          = Full && response_valid_i && !found_q && !job_valid_q && !rst_i;
+  assign response_ready_o = respond;
+
+  assign send_ready = !found_q && !job_valid_q && pace_ok && !respond;
   assign take       = send_valid && send_ready;
   assign message    = message_mem[slot_q.place];
 
@@ -305,6 +316,19 @@ module roce_requester #(
       job_q       <= job;
       job_addr_q  <= slot_q.addr;
       job_valid_q <= 1'b1;
+    end
+    // Its AETH stands where a request has ImmDt.
+    if (respond) begin
+      job_q.opcode        <= roce_pkg::OpAcknowledge;
+      job_q.has_reth      <= 1'b0;
+      job_q.has_immediate <= 1'b1;
+      job_q.is_solicited  <= 1'b0;
+      job_q.ack_request   <= 1'b0;
+      job_q.destination   <= cfg_i.remote_qp;
+      job_q.psn           <= response_i.psn;
+      job_q.immediate     <= {response_i.syndrome, response_i.msn};
+      job_q.len_bytes     <= '0;
+      job_valid_q         <= 1'b1;
     end
     if (job_ready || rst_i) job_valid_q <= 1'b0;
   end

@@ -1,18 +1,22 @@
-// Chooses what a requester needs of received RoCEv2 packets: ACK, NAK and CNP for its queue pair,
-// from its peer. Stands beside eth_ip_check and form_bth, W bits wide as they are.
+// Chooses what a queue pair needs of received RoCEv2 packets from its peer: ACK, NAK and CNP for a
+// requester, and with Full the requests for a responder. Stands beside eth_ip_check and form_bth, W
+// bits wide as they are.
 //
 // One record for each packet that counts; every other datagram that eth_ip_check passed to RoCE's
 // port gives exactly one event, that of the first check which fails: form_bth's (length, version,
-// ICRC), P_Key, sender's address and queue pair, opcode (requests, responses, other services),
-// length, syndrome. A received credit is ignored; so are MigReq, BECN and the MSN.
+// ICRC), P_Key, sender's address and queue pair, opcode (responses, other services, without Full
+// requests), length, syndrome. A request is long enough for the headers of its opcode, and a
+// multiple of 4 bytes with its padding (IB 9.2); one that is not supported has a record too, it gets
+// a NAK. A received credit is ignored; so are MigReq, BECN and the MSN.
 //
 // Throughput: a packet in the least time that eth_ip_check needs for one, 8 cycles at 64 bits, one
-// at 512. Latency: one cycle from form_bth's verdict to `answer_valid_o`. No back-pressure. Does
-// not compare PSNs. One clock.
+// at 512. Latency: one cycle from form_bth's verdict to `answer_valid_o` or `request_valid_o`. No
+// back-pressure. Does not compare PSNs. One clock.
 `default_nettype none
 
 module roce_rx #(
-    parameter int unsigned W = 64
+    parameter int unsigned W    = 64,
+    parameter bit          Full = 1'b0
 ) (
     input  wire logic              clk_i,
     input  wire logic              rst_i,
@@ -33,12 +37,16 @@ module roce_rx #(
     input  wire logic       [ 1:0] padding_i,
     input  wire logic       [15:0] pkey_i,
     input  wire logic       [23:0] qp_i,
+    input  wire logic              ack_request_i,
     input  wire logic       [23:0] psn_i,
     input  wire logic       [15:0] len_bytes_i,
     input  wire logic       [31:0] behind_i,
 
     output      logic              answer_valid_o,
     output      roce_pkg::answer_t answer_o,
+
+    output      logic               request_valid_o,
+    output      roce_pkg::request_t request_o,
 
     output      logic              ev_length_o,
     output      logic              ev_version_o,
@@ -98,6 +106,46 @@ module roce_rx #(
     end
   end
 
+  // Requests, IB 9.2: up to 1Fh, but for responses. Of a WRITE the place in its message is that of
+  // the SEND 6 below.
+  logic is_request, is_write, has_reth;
+  logic [2:0] place;
+  logic [4:0] head_bytes;
+  logic [15:0] payload_bytes;
+  roce_pkg::request_t request;
+
+  assign is_request = Full && opcode_i[7:5] == 3'd0 && (opcode_i < roce_pkg::OpReadResponse
+      || opcode_i > roce_pkg::OpAtomicAcknowledge);
+  assign is_write   = opcode_i >= roce_pkg::OpOfWrite;  // if it is supported
+  assign place      = opcode_i[2:0] - (is_write ? 3'(roce_pkg::OpOfWrite) : 3'd0);
+
+  always_comb begin
+    request              = '0;
+    request.ack_request  = ack_request_i;
+    request.psn          = psn_i;
+    request.is_supported = opcode_i < roce_pkg::OpReadRequest;
+    if (request.is_supported) begin
+      request.is_write      = is_write;
+      request.is_first      = place == 3'(roce_pkg::OpFirst) || place[2];
+      request.is_last       = place >= 3'(roce_pkg::OpLast);
+      request.has_immediate = place >= 3'(roce_pkg::OpLast) && place[0];
+    end
+    has_reth          = request.is_write && request.is_first;
+    head_bytes        = {has_reth, 1'b0, request.has_immediate, 2'd0};
+    payload_bytes     = len_bytes_i - 16'(head_bytes);
+    request.len_bytes = payload_bytes[13:0];
+  end
+
+  logic is_short, is_odd;
+  assign is_short = len_bytes_i < 16'(head_bytes);
+  assign is_odd   = len_bytes_i[1:0] + padding_i != 2'd0;
+
+  always_ff @(posedge clk_i) begin
+    request_valid_o <= judged_i && !rst_i && passed_i && pkey_i == roce_pkg::PKey
+        && is_peer_late_q[Wait-1] && qp_i == local_qp_i && is_request && !is_short && !is_odd;
+    request_o <= Full ? request : '0;
+  end
+
   always_ff @(posedge clk_i) begin
     {answer_valid_o, ev_length_o, ev_version_o, ev_icrc_o, ev_pkey_o, ev_stranger_o, ev_opcode_o,
         ev_syndrome_o} <= '0;
@@ -109,6 +157,7 @@ module roce_rx #(
         ev_icrc_o    <= bad_icrc_i;
       end else if (pkey_i != roce_pkg::PKey) ev_pkey_o <= 1'b1;
       else if (!is_peer_late_q[Wait-1] || qp_i != local_qp_i) ev_stranger_o <= 1'b1;
+      else if (is_request) ev_length_o <= is_short || is_odd;
       else if (!is_ack && !is_cnp) ev_opcode_o <= 1'b1;
       else if (!is_length_ok) ev_length_o <= 1'b1;
       else if (is_reserved) ev_syndrome_o <= 1'b1;

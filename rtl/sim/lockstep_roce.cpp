@@ -1,22 +1,25 @@
-// rtl/roce/roce_requester.sv in lock-step with samplewire_roce::requester::Requester: random
-// messages, acknowledgements, NAKs and silence; the packets that leave and the completions are
-// compared after every step.
+// rtl/roce/roce_endpoint.sv in lock-step with the Requester and the Responder of samplewire_roce:
+// random messages, acknowledgements, NAKs and silence, and a peer's requests, right and wrong; the
+// packets and answers that leave, the memory that is written and the completions are compared after
+// every step. If one half fails, so does the other.
 //
 //   lockstep_roce [--seed N] [--steps N]
 //
 // Time stands still within a step, and a step ends when the hardware rests: the software sends all
-// that may leave at once. So a second answer never comes in the midst of a repeat here; the tests
-// of roce_qp have such.
+// that may leave at once. So a second answer never comes in the midst of a repeat here, and no two
+// answers to the peer wait; the tests of roce_qp and roce_responder have such.
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "Vroce_requester.h"
+#include "Vroce_endpoint.h"
 #include "random.hpp"
+#include "roce_peer.hpp"
 #include "samplewire_cosim.h"
 
 namespace {
@@ -24,6 +27,9 @@ namespace {
 constexpr unsigned kSlots = 128, kQueue = 16;  // of the module
 constexpr unsigned kRestCycles = 64;           // more than from an answer to a frame's first beat
 constexpr uint32_t kPsns = 1 << 24;
+constexpr uint8_t kAcknowledge = 0x11;
+constexpr unsigned kReceives = 64;             // of the software's queue
+constexpr uint64_t kReceiveMemory = 1ull << 40;  // each receive request has 64 KiB from there on
 
 // Of the AETH, IB 9.7.5.1.2, and of roce_pkg::answer_e.
 enum Kind { kAck, kRnrNak, kSequenceNak, kFatalNak };
@@ -31,10 +37,17 @@ constexpr std::array<uint8_t, 4> kSyndromes = {0x00, 0x20, 0x60, 0x60};
 
 using Packet = std::tuple<unsigned, uint32_t, bool>;  // opcode, PSN, AckReq
 using Completion = std::pair<uint64_t, uint32_t>;     // id, status
+using Answer = std::tuple<uint32_t, unsigned, uint32_t>;  // PSN, syndrome, MSN
+// Id, status, whether it has an immediate, the immediate, bytes.
+using Received = std::tuple<uint64_t, uint32_t, bool, uint32_t, uint32_t>;
+// What one packet writes: the address and the bytes.
+using Write = std::pair<uint64_t, std::vector<uint8_t>>;
 
 struct Figures {
   uint64_t steps = 0, connections = 0, packets = 0, repeats = 0, timeouts = 0, failures = 0;
   std::array<uint64_t, 4> answers{};
+  uint64_t requests = 0, executed = 0, faults = 0, received = 0;
+  std::array<uint64_t, 4> given{};  // answers to the peer, by kind
 };
 
 // Fills a packed struct, its last field first.
@@ -59,7 +72,7 @@ class Lockstep {
  public:
   Lockstep(uint64_t seed, Figures& figures) : random_(seed), figures_(figures) {
     model_.rst_i = 1;
-    model_.m_axis_tready = model_.rd_ready_i = 1;
+    model_.m_axis_tready = model_.rd_ready_i = model_.wr_ready_i = model_.received_ready_i = 1;
     model_.burst_ns_i = 100;
     Fields(model_.self_i.data()).put(0xC123, 16).put(0xC0A80A02, 32).put(0x02A1B2C3D4E5, 48);
     Fields(model_.peer_i.data()).put(4791, 16).put(0xC0A80A63, 32).put(0x98F2B3010203, 48);
@@ -67,7 +80,10 @@ class Lockstep {
     model_.rst_i = 0;
     for (int n = 0; n < 40; n++) cycle();
   }
-  ~Lockstep() { sw_requester_free(software_); }
+  ~Lockstep() {
+    sw_requester_free(software_);
+    sw_responder_free(responder_);
+  }
   Lockstep(const Lockstep&) = delete;
   Lockstep& operator=(const Lockstep&) = delete;
 
@@ -75,9 +91,11 @@ class Lockstep {
   std::string run(uint64_t steps) {
     connect();
     figures_.connections++;
-    for (uint64_t n = 0; n < steps && fault_.empty(); n++) {
+    // A connection that has failed does not do much.
+    for (uint64_t n = 0, over = 0; n < steps && over < 15 && fault_.empty(); n++) {
       step();
       figures_.steps++;
+      over += is_over_;
     }
     return fault_;
   }
@@ -95,6 +113,24 @@ class Lockstep {
     c.rnr_retries = uint32_t(random_.below(8));
     sw_requester_free(software_);
     software_ = sw_requester_new(&c, kQueue);
+    sw_responder_config& r = receiver_;
+    r.first_psn = uint32_t(random_.chance(0.5) ? kPsns - 1 - random_.below(30)
+                                               : random_.below(kPsns));
+    r.mtu = c.mtu;
+    r.rnr_timer = uint32_t(random_.below(32));
+    r.key = uint32_t(random_.draw());
+    r.len_bytes = 4096 + random_.below(100'000);
+    r.address = random_.chance(0.2) ? UINT64_MAX - r.len_bytes : random_.draw() >> 8;
+    r.may_write = !random_.chance(0.05);
+    sw_responder_free(responder_);
+    responder_ = sw_responder_new(&r, kReceives);
+    peer_.begin(r);
+    receives_.clear();
+    posted_ = 0;
+    model_.peer_psn_i = r.first_psn;
+    model_.rnr_timer_i = r.rnr_timer;
+    Fields(model_.region_i.data()).put(r.len_bytes, 64).put(r.address, 64)
+        .put(uint64_t(r.may_write), 1).put(r.key, 32);
     model_.run_i = 0;
     for (int n = 0; n < 8; n++) cycle();
     Fields(model_.cfg_i.data()).put(c.rnr_retries, 3).put(c.retries, 3).put(c.timeout, 5)
@@ -103,15 +139,20 @@ class Lockstep {
     model_.run_i = 1;
     for (int n = 0; n < 30; n++) cycle();
     sent_ = oldest_ = 0;
-    has_failed_ = false;
-    if (!software_ || model_.refused_o || !model_.is_running_o) fault_ = "no connection begins";
+    has_failed_ = is_over_ = false;
+    if (!software_ || !responder_ || model_.refused_o || !model_.is_running_o) fault_ = "no connection begins";
   }
 
   void step() {
     packets_.clear();
     completions_.clear();
+    given_.clear();
+    received_.clear();
+    writes_.clear();
+    wanted_.clear();
     const uint64_t choice = random_.below(100);
-    if (choice < 35) post();
+    if (random_.chance(0.5)) random_.chance(0.25) ? post_receive() : request();
+    else if (choice < 35) post();
     else if (choice < 75) answer();
     else if (choice < 99 || !random_.chance(0.1)) silence();
     else abort();
@@ -174,8 +215,57 @@ class Lockstep {
     sw_requester_run(software_, now_);
   }
 
-  void abort() {
+  void post_receive() {
+    if (posted_ >= kReceives) return;
+    const uint64_t id = random_.below(1 << 16);
+    const auto len_bytes = uint32_t(random_.below(random_.chance(0.3) ? 300 : 5000));
+    if (!sw_responder_post(responder_, id, len_bytes)) fault_ = "no room for a receive request";
+    posted_++;
+    receives_.emplace_back(id, len_bytes);
+  }
+
+  // A packet of the peer's, as eth_ip_check and roce_rx show it.
+  void request() {
+    const uint32_t expected = sw_responder_expected(responder_);
+    const sw::PeerPacket packet = peer_.draw(random_, expected);
+    sw_roce_place place{};
+    if (sw_responder_handle(responder_, &packet.request, packet.payload.data(), &place))
+      wanted_.emplace_back(place.is_receive ? kReceiveMemory + (place.id << 16) + place.offset
+                                            : receiver_.address + place.offset, packet.payload);
+    figures_.requests++;
+    if (sw_responder_expected(responder_) != expected) {
+      peer_.executed(packet);
+      figures_.executed++;
+    }
+    if (sw_responder_has_failed(responder_) && !is_over_) {
+      figures_.faults++;
+      fail();
+    }
+    const std::vector<uint8_t> frame = packet.frame();
+    for (size_t at = 0; at < frame.size(); at += 8) {
+      uint64_t beat = 0;
+      for (size_t i = 0; i < 8 && at + i < frame.size(); i++)
+        beat |= uint64_t(frame[at + i]) << (8 * i);
+      model_.valid_i = 1;
+      model_.last_i = at + 8 >= frame.size();
+      model_.data_i = beat;
+      cycle();
+    }
+    model_.valid_i = 0;
+    model_.request_i = packet.packed();
+    model_.request_valid_i = 1;
+    cycle();
+    model_.request_valid_i = 0;
+  }
+
+  void fail() {
+    is_over_ = true;
     sw_requester_flush(software_);
+    sw_responder_flush(responder_);
+  }
+
+  void abort() {
+    fail();
     model_.abort_i = 1;
     cycle();
     model_.abort_i = 0;
@@ -189,9 +279,24 @@ class Lockstep {
   void cycle() {
     model_.time_ns_i = now_;
     model_.rd_valid_i = reads_;
+    model_.receive_valid_i = !receives_.empty();
+    if (!receives_.empty()) {
+      const auto& [id, len_bytes] = receives_.front();
+      Fields(model_.receive_i.data()).put(len_bytes, 32).put(kReceiveMemory + (id << 16), 64)
+          .put(id, 16);
+    }
     model_.clk_i = 0;
     model_.eval();
     quiet_++;
+    if (model_.receive_valid_i && model_.receive_ready_o) receives_.pop_front();
+    if (model_.wr_valid_o) take_write();
+    if (model_.received_valid_o) {
+      quiet_ = 0;
+      const uint32_t* words = model_.received_o.data();  // 83 bits
+      const bool has_immediate = words[2] & 1;
+      received_.emplace_back(words[2] >> 3, (words[2] >> 1) & 3, has_immediate,
+                             has_immediate ? words[1] : 0, words[0]);
+    }
     if (model_.m_axis_tvalid) {
       quiet_ = 0;
       for (unsigned i = 0; i < 8 && at_ + i < head_.size(); i++)
@@ -199,9 +304,9 @@ class Lockstep {
       at_ += 8;
       if (model_.m_axis_tlast) {
         at_ = 0;
-        // The BTH, IB 9.2, from frame byte 42 on.
-        const uint32_t psn = uint32_t(head_[51]) << 16 | uint32_t(head_[52]) << 8 | head_[53];
-        packets_.emplace_back(head_[42], psn, head_[50] >> 7);
+        // The BTH, IB 9.2, from frame byte 42 on; the AETH behind it.
+        if (head_[42] == kAcknowledge) given_.emplace_back(number(51), head_[54], number(55));
+        else packets_.emplace_back(head_[42], number(51), head_[50] >> 7);
       }
     }
     if (model_.completion_valid_o) {
@@ -211,6 +316,45 @@ class Lockstep {
     reads_ = model_.rd_valid_o;
     model_.clk_i = 1;
     model_.eval();
+  }
+
+  uint32_t number(size_t at) const {
+    return uint32_t(head_[at]) << 16 | uint32_t(head_[at + 1]) << 8 | head_[at + 2];
+  }
+
+  void take_write() {
+    quiet_ = 0;
+    if (!writing_) writes_.emplace_back(model_.wr_addr_o, std::vector<uint8_t>());
+    Write& write = writes_.back();
+    if (write.first + write.second.size() != model_.wr_addr_o) fault_ = "an address is left out";
+    for (unsigned i = 0; i < 8; i++)
+      if (model_.wr_keep_o >> i & 1) write.second.push_back(uint8_t(model_.wr_data_o >> (8 * i)));
+    writing_ = !model_.wr_last_o;
+  }
+
+  void compare_receiver() {
+    std::vector<Answer> answers;
+    std::vector<Received> received;
+    sw_roce_response response;
+    while (sw_responder_transmit(responder_, &response)) {
+      answers.emplace_back(response.psn, response.syndrome, response.msn);
+      const unsigned kind = response.syndrome >> 5;
+      figures_.given.at(kind < 3 ? kind : kind - 1 + ((response.syndrome & 31) != 0))++;
+    }
+    sw_received done;
+    while (sw_responder_completion(responder_, &done)) {
+      received.emplace_back(done.id, done.status, done.has_immediate, done.immediate,
+                            done.len_bytes);
+      posted_--;
+      figures_.received++;
+    }
+    if (!fault_.empty()) return;
+    if (answers != given_) fault_ = "answers (PSN, syndrome, MSN) are" + words(given_) + ", not" +
+                                    words(answers);
+    else if (writes_ != wanted_) fault_ = "other bytes are written";
+    else if (received != received_)
+      fault_ = "receive requests (id, status, bytes) are" + words(received_) + ", not" +
+               words(received);
   }
 
   void compare() {
@@ -224,6 +368,7 @@ class Lockstep {
     while (sw_requester_completion(software_, &id, &status)) {
       completions.emplace_back(id, status);
       if (status == 0) continue;
+      if (!has_failed_) fail();
       figures_.failures += !has_failed_;
       has_failed_ = true;
     }
@@ -239,17 +384,27 @@ class Lockstep {
     else if (completions != completions_)
       fault_ = std::to_string(completions_.size()) + " completions, not " +
                std::to_string(completions.size()) + ", or others";
+    compare_receiver();
   }
 
-  static std::string words(const std::vector<Packet>& packets) {
+  static std::string words(const std::vector<Received>& received) {
     std::string text;
-    for (const auto& [opcode, psn, requests] : packets)
-      text += " (" + std::to_string(opcode) + ", " + std::to_string(psn) + ", " +
-              std::to_string(requests) + ")";
+    for (const auto& [id, status, has_immediate, immediate, len_bytes] : received)
+      text += " (" + std::to_string(id) + ", " + std::to_string(status) + ", " +
+              std::to_string(len_bytes) + ")";
     return text.empty() ? " none" : text;
   }
 
-  Vroce_requester model_;
+  template <class Three>
+  static std::string words(const std::vector<Three>& found) {
+    std::string text;
+    for (const auto& [first, second, third] : found)
+      text += " (" + std::to_string(first) + ", " + std::to_string(second) + ", " +
+              std::to_string(third) + ")";
+    return text.empty() ? " none" : text;
+  }
+
+  Vroce_endpoint model_;
   sw_requester* software_ = nullptr;
   sw_requester_config config_{};
   sw::Random random_;
@@ -258,10 +413,20 @@ class Lockstep {
   uint64_t now_ = 1'000'000;
   std::vector<Packet> packets_;          // of the hardware, in this step
   std::vector<Completion> completions_;
-  std::array<uint8_t, 54> head_{};       // of the frame that leaves
+  std::array<uint8_t, 58> head_{};       // of the frame that leaves
   unsigned at_ = 0, quiet_ = 0;
   uint32_t sent_ = 0, oldest_ = 0;       // packets since the connection began
   bool reads_ = false, has_failed_ = false;
+  bool is_over_ = false;                 // one of the halves has failed
+  sw_responder* responder_ = nullptr;
+  sw_responder_config receiver_{};
+  sw::Peer peer_;
+  std::deque<std::pair<uint64_t, uint32_t>> receives_;  // id, bytes; the hardware takes them
+  unsigned posted_ = 0;                  // of the software, and not done
+  std::vector<Answer> given_;            // of the hardware, in this step
+  std::vector<Received> received_;
+  std::vector<Write> writes_, wanted_;   // of the hardware, of the software
+  bool writing_ = false;
 };
 
 int usage() {
@@ -292,7 +457,9 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::printf("%llu steps of %llu connections: %llu packets, %llu of them repeats; %llu ACKs, "
-              "%llu RNR NAKs, %llu sequence NAKs, %llu fatal NAKs, %llu timers, %llu failures\n",
+              "%llu RNR NAKs, %llu sequence NAKs, %llu fatal NAKs, %llu timers, %llu failures\n"
+              "%llu requests of the peer: %llu executed, %llu break a rule; answered by %llu ACKs, "
+              "%llu RNR NAKs, %llu sequence NAKs, %llu fatal NAKs; %llu receive requests done\n",
               static_cast<unsigned long long>(f.steps),
               static_cast<unsigned long long>(f.connections),
               static_cast<unsigned long long>(f.packets),
@@ -302,6 +469,14 @@ int main(int argc, char** argv) {
               static_cast<unsigned long long>(f.answers[kSequenceNak]),
               static_cast<unsigned long long>(f.answers[kFatalNak]),
               static_cast<unsigned long long>(f.timeouts),
-              static_cast<unsigned long long>(f.failures));
+              static_cast<unsigned long long>(f.failures),
+              static_cast<unsigned long long>(f.requests),
+              static_cast<unsigned long long>(f.executed),
+              static_cast<unsigned long long>(f.faults),
+              static_cast<unsigned long long>(f.given[kAck]),
+              static_cast<unsigned long long>(f.given[kRnrNak]),
+              static_cast<unsigned long long>(f.given[kSequenceNak]),
+              static_cast<unsigned long long>(f.given[kFatalNak]),
+              static_cast<unsigned long long>(f.received));
   return 0;
 }

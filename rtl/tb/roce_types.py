@@ -16,6 +16,13 @@ WORK_REQUEST = (("id", 16), ("is_write", 1), ("is_solicited", 1), ("has_immediat
                 ("immediate", 32), ("remote_address", 64), ("rkey", 32), ("addr", 40),
                 ("len_bytes", 32))  # fmt: skip
 ANSWER = (("kind", 3), ("code", 5), ("psn", 24), ("is_marked", 1))
+RESPONDER = (("first_psn", 24), ("mtu", 3), ("rnr_timer", 5))
+REGION = (("key", 32), ("may_write", 1), ("address", 64), ("len_bytes", 64))
+RECEIVE = (("id", 16), ("address", 64), ("len_bytes", 32))
+RECEIVED = (("id", 16), ("status", 2), ("has_immediate", 1), ("immediate", 32),
+            ("len_bytes", 32))  # fmt: skip
+RESPONSE = (("psn", 24), ("syndrome", 8), ("msn", 24))
+RECEIVE_SEND, RECEIVE_WRITE, RECEIVE_FAILED, RECEIVE_FLUSHED = range(4)
 ACK, RNR_NAK, SEQUENCE_NAK, FATAL_NAK, CNP = range(5)
 (DONE, INVALID_REQUEST, REMOTE_ACCESS, REMOTE_OPERATION, RETRIES_EXCEEDED, RNR_RETRIES_EXCEEDED,
  FLUSHED) = range(7)  # fmt: skip
@@ -33,10 +40,19 @@ def pack(layout, **values: int) -> int:
     return word
 
 
+def unpack(layout, word: int) -> tuple[int, ...]:
+    """The fields of a packed struct."""
+    values = []
+    for _, bits in reversed(layout):
+        values.append(word & (1 << bits) - 1)
+        word >>= bits
+    return tuple(reversed(values))
+
+
 @cache
-def vectors() -> dict:
-    """The rows of vectors/roce.json."""
-    return json.loads((VECTORS / "roce.json").read_text())
+def vectors(name: str = "roce"):
+    """The rows of vectors/roce.json, or of another file."""
+    return json.loads((VECTORS / f"{name}.json").read_text())
 
 
 def _program():

@@ -158,6 +158,70 @@ int sw_requester_completion(sw_requester *requester, uint64_t *id, uint32_t *sta
 uint64_t sw_requester_timeout(const sw_requester *requester);
 void sw_requester_flush(sw_requester *requester);
 
+/* samplewire_roce::responder::Responder, with one region. */
+typedef struct sw_responder sw_responder;
+
+typedef struct sw_responder_config {
+  uint32_t first_psn;
+  uint32_t mtu;       /* 1 to 5: 256 to 4,096 bytes */
+  uint32_t rnr_timer; /* 0 to 31 */
+  uint32_t key;       /* of the region */
+  uint64_t address;
+  uint64_t len_bytes;
+  int may_write;
+} sw_responder_config;
+
+/* A request packet. What its opcode has no header for is not looked at. */
+typedef struct sw_roce_request {
+  uint32_t psn;
+  uint8_t opcode;
+  uint8_t ack_request;
+  uint16_t len_bytes; /* of the payload */
+  uint64_t address;
+  uint32_t key;
+  uint32_t message_bytes;
+  uint32_t immediate;
+} sw_roce_request;
+
+/* Where a payload belongs: in the region, or in the memory of a receive request. */
+typedef struct sw_roce_place {
+  uint64_t offset;
+  uint64_t id;
+  int is_receive;
+} sw_roce_place;
+
+typedef struct sw_roce_response {
+  uint32_t psn;
+  uint32_t msn;
+  uint8_t syndrome;
+} sw_roce_response;
+
+typedef struct sw_received {
+  uint64_t id;
+  uint32_t status; /* roce_pkg::receive_status_e */
+  int has_immediate;
+  uint32_t immediate;
+  uint32_t len_bytes;
+} sw_received;
+
+/* With a queue of `slots` receive requests; NULL where a choice is out of its range. */
+sw_responder *sw_responder_new(const sw_responder_config *config, size_t slots);
+void sw_responder_free(sw_responder *responder);
+/* 0 = the queue is full. */
+int sw_responder_post(sw_responder *responder, uint64_t id, uint32_t len_bytes);
+/* Takes a request packet; 0 = there is nothing to copy. */
+int sw_responder_handle(sw_responder *responder, const sw_roce_request *request,
+                        const uint8_t *payload, sw_roce_place *place);
+/* The answer that is due; 0 = none is. */
+int sw_responder_transmit(sw_responder *responder, sw_roce_response *response);
+/* The next receive request that is done; 0 = there is none. */
+int sw_responder_completion(sw_responder *responder, sw_received *received);
+/* The PSN of the next packet. */
+uint32_t sw_responder_expected(const sw_responder *responder);
+/* Whether a packet broke a rule. */
+int sw_responder_has_failed(const sw_responder *responder);
+void sw_responder_flush(sw_responder *responder);
+
 /* samplewire_switch::Switch: one class, marks as frames leave, the tail dropped, no PFC. */
 typedef struct sw_switch sw_switch;
 

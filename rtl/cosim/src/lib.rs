@@ -3,7 +3,8 @@
 //! The machines are those of `samplewire-proto`; time is the bench's. [`host`] holds the stream and
 //! checks every delivered byte; [`abi`] is what C++ calls, declared in
 //! `include/samplewire_cosim.h`. [`rate`] is the machine of congestion control alone,
-//! [`network`] a switch between several boards, [`roce`] a requester of RoCEv2.
+//! [`network`] a switch between several boards, [`roce`] a requester of RoCEv2,
+//! [`roce_responder`] a responder.
 
 pub mod abi;
 pub mod host;
@@ -11,3 +12,4 @@ pub mod network;
 pub mod pattern;
 pub mod rate;
 pub mod roce;
+pub mod roce_responder;

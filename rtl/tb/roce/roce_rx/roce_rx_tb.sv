@@ -2,7 +2,8 @@
 `default_nettype none
 
 module roce_rx_tb #(
-    parameter int unsigned W = 64
+    parameter int unsigned W    = 64,
+    parameter bit          Full = 1'b0
 ) (
     input  wire logic              clk_i,
     input  wire logic              rst_i,
@@ -14,12 +15,17 @@ module roce_rx_tb #(
     input  wire logic [$clog2(W/8):0] count_i,
     input  wire logic    [  W-1:0] data_i,
     output      logic              checked_o,  // eth_ip_check passed a datagram to the port
+    output      logic              valid_o,    // its beats
+    output      logic              last_o,
+    output      logic    [  W-1:0] data_o,
     output      logic              answer_valid_o,
     output      roce_pkg::answer_t answer_o,
+    output      logic              request_valid_o,
+    output      roce_pkg::request_t request_o,
     output      logic       [ 6:0] events_o    // in the order of roce_rx's ports, from bit 0 on
 );
 
-  logic v, last, passed, is_arp, is_icmp, spare, fv, fdone, cv;
+  logic passed, is_arp, is_icmp, spare, fv, fdone, cv;
   logic [3:0] fbeat, cbeat;
   logic [W-1:0] fdata, cdata;
   logic [15:0] fbytes;
@@ -35,10 +41,9 @@ module roce_rx_tb #(
       .valid_i, .last_i,
       .bad_i        (1'b0),
       .count_i, .data_i,
-      .valid_o      (v),
-      .last_o       (last),
+      .valid_o, .last_o,
       .count_o      (),
-      .data_o       (),
+      .data_o,
       .passed_o     (passed),
       .stray_o      (),
       .is_arp_o     (is_arp),
@@ -66,7 +71,7 @@ module roce_rx_tb #(
       .ev_udp_sum_o ()
   );
 
-  logic b_passed, b_length, b_version, b_icrc;
+  logic b_passed, b_length, b_version, b_icrc, ack_request;
   logic [7:0] opcode;
   logic [1:0] padding;
   logic [15:0] pkey, len_bytes;
@@ -98,16 +103,17 @@ module roce_rx_tb #(
       .fecn_o       (),
       .becn_o       (),
       .qp_o         (qp),
-      .ack_request_o(),
+      .ack_request_o(ack_request),
       .psn_o        (psn),
       .len_bytes_o  (len_bytes),
       .behind_o     (behind)
   );
 
-  assign checked_o = v && last && passed && !is_arp && !is_icmp;
+  assign checked_o = valid_o && last_o && passed && !is_arp && !is_icmp;
 
   roce_rx #(
-      .W(W)
+      .W   (W),
+      .Full(Full)
   ) i_dut (
       .clk_i, .rst_i, .peer_ip_i, .local_qp_i,
       .f_valid_i    (fv),
@@ -123,10 +129,11 @@ module roce_rx_tb #(
       .padding_i    (padding),
       .pkey_i       (pkey),
       .qp_i         (qp),
+      .ack_request_i(ack_request),
       .psn_i        (psn),
       .len_bytes_i  (len_bytes),
       .behind_i     (behind),
-      .answer_valid_o, .answer_o,
+      .answer_valid_o, .answer_o, .request_valid_o, .request_o,
       .ev_length_o   (events_o[0]),
       .ev_version_o  (events_o[1]),
       .ev_icrc_o     (events_o[2]),
