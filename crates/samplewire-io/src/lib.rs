@@ -34,6 +34,7 @@ pub mod resilient;
 mod sockopt;
 pub mod thread;
 pub mod udp;
+pub mod verbs;
 pub mod wake;
 
 pub use batch::{Batch, BatchFull, Meta};
