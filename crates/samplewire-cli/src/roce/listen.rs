@@ -19,10 +19,12 @@ use crate::outcome::Outcome;
 use end::{Counters, End, Ended};
 use kept::Kept;
 use software::Software;
+use verbs::Verbs;
 
 mod end;
 mod kept;
 mod software;
+mod verbs;
 
 /// The JSON of a connection. Fields are added in later versions, never changed.
 #[derive(Debug, Serialize)]
@@ -44,7 +46,10 @@ struct Connection {
 }
 
 pub(super) fn run(arguments: &ListenArguments) -> Result<Outcome, Failure> {
-    listen(arguments, Software::open(arguments)?)
+    match &arguments.verbs {
+        Some(device) => listen(arguments, Verbs::open(arguments, device)?),
+        None => listen(arguments, Software::open(arguments)?),
+    }
 }
 
 fn listen(arguments: &ListenArguments, end: impl End) -> Result<Outcome, Failure> {
