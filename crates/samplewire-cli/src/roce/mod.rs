@@ -122,10 +122,13 @@ fn verbs_tip(error: &VerbsError) -> Option<&'static str> {
         VerbsError::Memory { .. } => {
             "registered memory is locked: raise `ulimit -l`, or take a smaller --region"
         }
-        VerbsError::Call { .. } => {
-            "is the peer on this link, or is there a route to it? The system finds its address"
+        error if error.is_unreachable() => {
+            "is the peer on this link, or is there a route to it? `ip neighbour` shows who answers"
         }
-        VerbsError::Kind { .. } => return None,
+        VerbsError::Call { operation: "open", .. } => {
+            "this user needs the right to open /dev/infiniband/uverbs*"
+        }
+        VerbsError::Kind { .. } | VerbsError::Call { .. } => return None,
     })
 }
 

@@ -139,6 +139,15 @@ pub enum VerbsError {
     },
 }
 
+impl VerbsError {
+    /// Whether the system finds no way to the peer, which may start later.
+    pub fn is_unreachable(&self) -> bool {
+        let Self::Call { source, .. } = self else { return false };
+        let codes = [libc::ETIMEDOUT, libc::EHOSTUNREACH, libc::ENETUNREACH, libc::ENODATA];
+        source.raw_os_error().is_some_and(|code| codes.contains(&code))
+    }
+}
+
 /// A device, memory that peers write to and send into, and one connection at a time.
 pub struct Receiver {
     name: String,

@@ -5,12 +5,12 @@ use std::thread;
 use std::time::Duration;
 
 use samplewire_io::verbs::{
-    CounterFiles, DeviceCounters, Peer, Received, Receiver, ReceiverConfig, VerbsError,
+    CounterFiles, DeviceCounters, Peer, Received, Receiver, ReceiverConfig,
 };
 use samplewire_proto::Rng;
 use samplewire_roce::{PathMtu, Psn};
 
-use super::super::exchange::Line;
+use super::super::exchange::{Line, LineError};
 use super::super::{RoceError, seed};
 use super::end::{Counters, End, Ended, Turn};
 use super::kept::Kept;
@@ -84,8 +84,16 @@ impl End for Verbs<'_> {
         };
         let qpn = loop {
             match self.receiver.connect(&far) {
-                // A peer that says nothing may start later; the system has looked for it for seconds.
-                Err(VerbsError::Call { .. }) if !is_live && interrupt.signal().is_none() => {}
+                // A peer that says nothing may start later.
+                Err(error) if error.is_unreachable() && !is_live => {
+                    if interrupt.signal().is_some() {
+                        return Err(RoceError::Interrupted);
+                    }
+                    self.receiver
+                        .wait(RETRY_PERIOD)
+                        .map_err(LineError::from)
+                        .map_err(RoceError::Line)?;
+                }
                 connected => break connected?,
             }
         };
@@ -117,7 +125,7 @@ impl End for Verbs<'_> {
                     kept.message(&[], Some(immediate))
                 }
                 Some(Received::Failed { words, .. }) => {
-                    turn.fault = Some(format!("the network card: {words}"));
+                    turn.fault = Some(ended_words(&words));
                     break;
                 }
             };
@@ -130,7 +138,7 @@ impl End for Verbs<'_> {
         turn.has_more = turn.has_come && turn.fault.is_none();
         self.receiver.post().map_err(RoceError::from)?;
         if let Some(words) = self.receiver.failure() {
-            turn.fault = Some(format!("the network card: {words}"));
+            turn.fault = Some(ended_words(&words));
         }
         // Writes without immediate data are not reported, but their packets are counted.
         if !turn.has_come {
@@ -182,8 +190,15 @@ impl End for Verbs<'_> {
     }
 }
 
+fn ended_words(words: &str) -> String {
+    format!("the network card has ended the connection: {words}")
+}
+
 /// Between two looks at the exchange; as many as there are receive requests at most.
 const TURN_COMPLETIONS_MAX: usize = 256;
+
+/// How soon the system looks again for a peer that it has not found.
+const RETRY_PERIOD: Duration = Duration::from_millis(200);
 
 /// The system reads the counters of a card every 10 ms at most (`lifespan` beside them), in ticks of
 /// its clock that are up to 10 ms long.
