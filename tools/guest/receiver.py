@@ -64,7 +64,7 @@ def check(program: Path, is_short: bool, say: Callable[[str], None]) -> None:
             guest.run(STOPS)
             say(f"MTU {mtu}: {', '.join(map(str, lengths))} bytes, all four kinds")
         if not is_short:
-            from_card(net)
+            from_card(net, sender)
             say("from the other guest: 0 bytes, all four kinds; a wrong key; past the region")
         too_long(guest, sender)
         say("a message that is too long ends its connection, and the next one is whole")
@@ -87,6 +87,7 @@ def failures(guest: Guest) -> None:
     cases = [
         (f"{command} {guest.ip} --verbs rxe9", 1, "there is rxe0"),
         (f"{command} 10.1.2.3 --verbs rxe0", 1, "no RoCE v2 address 10.1.2.3"),
+        (f"{command} {guest.ip} --verbs rxe0 --gid-index 200", 1, "at GID index 200"),
         (f"mv {LIBRARY} /tmp/away; {command} {guest.ip} --verbs rxe0", 2, "install libibverbs"),
     ]
     for script, status, words in cases:
@@ -166,7 +167,7 @@ def connection(guest: Guest, count: int) -> tuple[dict, str]:
     raise GuestError(f"the listener reports no connection {count}: {guest.run(f'cat {ERRORS}')}")
 
 
-def from_card(net: Network) -> None:
+def from_card(net: Network, sender: Sender) -> None:
     """The verbs of the second guest send messages of no bytes, and write where they must not."""
     one, two = net.guests
     listen(one, 1_024)
@@ -180,6 +181,16 @@ def from_card(net: Network) -> None:
         heard = int(opcode != "write")
         found = [came[name] for name in ("result", "messages", "immediates", "bytes_written")]
         expect(found, ["whole", heard, int(opcode.endswith("imm")), 0], f"{opcode} of 0")
+    count += 1
+    sender.send("write", 1_024, 1_000)
+    count += 1
+    peer = CardPeer(one, two)
+    expect(peer.post("write", 1), 0, "a write of one byte")
+    # More than it has written: what the last connection has left is not kept.
+    peer.end(1_000)
+    came, digest = connection(one, count)
+    expect(came["result"], "whole", "a write of one byte")
+    expect(digest, hashlib.sha256(bytes(1_000)).hexdigest(), "the bytes of the next connection")
     for name, moved in (("key", {"rkey": 0x100}), ("place", {"to": REGION_BYTES - 1})):
         count += 1
         peer = CardPeer(one, two)

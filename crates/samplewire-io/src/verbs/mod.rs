@@ -110,12 +110,14 @@ pub enum VerbsError {
         name: String,
     },
     /// The device does not have the address.
-    #[error("the RDMA device {name} has no RoCE v2 address {address}")]
+    #[error("the RDMA device {name} has no RoCE v2 address {address}{}", place(*gid_index))]
     Address {
         /// Its name.
         name: String,
         /// The address given.
         address: Ipv4Addr,
+        /// The only entry to look at, if one was given.
+        gid_index: Option<u8>,
     },
     /// Memory cannot be registered, or the device has no more resources.
     #[error("the RDMA device {name} refuses {bytes} bytes of memory: {source}")]
@@ -190,9 +192,11 @@ impl Receiver {
             None => 0..state.gids.min(GIDS_MAX),
         };
         let address = config.address;
-        let gid_index = indexes
-            .find(|index| context.address(*index) == Some(address))
-            .ok_or_else(|| VerbsError::Address { name: name.clone(), address })?;
+        let gid_index =
+            indexes.find(|index| context.address(*index) == Some(address)).ok_or_else(|| {
+                let (name, gid_index) = (name.clone(), config.gid_index);
+                VerbsError::Address { name, address, gid_index }
+            })?;
         let messages = (config.receives > 0)
             .then(|| PoolConfig::new(config.receives.into(), config.message_bytes as usize));
         let bytes =
@@ -311,6 +315,10 @@ fn names(found: &[String]) -> String {
         [] => "there is none".to_owned(),
         found => format!("there is {}", found.join(", ")),
     }
+}
+
+fn place(gid_index: Option<u8>) -> String {
+    gid_index.map_or_else(String::new, |index| format!(" at GID index {index}"))
 }
 
 const LIBRARY: &str = "libibverbs.so.1";
