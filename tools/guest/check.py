@@ -9,7 +9,8 @@
 - verbs: two guests do RDMA to each other through the switch, at each path MTU, and where the
   switch loses frames. Memory and completions are right, and so is the ICRC of each frame.
 - roce: `samplewire roce` and a guest do RDMA to each other, at each path MTU.
-
+- listen: `samplewire roce listen --verbs` in a guest, whose Soft-RoCE writes into its memory what
+  `samplewire roce write` and `send` send from a namespace.
 - bandwidth: `ib_write_bw` between two guests, with the room that QEMU's socket has by default and
   with more.
 
@@ -25,26 +26,30 @@ import time
 from pathlib import Path
 
 import rdma
+import receiver
 import software
 from guest import Guest, GuestError
-from network import BUSYBOX, ERRORS, PATIENCE_S, Network, missing, network
+from network import (
+    BEGUN,
+    BUSYBOX,
+    ENDS,
+    ERRORS,
+    LISTENS,
+    PATIENCE_S,
+    PORT,
+    Network,
+    missing,
+    network,
+)
 
 HERE = Path(__file__).resolve().parent
-PORT = 5_000
-PARTS_SHORT = ("packets", "marks", "verbs", "roce")
+PARTS_SHORT = ("packets", "marks", "verbs", "roce", "listen")
 PARTS = (*PARTS_SHORT, "bandwidth")
 
 LOW_RATE = ("--rate", "20M", "--kmin", "10k", "--kmax", "60k")
 """Below what a guest sends and receives, so that there is a queue."""
 
-BEGUN = """
-echo $! >/tmp/nc{port}.pid
-until netstat -lnt | grep -q ':{port} '; do sleep 0.05; done
-"""
-# nc closes its connection where its own input ends.
-LISTENS = "tail -f /dev/null | nc -l -p {port} >{to} &" + BEGUN
 SERVES = f"nc -l -p {PORT} </tmp/data >/dev/null &" + BEGUN.format(port=PORT)
-ENDS = "while [ -e /proc/$(cat /tmp/nc{port}.pid) ]; do sleep 0.05; done; sha256sum <{file}"
 
 Program = subprocess.Popen[str]
 
@@ -189,6 +194,10 @@ def verbs(program: Path, is_short: bool) -> None:
 
 def roce(program: Path, is_short: bool) -> None:
     software.check(program, is_short, say)
+
+
+def listen(program: Path, is_short: bool) -> None:
+    receiver.check(program, is_short, say)
 
 
 def bandwidth(program: Path, is_short: bool) -> None:

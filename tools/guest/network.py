@@ -28,6 +28,17 @@ BUSYBOX = FILES / "bin/busybox"
 ROOM_BYTES = 8 << 20
 """For what comes while a guest does not run: some 60 ms of 1 Gb/s."""
 
+PORT = 5_000
+"""Where a guest listens on TCP."""
+
+BEGUN = """
+echo $! >/tmp/nc{port}.pid
+until netstat -lnt | grep -q ':{port} '; do sleep 0.05; done
+"""
+# nc closes its connection where its own input ends.
+LISTENS = "tail -f /dev/null | nc -l -p {port} >{to} &" + BEGUN
+ENDS = "while [ -e /proc/$(cat /tmp/nc{port}.pid) ]; do sleep 0.05; done; sha256sum <{file}"
+
 FRAME_BYTES_MAX = 9_216
 PATIENCE_S = 20
 ERRORS = (GuestError, ProgramError)

@@ -42,6 +42,7 @@ PACKAGES = {
     "libelf1": "",
     "libexpat1": "",
     "libffi8": "",
+    "libgcc-s1": "",
     "libibumad3": "",
     "libibverbs1": "",
     "libmd0": "",

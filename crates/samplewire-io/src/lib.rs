@@ -2,7 +2,8 @@
 //!
 //! A [`Link`] moves whole UDP payloads in batches and knows nothing of what they mean. Backends
 //! ([`memory`], [`udp`]) and middleware ([`faults`], [`capture`]) all implement the one trait, so
-//! that every test body runs over each of them.
+//! that every test body runs over each of them. [`ether`] moves whole frames, and [`verbs`] has a
+//! network card write into the memory of quanta.
 //!
 //! ```
 //! use samplewire_io::{Batch, Ecn, FaultSpec, Faults, Link, Outgoing, memory};
@@ -34,6 +35,7 @@ pub mod resilient;
 mod sockopt;
 pub mod thread;
 pub mod udp;
+pub mod verbs;
 pub mod wake;
 
 pub use batch::{Batch, BatchFull, Meta};

@@ -39,7 +39,7 @@ pub(crate) enum RoceVerb {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = LISTEN_AFTER_HELP)]
 pub(crate) struct ListenArguments {
     /// Where peers exchange connection lines over TCP: IP:PORT of this host. One peer at a time
     #[arg(long, value_name = "IP:PORT", default_value = "0.0.0.0:18515",
@@ -52,6 +52,17 @@ pub(crate) struct ListenArguments {
 
     #[command(flatten)]
     pub(crate) station: StationOptions,
+
+    /// Receive with an RDMA network card, of this name in `rdma link`: it writes into the memory of
+    /// this program. Needs libibverbs; --ip is an address of the card's interface
+    #[arg(long, value_name = "DEVICE", group = "link",
+          conflicts_with_all = ["next_hop", "qpn", "slow", "cnp_interval", "no_cnp"])]
+    pub(crate) verbs: Option<String>,
+
+    /// The entry of the card's table of addresses (GIDs) that has --ip [default: the first one of
+    /// RoCE v2]
+    #[arg(long, value_name = "N", requires = "verbs", value_parser = values::between::<u8>(0, 255))]
+    pub(crate) gid_index: Option<u8>,
 
     /// Memory that the peer may write to
     #[arg(long, value_name = "SIZE", default_value = "64MB", value_parser = values::size)]
@@ -239,11 +250,17 @@ fn message(text: &str) -> Result<u32, String> {
 /// Several are in memory at a time.
 const MESSAGE_BYTES_MAX: u32 = 64 << 20;
 
+const LISTEN_AFTER_HELP: &str = "\
+LINK is one of --interface, --tap, --dgram and --verbs.
+
+Examples:
+  samplewire roce listen --interface eth0 --ip 10.0.0.2 --out got.bin
+  samplewire roce listen --verbs mlx5_0 --ip 10.0.0.2 --mtu 4096 --out got.bin";
+
 const AFTER_HELP: &str = "\
 LINK is one of --interface, --tap and --dgram.
 
 Examples:
-  samplewire roce listen --interface eth0 --ip 10.0.0.2 --out got.bin
   samplewire roce write in.bin --to 10.0.0.2:18515 --tap t0 --ip 10.0.0.1
   samplewire roce send in.bin --to 10.0.0.2:18515 --tap t0 --ip 10.0.0.1
   samplewire roce bench --to 10.0.0.2:18515 --tap t0 --ip 10.0.0.1 --svg b.svg";

@@ -4,26 +4,27 @@ use std::io;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use samplewire_proto::{Nanos, Rng};
-use samplewire_roce::qp::Event;
-use samplewire_roce::requester::{PayloadAt, RequesterConfig};
-use samplewire_roce::responder::{
-    Fault, Placement, ReceiveRequest, ReceiveStatus, ResponderConfig,
-};
-use samplewire_roce::{Access, Psn, Region};
 use serde::Serialize;
 
+use super::RoceError;
 use super::arrivals::{Arrival, Arrivals};
 use super::exchange::{Exchange, Heard, LastLine, Line, LineError};
-use super::output::Output;
-use super::station::{FindError, Memory, Station};
-use super::{RoceError, seed};
 use crate::arguments::ListenArguments;
 use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::figures::{bits_per_second, grouped, measured, span};
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
+
+use end::{Counters, End, Ended};
+use kept::Kept;
+use software::Software;
+use verbs::Verbs;
+
+mod end;
+mod kept;
+mod software;
+mod verbs;
 
 /// The JSON of a connection. Fields are added in later versions, never changed.
 #[derive(Debug, Serialize)]
@@ -40,19 +41,22 @@ struct Connection {
     last_immediate: Option<u32>,
     seconds: f64,
     bits_per_second: f64,
-    packets: u64,
-    duplicates: u64,
-    out_of_order: u64,
-    requests_marked: u64,
-    cnp_sent: u64,
-    frames_invalid: u64,
+    #[serde(flatten)]
+    counters: Counters,
 }
 
 pub(super) fn run(arguments: &ListenArguments) -> Result<Outcome, Failure> {
+    match &arguments.verbs {
+        Some(device) => listen(arguments, Verbs::open(arguments, device)?),
+        None => listen(arguments, Software::open(arguments)?),
+    }
+}
+
+fn listen(arguments: &ListenArguments, end: impl End) -> Result<Outcome, Failure> {
     let lines = if arguments.json { Lines::Nowhere } else { Lines::Stdout };
     let mut console = Console::new(lines, false);
     let interrupt = Interrupt::install()?;
-    let mut listener = Listener::open(arguments, interrupt)?;
+    let mut listener = Listener::open(arguments, interrupt, end)?;
     let place = match (&listener.arrivals, &arguments.peer) {
         (Some(arrivals), _) => arrivals.address()?.to_string(),
         (None, path) => path.as_ref().expect("one or the other").display().to_string(),
@@ -86,16 +90,14 @@ pub(super) fn run(arguments: &ListenArguments) -> Result<Outcome, Failure> {
     }
 }
 
-/// A station that waits for peers.
-struct Listener<'a> {
+/// An end that waits for peers.
+struct Listener<'a, E> {
     arguments: &'a ListenArguments,
     /// None where a file has the line of the peer.
     arrivals: Option<Arrivals>,
     interrupt: Interrupt,
-    rng: Rng,
-    key: u32,
-    station: Station,
-    memory: Received,
+    end: E,
+    kept: Kept,
 }
 
 /// How a connection went.
@@ -108,17 +110,9 @@ struct Served {
     sent_bytes: Option<u64>,
 }
 
-impl<'a> Listener<'a> {
-    fn open(arguments: &'a ListenArguments, interrupt: Interrupt) -> Result<Self, Failure> {
-        let mut rng = Rng::new(seed());
-        let key = rng.draw() as u32;
-        let memory = Received::new(arguments)?;
-        let region = Region::new(key, REGION_ADDRESS, arguments.region, Access::Write);
-        let regions = vec![region.map_err(RoceError::Memory)?];
-        let receives = arguments.receives.into();
-        let mut station = Station::open(&arguments.station, 1, receives, regions)?;
-        // The peer counts the marks of acknowledgements.
-        station.is_ecn_capable = true;
+impl<'a, E: End> Listener<'a, E> {
+    fn open(arguments: &'a ListenArguments, interrupt: Interrupt, end: E) -> Result<Self, Failure> {
+        let kept = Kept::open(arguments.out.as_deref())?;
         let address = arguments.exchange;
         let refused = |source| RoceError::Exchange { address: address.to_string(), source };
         let socket = match arguments.peer {
@@ -126,7 +120,7 @@ impl<'a> Listener<'a> {
             None => Some(TcpListener::bind(address).map_err(refused)?),
         };
         let arrivals = socket.map(Arrivals::new).transpose()?;
-        Ok(Self { arguments, arrivals, interrupt, rng, key, station, memory })
+        Ok(Self { arguments, arrivals, interrupt, end, kept })
     }
 
     /// Waits for a peer, and meanwhile answers for this station's address; `None` after a signal.
@@ -143,8 +137,7 @@ impl<'a> Listener<'a> {
             if let Some(arrival) = arrivals.poll(Instant::now()) {
                 return Ok(Some(arrival));
             }
-            self.station.turn(&mut self.memory)?;
-            self.station.wait(ACCEPT_PERIOD)?;
+            self.end.idle(ACCEPT_PERIOD)?;
         }
         Ok(None)
     }
@@ -169,7 +162,7 @@ impl<'a> Listener<'a> {
                 let refusal = LastLine { bytes: None, error: Some(error.to_string()) };
                 // It may be gone.
                 drop(exchange.say(&refusal));
-                self.station.end();
+                self.end.end(None);
                 Err(error)
             }
         }
@@ -180,42 +173,8 @@ impl<'a> Listener<'a> {
         exchange: &Exchange,
         line: Result<String, LineError>,
     ) -> Result<Line, RoceError> {
-        let Self { arguments, interrupt, station, rng, .. } = self;
         let peer = line.and_then(|line| Line::parse(&line)).map_err(RoceError::Line)?;
-        let options = &arguments.station;
-        station.renew(options.qpn, rng);
-        let psn = Psn::new(options.psn.unwrap_or(rng.draw() as u32));
-        let mtu = peer.mtu_with(options.mtu);
-        for id in 0..arguments.receives.into() {
-            let request = ReceiveRequest { id, len_bytes: arguments.message };
-            station.qp.post_receive(request).expect("the queue is empty");
-        }
-        let way = loop {
-            match station.find(&peer, mtu, interrupt) {
-                // A peer that says nothing may start later.
-                Err(FindError::NoStation { .. }) if !exchange.is_live() => {}
-                found => break found.map_err(RoceError::Find)?,
-            }
-        };
-        let cnp_interval = (!arguments.no_cnp).then_some(arguments.cnp_interval);
-        let responder = ResponderConfig {
-            psn: peer.psn(),
-            mtu,
-            cnp_interval: cnp_interval.map(|span| Nanos(span.as_nanos() as u64)),
-            ..ResponderConfig::default()
-        };
-        station.qp.ready_to_receive(way, responder).expect("it is in INIT");
-        let requester = RequesterConfig { psn, mtu, ..RequesterConfig::default() };
-        station.qp.ready_to_send(requester).expect("the default is in range");
-        Ok(Line {
-            address: options.ip,
-            qpn: station.qp.number().get(),
-            psn: psn.get(),
-            mtu: mtu.bytes(),
-            rkey: self.key,
-            region_address: REGION_ADDRESS,
-            region_bytes: arguments.region,
-        })
+        self.end.connect(&peer, exchange.is_live(), &self.interrupt)
     }
 
     /// Serves a connection to its end, and keeps what came.
@@ -224,30 +183,35 @@ impl<'a> Listener<'a> {
         exchange: &mut Exchange,
         console: &mut Console,
     ) -> Result<Connection, Failure> {
-        let mut served = match self.memory.out.as_mut().map_or(Ok(()), Output::begin) {
+        let mut served = match self.kept.begin() {
             Ok(()) => self.receive(exchange, console)?,
             Err(error) => Served::failed(error.to_string()),
         };
-        let came = self.memory.sent + self.memory.written;
+        let stated = served.sent_bytes.map(|bytes| bytes.saturating_sub(self.kept.sent));
+        let ended = self.end.end(stated);
+        let came = self.kept.sent + ended.written;
         if let Some(sent) = served.sent_bytes.filter(|sent| *sent != came) {
             served.result = format!("{} of {} bytes came", grouped(came), grouped(sent));
         }
-        if let Err(error) = self.memory.finish(served.result == WHOLE) {
+        let written = &self.end.region()[..ended.region_end as usize];
+        if let Err(error) = self.kept.finish(written, served.result == WHOLE) {
             served.result = error.to_string();
         }
         let last = if served.result == WHOLE {
             LastLine { bytes: Some(came), error: None }
         } else {
-            if let Some(path) = self.memory.out.as_mut().and_then(Output::broken) {
+            if let Some(path) = self.kept.broken() {
                 console.warn(format_args!("{} has what came", path.display()));
             }
             LastLine { bytes: None, error: Some(served.result.clone()) }
         };
         // It may be gone.
         drop(exchange.say(&last));
-        let connection = self.sum_up(&served, came);
-        self.station.end();
-        self.memory.clear();
+        let connection = self.sum_up(&served, ended, came);
+        // Not when the next one begins: its sender would not wait for an acknowledgement until
+        // gigabytes are zero.
+        self.end.clear();
+        self.kept.clear();
         Ok(connection)
     }
 
@@ -256,34 +220,35 @@ impl<'a> Listener<'a> {
         exchange: &mut Exchange,
         console: &mut Console,
     ) -> Result<Served, Failure> {
-        let Self { station, memory, interrupt, arguments, .. } = self;
+        let Self { end, kept, interrupt, arguments, .. } = self;
         let limit = exchange.is_live().then_some(arguments.idle);
         let mut served = Served::failed(String::new());
         let mut looked = Instant::now();
         loop {
-            let before = station.qp.responder().stats().packets;
-            let has_more = station.turn(memory)?;
-            if station.qp.responder().stats().packets > before {
+            let turn = end.turn(kept)?;
+            if turn.has_come {
                 served.last = Instant::now();
                 served.begun.get_or_insert(served.last);
             }
-            if let Err(error) = keep(station, memory) {
-                return Ok(served.because(error.to_string()));
-            }
-            if let Some(advice) = station.advice() {
+            if let Some(advice) = end.advice() {
                 console.warn(format_args!("{advice}"));
             }
-            if let Some(fault) = station.qp.responder().fault() {
-                // The NAK has left with the turn.
-                return Ok(served.because(fault_words(fault).to_owned()));
+            if let Some(fault) = turn.fault {
+                return Ok(served.because(fault));
             }
             // A flood of frames has no end.
-            if has_more && looked.elapsed() < SERVE_PERIOD {
+            if turn.has_more && looked.elapsed() < SERVE_PERIOD {
                 continue;
             }
             looked = Instant::now();
             match exchange.hear() {
-                Ok(Heard::Line(line)) => return Ok(served.heard(&line)),
+                Ok(Heard::Line(line)) => {
+                    // What came before it may still wait.
+                    return Ok(match end.turn(kept)?.fault {
+                        Some(fault) => served.because(fault),
+                        None => served.heard(&line),
+                    });
+                }
                 Ok(Heard::Closed) => return Ok(served.because(CLOSED.to_owned())),
                 Ok(Heard::Nothing) => {}
                 Err(error) => return Ok(served.because(format!("the exchange: {error}"))),
@@ -297,31 +262,25 @@ impl<'a> Listener<'a> {
                 let time = span(limit.as_secs_f64());
                 return Ok(served.because(format!("the peer sent nothing for {time} (--idle)")));
             }
-            if !has_more {
-                station.wait(SERVE_PERIOD)?;
+            if !turn.has_more {
+                end.wait(SERVE_PERIOD)?;
             }
         }
     }
 
-    fn sum_up(&self, served: &Served, bytes: u64) -> Connection {
-        let (qp, _, responder) = self.station.qp.stats();
+    fn sum_up(&self, served: &Served, ended: Ended, bytes: u64) -> Connection {
         let elapsed = served.begun.map_or(Duration::ZERO, |begun| served.last - begun);
         Connection {
             result: served.result.clone(),
-            bytes_sent: self.memory.sent,
-            messages: responder.messages,
-            bytes_written: self.memory.written,
-            region_end: self.memory.region_end,
-            immediates: self.memory.immediates,
-            last_immediate: self.memory.last_immediate,
+            bytes_sent: self.kept.sent,
+            messages: ended.messages,
+            bytes_written: ended.written,
+            region_end: ended.region_end,
+            immediates: self.kept.immediates,
+            last_immediate: self.kept.last_immediate,
             seconds: elapsed.as_secs_f64(),
             bits_per_second: bits_per_second(bytes, elapsed),
-            packets: responder.packets,
-            duplicates: responder.duplicates,
-            out_of_order: responder.out_of_order,
-            requests_marked: qp.requests_marked,
-            cnp_sent: qp.cnp_sent,
-            frames_invalid: self.station.invalid,
+            counters: ended.counters,
         }
     }
 }
@@ -347,38 +306,6 @@ impl Served {
     }
 }
 
-/// Keeps the messages that are complete, and posts their receive requests again.
-fn keep(station: &mut Station, memory: &mut Received) -> io::Result<()> {
-    while let Some(event) = station.poll_event() {
-        let Event::Received(received) = event else { continue };
-        let (len, immediate) = match received.status {
-            ReceiveStatus::Send { len_bytes, immediate } => (len_bytes, immediate),
-            ReceiveStatus::Write { immediate, .. } => (0, Some(immediate)),
-            ReceiveStatus::Failed | ReceiveStatus::Flushed => continue,
-        };
-        memory.keep(received.id, len)?;
-        if let Some(immediate) = immediate {
-            memory.immediates += 1;
-            memory.last_immediate = Some(immediate);
-        }
-        let request = ReceiveRequest { id: received.id, len_bytes: memory.message_bytes };
-        station.qp.post_receive(request).expect("its place is free");
-    }
-    Ok(())
-}
-
-const fn fault_words(fault: Fault) -> &'static str {
-    match fault {
-        Fault::Order => "packets in an order that no message has",
-        Fault::Unsupported => "a READ, an atomic or an invalidation",
-        Fault::Length => "a packet of a wrong length",
-        Fault::TooLong => "a SEND longer than --message",
-        Fault::Key => "a write with a wrong key",
-        Fault::Rights => "a write without the right to",
-        Fault::Bounds => "a write outside the region",
-    }
-}
-
 fn print(
     arguments: &ListenArguments,
     console: &mut Console,
@@ -390,6 +317,7 @@ fn print(
         Console::new(Lines::Stdout, false).line(format_args!("{text}"));
         return Ok(());
     }
+    let counters = &ended.counters;
     console.line(format_args!(
         "{from}: {}; {} bytes sent, {} written, in {}, {}; {} packets, {} duplicates, {} out of \
          order, {} marked; {} CNPs",
@@ -398,95 +326,19 @@ fn print(
         grouped(ended.bytes_written),
         span(ended.seconds),
         measured(ended.bits_per_second, "b/s"),
-        grouped(ended.packets),
-        grouped(ended.duplicates),
-        grouped(ended.out_of_order),
-        grouped(ended.requests_marked),
-        grouped(ended.cnp_sent),
+        count(counters.packets),
+        count(counters.duplicates),
+        count(counters.out_of_order),
+        count(counters.requests_marked),
+        count(counters.cnp_sent),
     ));
     Ok(())
 }
 
-/// The memory that peers write to and send into, and what is kept of it.
-struct Received {
-    region: Vec<u8>,
-    messages: Vec<Vec<u8>>,
-    message_bytes: u32,
-    out: Option<Output>,
-    sent: u64,
-    written: u64,
-    region_end: u64,
-    immediates: u64,
-    last_immediate: Option<u32>,
+/// A counter, where there is one.
+fn count(counter: Option<u64>) -> String {
+    counter.map_or_else(|| "?".to_owned(), grouped)
 }
-
-impl Received {
-    fn new(arguments: &ListenArguments) -> Result<Self, Failure> {
-        let receives = usize::from(arguments.receives);
-        let needed = arguments.region + receives as u64 * u64::from(arguments.message);
-        let fail = |words: &str| RoceError::Reserve { needed, words: words.to_owned() };
-        let len = usize::try_from(needed).map_err(|_| fail("more than there are addresses"))?;
-        // Zeros that the system has not given yet take no memory.
-        Vec::<u8>::new().try_reserve_exact(len).map_err(|error| fail(&error.to_string()))?;
-        Ok(Self {
-            region: vec![0; arguments.region as usize],
-            messages: (0..receives).map(|_| vec![0; arguments.message as usize]).collect(),
-            message_bytes: arguments.message,
-            out: arguments.out.as_deref().map(Output::open).transpose()?,
-            sent: 0,
-            written: 0,
-            region_end: 0,
-            immediates: 0,
-            last_immediate: None,
-        })
-    }
-
-    /// Forgets what a connection has brought. Not when the next one begins: its sender would not
-    /// wait for an acknowledgement until gigabytes are zero.
-    fn clear(&mut self) {
-        self.region[..self.region_end as usize].fill(0);
-        (self.sent, self.written, self.region_end) = (0, 0, 0);
-        (self.immediates, self.last_immediate) = (0, None);
-    }
-
-    /// Keeps a message.
-    fn keep(&mut self, id: u64, len: u32) -> io::Result<()> {
-        self.sent += u64::from(len);
-        let message = &self.messages[id as usize][..len as usize];
-        self.out.as_mut().map_or(Ok(()), |out| out.write(message))
-    }
-
-    /// Keeps what was written, where no messages came; in the file's place if that is all.
-    fn finish(&mut self, is_whole: bool) -> io::Result<()> {
-        let Some(out) = &mut self.out else { return Ok(()) };
-        if self.sent == 0 {
-            out.write(&self.region[..self.region_end as usize])?;
-        }
-        if is_whole { out.keep() } else { Ok(()) }
-    }
-}
-
-impl Memory for Received {
-    fn payload(&self, _: PayloadAt) -> &[u8] {
-        unreachable!("this end posts nothing to send")
-    }
-
-    fn place(&mut self, placement: Placement, payload: &[u8]) {
-        let place = match placement {
-            Placement::Nothing => return,
-            Placement::Region { offset, .. } => {
-                self.written += payload.len() as u64;
-                self.region_end = self.region_end.max(offset + payload.len() as u64);
-                &mut self.region[offset as usize..]
-            }
-            Placement::Receive { id, offset } => &mut self.messages[id as usize][offset as usize..],
-        };
-        place[..payload.len()].copy_from_slice(payload);
-    }
-}
-
-/// Where peers see the region: not 0, so that a missing address is found.
-const REGION_ADDRESS: u64 = 0x1000_0000;
 
 const ACCEPT_PERIOD: Duration = Duration::from_millis(20);
 const SERVE_PERIOD: Duration = Duration::from_millis(5);

@@ -16,6 +16,7 @@ use std::io;
 use std::time::Duration;
 
 use samplewire_io::thread;
+use samplewire_io::verbs::VerbsError;
 use samplewire_roce::RegionError;
 use samplewire_roce::requester::SendStatus;
 
@@ -45,6 +46,8 @@ pub(crate) enum RoceError {
     Closed { bytes: u64 },
     #[error("the peer's last line: {0}")]
     Last(LineError),
+    #[error(transparent)]
+    Verbs(#[from] VerbsError),
     #[error("interrupted")]
     Interrupted,
     #[error("the peer has kept {kept} of {sent} bytes")]
@@ -70,7 +73,10 @@ impl RoceError {
         match self {
             Self::Region { .. } | Self::Memory(_) | Self::Reserve { .. } => Outcome::Usage,
             Self::Find(FindError::Mtu { .. } | FindError::Twice(_)) => Outcome::Usage,
-            Self::Exchange { .. } | Self::Line(_) | Self::Find(_) => Outcome::Unreachable,
+            Self::Verbs(VerbsError::Device { .. } | VerbsError::Address { .. }) => Outcome::Usage,
+            Self::Exchange { .. } | Self::Line(_) | Self::Find(_) | Self::Verbs(_) => {
+                Outcome::Unreachable
+            }
             Self::Interrupted
             | Self::Failed { .. }
             | Self::Closed { .. }
@@ -93,9 +99,37 @@ impl RoceError {
                 "no acknowledgement came: do both interfaces take packets of --mtu and 64 bytes of \
                  headers, and does a firewall pass UDP port 4791?",
             ),
+            Self::Verbs(error) => verbs_tip(error),
             _ => None,
         }
     }
+}
+
+fn verbs_tip(error: &VerbsError) -> Option<&'static str> {
+    Some(match error {
+        VerbsError::Library { .. } => {
+            "install libibverbs and its drivers: `apt-get install libibverbs1 ibverbs-providers` or \
+             `dnf install libibverbs`"
+        }
+        VerbsError::Device { .. } => {
+            "`rdma link` lists the devices; `rdma link add rxe0 type rxe netdev eth0` makes one in \
+             software (Soft-RoCE); its driver is of the package ibverbs-providers"
+        }
+        VerbsError::Down { .. } => "`ip link set IF up` for the interface that `rdma link` names",
+        VerbsError::Address { .. } => {
+            "--ip is an IPv4 address of the interface that `rdma link` names: see `ip address`"
+        }
+        VerbsError::Memory { .. } => {
+            "registered memory is locked: raise `ulimit -l`, or take a smaller --region"
+        }
+        error if error.is_unreachable() => {
+            "is the peer on this link, or is there a route to it? `ip neighbour` shows who answers"
+        }
+        VerbsError::Call { operation: "open", .. } => {
+            "this user needs the right to open /dev/infiniband/uverbs*"
+        }
+        VerbsError::Kind { .. } | VerbsError::Call { .. } => return None,
+    })
 }
 
 fn status_words(status: SendStatus) -> String {

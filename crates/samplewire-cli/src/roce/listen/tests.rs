@@ -8,10 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Parser;
 use samplewire_io::ether::{EtherError, EtherLink, EtherStation};
+use samplewire_proto::Rng;
 use samplewire_roce::qp::State;
+use samplewire_roce::responder::Placement;
 use signal_hook::consts::SIGUSR1;
 use signal_hook::low_level::raise;
 
+use super::super::station::{FindError, Memory, Station};
+use super::software::Buffers;
 use super::*;
 
 #[derive(Parser)]
@@ -74,16 +78,20 @@ impl EtherLink for Flood {
 /// More than come between two looks at the exchange.
 const FRAMES_MAX: u64 = 20_000_000;
 
-fn listener(arguments: &ListenArguments, socket: TcpListener, link: Flood) -> Listener<'_> {
+fn listener(
+    arguments: &ListenArguments,
+    socket: TcpListener,
+    link: Flood,
+) -> Listener<'_, Software<'_>> {
     let ether = EtherStation::new(Box::new(link), arguments.station.ip, [2, 0, 0, 0, 0, 2]);
+    let station = Station::on(ether, &arguments.station, 1, 16, Vec::new());
+    let memory = Buffers::new(arguments).expect("it is small");
     Listener {
         arguments,
         arrivals: Some(Arrivals::new(socket).expect("it is open")),
         interrupt: Interrupt::of(&[SIGUSR1]).expect("it may have a handler"),
-        rng: Rng::new(1),
-        key: 7,
-        station: Station::on(ether, &arguments.station, 1, 16, Vec::new()),
-        memory: Received::new(arguments).expect("it is small"),
+        end: Software::on(station, arguments, Rng::new(1), 7, memory),
+        kept: Kept::open(None).expect("there is no file"),
     }
 }
 
@@ -137,7 +145,7 @@ fn refused_peer_leaves_no_connection() {
     let line = serde_json::to_string(&line).expect("numbers and an address");
     let refused = listener.connect(far, Ok(line), &mut Console::new(Lines::Nowhere, false));
     assert!(matches!(refused, Err(RoceError::Find(FindError::Twice(_)))), "{refused:?}");
-    assert_eq!(listener.station.qp.state(), State::Reset);
+    assert_eq!(listener.end.station.qp.state(), State::Reset);
 }
 
 #[test]
@@ -145,11 +153,11 @@ fn bytes_of_a_connection_are_gone_when_it_has_ended() {
     let (arguments, socket) = (arguments(), socket());
     let (near, mut far) = exchange(&socket);
     let mut listener = listener(&arguments, socket, Flood::new(false).0);
-    listener.memory.place(Placement::Region { region: 0, offset: 10 }, &[7; 90]);
+    listener.end.memory.place(Placement::Region { region: 0, offset: 10 }, &[7; 90]);
     drop(near);
     let ended = listener.serve(&mut far, &mut Console::new(Lines::Nowhere, false));
     let ended = ended.expect("the link is open");
     assert_eq!((ended.bytes_written, ended.region_end), (90, 100));
-    assert!(listener.memory.region.iter().all(|byte| *byte == 0), "the next one finds zeros");
-    assert_eq!((listener.memory.written, listener.memory.region_end), (0, 0));
+    assert!(listener.end.memory.region.iter().all(|byte| *byte == 0), "the next one finds zeros");
+    assert_eq!((listener.end.memory.written, listener.end.memory.region_end), (0, 0));
 }
