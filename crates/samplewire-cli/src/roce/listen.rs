@@ -16,7 +16,7 @@ use crate::figures::{bits_per_second, grouped, measured, span};
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 
-use end::{Counters, End, Ended};
+use end::{Counters, End, Ended, Turn};
 use kept::Kept;
 use software::Software;
 use verbs::Verbs;
@@ -226,10 +226,7 @@ impl<'a, E: End> Listener<'a, E> {
         let mut looked = Instant::now();
         loop {
             let turn = end.turn(kept)?;
-            if turn.has_come {
-                served.last = Instant::now();
-                served.begun.get_or_insert(served.last);
-            }
+            served.note(&turn);
             if let Some(advice) = end.advice() {
                 console.warn(format_args!("{advice}"));
             }
@@ -241,14 +238,17 @@ impl<'a, E: End> Listener<'a, E> {
                 continue;
             }
             looked = Instant::now();
-            match exchange.hear() {
-                Ok(Heard::Line(line)) => {
-                    // What came before it may still wait.
-                    return Ok(match end.turn(kept)?.fault {
-                        Some(fault) => served.because(fault),
-                        None => served.heard(&line),
-                    });
+            let heard = exchange.hear();
+            if !matches!(heard, Ok(Heard::Nothing)) {
+                // What came before it may still wait.
+                let turn = end.turn(kept)?;
+                served.note(&turn);
+                if let Some(fault) = turn.fault {
+                    return Ok(served.because(fault));
                 }
+            }
+            match heard {
+                Ok(Heard::Line(line)) => return Ok(served.heard(&line)),
                 Ok(Heard::Closed) => return Ok(served.because(CLOSED.to_owned())),
                 Ok(Heard::Nothing) => {}
                 Err(error) => return Ok(served.because(format!("the exchange: {error}"))),
@@ -288,6 +288,13 @@ impl<'a, E: End> Listener<'a, E> {
 impl Served {
     fn failed(result: String) -> Self {
         Self { begun: None, last: Instant::now(), result, sent_bytes: None }
+    }
+
+    fn note(&mut self, turn: &Turn) {
+        if turn.has_come {
+            self.last = Instant::now();
+            self.begun.get_or_insert(self.last);
+        }
     }
 
     fn because(self, result: String) -> Self {
