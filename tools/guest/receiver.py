@@ -66,6 +66,8 @@ def check(program: Path, is_short: bool, say: Callable[[str], None]) -> None:
         if not is_short:
             from_card(net, sender)
             say("from the other guest: 0 bytes, all four kinds; a wrong key; past the region")
+        by_file(net, sender)
+        say("a peer without TCP, as a board is one: lines in files")
         too_long(guest, sender)
         say("a message that is too long ends its connection, and the next one is whole")
 
@@ -116,16 +118,18 @@ class Sender:
     def __init__(self, net: Network, program: Path, path: Path) -> None:
         self._net = net
         self._program = (str(program), "roce")
-        self._path = path
+        self.path = path
         station = ("--interface", net.tap, "--ip", net.addresses[0].ip, "--psn", str(PSN))
-        to = ("--to", f"{net.guests[0].ip}:18515")
-        self._words = (*to, *station, "--window", str(WINDOW), "--json")
+        self._to = ("--to", f"{net.guests[0].ip}:18515")
+        self._words = (*station, "--window", str(WINDOW), "--json")
 
-    def start(self, opcode: str, mtu: int, length: int) -> subprocess.CompletedProcess[str]:
-        """Sends a file of random bytes."""
-        self._path.write_bytes(random_bytes(length, length))
+    def start(
+        self, opcode: str, mtu: int, length: int, *how: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Sends a file of random bytes, to the listener's port unless `how` says otherwise."""
+        self.path.write_bytes(random_bytes(length, length))
         verb, _, immediate = opcode.partition("_")
-        words = (verb, str(self._path), "--mtu", str(mtu), *self._words)
+        words = (verb, str(self.path), "--mtu", str(mtu), *self._words, *(how or self._to))
         words += ("--immediate", str(IMM)) if immediate else ()
         command = self._net.command(*self._program, *words)
         return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S * 3)
@@ -240,6 +244,30 @@ class CardPeer:
                 return json.loads(lines[count - 1])
             time.sleep(0.05)
         raise GuestError(f"the listener says no line {count}")
+
+
+def by_file(net: Network, sender: Sender) -> None:
+    """Both ends get the other's line in a file. The listener keeps its region when it is
+    interrupted."""
+    guest, length = net.guests[0], 3_000
+    own = {"address": net.addresses[0].ip, "qpn": 17, "psn": PSN, "mtu": 1_024}
+    guest.run(f"echo '{json.dumps(own)}' >/tmp/peer.json")
+    words = (LISTEN, "--verbs rxe0", f"--ip {guest.ip}", f"--region {REGION_BYTES}")
+    begins = (
+        f"{' '.join(words)} --peer /tmp/peer.json >{JSON} 2>{ERRORS} & echo $! >/tmp/listen.pid"
+    )
+    guest.run(f"{begins}\nuntil grep -q 'line of this end' {ERRORS}; do sleep 0.05; done")
+    line = guest.run(f"cat {ERRORS}").partition("this end: ")[2].splitlines()[0]
+    path = sender.path.with_suffix(".peer")
+    path.write_text(line)
+    done = sender.start("write_imm", 1_024, length, "--peer", str(path), "--qpn", "17")
+    expect(done.returncode, 0, f"a peer in a file: {done.stderr.strip()}")
+    guest.run(STOPS)
+    came, digest = connection(guest, 1)
+    found = [came[name] for name in ("result", "bytes_written", "immediates", "region_end")]
+    expect(found, ["whole", length, 1, REGION_BYTES], "a peer in a file")
+    memory = random_bytes(length, length) + bytes(REGION_BYTES - length)
+    expect(digest, hashlib.sha256(memory).hexdigest(), "a peer in a file: the region")
 
 
 def too_long(guest: Guest, sender: Sender) -> None:
