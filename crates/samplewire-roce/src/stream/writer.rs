@@ -54,9 +54,9 @@ impl<W: AsRef<[SendSlot]> + AsMut<[SendSlot]>> SlotWriter<W> {
         Ok(Self { qp, slots, write_bytes, has_reported_failure: false, scratch })
     }
 
-    /// The queue pair: for its counters, and to let it react to congestion.
-    pub const fn queue_pair(&mut self) -> &mut WriterPair<W> {
-        &mut self.qp
+    /// The queue pair: for its counters.
+    pub const fn queue_pair(&self) -> &WriterPair<W> {
+        &self.qp
     }
 
     /// Counters of what the queue pair sends.
@@ -64,11 +64,19 @@ impl<W: AsRef<[SendSlot]> + AsMut<[SendSlot]>> SlotWriter<W> {
         self.qp.requester().stats()
     }
 
-    /// Takes a frame of the queue pair.
-    pub fn handle(&mut self, now: Nanos, frame: &Frame<'_>) {
+    /// Takes a frame of the queue pair. A congestion notification (CNP) goes to the sender: the
+    /// stream has one reaction point, which the marks in REPORTs cut too.
+    pub fn handle<S>(&mut self, now: Nanos, frame: &Frame<'_>, sender: &mut Sender<S>)
+    where
+        S: AsRef<[PacketSlot]> + AsMut<[PacketSlot]>,
+    {
+        let notified = self.qp.stats().0.cnp_received;
         // Without regions and receive requests there is no place for a payload.
         let placement = self.qp.handle(now, frame);
         debug_assert_eq!(placement, Placement::Nothing);
+        if self.qp.stats().0.cnp_received != notified {
+            sender.handle_congestion(now);
+        }
     }
 
     /// Acts on passed timers of the queue pair, says to the sender what is complete, and posts what

@@ -6,6 +6,8 @@ use samplewire_proto::session::{OpenPhase, Peer};
 use samplewire_proto::wire::{self, Header, Packet};
 
 use super::{Process, Role, World};
+use samplewire_roce::Qpn;
+
 use crate::hostile::{Hostile, Intent};
 use crate::net::peer_of;
 use crate::packets::{Meta, ProcessId};
@@ -30,6 +32,7 @@ impl World {
                 self.strike(&mut hostile, target);
             }
             self.replay_frames(&mut hostile, target);
+            self.flood_notifications(&mut hostile, target);
             let (part, now) = (self.net.part_of(target), self.net.now);
             self.net.agenda.hasten(part, now);
         }
@@ -79,6 +82,42 @@ impl World {
             self.give_frames(target.into(), &frames);
         }
         self.frames = frames;
+    }
+
+    /// Hands the station of a process congestion notifications: those for its queue pairs, and others,
+    /// which must change nothing.
+    fn flood_notifications(&mut self, hostile: &mut Hostile, target: ProcessId) {
+        let Some(tape) = &self.net.tape else { return };
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.clear();
+        hostile.draw_cnps(target, tape, &mut frames);
+        self.checker.tally.hostile_cnps += frames.len() as u64;
+        if frames.len() > 0 {
+            self.give_frames(target.into(), &frames);
+        }
+        frames.clear();
+        let live = self.queue_pairs_of(target);
+        let Some(tape) = &self.net.tape else { return };
+        hostile.draw_wrong_cnps(target, &live, tape, &mut frames);
+        self.checker.tally.hostile_cnps += frames.len() as u64;
+        if frames.len() > 0 {
+            self.settle(target.into());
+            let before = self.observe(target.into());
+            self.give_frames(target.into(), &frames);
+            let after = self.observe(target.into());
+            if !after.is_after(&before, 0) {
+                let what = "congestion notifications that are for no queue pair";
+                self.checker.fail(format!("{what}: {before:?} became {after:?}"));
+            }
+        }
+        self.frames = frames;
+    }
+
+    /// The numbers of the queue pairs of a process.
+    fn queue_pairs_of(&self, process: ProcessId) -> Vec<Qpn> {
+        let ends = self.processes[usize::from(process)].role.facts();
+        let terms = ends.filter_map(|end| self.checker.sessions[end.session].rdma());
+        terms.flat_map(|rdma| [rdma.sender.qpn, rdma.receiver.qpn]).map(Qpn::new).collect()
     }
 
     fn strike(&mut self, hostile: &mut Hostile, target: ProcessId) {

@@ -42,8 +42,13 @@ impl Writes {
         self.writer.stats().retransmissions
     }
 
-    pub(super) fn handle(&mut self, now: Nanos, frame: &Frame<'_>) {
-        self.writer.handle(now, frame);
+    pub(super) fn handle(
+        &mut self,
+        now: Nanos,
+        frame: &Frame<'_>,
+        sender: &mut Sender<Box<[PacketSlot]>>,
+    ) {
+        self.writer.handle(now, frame, sender);
     }
 
     /// Posts what may leave, and sends frames that are due.
