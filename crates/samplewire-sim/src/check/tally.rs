@@ -17,6 +17,10 @@ pub struct Tally {
     pub openings_over_rdma: u64,
     /// Frames that stations sent: requests, acknowledgements, ARP.
     pub frames: u64,
+    /// RDMA requests that left, repeats included.
+    pub requests: u64,
+    /// RDMA requests that left again.
+    pub requests_repeated: u64,
     /// Queue pairs that gave up.
     pub queue_pairs_failed: u64,
     /// Cuts of the rate that congestion control made.
@@ -96,6 +100,8 @@ impl Tally {
             ("RDMA writes", self.writes),
             ("openings over RDMA", self.openings_over_rdma),
             ("frames", self.frames),
+            ("RDMA requests", self.requests),
+            ("RDMA requests repeated", self.requests_repeated),
             ("queue pairs failed", self.queue_pairs_failed),
             ("cuts", self.cuts),
             ("requests refused", self.requests_refused),
@@ -142,6 +148,8 @@ impl Tally {
             &mut self.writes,
             &mut self.openings_over_rdma,
             &mut self.frames,
+            &mut self.requests,
+            &mut self.requests_repeated,
             &mut self.queue_pairs_failed,
             &mut self.cuts,
             &mut self.requests_refused,
@@ -175,4 +183,4 @@ impl Tally {
     }
 }
 
-const FIELDS: usize = 35;
+const FIELDS: usize = 37;

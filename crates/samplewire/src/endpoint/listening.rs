@@ -260,7 +260,6 @@ fn begin_out(
 ) {
     let Some(sending) = context.streams.sending_mut(request.stream.into()) else { return };
     let Sending { flow, side: Side::Listener(offer), .. } = sending else { return };
-    let window = offer.window;
     flow.end(now, End::PeerRestarted, context.link);
     let terms = params.at(EndView {
         local_tag: tag,
@@ -281,7 +280,7 @@ fn begin_out(
         && let Some(connection) = station.connection(ours.queue_pair, theirs.queue_pair, peer)
         && let Some(slots) = theirs.slots
     {
-        let writes = Writes::new(&connection, slots, params.payload_bytes, window);
+        let writes = Writes::new(&connection, slots, &terms);
         flow.set_writes(writes.expect("the slots were checked when the stream was accepted"));
     }
 }

@@ -356,7 +356,7 @@ impl Endpoint {
             Some(Entry::Receiving(_)) => self.visit_receiving(now, place, is_idle)?,
             Some(Entry::Playing(_)) => self.visit_playing(now, place)?,
             Some(Entry::Opening(opening)) => {
-                let station = self.station.as_deref();
+                let station = self.station.as_deref_mut();
                 let progress = opening.advance(now, &mut self.link, &mut self.out, station)?;
                 match progress {
                     Progress::Waiting => self.arrivals.set(place, opening.wakes_at(now)),

@@ -1,7 +1,7 @@
 //! The RoCEv2 side of an endpoint: the frames of its streams over RDMA (`docs/protocol.md#13`).
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use samplewire_io::LinkError;
 use samplewire_io::ether::{EtherError, EtherStation};
@@ -120,8 +120,16 @@ impl Station {
     /// # Errors
     /// The link has failed.
     pub(crate) fn look_for(&mut self, now: Nanos, peer: &Route) -> Result<(), LinkError> {
-        let found = self.ether.find(now, peer.destination_ip.into());
-        found.map(drop).map_err(|error| self.failed(error))
+        self.knows(now, peer.destination_ip.into()).map(drop)
+    }
+
+    /// Whether the station on the way to an address is known. If it is not, it is asked for.
+    ///
+    /// # Errors
+    /// The link has failed.
+    pub(crate) fn knows(&mut self, now: Nanos, ip: Ipv4Addr) -> Result<bool, LinkError> {
+        let found = self.ether.find(now, ip);
+        found.map(|mac| mac.is_some()).map_err(|error| self.failed(error))
     }
 
     /// See [`EtherStation::recv`].

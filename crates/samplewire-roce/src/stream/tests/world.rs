@@ -146,6 +146,7 @@ impl World {
         let window = WINDOW as usize;
         let requester = RequesterConfig {
             timeout: AckTimeout::new(5).expect("it is below 32"),
+            patience: Some(terms[0].dead_after),
             ..RequesterConfig::default()
         };
         let sends = vec![SendSlot::default(); window];
