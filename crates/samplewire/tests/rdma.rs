@@ -72,6 +72,34 @@ fn stream_is_one_of_data_where_an_end_cannot() {
     }
 }
 
+/// `docs/protocol.md#3.13`, `#13.1`: a description shows the stream that would result, and disturbs none.
+#[test]
+fn probe_shows_whether_a_device_offers_rdma_and_what_stream_would_result() {
+    for has_station in [true, false] {
+        let [far, near] = cable(|link, _| Box::new(link));
+        let (address, sends) = device(has_station.then_some(far));
+        let mut stream = open(udp(address), Some(near), address);
+        let next = take(&mut stream, 0, 10_000);
+        let probe = samplewire::probe_rdma(address, 0, LONG).expect("the device answers");
+        // Loopback carries the largest path MTU, the station of the device 1,024 bytes.
+        assert_eq!(probe.path_mtu_bytes, 4_096);
+        assert_eq!(probe.device_path_mtu_bytes, has_station.then_some(1_024));
+        assert_eq!(probe.info.carriage == Carriage::Rdma, has_station);
+        if has_station {
+            assert_eq!(probe.info.payload_bytes, stream.info().payload_bytes);
+            let write_bytes = u32::from(probe.info.payload_bytes) + 64;
+            assert_eq!(probe.packets_a_write(), Some(write_bytes / 1_024));
+        } else {
+            assert_eq!(probe.packets_a_write(), None);
+        }
+        let plain = samplewire::probe(address, LONG).expect("the device answers");
+        assert_eq!(plain.carriage, Carriage::Data);
+        take(&mut stream, next, next + 50_000);
+        drop(stream);
+        sends.join().unwrap().expect("the stream ends well");
+    }
+}
+
 /// The cable of the frames is cut: the queue pair of the device gives up after the time for which a peer is
 /// waited for, both ends say so, and all that it posted is accounted for.
 #[test]

@@ -223,7 +223,7 @@ fn over_rdma(
     // Whole RDMA packets: a record that has one to itself would waste most of it.
     let mtu = u32::from(theirs.queue_pair.path_mtu_bytes).min(station.path_mtu().bytes());
     let params = &whole_packets(request, params, mtu, context).unwrap_or(*params);
-    let is_possible = request.role == Role::Receive
+    let is_possible = request.role != Role::Send
         && request.delivery == 0
         && peer.is_ipv4()
         && theirs.slots?.write_bytes(params.payload_bytes).is_some();

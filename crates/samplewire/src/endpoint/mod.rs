@@ -47,6 +47,7 @@ use sending::{Departures, SendEvent, Turn, Visits};
 pub(crate) use sending::{Sending, Side};
 pub(crate) use station::Station;
 pub use station::StationConfig;
+pub(crate) use station::{description_offer, path_mtu_of};
 use streams::Streams;
 pub(crate) use streams::{Entry, Opened, Receiving};
 pub use view::{Machine, View};
