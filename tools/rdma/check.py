@@ -3,20 +3,23 @@
 
     python3 tools/rdma/check.py target/debug/samplewire
 
-Four recordings of a counting device (docs/protocol.md#13): over a whole wire, of a device that only
-a route leads to, of one without the option, which sends DATA, and over a wire that loses 1 % of all
-frames each way. tshark reads the frames of the first, and finds none malformed. Needs root,
+Five recordings of a counting device (docs/protocol.md#13): over a whole wire, of a device that only
+a route leads to, of one without the option, which sends DATA, with `--fault` and `--capture`, and
+over a wire that loses 1 % of all frames each way. tshark reads the frames of the first, and the
+capture, and finds none malformed. Needs root,
 iproute2, ethtool and tshark. Exit: 0 when all holds, 1 when something does not, or when it cannot
 run here.
 """
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
@@ -29,6 +32,7 @@ ROUTED_IP = "10.98.0.1"
 RATE_HZ = "5M"
 SAMPLES = 2_000_000
 LOSS = 0.01
+LOST = re.compile(r"([\d,]+) of [\d,]+ lost")
 FRAMES = 2_000
 PATIENCE_S = 60
 START_S = 20
@@ -55,6 +59,7 @@ def main() -> int:
             check_whole(wire, command)
             check_routed(wire, command)
             check_data(wire, command)
+            check_captured(wire, command)
             for end in (wire.sender, wire.receiver):
                 lose(end)
             record(wire, command, ["--carriage", "rdma"], is_rdma=True)
@@ -109,6 +114,32 @@ def check_data(wire: netns.Wire, command: str) -> None:
     print(f"device without RDMA: {SAMPLES:,} samples as DATA", flush=True)
 
 
+def check_captured(wire: netns.Wire, command: str) -> None:
+    """`--fault` and `--capture` see the frames of the stream too."""
+    with tempfile.TemporaryDirectory() as folder:
+        capture = Path(folder) / "captured.pcapng"
+        faults = ["--fault", f"data:loss={LOSS}", "--fault", f"feedback:loss={LOSS}"]
+        rdma = ["--carriage", "rdma"]
+        options = ["--capture", str(capture), *faults]
+        output = record(wire, command, rdma, is_rdma=True, recorder=options, wants_output=True)
+        malformed = frames(capture, "_ws.malformed")
+        shown = [
+            frames(capture, display)
+            for display in ("infiniband.bth.opcode == 11", "infiniband.aeth", "udp.port == 9100")
+        ]
+    lost = [int(number.replace(",", "")) for number in LOST.findall(output)]
+    # Of some 2,000 WRITEs; acknowledgements are coalesced.
+    if malformed or min(shown) < 10 or len(lost) != 2 or lost[0] < 5:
+        raise RdmaError(
+            f"{malformed} malformed; WRITEs, ACKs, control {shown}; lost {lost}: {output}"
+        )
+    print(
+        f"captured: {shown[0]:,} WRITEs, {shown[1]:,} ACKs, {shown[2]:,} control packets; "
+        f"lost {lost}",
+        flush=True,
+    )
+
+
 def record(
     wire: netns.Wire,
     command: str,
@@ -116,8 +147,10 @@ def record(
     *,
     is_rdma: bool,
     ip: str = netns.SENDER_IP,
+    recorder: Sequence[str] = (),
+    wants_output: bool = False,
 ) -> str:
-    """Records from a device with these options; returns what went to standard error."""
+    """Records from a device with these options; returns the recorder's errors, or its output."""
     words = [command, "emulate", "--listen", f"{ip}:9100", "--source", "counter"]
     words += ["--rate", RATE_HZ, *options]
     device = subprocess.Popen([*wire.sender, *words], stdout=subprocess.PIPE, text=True)
@@ -126,7 +159,7 @@ def record(
         with tempfile.TemporaryDirectory() as folder:
             name = str(Path(folder) / "recorded")
             words = [command, "record", ip, name, "--nsamps", str(SAMPLES)]
-            words += ["--carriage", "rdma"]
+            words += ["--carriage", "rdma", *recorder]
             done = run([*wire.receiver, *words])
             if done.returncode != 0 or ("over RDMA" in done.stdout) != is_rdma:
                 raise RdmaError(f"{done.stdout}\n{done.stderr}")
@@ -136,7 +169,7 @@ def record(
     finally:
         device.kill()
         device.wait()
-    return done.stderr
+    return done.stdout if wants_output else done.stderr
 
 
 def check_verified(verified: subprocess.CompletedProcess[str]) -> None:

@@ -1,6 +1,7 @@
 //! A link that writes what passes through it to a pcapng file.
 //!
-//! The file has raw IP packets with nanosecond timestamps and the direction of each. The datapath
+//! The file has raw IP packets with nanosecond timestamps and the direction of each, and on a second
+//! interface the frames of a link beside it ([`Link::frames`]), if there is one. The datapath
 //! copies packets into buffers that another thread writes, and never waits for it: where all
 //! buffers are full, packets are missing from the file, are counted, and the count is in the
 //! file's last block (isb_ifdrop).
@@ -8,18 +9,21 @@
 //! A packet's time is that of the call which moved it. The socket does not report which local
 //! address a packet came to: on a link bound to all addresses, the file has the unspecified one.
 
+mod frames;
 mod writer;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use self::writer::{Outcome, Packet, Recorder};
+use self::frames::FrameCapture;
+use self::writer::{Kind, Outcome, Packet, Recorder};
 use crate::batch::Batch;
 use crate::counters::CaptureCounts;
+use crate::ether::EtherLink;
 use crate::favoured::Favoured;
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::wake::Waker;
@@ -31,8 +35,12 @@ use crate::wake::Waker;
 pub struct Capture<L> {
     link: L,
     local: SocketAddr,
-    recorder: Recorder,
+    /// Shared with the link of frames beside it, which is of the same thread.
+    recorder: Shared,
+    outcome: Arc<Outcome>,
 }
+
+type Shared = Arc<Mutex<Recorder>>;
 
 impl<L: Link> Capture<L> {
     /// Records into a file at `path`, which is made or written over.
@@ -52,12 +60,13 @@ impl<L: Link> Capture<L> {
         let local = link.local_addr();
         let interface = format!("{} {local}", link.capabilities().kind);
         let recorder = Recorder::new(out, &interface).map_err(LinkError::Capture)?;
-        Ok(Self { link, local, recorder })
+        let outcome = Arc::clone(recorder.outcome());
+        Ok(Self { link, local, recorder: Arc::new(Mutex::new(recorder)), outcome })
     }
 
     /// A handle to the counts, good after the link is gone.
     pub fn log(&self) -> CaptureLog {
-        CaptureLog { outcome: Arc::clone(self.recorder.outcome()) }
+        CaptureLog { outcome: Arc::clone(&self.outcome) }
     }
 
     /// Completes the file and says how many packets it has.
@@ -67,8 +76,8 @@ impl<L: Link> Capture<L> {
     ///
     /// # Blocking
     /// Until what has been recorded is written.
-    pub fn finish(mut self) -> Result<CaptureCounts, LinkError> {
-        self.recorder.close();
+    pub fn finish(self) -> Result<CaptureCounts, LinkError> {
+        lock(&self.recorder).close();
         let log = self.log();
         match log.take_error() {
             Some(error) => Err(error),
@@ -78,9 +87,10 @@ impl<L: Link> Capture<L> {
 
     /// Gives the writer what has waited long enough; how long the rest may still wait.
     fn submit_old(&mut self) -> Option<Duration> {
-        let waited = Duration::from_nanos(now_ns().saturating_sub(self.recorder.oldest_ns()?));
+        let mut recorder = lock(&self.recorder);
+        let waited = Duration::from_nanos(now_ns().saturating_sub(recorder.oldest_ns()?));
         if waited >= RECORD_WAIT {
-            self.recorder.submit();
+            recorder.submit();
             return None;
         }
         Some(RECORD_WAIT - waited)
@@ -100,16 +110,13 @@ impl<L: Link> Link for Capture<L> {
         let sent = self.link.send(packets)?;
         if sent > 0 {
             let time_ns = now_ns();
+            let mut recorder = lock(&self.recorder);
             for packet in &packets[..sent] {
-                let record = Packet {
-                    time_ns,
-                    outbound: true,
-                    source: self.local,
-                    destination: packet.peer,
-                    ecn: packet.ecn,
-                    len_bytes: packet.len_bytes(),
-                };
-                self.recorder.record(record, packet.parts);
+                let (source, destination, ecn) = (self.local, packet.peer, packet.ecn);
+                let kind = Kind::Datagram { source, destination, ecn };
+                let len_bytes = packet.len_bytes();
+                let record = Packet { time_ns, outbound: true, kind, len_bytes };
+                recorder.record(record, packet.parts);
             }
         }
         self.submit_old();
@@ -120,16 +127,12 @@ impl<L: Link> Link for Capture<L> {
         self.link.recv(batch)?;
         if !batch.is_empty() {
             let time_ns = now_ns();
+            let mut recorder = lock(&self.recorder);
             for (bytes, meta) in batch.iter() {
-                let record = Packet {
-                    time_ns,
-                    outbound: false,
-                    source: meta.peer,
-                    destination: self.local,
-                    ecn: meta.ecn,
-                    len_bytes: bytes.len(),
-                };
-                self.recorder.record(record, [bytes, &[], &[]]);
+                let (source, destination, ecn) = (meta.peer, self.local, meta.ecn);
+                let kind = Kind::Datagram { source, destination, ecn };
+                let record = Packet { time_ns, outbound: false, kind, len_bytes: bytes.len() };
+                recorder.record(record, [bytes, &[], &[]]);
             }
         }
         self.submit_old();
@@ -162,9 +165,26 @@ impl<L: Link> Link for Capture<L> {
         self.link.make_room(packets, packet_bytes);
     }
 
+    /// Records the frames too, whole, on an interface of their own in the file.
+    fn frames(&mut self, frames: Box<dyn EtherLink>) -> Box<dyn EtherLink> {
+        let frames = self.link.frames(frames);
+        Box::new(FrameCapture::new(frames, Arc::clone(&self.recorder)))
+    }
+
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
         self.link.favour(favoured)
     }
+}
+
+impl<L> Drop for Capture<L> {
+    fn drop(&mut self) {
+        lock(&self.recorder).close();
+    }
+}
+
+fn lock(recorder: &Shared) -> MutexGuard<'_, Recorder> {
+    // A recorder is whole between two calls.
+    recorder.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A handle to the counts of a capture.

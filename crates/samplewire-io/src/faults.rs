@@ -5,9 +5,12 @@
 //! that is delayed leaves at a call ([`Link::send`], [`Link::recv`], [`Link::wait`]) after it is
 //! due. Every fault is in the [`FaultLog`], so that a test can account for each packet.
 //!
+//! A link of frames beside it ([`Link::frames`]) has the same faults on its RoCEv2 frames, drawn apart.
+//!
 //! Memory is taken once. A packet that meets a fault is copied; others pass by reference when
 //! sent, and are copied once when received through faults of that direction.
 
+mod frames;
 mod hold;
 mod log;
 mod loss;
@@ -18,14 +21,16 @@ mod spec;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use self::frames::{FrameFaults, FramesDue};
 pub use self::log::{Action, Direction, ENTRIES_MAX, Entry, FaultLog};
 pub use self::loss::{Loss, Losses};
 pub use self::model::{Corruption, Fate, Model};
 pub use self::path::REORDER_WAIT;
-use self::path::{Head, Path};
+use self::path::{Head, Path, Reads};
 pub use self::spec::{FaultSpec, PacketTypes, Side, SpecError, parse, type_name};
 use crate::batch::{Batch, JOINED_BYTES_MAX, Meta};
 use crate::concern::{Call, Concern};
+use crate::ether::{EtherLink, FRAME_BYTES_MAX};
 use crate::favoured::Favoured;
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::wake::Waker;
@@ -42,6 +47,9 @@ pub struct Faults<L> {
     /// What `link` gave and has not been decided on, from `inbox_next` on.
     inbox: Batch,
     inbox_next: usize,
+    /// For frames beside the packets: their faults, and when one that is held is due.
+    specs: [FaultSpec; 2],
+    frames_due: Option<FramesDue>,
 }
 
 impl<L: Link> Faults<L> {
@@ -53,12 +61,14 @@ impl<L: Link> Faults<L> {
         let log = FaultLog::new();
         let mtu_bytes = link.capabilities().mtu_bytes;
         Ok(Self {
-            transmit: Path::new(Direction::Transmit, transmit, mtu_bytes, log.clone())?,
-            receive: Path::new(Direction::Receive, receive, mtu_bytes, log.clone())?,
+            transmit: Path::new(Direction::Transmit, transmit, mtu_bytes, Reads::Packets, &log)?,
+            receive: Path::new(Direction::Receive, receive, mtu_bytes, Reads::Packets, &log)?,
             log,
             scratch: vec![0; JOINED_BYTES_MAX].into_boxed_slice(),
             inbox: Batch::new(INBOX_PACKETS, mtu_bytes.clamp(1, JOINED_BYTES_MAX)),
             inbox_next: 0,
+            specs: [transmit.clone(), receive.clone()],
+            frames_due: None,
             link,
         })
     }
@@ -246,7 +256,9 @@ impl<L: Link> Link for Faults<L> {
             return Ok(());
         }
         let transmit_due = self.transmit.hold.next_due().filter(|_| sendable);
-        let next_due = transmit_due.into_iter().chain(self.receive.hold.next_due()).min();
+        let frames_due = self.frames_due.as_ref().and_then(FramesDue::get);
+        let held = [transmit_due, self.receive.hold.next_due(), frames_due];
+        let next_due = held.into_iter().flatten().min();
         let timeout =
             next_due.map_or(timeout, |due| timeout.min(due.saturating_duration_since(now)));
         self.link.wait(timeout)?;
@@ -274,10 +286,27 @@ impl<L: Link> Link for Faults<L> {
         self.link.make_room(packets, packet_bytes);
     }
 
+    /// The same faults on RoCEv2 frames, drawn apart, with the same log.
+    fn frames(&mut self, frames: Box<dyn EtherLink>) -> Box<dyn EtherLink> {
+        let frames = self.link.frames(frames);
+        let path = |direction, spec: &FaultSpec| {
+            let spec = spec.clone().seed(spec.chosen_seed().wrapping_add(FRAMES_SEED));
+            Path::new(direction, &spec, FRAME_BYTES_MAX, Reads::Frames, &self.log)
+                .expect("it has been checked")
+        };
+        let paths =
+            [path(Direction::Transmit, &self.specs[0]), path(Direction::Receive, &self.specs[1])];
+        let due = self.frames_due.insert(FramesDue::new());
+        Box::new(FrameFaults::new(frames, paths, due.clone()))
+    }
+
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
         self.link.favour(favoured)
     }
 }
+
+/// The seed of the faults of frames, apart from those that people and the streams of a bridge choose.
+const FRAMES_SEED: u64 = 1 << 48;
 
 /// Packets received from the link in one call.
 const INBOX_PACKETS: usize = 64;

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 pub use crate::batch::{Batch, BatchFull, Meta};
+use crate::ether::EtherLink;
 pub use crate::favoured::{Favoured, Word};
 pub use crate::wake::Waker;
 
@@ -71,6 +72,12 @@ pub trait Link: Send {
         None
     }
 
+    /// Puts what this link does to its packets, such as faults or a capture, on a link of frames beside
+    /// it. A link that only moves packets returns it as it is.
+    fn frames(&mut self, frames: Box<dyn EtherLink>) -> Box<dyn EtherLink> {
+        frames
+    }
+
     /// From now on favoured packets come first, and a flood of others takes no room from them;
     /// `None` ends that. Says whether it holds: a link may not be able to, and receives as before.
     ///
@@ -121,6 +128,10 @@ impl<L: Link + ?Sized> Link for Box<L> {
 
     fn line_bps(&mut self, peer: SocketAddr) -> Option<u64> {
         (**self).line_bps(peer)
+    }
+
+    fn frames(&mut self, frames: Box<dyn EtherLink>) -> Box<dyn EtherLink> {
+        (**self).frames(frames)
     }
 
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {

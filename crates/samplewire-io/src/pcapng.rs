@@ -91,17 +91,31 @@ impl<W: Write> PcapngWriter<W> {
         append_option(&mut section, END_OF_OPTIONS, b"")?;
         writer.block(SECTION_HEADER, &section)?;
         for name in interfaces {
-            let mut description = Vec::new();
-            description.extend(LINKTYPE_RAW.to_le_bytes());
-            description.extend([0; 2]);
-            // No limit on the length of a packet.
-            description.extend([0; 4]);
-            append_option(&mut description, IF_NAME, name.as_bytes())?;
-            append_option(&mut description, IF_TSRESOL, &[NANOSECONDS])?;
-            append_option(&mut description, END_OF_OPTIONS, b"")?;
-            writer.block(INTERFACE_DESCRIPTION, &description)?;
+            writer.describe_interface(LINKTYPE_RAW, name)?;
         }
         Ok(writer)
+    }
+
+    /// Adds an interface for [`PcapngWriter::frame`]; returns its number.
+    ///
+    /// # Errors
+    /// As for [`PcapngWriter::new`].
+    pub fn add_ethernet(&mut self, name: &str) -> io::Result<u32> {
+        self.describe_interface(LINKTYPE_ETHERNET, name)?;
+        self.interfaces += 1;
+        Ok(self.interfaces - 1)
+    }
+
+    fn describe_interface(&mut self, link_type: u16, name: &str) -> io::Result<()> {
+        let mut description = Vec::new();
+        description.extend(link_type.to_le_bytes());
+        description.extend([0; 2]);
+        // No limit on the length of a packet.
+        description.extend([0; 4]);
+        append_option(&mut description, IF_NAME, name.as_bytes())?;
+        append_option(&mut description, IF_TSRESOL, &[NANOSECONDS])?;
+        append_option(&mut description, END_OF_OPTIONS, b"")?;
+        self.block(INTERFACE_DESCRIPTION, &description)
     }
 
     /// Writes a packet whose UDP payload is `payload`. Its checksums are right for these bytes.
@@ -113,9 +127,37 @@ impl<W: Write> PcapngWriter<W> {
     /// # Panics
     /// When there is no such interface.
     pub fn packet(&mut self, packet: &PcapngPacket<'_>, payload: &[u8]) -> io::Result<()> {
-        self.check_interface(packet.interface);
         let headers = Headers::new(packet.source, packet.destination, packet.ecn, payload);
-        let headers = headers.as_bytes();
+        let about = About {
+            interface: packet.interface,
+            time_ns: packet.time_ns,
+            direction: packet.direction,
+            wire_len_bytes: packet.wire_len_bytes,
+            comment: packet.comment,
+        };
+        self.enhanced(&about, headers.as_bytes(), payload)
+    }
+
+    /// Writes a whole frame, without its FCS, on an interface that [`PcapngWriter::add_ethernet`] gave.
+    ///
+    /// # Errors
+    /// As for [`PcapngWriter::packet`].
+    ///
+    /// # Panics
+    /// When there is no such interface.
+    pub fn frame(
+        &mut self,
+        interface: u32,
+        time_ns: u64,
+        direction: Direction,
+        frame: &[u8],
+    ) -> io::Result<()> {
+        let about = About { interface, time_ns, direction, wire_len_bytes: None, comment: "" };
+        self.enhanced(&about, &[], frame)
+    }
+
+    fn enhanced(&mut self, packet: &About<'_>, headers: &[u8], payload: &[u8]) -> io::Result<()> {
+        self.check_interface(packet.interface);
         let mut comment = Vec::new();
         if !packet.comment.is_empty() {
             append_option(&mut comment, OPT_COMMENT, packet.comment.as_bytes())?;
@@ -194,6 +236,15 @@ impl<W: Write> PcapngWriter<W> {
     }
 }
 
+/// What a block has besides the packet's bytes.
+struct About<'a> {
+    interface: u32,
+    time_ns: u64,
+    direction: Direction,
+    wire_len_bytes: Option<u32>,
+    comment: &'a str,
+}
+
 fn append_option(body: &mut Vec<u8>, code: u16, value: &[u8]) -> io::Result<()> {
     let len_bytes = u16::try_from(value.len()).map_err(|_| too_long("option", value.len()))?;
     body.extend(code.to_le_bytes());
@@ -224,6 +275,7 @@ const PACKET_OVERHEAD_BYTES: u32 = 7 * 4 + 8 + 4 + 4;
 
 /// IPv4 or IPv6, by the first four bits.
 const LINKTYPE_RAW: u16 = 101;
+const LINKTYPE_ETHERNET: u16 = 1;
 
 const END_OF_OPTIONS: u16 = 0;
 const OPT_COMMENT: u16 = 1;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::batch::Batch;
 use crate::concern::{Call, Concern};
 use crate::counters::ErrorCounts;
+use crate::ether::EtherLink;
 use crate::favoured::Favoured;
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::wake::Waker;
@@ -136,6 +137,10 @@ impl Link for Resilient {
 
     fn line_bps(&mut self, peer: SocketAddr) -> Option<u64> {
         self.link.line_bps(peer)
+    }
+
+    fn frames(&mut self, frames: Box<dyn EtherLink>) -> Box<dyn EtherLink> {
+        self.link.frames(frames)
     }
 
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {

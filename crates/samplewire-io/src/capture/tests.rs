@@ -1,4 +1,5 @@
 use super::*;
+use crate::ether::EtherError;
 use crate::link::Ecn;
 use crate::memory::{self, Memory};
 use std::io;
@@ -104,6 +105,86 @@ fn file_ends_with_the_count_of_packets() {
     // The last block's end: isb_ifrecv 500, isb_ifdrop 0, end of options, length.
     let end = [4, 0, 8, 0, 244, 1, 0, 0, 0, 0, 0, 0, 5, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     assert_eq!(file[file.len() - 32..file.len() - 8], end);
+}
+
+/// A link that takes what it is given, and gives it back.
+struct Echo {
+    frames: std::collections::VecDeque<Vec<u8>>,
+    file: File,
+}
+
+impl std::os::fd::AsFd for Echo {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl EtherLink for Echo {
+    fn name(&self) -> &str {
+        "echo"
+    }
+
+    fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
+        let frame = self.frames.pop_front();
+        Ok(frame.map(|frame| {
+            into[..frame.len()].copy_from_slice(&frame);
+            frame.len()
+        }))
+    }
+
+    fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
+        self.frames.push_back(frame.to_vec());
+        Ok(frame.len() < 1_000)
+    }
+
+    fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
+        Ok(None)
+    }
+}
+
+/// Frames beside the packets are whole, on an interface of their own.
+#[test]
+fn frames_are_in_the_file_as_they_are() {
+    let (near, far) = pair();
+    let disk = GlassDisk::default();
+    let mut capture = Capture::new(near, disk.clone()).unwrap();
+    let file = File::open("/dev/null").unwrap();
+    let mut link = capture.frames(Box::new(Echo { frames: [].into(), file }));
+    send(&mut capture, far.local_addr(), 1);
+    let frame: Vec<u8> = (0..100).collect();
+    assert!(link.send(&frame).unwrap());
+    assert!(!link.send(&[7; 1_000]).unwrap(), "it is not recorded");
+    let mut into = [0; 2_000];
+    assert_eq!(link.recv(&mut into).unwrap(), Some(100));
+    let counts = capture.finish().unwrap();
+    assert_eq!(counts, CaptureCounts { written: 3, skipped: 0 });
+    link.send(&frame).unwrap();
+    let file = disk.bytes.lock().unwrap();
+    let blocks = blocks(&file);
+    let kinds: Vec<_> = blocks.iter().map(|block| block[0]).collect();
+    // Head, interface, packet; the interface of frames before the first of them; statistics of both.
+    assert_eq!(kinds, [0x0A, 1, 6, 1, 6, 6, 5, 5]);
+    let link_types: Vec<_> = [1, 3].map(|at: usize| blocks[at][8]).into();
+    assert_eq!(link_types, [101, 1]);
+    for (at, direction) in [(4, 0b10), (5, 0b01)] {
+        let block = blocks[at];
+        assert_eq!(block[8], 1, "its interface");
+        assert_eq!(block[28..128], frame);
+        assert_eq!(block[132], direction);
+    }
+    // isb_ifrecv
+    assert_eq!([6, 7].map(|at: usize| blocks[at][blocks[at].len() - 28]), [1, 2]);
+}
+
+/// The blocks of a file.
+fn blocks(mut file: &[u8]) -> Vec<&[u8]> {
+    let mut blocks = vec![];
+    while let Some(len) = file.get(4..8) {
+        let len = u32::from_le_bytes(len.try_into().unwrap()) as usize;
+        blocks.push(&file[..len]);
+        file = &file[len..];
+    }
+    blocks
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl Recorder {
         }
         match &mut self.filling {
             Some(chunk) if chunk.has_room(packet.len_bytes) => chunk.push(packet, parts),
-            _ => self.outcome.count(&self.outcome.skipped, 1),
+            _ => self.outcome.count_skipped(&[packet]),
         }
     }
 
@@ -96,10 +96,16 @@ pub(super) struct Packet {
     /// Since the Unix epoch.
     pub(super) time_ns: u64,
     pub(super) outbound: bool,
-    pub(super) source: SocketAddr,
-    pub(super) destination: SocketAddr,
-    pub(super) ecn: Ecn,
+    pub(super) kind: Kind,
     pub(super) len_bytes: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    /// A UDP payload: the file has made-up headers.
+    Datagram { source: SocketAddr, destination: SocketAddr, ecn: Ecn },
+    /// A whole frame of Ethernet.
+    Frame,
 }
 
 /// How the capture is going. The counters are statistics and order nothing: Relaxed.
@@ -107,6 +113,9 @@ pub(super) struct Packet {
 pub(super) struct Outcome {
     pub(super) written: AtomicU64,
     pub(super) skipped: AtomicU64,
+    /// Of both: frames.
+    frames: AtomicU64,
+    frames_skipped: AtomicU64,
     pub(super) error: Mutex<Option<io::Error>>,
 }
 
@@ -117,6 +126,18 @@ impl Outcome {
 
     fn count(&self, counter: &AtomicU64, packets: u64) {
         counter.fetch_add(packets, Ordering::Relaxed);
+    }
+
+    fn count_skipped(&self, packets: &[Packet]) {
+        let frames = frames_of(packets);
+        self.count(&self.skipped, packets.len() as u64);
+        self.count(&self.frames, frames);
+        self.count(&self.frames_skipped, frames);
+    }
+
+    fn count_written(&self, packets: &[Packet]) {
+        self.count(&self.written, packets.len() as u64);
+        self.count(&self.frames, frames_of(packets));
     }
 
     fn fail(&self, error: io::Error) {
@@ -158,6 +179,7 @@ fn write_all(
 ) {
     let mut times_ns: Option<(u64, u64)> = None;
     let mut failed = false;
+    let mut ethernet = None;
     loop {
         let mut chunk = match filled.try_recv() {
             Ok(chunk) => chunk,
@@ -178,50 +200,76 @@ fn write_all(
             let start_ns = times_ns.map_or(first.time_ns, |(start_ns, _)| start_ns);
             times_ns = Some((start_ns, last.time_ns));
         }
-        let mut written = 0;
-        if !failed && let Err(error) = write_chunk(&mut writer, &chunk, &mut written) {
+        let mut written = 0_usize;
+        if !failed && let Err(error) = write_chunk(&mut writer, &chunk, &mut ethernet, &mut written)
+        {
             failed = true;
             outcome.fail(error);
         }
-        outcome.count(&outcome.written, written);
-        outcome.count(&outcome.skipped, chunk.packets.len() as u64 - written);
+        outcome.count_written(&chunk.packets[..written]);
+        outcome.count_skipped(&chunk.packets[written..]);
         chunk.packets.clear();
         chunk.bytes.clear();
         // Fails only once the datapath's end is gone, which then needs no buffer.
         drop(free.try_send(chunk));
     }
     let (start_ns, end_ns) = times_ns.unwrap_or_default();
+    let [frames, frames_skipped] =
+        [&outcome.frames, &outcome.frames_skipped].map(|it| outcome.get(it));
     let skipped = outcome.get(&outcome.skipped);
     let packets = outcome.get(&outcome.written) + skipped;
-    if !failed {
-        let ended =
-            writer.statistics(0, start_ns..=end_ns, packets, skipped).and_then(|()| writer.flush());
-        if let Err(error) = ended {
-            outcome.fail(error);
+    let mut end = || {
+        let times_ns = start_ns..=end_ns;
+        writer.statistics(0, times_ns.clone(), packets - frames, skipped - frames_skipped)?;
+        if let Some(interface) = ethernet {
+            writer.statistics(interface, times_ns, frames, frames_skipped)?;
         }
+        writer.flush()
+    };
+    if !failed && let Err(error) = end() {
+        outcome.fail(error);
     }
 }
 
+fn frames_of(packets: &[Packet]) -> u64 {
+    packets.iter().filter(|packet| matches!(packet.kind, Kind::Frame)).count() as u64
+}
+
+/// The interface of frames is described before the first of them, so that a file without any has one
+/// interface.
 fn write_chunk(
     writer: &mut PcapngWriter<impl Write>,
     chunk: &Chunk,
-    written: &mut u64,
+    ethernet: &mut Option<u32>,
+    written: &mut usize,
 ) -> io::Result<()> {
     let mut rest = &chunk.bytes[..];
     for packet in &chunk.packets {
-        let (payload, after) = rest.split_at(packet.len_bytes);
+        let (bytes, after) = rest.split_at(packet.len_bytes);
         rest = after;
-        let packet = PcapngPacket {
-            interface: 0,
-            time_ns: packet.time_ns,
-            direction: if packet.outbound { Direction::Outbound } else { Direction::Inbound },
-            source: packet.source,
-            destination: packet.destination,
-            ecn: packet.ecn,
-            wire_len_bytes: None,
-            comment: "",
-        };
-        writer.packet(&packet, payload)?;
+        let direction = if packet.outbound { Direction::Outbound } else { Direction::Inbound };
+        match packet.kind {
+            Kind::Datagram { source, destination, ecn } => {
+                let packet = PcapngPacket {
+                    interface: 0,
+                    time_ns: packet.time_ns,
+                    direction,
+                    source,
+                    destination,
+                    ecn,
+                    wire_len_bytes: None,
+                    comment: "",
+                };
+                writer.packet(&packet, bytes)?;
+            }
+            Kind::Frame => {
+                let interface = match *ethernet {
+                    Some(interface) => interface,
+                    None => *ethernet.insert(writer.add_ethernet("frames")?),
+                };
+                writer.frame(interface, packet.time_ns, direction, bytes)?;
+            }
+        }
         *written += 1;
     }
     Ok(())

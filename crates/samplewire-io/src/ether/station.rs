@@ -75,6 +75,12 @@ impl EtherStation {
         Self { routes: Routes::by(router), ..self }
     }
 
+    /// Puts the link into another one that passes frames on, such as one with faults.
+    #[must_use]
+    pub fn through(self, wrap: impl FnOnce(Box<dyn EtherLink>) -> Box<dyn EtherLink>) -> Self {
+        Self { link: wrap(self.link), ..self }
+    }
+
     /// The link, for its name and its size.
     pub fn link(&self) -> &dyn EtherLink {
         &*self.link

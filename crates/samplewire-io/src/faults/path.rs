@@ -8,6 +8,7 @@ use super::model::{Fate, Model};
 use super::spec::{FaultSpec, PacketTypes, SpecError};
 use crate::batch::Meta;
 use crate::link::{Outgoing, header_bytes};
+use samplewire_proto::wire::PacketType;
 
 /// One direction.
 #[derive(Debug)]
@@ -20,6 +21,7 @@ pub(super) struct Path {
     /// When the slowest hop is free again.
     free_at: Instant,
     pub(super) hold: HoldQueue,
+    reads: Reads,
     log: FaultLog,
     ordinal: u64,
     decided: Decided,
@@ -38,7 +40,8 @@ impl Path {
         direction: Direction,
         spec: &FaultSpec,
         packet_bytes_max: usize,
-        log: FaultLog,
+        reads: Reads,
+        log: &FaultLog,
     ) -> Result<Self, SpecError> {
         spec.check()?;
         let faultless = *spec == FaultSpec { seed: spec.seed, ..FaultSpec::new() };
@@ -50,7 +53,8 @@ impl Path {
             bit_ns: spec.rate_bps.map(|bps| 1e9 / bps),
             free_at: Instant::now(),
             hold: HoldQueue::new(hold_packets, packet_bytes_max.min(HELD_BYTES_MAX)),
-            log,
+            reads,
+            log: log.clone(),
             ordinal: 0,
             decided: Decided::default(),
             faultless,
@@ -96,6 +100,14 @@ impl Path {
         self.decided.then = then.or(self.decided.then);
     }
 
+    /// The same for one packet that was not taken, with its fate as [`Path::decide`] gave it.
+    pub(super) fn put_back_one(&mut self, head: &Head, fate: Option<Fate>) {
+        match fate {
+            Some(fate) => self.decided.then = Some(fate),
+            None => self.decided.passes += usize::from(self.only.contains(head.packet_type)),
+        }
+    }
+
     /// Counts packets that have passed unchanged.
     pub(super) fn passed(&mut self, packets: usize, now: Instant) {
         self.ordinal += packets as u64;
@@ -107,7 +119,7 @@ impl Path {
     /// should be held and cannot: the caller passes it on and says so by
     /// [`Path::passed_undelayed`].
     pub(super) fn take(&mut self, fate: Fate, bytes: &mut [u8], meta: Meta, now: Instant) -> bool {
-        let head = Head::of([bytes, &[], &[]]);
+        let head = self.reads.head(bytes);
         if fate.lost {
             self.enter(&head, Action::Lost);
             self.count_one();
@@ -121,7 +133,7 @@ impl Path {
         if let Some(corruption) = fate.corrupt {
             corruption.apply(bytes);
         }
-        let delay = self.serialized(now, bytes.len() + header_bytes(&meta.peer)) + fate.delay;
+        let delay = self.serialized(now, self.reads.ip_bytes(bytes.len(), &meta)) + fate.delay;
         let held = if fate.overtaken_by > 0 {
             self.hold.hold_behind(fate.overtaken_by, now + REORDER_WAIT, delay, bytes, meta)
         } else {
@@ -186,8 +198,34 @@ impl Path {
     }
 }
 
-/// What is read of a packet (docs/protocol.md, header): nothing else is looked at.
+/// What passes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// UDP payloads.
+    Packets,
+    /// Ethernet frames of RoCEv2.
+    Frames,
+}
+
+impl Reads {
+    fn head(self, bytes: &[u8]) -> Head {
+        match self {
+            Self::Packets => Head::of([bytes, &[], &[]]),
+            Self::Frames => Head::of_frame(bytes).unwrap_or_default(),
+        }
+    }
+
+    /// The length as an IP packet.
+    fn ip_bytes(self, len_bytes: usize, meta: &Meta) -> usize {
+        match self {
+            Self::Packets => len_bytes + header_bytes(&meta.peer),
+            Self::Frames => len_bytes.saturating_sub(ETHERNET_BYTES),
+        }
+    }
+}
+
+/// What is read of a packet (docs/protocol.md, header): nothing else is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) packet_type: u8,
     pub(super) seq: u32,
@@ -210,7 +248,25 @@ impl Head {
         };
         Self { packet_type: start[0] & 0xf, seq: u32::from_be_bytes(seq), len_bytes }
     }
+
+    /// Of an Ethernet frame: requests of RoCEv2 count as DATA, acknowledgements and notifications as
+    /// REPORT, and the PSN is the seq. `None` for what is not of RoCEv2.
+    pub(super) fn of_frame(frame: &[u8]) -> Option<Self> {
+        let (ip, udp, bth) = (frame.get(12..24)?, frame.get(34..42)?, frame.get(42..54)?);
+        let is_ipv4_udp = ip[..2] == [0x08, 0x00] && ip[2] == 0x45 && ip[11] == 17;
+        let is_roce = is_ipv4_udp && udp[2..4] == ROCE_PORT.to_be_bytes();
+        let is_answer = matches!(bth[0], ROCE_ACKNOWLEDGE | ROCE_CNP);
+        let packet_type = if is_answer { PacketType::Report } else { PacketType::Data } as u8;
+        let seq = u32::from_be_bytes([0, bth[9], bth[10], bth[11]]);
+        is_roce.then_some(Self { packet_type, seq, len_bytes: frame.len() })
+    }
 }
+
+const ETHERNET_BYTES: usize = 14;
+/// UDP port and opcodes of RoCEv2 (IB 9.2, A17.9.3).
+const ROCE_PORT: u16 = 4_791;
+const ROCE_ACKNOWLEDGE: u8 = 0x11;
+const ROCE_CNP: u8 = 0x81;
 
 /// How long a reordered packet waits for those that are to overtake it.
 pub const REORDER_WAIT: Duration = Duration::from_millis(10);
@@ -225,7 +281,7 @@ mod tests {
     use std::net::SocketAddr;
 
     fn path(spec: &FaultSpec) -> Path {
-        Path::new(Direction::Transmit, spec, 1_500, FaultLog::new()).unwrap()
+        Path::new(Direction::Transmit, spec, 1_500, Reads::Packets, &FaultLog::new()).unwrap()
     }
 
     fn data_packet(bytes: &[u8]) -> Outgoing<'_> {

@@ -186,6 +186,12 @@ impl Endpoint {
     /// # Errors
     /// The process has no descriptor left.
     pub(crate) fn set_station(&mut self, station: StationConfig) -> io::Result<()> {
+        let link = self.link.resilient();
+        let station = StationConfig {
+            // Faults and a capture of the link are on the frames too.
+            ether: station.ether.through(|frames| link.frames(frames)),
+            ..station
+        };
         self.link.waker().also_for(station.ether.as_fd())?;
         self.station = Some(Box::new(Station::new(station)));
         Ok(())
