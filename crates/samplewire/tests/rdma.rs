@@ -428,7 +428,7 @@ fn cable(link: impl Fn(Dgram, usize) -> Box<dyn EtherLink>) -> [StationConfig; 2
         StationConfig {
             ether: EtherStation::new(link, Ipv4Addr::LOCALHOST, mac),
             path_mtu: PathMtu::Bytes1024,
-            seed: end as u64,
+            seed: [end as u8; 16],
         }
     })
 }

@@ -61,7 +61,7 @@ fn device() -> Device {
     let station = StationConfig {
         ether: EtherStation::new(cable, Ipv4Addr::LOCALHOST, [2, 0, 0, 0, 0, 1]),
         path_mtu: PathMtu::Bytes1024,
-        seed: 1,
+        seed: [1; 16],
     };
     let options = DeviceOptions::new().sends(source.info().clone());
     options.listen_rdma(Box::new(link), station).unwrap()

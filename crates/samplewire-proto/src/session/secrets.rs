@@ -43,11 +43,30 @@ impl Secrets {
         ((high as u128) << 64 | low as u128).to_be_bytes()
     }
 
+    /// The number at `place` of a secret order of all numbers below 2^24: another at each place below
+    /// 2^24. Who knows some of them does not know the others.
+    pub fn shuffled_u24(&self, place: u32) -> u32 {
+        // A Feistel network: it maps one to one, whatever its round function.
+        let mut left = (place >> 12) as u16 & HALF_MAX;
+        let mut right = place as u16 & HALF_MAX;
+        for round in 0..FEISTEL_ROUNDS {
+            let [high, low] = right.to_be_bytes();
+            // No draw has an input as short.
+            let (hash, _) = self.hasher.hash(&[round, high, low]).as_u64();
+            (left, right) = (right, left ^ hash as u16 & HALF_MAX);
+        }
+        u32::from(left) << 12 | u32::from(right)
+    }
+
     fn draw(&mut self) -> (u64, u64) {
         self.drawn += 1;
         self.hasher.hash(&self.drawn.to_be_bytes()).as_u64()
     }
 }
+
+/// 12 bits.
+const HALF_MAX: u16 = 0xFFF;
+const FEISTEL_ROUNDS: u8 = 6;
 
 #[cfg(test)]
 mod tests {
@@ -75,5 +94,24 @@ mod tests {
         let mut secrets = Secrets::new([7; 16]);
         let nonces: HashSet<u64> = (0..1000).map(|_| secrets.nonce()).collect();
         assert_eq!(nonces.len(), 1000);
+    }
+
+    #[test]
+    fn shuffled_numbers_are_all_different_and_of_one_key() {
+        let (secrets, others) = (Secrets::new([1; 16]), Secrets::new([2; 16]));
+        let places = 1 << 17;
+        let mut seen = vec![false; 1 << 24];
+        let (mut neighbours, mut same) = (0, 0);
+        for place in 0..places {
+            let number = secrets.shuffled_u24(place);
+            assert!(!std::mem::replace(&mut seen[number as usize], true), "{number} again");
+            neighbours += u32::from(secrets.shuffled_u24(place + 1).abs_diff(number) < 1 << 12);
+            same += u32::from(others.shuffled_u24(place) == number);
+        }
+        // By chance one in 2^11, and none.
+        assert!(neighbours < places >> 10, "{neighbours} follow on the one before");
+        assert!(same < 4, "{same} numbers do not depend on the key");
+        let last = (1 << 24) - 1;
+        assert!(secrets.shuffled_u24(last) <= last);
     }
 }

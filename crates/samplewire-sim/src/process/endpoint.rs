@@ -54,7 +54,8 @@ impl Endpoint {
         let station = path_mtu.zip(frames.as_ref()).map(|(path_mtu, frames)| {
             let link = FrameLink::new(frames).expect("a process has descriptors left");
             let ether = EtherStation::new(Box::new(link), ip_of(turn.me), mac_of(turn.me));
-            StationConfig { ether, path_mtu, seed: turn.rng.draw() }
+            let seed = u128::from(turn.rng.draw()).to_be_bytes();
+            StationConfig { ether, path_mtu, seed }
         });
         let (made, stepped) = make(Box::new(link), station);
         let endpoint = Self {

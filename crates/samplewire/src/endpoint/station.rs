@@ -5,8 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use samplewire_io::LinkError;
 use samplewire_io::ether::{EtherError, EtherStation};
+use samplewire_proto::Nanos;
+use samplewire_proto::session::Secrets;
 use samplewire_proto::wire::{QueuePairTerms, RdmaOffer, SlotRegion};
-use samplewire_proto::{Nanos, Rng};
 use samplewire_roce::stream::Connection;
 use samplewire_roce::wire::{FRAME_BYTES_MAX, Frame, Route, UDP_PORT, WireError};
 use samplewire_roce::{PathMtu, Qpn};
@@ -17,8 +18,9 @@ pub struct StationConfig {
     pub ether: EtherStation,
     /// The payload of a packet, at most.
     pub path_mtu: PathMtu,
-    /// Draws the numbers of queue pairs and first packets.
-    pub seed: u64,
+    /// What the numbers of queue pairs, first packets and keys come from: secret, so that no stranger
+    /// can guess them.
+    pub seed: [u8; 16],
 }
 
 impl StationConfig {
@@ -44,9 +46,9 @@ impl StationConfig {
             },
         )?;
         let path_mtu = path_mtu_of(ether.link().mtu_bytes().unwrap_or(0));
-        let mut seed = [0; 8];
+        let mut seed = [0; 16];
         getrandom::fill(&mut seed).map_err(|error| refused("getrandom")(error.into()))?;
-        Ok(Self { ether, path_mtu, seed: u64::from_ne_bytes(seed) })
+        Ok(Self { ether, path_mtu, seed })
     }
 }
 
@@ -69,28 +71,30 @@ pub(crate) fn description_offer(path_mtu: PathMtu) -> RdmaOffer {
 pub(crate) struct Station {
     ether: EtherStation,
     path_mtu: PathMtu,
-    rng: Rng,
+    secrets: Secrets,
+    offers: u32,
 }
 
 impl Station {
     pub(crate) fn new(config: StationConfig) -> Self {
         let StationConfig { ether, path_mtu, seed } = config;
-        Self { ether, path_mtu, rng: Rng::new(seed) }
+        Self { ether, path_mtu, secrets: Secrets::new(seed), offers: 0 }
     }
 
     /// The queue pair of the next stream at a place, which its number says, with slots for a window
-    /// of packets to it, or for none.
+    /// of packets to it, or for none. First PSNs repeat only after 2^24 offers (`docs/protocol.md#13.7`).
     pub(crate) fn offer(&mut self, place: usize, window: Option<u32>) -> RdmaOffer {
-        let generation = (self.rng.draw() as u32) << PLACE_BITS;
+        let generation = (self.secrets.nonce() as u32) << PLACE_BITS;
+        self.offers = self.offers.wrapping_add(1);
         let queue_pair = QueuePairTerms {
             qpn: (generation & U24_MAX) | (place as u32 + QPN_MIN),
-            first_psn: self.rng.draw() as u32 & U24_MAX,
+            first_psn: self.secrets.shuffled_u24(self.offers & U24_MAX),
             path_mtu_bytes: self.path_mtu.bytes() as u16,
         };
         let slots = window.map(|slots| SlotRegion {
             // Nothing lies there: an address only names a place of the window.
             address: SLOTS_ADDRESS,
-            rkey: self.rng.draw() as u32,
+            rkey: self.secrets.nonce() as u32,
             slot_bytes: SLOT_BYTES,
             slots,
         });
@@ -201,3 +205,46 @@ const SLOTS_ADDRESS: u64 = 1 << 32;
 /// What holds any payload.
 const SLOT_BYTES: u32 = 65_600;
 const ECT0: u8 = 0b10;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::net::UdpSocket;
+
+    use samplewire_io::ether::{Dgram, DgramAddress};
+
+    use super::*;
+
+    fn station(seed: [u8; 16]) -> Station {
+        let [near, far] = [0; 2].map(|_| UdpSocket::bind("127.0.0.1:0").unwrap());
+        let [near, far] = [near, far].map(|it| it.local_addr().unwrap());
+        let cable: DgramAddress = format!("{near},{far}").parse().unwrap();
+        let link = Box::new(Dgram::open(&cable).unwrap());
+        let ether = EtherStation::new(link, Ipv4Addr::LOCALHOST, [2; 6]);
+        Station::new(StationConfig { ether, path_mtu: PathMtu::Bytes1024, seed })
+    }
+
+    /// `docs/protocol.md#13.7`: another first PSN, and most often another queue pair.
+    #[test]
+    fn numbers_of_offers_come_from_the_secret_and_do_not_repeat() {
+        let (mut one, mut same, mut other) = (station([1; 16]), station([1; 16]), station([2; 16]));
+        let (mut psns, mut qpns, mut keys) = (HashSet::new(), HashSet::new(), HashSet::new());
+        let mut last = None;
+        for number in 0..4_000 {
+            let place = number % 3;
+            let offer = one.offer(place, Some(64));
+            assert_eq!(offer, same.offer(place, Some(64)), "one seed decides");
+            let RdmaOffer { queue_pair, slots } = offer;
+            assert_ne!(queue_pair.first_psn, other.offer(place, Some(64)).queue_pair.first_psn);
+            assert_eq!(Station::place_of(Qpn::new(queue_pair.qpn)), place);
+            assert!(psns.insert(queue_pair.first_psn), "{queue_pair:?}");
+            let step =
+                last.replace(queue_pair.first_psn).map(|it| queue_pair.first_psn.abs_diff(it));
+            assert!(step.is_none_or(|step| step > 16), "it does not follow on the one before");
+            qpns.insert(queue_pair.qpn);
+            keys.insert(slots.map(|it| it.rkey));
+        }
+        assert!(qpns.len() > 2_500, "{} queue pairs", qpns.len());
+        assert_eq!(keys.len(), 4_000);
+    }
+}
