@@ -22,7 +22,9 @@ use samplewire_io::faults::Model;
 use samplewire_io::memory;
 use samplewire_proto::Nanos;
 use samplewire_proto::wire::{self, Packet, RdmaOffer};
-use samplewire_roce::PathMtu;
+use samplewire_roce::requester::SendSlot;
+use samplewire_roce::wire::{FRAME_BYTES_MAX, Frame};
+use samplewire_roce::{PathMtu, Qpn};
 
 #[test]
 fn stream_goes_over_rdma_and_every_sample_arrives() {
@@ -215,11 +217,46 @@ fn stream_that_is_taken_over_goes_on_over_rdma() {
 
 /// A receive request and a record for each packet, of 64 bytes.
 #[test]
-fn memory_of_the_slots_is_stated() {
-    let memory_bytes = [Carriage::Data, Carriage::Rdma]
-        .map(|carriage| Both::over(carriage, 128, 128).receives.memory_bytes());
-    let [data, rdma] = memory_bytes;
+fn memory_of_the_slots_and_of_the_writes_is_stated() {
+    let ends = [Carriage::Data, Carriage::Rdma].map(|carriage| Both::over(carriage, 128, 128));
+    let [data, rdma] = ends.each_ref().map(|it| it.receives.memory_bytes());
     assert!((data + 128 * 64..data + 128 * 192).contains(&rdma), "{data} and {rdma} bytes");
+    let listeners = [false, true].map(|has_station| {
+        let [far, _near] = cable(|link, _| Box::new(link));
+        let info = CounterSource::new(1e6, 0).expect("a rate in range").info().clone();
+        let options = DeviceOptions::new().window(128).sends(info);
+        let link = Box::new(Udp::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).unwrap());
+        let device =
+            if has_station { options.listen_rdma(link, far) } else { options.listen_over(link) };
+        device.unwrap().listeners[0].memory_bytes()
+    });
+    let [data, rdma] = listeners;
+    let writes = 128 * size_of::<SendSlot>();
+    assert!((data + writes..data + writes + 8_192).contains(&rdma), "{data} and {rdma} bytes");
+}
+
+/// A frame for another queue pair at the same place, such as that of the stream before: it is counted, and
+/// costs nothing more.
+#[test]
+fn frames_of_another_queue_pair_are_foreign_at_both_ends() {
+    let [far, near] = cable(|link, _| Box::new(Renumbered { link }));
+    let mut source = CounterSource::new(1e6, 0).expect("a rate in range");
+    let options = DeviceOptions::new().window(256).sends(source.info().clone());
+    let link = Udp::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).unwrap();
+    let mut device = options.listen_rdma(Box::new(link), far).unwrap();
+    let mut stream = open(udp(device.address), Some(near), device.address);
+    let mut sends = device.accept().unwrap();
+    let stats = sends.stats_handle();
+    let sends = thread::spawn(move || sends.play(&mut source, Overflow::Wait, || false).unwrap());
+    take(&mut stream, 0, 100_000);
+    let deadline = Instant::now() + LONG;
+    while stream.stats().port.foreign < 100 || stats.stats().foreign < 10 {
+        assert!(Instant::now() < deadline, "{:?} {:?}", stream.stats().port, stats.stats());
+        stream.next_within(LONG).unwrap().expect("samples come");
+    }
+    assert_eq!(stream.stats().stream.refused, 0);
+    drop(stream);
+    sends.join().unwrap();
 }
 
 /// Both ends of a stream without threads, on virtual time.
@@ -439,10 +476,47 @@ struct Lossy {
     model: Model,
 }
 
+/// A link that sends each frame of RoCEv2 twice, first to another queue pair at the same place.
+struct Renumbered {
+    link: Dgram,
+}
+
 /// A link that loses everything once it is cut.
 struct Cut {
     link: Dgram,
     is_cut: Arc<AtomicBool>,
+}
+
+impl AsFd for Renumbered {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.link.as_fd()
+    }
+}
+
+impl EtherLink for Renumbered {
+    fn name(&self) -> &str {
+        self.link.name()
+    }
+
+    fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
+        self.link.recv(into)
+    }
+
+    fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
+        if let Ok(whole) = Frame::new_checked(frame) {
+            let mut packet = whole.packet();
+            // The number of its opening, above the place.
+            packet.bth.destination = Qpn::new(packet.bth.destination.get() ^ 1 << 20);
+            let mut other = [0; FRAME_BYTES_MAX];
+            let len = packet.emit(&whole.route(), &mut other);
+            self.link.send(&other[..len])?;
+        }
+        self.link.send(frame)
+    }
+
+    fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
+        self.link.dropped()
+    }
 }
 
 impl AsFd for Lossy {

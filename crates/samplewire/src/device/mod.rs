@@ -152,7 +152,7 @@ impl Device {
         let halves = options.sends.iter().enumerate();
         let halves = halves
             .map(|(place, info)| half_out(info, options, mtu_bytes, wakeups.wake_handle(place)));
-        let (mut entries, handles): (Vec<_>, Vec<_>) =
+        let (mut entries, mut handles): (Vec<_>, Vec<Handle>) =
             halves.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
         // The played stream is the last.
         let wake_handle = wakeups.wake_handle(streams - 1);
@@ -176,6 +176,7 @@ impl Device {
             Endpoint::listener(link, listening, entries, spins, Arc::clone(&wakeups));
         if let Some(station) = station {
             endpoint.set_station(station)?;
+            handles.iter_mut().for_each(|handle| handle.may_write(options.window));
         }
         let stepped = Stepped::new(endpoint, batch_packets);
         let batch_bytes = stepped.batch_bytes();

@@ -115,9 +115,12 @@ impl ReceiveFlow {
         self.slots = Some(Box::new(slots));
     }
 
-    /// Takes a frame of the stream's queue pair; `false` if it has none.
+    /// Takes a frame of the stream's queue pair; `false` if it is of no such.
     pub(crate) fn handle_frame(&mut self, now: Nanos, frame: &Frame<'_>) -> bool {
-        let Some(slots) = &mut self.slots else { return false };
+        let number = frame.packet().bth.destination;
+        let Some(slots) = self.slots.as_mut().filter(|it| it.number() == number) else {
+            return false;
+        };
         self.handled += u32::from(slots.handle(now, frame, &self.receiver, &mut self.payloads));
         true
     }

@@ -6,6 +6,7 @@ use samplewire_io::ether::EtherStation;
 use samplewire_proto::receiver::{Receiver, ReceiverStats, RecvSlot};
 use samplewire_proto::wire::{RECORD_LEN, SlotRegion, record_at};
 use samplewire_proto::{Nanos, Seq};
+use samplewire_roce::Qpn;
 use samplewire_roce::responder::{ReceiveSlot, ResponderConfig};
 use samplewire_roce::stream::{Connection, SlotReader, SlotsError};
 use samplewire_roce::wire::{Frame, Route};
@@ -45,6 +46,11 @@ impl Slots {
             looks_for: Some(connection.route),
             more_at: None,
         })
+    }
+
+    /// The number of the queue pair.
+    pub(super) const fn number(&self) -> Qpn {
+        self.reader.queue_pair().number()
     }
 
     /// All memory, in bytes.
@@ -144,8 +150,8 @@ pub(super) mod tests {
     use samplewire_proto::stream::{Carriage, Terms};
     use samplewire_proto::wire::{Flags, QueuePairTerms, SlotRecord};
     use samplewire_proto::{Tag, crc};
+    use samplewire_roce::Psn;
     use samplewire_roce::wire::{Body, Bth, FRAME_BYTES_MAX, Opcode, Packet, Reth};
-    use samplewire_roce::{Psn, Qpn};
 
     use super::*;
 

@@ -139,13 +139,16 @@ impl SendFlow {
         }
     }
 
-    /// Takes a frame of the stream's queue pair; `false` if it has none.
+    /// Takes a frame of the stream's queue pair; `false` if it is of no such.
     pub(crate) fn handle_frame(&mut self, now: Nanos, frame: &Frame<'_>) -> bool {
         let Some(Stream { writes: Some(writes), sender, .. }) = &mut self.stream else {
             return false;
         };
-        writes.handle(now, frame, sender);
-        true
+        let is_ours = writes.number() == frame.packet().bth.destination;
+        if is_ours {
+            writes.handle(now, frame, sender);
+        }
+        is_ours
     }
 
     /// Sends frames of the stream's queue pair, and returns the quanta that it has completed.

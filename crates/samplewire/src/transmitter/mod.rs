@@ -570,6 +570,13 @@ pub(crate) struct Handle {
     memory_bytes: usize,
 }
 
+impl Handle {
+    /// The stream may go over RDMA: states the memory of that, which an opening takes.
+    pub(crate) fn may_write(&mut self, window: u32) {
+        self.memory_bytes += Writes::memory_bytes(window);
+    }
+}
+
 /// Makes both halves: a window, the packets and the bytes of a quantum.
 pub(crate) fn flow(
     config: SenderConfig,

@@ -9,6 +9,7 @@ use samplewire_proto::Nanos;
 use samplewire_proto::sender::{SendSlot as PacketSlot, Sender};
 use samplewire_proto::stream::Terms;
 use samplewire_proto::wire::SlotRegion;
+use samplewire_roce::Qpn;
 use samplewire_roce::requester::{AckTimeout, RequesterConfig, SendSlot};
 use samplewire_roce::stream::{Connection, SlotWriter, SlotsError};
 use samplewire_roce::wire::Frame;
@@ -45,6 +46,16 @@ impl Writes {
         let ip = connection.route.destination_ip.into();
         let looks_for = Some(LookFor { ip, until: None });
         Ok(Self { writer, more_at: None, looks_for })
+    }
+
+    /// All memory of a stream with this window, in bytes.
+    pub(crate) const fn memory_bytes(window: u32) -> usize {
+        window as usize * size_of::<SendSlot>() + size_of::<Self>()
+    }
+
+    /// The number of the queue pair.
+    pub(super) const fn number(&self) -> Qpn {
+        self.writer.queue_pair().number()
     }
 
     /// Frames that were sent again.
