@@ -1,8 +1,8 @@
 //! Packets of an attacker: drawn from a seed, beside the faults of the network.
 //!
 //! There are four kinds:
-//! - **Off the path**: the attacker sees no packet of a live stream. It sends forged packets, those
-//!   of former streams, right ones from wrong addresses, and any with a wrong CRC. They change
+//! - **Off the path**: the attacker sees no packet of a live stream. It sends forged packets and frames,
+//!   those of former streams, right ones from wrong addresses, and any with a wrong CRC. They change
 //!   nothing.
 //! - **Replay**: the attacker sends packets again that it has seen, and frames of queue pairs. They do
 //!   no more than copies made by the network.
@@ -11,6 +11,7 @@
 //!   Even then every index is accounted for.
 
 mod forge;
+mod frames;
 mod opening;
 
 use samplewire_proto::session::{OpenPhase, Peer};
@@ -19,8 +20,10 @@ use samplewire_proto::{Nanos, Rng, crc};
 
 use crate::net::{peer_of, stranger};
 use crate::packets::ProcessId;
-use crate::process::{Facts, Frames};
+use crate::process::Facts;
 use crate::tape::{Recorded, Tape};
+
+pub(crate) use frames::Expected;
 
 /// How much of it, and of which kind.
 #[derive(Clone, Copy, Debug)]
@@ -139,16 +142,6 @@ impl Hostile {
         self.bytes.extend_from_slice(&recorded.bytes);
         self.from = peer_of(recorded.from);
         true
-    }
-
-    /// Draws frames to `to`, as they were sent: of former streams, or late copies. Without any it draws
-    /// nothing.
-    pub(crate) fn draw_frames(&mut self, to: ProcessId, tape: &Tape, frames: &mut Frames) {
-        while frames.len() < FRAMES_MAX
-            && let Some(recorded) = tape.pick_frame(&mut self.rng, to)
-        {
-            frames.push(&recorded.bytes, false);
-        }
     }
 
     /// Random bytes, often under a right CRC; where they look like a stream's, of a random tag.
@@ -310,7 +303,6 @@ const ECHOED_TAG: usize = BODY + 4;
 
 /// Packets are compared within the horizon; this is far from it.
 const REPLAY_MAX: Nanos = Nanos::from_millis(8_000);
-const FRAMES_MAX: usize = 8;
 const NOISE_BYTES: u64 = 200;
 /// So many packets are aimed at openings where there is one.
 const OPENING_ONE_IN: u64 = 8;

@@ -6,8 +6,8 @@ use samplewire_proto::session::{OpenPhase, Peer};
 use samplewire_proto::wire::{self, Header, Packet};
 
 use super::{Process, Role, World};
-use crate::hostile::{Hostile, Intent};
-use crate::net::peer_of;
+use crate::hostile::{Expected, Hostile, Intent};
+use crate::net::{ip_of, peer_of};
 use crate::packets::{Meta, ProcessId};
 use crate::process::{Arrival, Endpoint, Facts, Observed, Place};
 
@@ -30,6 +30,7 @@ impl World {
                 self.strike(&mut hostile, target);
             }
             self.replay_frames(&mut hostile, target);
+            self.forge_frames(&mut hostile, target);
             let (part, now) = (self.net.part_of(target), self.net.now);
             self.net.agenda.hasten(part, now);
         }
@@ -79,6 +80,36 @@ impl World {
             self.give_frames(target.into(), &frames);
         }
         self.frames = frames;
+    }
+
+    /// Hands the station of a process frames that are of none of its queue pairs: they change nothing.
+    fn forge_frames(&mut self, hostile: &mut Hostile, target: ProcessId) {
+        self.settle(target.into());
+        let live = self.expected(hostile, target);
+        let Some(tape) = &self.net.tape else { return };
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.clear();
+        hostile.draw_forged_frames(target, live.as_ref(), tape, &mut frames);
+        if frames.len() > 0 {
+            let before = self.observe(target.into());
+            self.give_frames(target.into(), &frames);
+            self.checker.tally.hostile_ignored += frames.len() as u64;
+            let after = self.observe(target.into());
+            if !after.is_after(&before, 0) {
+                let what = format!("{} forged frames to process {target}", frames.len());
+                self.checker.fail(format!("{what}: {before:?} became {after:?}"));
+            }
+        }
+        self.frames = frames;
+    }
+
+    /// The next frame to a queue pair of a process, if the stream that is picked has one.
+    fn expected(&self, hostile: &mut Hostile, target: ProcessId) -> Option<Expected> {
+        let role = &self.processes[usize::from(target)].role;
+        let facts = role.facts().nth(hostile.pick(role.facts().count()))?;
+        let is_sender = matches!(facts.place, Place::Sender { .. });
+        let (number, psn) = self.checker.sessions[facts.session].expected(is_sender)?;
+        Some(Expected { source_ip: ip_of(facts.peer).octets(), number, psn })
     }
 
     fn strike(&mut self, hostile: &mut Hostile, target: ProcessId) {
