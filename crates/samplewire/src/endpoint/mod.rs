@@ -30,6 +30,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, OnceLock};
 
+use samplewire_io::ether::EtherStation;
 use samplewire_io::{Batch, Link, LinkError, Resilient};
 use samplewire_proto::{Nanos, Tag};
 
@@ -218,6 +219,7 @@ impl Endpoint {
         let is_called = self.take_calls(now);
         // What was submitted leaves first.
         let visits = self.depart(now)?;
+        self.flush_frames(now)?;
         self.link.recv(batch)?;
         let has_frames = self.station.is_some() && self.take_frames(now)?;
         let is_idle = batch.is_empty() && !has_frames;
@@ -230,6 +232,7 @@ impl Endpoint {
             }
             self.link.flush()?;
         }
+        let has_room = self.flush_frames(now)?;
         self.watch(now);
         if let Some(listening) = &mut self.listening {
             listening.favour(now, &self.streams, &mut self.link);
@@ -237,7 +240,13 @@ impl Endpoint {
                 self.streams.release_over(now);
             }
         }
-        Ok(self.rest(now, is_idle, visits))
+        let sleep_max = if has_room { SLEEP_MAX } else { EtherStation::FULL_PAUSE };
+        Ok(self.rest(now, is_idle, visits, now + sleep_max))
+    }
+
+    /// Lets the frames of the station leave together; `false` while its link has no room.
+    fn flush_frames(&mut self, now: Nanos) -> Result<bool, LinkError> {
+        self.station.as_mut().map_or(Ok(true), |station| station.flush(now))
     }
 
     /// Takes the calls of programs, and the commands of handles; returns whether there were any.
@@ -285,8 +294,8 @@ impl Endpoint {
         departures.visit(streams, &mut turn)
     }
 
-    /// What the driver does once everything due is done.
-    fn rest(&self, now: Nanos, is_idle: bool, visits: Visits) -> Rest {
+    /// What the driver does once everything due is done, until `latest`.
+    fn rest(&self, now: Nanos, is_idle: bool, visits: Visits, latest: Nanos) -> Rest {
         // An opening waits for the network: there is no hurry.
         if self.spins && self.openings == 0 && !self.streams.are_free() {
             return Rest::No;
@@ -301,7 +310,7 @@ impl Endpoint {
         }
         let until = self.departures.until().min(self.arrivals.until());
         let favours_due = self.listening.as_ref().map_or(until, |it| it.favours.due_at());
-        Rest::Until(until.min(favours_due).min(now + SLEEP_MAX))
+        Rest::Until(until.min(favours_due).min(latest))
     }
 
     #[cold]

@@ -161,6 +161,14 @@ impl Station {
         self.ether.send(now, len).map_err(|error| self.failed(error))
     }
 
+    /// See [`EtherStation::flush`].
+    ///
+    /// # Errors
+    /// The link has failed.
+    pub(crate) fn flush(&mut self, now: Nanos) -> Result<bool, LinkError> {
+        self.ether.flush(now).map_err(|error| self.failed(error))
+    }
+
     fn failed(&self, error: EtherError) -> LinkError {
         let EtherError { operation, source, .. } = error;
         LinkError::System { operation, address: (self.ether.ip(), 0).into(), source }
