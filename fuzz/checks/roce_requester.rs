@@ -25,6 +25,7 @@ pub(crate) fn check(bytes: &[u8]) {
         timeout: AckTimeout::new(input.byte() % 32).expect("it is below 32"),
         retries: input.byte() % 8,
         rnr_retries: input.byte() % 8,
+        patience: None,
     };
     let slots = [SendSlot::default(); SLOTS];
     let mut world = World {

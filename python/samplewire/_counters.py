@@ -190,7 +190,8 @@ class TransmitterStats:
     unexpected : int
         Packets of a type that a sender does not expect.
     congestion : int
-        REPORT packets in which the count of congestion marks rose.
+        Congestion notifications: REPORT packets in which the count of marks rose; over RDMA CNPs
+        too.
     cuts : int
         Cuts of the rate that congestion control made.
     limit_bps : int

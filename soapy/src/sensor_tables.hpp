@@ -99,7 +99,8 @@ constexpr Counter<sw_transmitter_stats> SENT[] = {
     {"budget_stalls", &sw_transmitter_stats::budget_stalls, "times",
      "Checks of waiting retransmissions that found the budget spent; one wait counts often"},
     {"congestion", &sw_transmitter_stats::congestion, "times",
-     "REPORT packets in which the count of congestion marks rose"},
+     "Congestion notifications: REPORT packets in which the count of marks rose; over RDMA CNPs "
+     "too"},
     {"received_by_peer", &sw_transmitter_stats::received_by_peer, "packets",
      "The receiver's `received` as last reported, modulo 2^32"},
     {"skipped_by_peer", &sw_transmitter_stats::skipped_by_peer, "packets",

@@ -324,7 +324,8 @@ pub(crate) const SENDER: Table<SenderStats> = Table {
         Metric {
             name: "samplewire_sender_congestion_total",
             kind: Kind::Count,
-            help: "REPORT packets in which the count of congestion marks rose",
+            help: "Congestion notifications: REPORT packets in which the count of marks rose; over \
+                   RDMA CNPs too",
             value: |it| it.congestion,
         },
         Metric {
@@ -648,7 +649,8 @@ pub(crate) struct SenderCounters {
     pub(crate) packets_foreign: u64,
     /// Packets of a type that a sender does not expect.
     pub(crate) packets_unexpected: u64,
-    /// REPORT packets in which the count of congestion marks rose.
+    /// Congestion notifications: REPORT packets in which the count of marks rose; over RDMA CNPs
+    /// too.
     pub(crate) congestion: u64,
     /// Cuts of the rate that congestion control made.
     pub(crate) rate_cuts: u64,

@@ -1,9 +1,11 @@
 //! `probe`: what a device streams.
 
-use samplewire::DeviceInfo;
+use std::net::SocketAddr;
+
+use samplewire::{Carriage, DeviceInfo, OpenError, RdmaProbe};
 use serde::Serialize;
 
-use crate::arguments::ProbeArguments;
+use crate::arguments::{CarriageKind, ProbeArguments};
 use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::figures::grouped;
@@ -14,11 +16,12 @@ use crate::wiring;
 /// Queries the device and prints its answer.
 pub(crate) fn run(arguments: &ProbeArguments) -> Result<Outcome, Failure> {
     let address = wiring::address(&arguments.address)?;
-    let info = samplewire::probe(address, arguments.timeout)?;
+    let ask = |stream| ask(address, stream, arguments);
+    let (info, rdma) = ask(0)?;
     let (mut others, mut unanswered) = (Vec::new(), Vec::new());
     for stream in 1..info.streams.min(LISTED_MAX) {
-        match samplewire::probe_stream(address, stream, arguments.timeout) {
-            Ok(other) => others.push(other),
+        match ask(stream) {
+            Ok((other, _)) => others.push(other),
             Err(error) => unanswered.push(Unanswered { stream, error: error.to_string() }),
         }
     }
@@ -26,11 +29,11 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Outcome, Failure> {
     let mut console = Console::new(Lines::Stdout, false);
     if arguments.json {
         let (device, others) = (Device::new(&info), others.iter().map(Device::new).collect());
-        let probe = Probe { device, others, unanswered, version: VERSION };
+        let probe = Probe { device, rdma, others, unanswered, version: VERSION };
         let text = serde_json::to_string_pretty(&probe);
         console.line(format_args!("{}", text.map_err(std::io::Error::from)?));
     } else {
-        print(&mut console, &info, &others);
+        print(&mut console, &info, &others, rdma.as_ref());
         for Unanswered { stream, error } in &unanswered {
             console.error(format_args!("stream {stream}: {error}"), None);
         }
@@ -38,8 +41,26 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
+/// Queries one stream, also about RDMA if the options say so.
+fn ask(
+    address: SocketAddr,
+    stream: u16,
+    arguments: &ProbeArguments,
+) -> Result<(DeviceInfo, Option<Rdma>), OpenError> {
+    match arguments.carriage {
+        CarriageKind::Data => {
+            Ok((samplewire::probe_stream(address, stream, arguments.timeout)?, None))
+        }
+        CarriageKind::Rdma => {
+            let probe = samplewire::probe_rdma(address, stream, arguments.timeout)?;
+            let rdma = Rdma::new(&probe);
+            Ok((probe.info, Some(rdma)))
+        }
+    }
+}
+
 /// Prints the first stream in full, and for the others what differs.
-fn print(console: &mut Console, info: &DeviceInfo, others: &[DeviceInfo]) {
+fn print(console: &mut Console, info: &DeviceInfo, others: &[DeviceInfo], rdma: Option<&Rdma>) {
     console.line(format_args!("device     {}", info.address));
     for info in std::iter::once(info).chain(others) {
         let DeviceInfo { stream, streams, .. } = info;
@@ -59,6 +80,9 @@ fn print(console: &mut Console, info: &DeviceInfo, others: &[DeviceInfo]) {
         grouped(info.window.into()),
     ));
     console.line(format_args!("path       {}", path_words(info)));
+    if let Some(rdma) = rdma {
+        console.line(format_args!("RDMA       {}", rdma.words()));
+    }
     console.line(format_args!("next index {}", info.first_index));
     console.line(format_args!(
         "versions   protocol {}, this command {}; boot {:016x}",
@@ -72,12 +96,56 @@ struct Probe {
     /// Its first stream.
     #[serde(flatten)]
     device: Device,
+    /// What it says of RDMA; null without `--carriage rdma`.
+    rdma: Option<Rdma>,
     /// Its other streams, the first 63 of them.
     others: Vec<Device>,
     /// Those that did not describe themselves.
     unanswered: Vec<Unanswered>,
     /// The version of this command.
     version: &'static str,
+}
+
+/// What a device says of RDMA, for its first stream.
+#[derive(Debug, Serialize)]
+struct Rdma {
+    /// Whether that would be over RDMA.
+    is_offered: bool,
+    /// The largest payload of an RDMA packet of this host, and of the device, null where it does not
+    /// offer RDMA.
+    path_mtu_bytes: u16,
+    device_path_mtu_bytes: Option<u16>,
+    /// RDMA packets of one packet of the stream; null where it does not offer RDMA.
+    packets_a_write: Option<u32>,
+}
+
+impl Rdma {
+    fn new(probe: &RdmaProbe) -> Self {
+        Self {
+            is_offered: probe.info.carriage == Carriage::Rdma,
+            path_mtu_bytes: probe.path_mtu_bytes,
+            device_path_mtu_bytes: probe.device_path_mtu_bytes,
+            packets_a_write: probe.packets_a_write(),
+        }
+    }
+
+    fn words(&self) -> String {
+        let (Some(theirs), Some(packets)) = (self.device_path_mtu_bytes, self.packets_a_write)
+        else {
+            return "not offered: the stream would be of DATA".to_owned();
+        };
+        let ours = self.path_mtu_bytes;
+        let packets = match packets {
+            1 => "1 RDMA packet".to_owned(),
+            count => format!("{count} RDMA packets"),
+        };
+        format!(
+            "offered: path MTU {} bytes (device {}, this host {}); {packets} for each packet",
+            grouped(theirs.min(ours).into()),
+            grouped(theirs.into()),
+            grouped(ours.into()),
+        )
+    }
 }
 
 /// A stream that did not describe itself.
@@ -124,6 +192,8 @@ pub(crate) struct Device {
     boot_id: String,
     /// The protocol's version.
     protocol: u8,
+    /// How packets of the stream travel: `data` or `rdma`.
+    carriage: &'static str,
 }
 
 impl Device {
@@ -145,6 +215,10 @@ impl Device {
             rtt_ns: info.rtt.as_nanos() as u64,
             boot_id: format!("{:016x}", info.boot_id),
             protocol: info.version,
+            carriage: match info.carriage {
+                Carriage::Data => "data",
+                Carriage::Rdma => "rdma",
+            },
         }
     }
 }

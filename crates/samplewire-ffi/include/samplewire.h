@@ -656,7 +656,8 @@ typedef struct sw_transmitter_stats {
     uint64_t credit_stalls;
     // Checks of waiting retransmissions that found the budget spent; one wait counts often.
     uint64_t budget_stalls;
-    // REPORT packets in which the count of congestion marks rose.
+    // Congestion notifications: REPORT packets in which the count of marks rose; over RDMA CNPs
+    // too.
     uint64_t congestion;
     // The receiver's `received` as last reported, modulo 2^32.
     uint64_t received_by_peer;

@@ -221,7 +221,8 @@ pub struct sw_transmitter_stats {
     pub credit_stalls: u64,
     /// Checks of waiting retransmissions that found the budget spent; one wait counts often.
     pub budget_stalls: u64,
-    /// REPORT packets in which the count of congestion marks rose.
+    /// Congestion notifications: REPORT packets in which the count of marks rose; over RDMA CNPs
+    /// too.
     pub congestion: u64,
     /// The receiver's `received` as last reported, modulo 2^32.
     pub received_by_peer: u64,

@@ -50,6 +50,11 @@ impl Rtt {
         self.smoothed.max(RTT_MIN)
     }
 
+    /// The present estimate, once it is measured.
+    pub(crate) fn measured(&self) -> Option<Nanos> {
+        self.measured.then(|| self.get())
+    }
+
     /// Takes an echo: `echo` is our own stamp, `hold` how long the peer kept it, in units.
     pub(crate) fn take_echo(&mut self, now: Nanos, echo: Departure, hold: u32) {
         let elapsed = Departure::at(now).distance(echo);

@@ -112,7 +112,8 @@ pub struct SenderStats {
     pub foreign: u64,
     /// Packets of a type that a sender does not expect.
     pub unexpected: u64,
-    /// REPORT packets in which the count of congestion marks rose.
+    /// Congestion notifications: REPORT packets in which the count of marks rose; over RDMA CNPs
+    /// too.
     pub congestion: u64,
     /// Cuts of the rate that congestion control made.
     pub cuts: u64,

@@ -261,7 +261,7 @@ pub(crate) fn carry(plan: &mut Plan, rng: &mut Rng) {
         device.path_mtu = (!rng.one_in(8)).then(|| path_mtu(rng));
         let packets = device.source.packets;
         device.source.packets = packets.map(|packets| packets.min(RDMA_PACKETS_MAX));
-        // Longer than a queue pair tries, or not.
+        // A queue pair tries as long.
         device.dead_ms = rng.pick(&[400, 1_000, 3_000]);
     }
     for client in &mut plan.clients {
@@ -271,7 +271,7 @@ pub(crate) fn carry(plan: &mut Plan, rng: &mut Rng) {
             client.window = client.window.next_power_of_two();
         }
     }
-    // Some longer than a queue pair tries, while its stream lives on.
+    // Some longer than a queue pair tries.
     for _ in 0..rng.below(4) {
         let at = Nanos(rng.spread(1_000_000..=plan.heals_at.0.max(2_000_000)));
         let link = rng.below(plan.links.len() as u64) as usize;
@@ -353,8 +353,7 @@ fn faults(
     faults
 }
 
-/// A source that goes over RDMA has no more packets: where a round trip is longer than the timeout of its
-/// queue pair, each of them leaves many times.
+/// A source that goes over RDMA has no more packets: a loss repeats up to a window.
 const RDMA_PACKETS_MAX: u64 = 2_000;
 
 /// In so many worlds one has streams over RDMA.

@@ -1,11 +1,13 @@
 //! Packets of an attacker: drawn from a seed, beside the faults of the network.
 //!
-//! There are four kinds:
+//! There are five kinds:
 //! - **Off the path**: the attacker sees no packet of a live stream. It sends forged packets and frames,
 //!   those of former streams, right ones from wrong addresses, and any with a wrong CRC. They change
 //!   nothing.
 //! - **Replay**: the attacker sends packets again that it has seen, and frames of queue pairs. They do
 //!   no more than copies made by the network.
+//! - **Congestion**: notifications (CNP) in a flood. Those for a queue pair of a stream cut its rate as a
+//!   switch may.
 //! - **Refuse**: packets that the rules of positions refuse have no effect, from any sender.
 //! - **On the path**: only an attacker that sees the packets and sends plausible ones can do harm.
 //!   Even then every index is accounted for.

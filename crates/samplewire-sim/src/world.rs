@@ -332,11 +332,15 @@ impl World {
     }
 
     fn is_over(&self) -> bool {
-        self.heals_at.is_none()
-            && self.processes.iter().all(|process| match &process.role {
-                Role::Device(device) => device.is_idle(),
-                Role::Client(client) => client.is_done(),
-            })
+        self.heals_at.is_none() && self.is_idle()
+    }
+
+    /// Whether no stream is open, and none will be opened.
+    fn is_idle(&self) -> bool {
+        self.processes.iter().all(|process| match &process.role {
+            Role::Device(device) => device.is_idle(),
+            Role::Client(client) => client.is_done(),
+        })
     }
 
     /// Adds up what the parts have counted.

@@ -38,7 +38,7 @@ pub use find::find;
 pub use format::Format;
 pub use info::DeviceInfo;
 pub use num_complex::{Complex, Complex32};
-pub use opening::{probe, probe_stream};
+pub use opening::{RdmaProbe, probe, probe_rdma, probe_stream};
 pub use options::{
     Control, DEFAULT_PORT, DeviceOptions, OpenOptions, ReceiveOptions, SendOptions, ToAddress,
     device, receive, resolve, send,

@@ -4,13 +4,15 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use samplewire_io::UdpOptions;
+use samplewire_io::udp::route_mtu_bytes;
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::session::{AcceptInfo, EndView, OpenConfig, OpenConfigError};
 use samplewire_proto::stream::Terms;
-use samplewire_proto::wire::RefuseReason;
+use samplewire_proto::wire::{RECORD_LEN, RefuseReason, Role, record_at};
 use samplewire_proto::{Nanos, WINDOW_RANGE};
 
 use crate::device::STREAMS_MAX;
+use crate::endpoint::{description_offer, path_mtu_of};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::port::{IP_BYTES_MAX, MTU_RANGE, PACKET_BYTES_MAX, draw_owner, peer_of};
@@ -45,6 +47,53 @@ pub fn probe_stream(
         Limits { packet_bytes_max: IP_BYTES_MAX, window: 1, timeout, is_stream_chosen: true };
     let infos = port.describe_each(address, &[stream], limits)?;
     Ok(infos.into_iter().next().expect("one was asked for"))
+}
+
+/// What a device says of a stream that is requested over RDMA.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RdmaProbe {
+    /// The stream that an opening would result in. Its carriage says whether that is over RDMA.
+    pub info: DeviceInfo,
+    /// The payload of an RDMA packet that this host's interface carries, at most, in bytes.
+    pub path_mtu_bytes: u16,
+    /// The same of the device; `None` where the stream is not over RDMA.
+    pub device_path_mtu_bytes: Option<u16>,
+}
+
+impl RdmaProbe {
+    /// The RDMA packets that one packet of the stream takes; `None` where it is not over RDMA.
+    pub fn packets_a_write(&self) -> Option<u32> {
+        let mtu_bytes = self.device_path_mtu_bytes?.min(self.path_mtu_bytes);
+        let write_bytes = record_at(self.info.payload_bytes) + RECORD_LEN;
+        Some((write_bytes as u32).div_ceil(mtu_bytes.into()))
+    }
+}
+
+/// Queries a stream of a device as it would be over RDMA, without opening it. This end needs no station
+/// and no privilege for that, so it does not prove that RoCEv2 frames pass between both.
+///
+/// # Errors
+/// Nothing answers, or the device refuses.
+///
+/// # Blocking
+/// Until an answer comes, at most `timeout`.
+pub fn probe_rdma(
+    address: SocketAddr,
+    stream: u16,
+    timeout: Duration,
+) -> Result<RdmaProbe, OpenError> {
+    let port = Port::connect(address, &UdpOptions::new())?;
+    let limits =
+        Limits { packet_bytes_max: IP_BYTES_MAX, window: 1, timeout, is_stream_chosen: true };
+    let mtu_bytes = route_mtu_bytes(address).unwrap_or(port.capabilities().mtu_bytes);
+    let path_mtu = path_mtu_of(mtu_bytes);
+    let config = OpenConfig::new(Role::Describe, stream, 0).with_rdma(description_offer(path_mtu));
+    let accept = port.describe(address, config, limits)?;
+    Ok(RdmaProbe {
+        info: describe(address, &accept)?,
+        path_mtu_bytes: path_mtu.bytes() as u16,
+        device_path_mtu_bytes: accept.params.rdma.map(|it| it.queue_pair.path_mtu_bytes),
+    })
 }
 
 /// Opens the stream that the configuration names, or where none was chosen the first after it that

@@ -52,6 +52,7 @@ fn choices(config: &Config) -> Option<RequesterConfig> {
         timeout: AckTimeout::new(u8::try_from(config.timeout).ok()?)?,
         retries: u8::try_from(config.retries).ok()?,
         rnr_retries: u8::try_from(config.rnr_retries).ok()?,
+        patience: None,
     })
 }
 

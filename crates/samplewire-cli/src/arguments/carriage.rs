@@ -10,11 +10,11 @@ pub(crate) struct CarriageOption {
     /// if both ends have this option. It needs CAP_NET_RAW, a window that is a power of two, complete
     /// delivery, and both ends on one Ethernet
     #[arg(long = "carriage", id = "carriage", value_name = "HOW", default_value = "data")]
-    kind: Kind,
+    kind: CarriageKind,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Kind {
+pub(crate) enum CarriageKind {
     Data,
     Rdma,
 }
@@ -22,8 +22,8 @@ enum Kind {
 impl CarriageOption {
     pub(crate) const fn carriage(self) -> Carriage {
         match self.kind {
-            Kind::Data => Carriage::Data,
-            Kind::Rdma => Carriage::Rdma,
+            CarriageKind::Data => Carriage::Data,
+            CarriageKind::Rdma => Carriage::Rdma,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::values;
+use super::{CarriageKind, values};
 
 /// Queries a device.
 #[derive(Args, Debug)]
@@ -18,6 +18,11 @@ pub(crate) struct ProbeArguments {
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::time)]
     pub(crate) timeout: Duration,
 
+    /// How packets are to travel: data, or rdma: shows whether the device offers RDMA, and the stream
+    /// that would result. It needs no privilege
+    #[arg(long, value_name = "HOW", default_value = "data")]
+    pub(crate) carriage: CarriageKind,
+
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -26,7 +31,8 @@ pub(crate) struct ProbeArguments {
 const AFTER_HELP: &str = "\
 A stream that another host receives is not disturbed.
 
-Example:
+Examples:
   samplewire probe 10.0.0.2
+  samplewire probe 10.0.0.2 --carriage rdma
 
 Exit status: 0 the device answers, 1 usage, 2 unreachable or refused.";

@@ -25,6 +25,7 @@ mod metrics;
 mod mutations;
 mod playing;
 mod radio_link;
+mod rdma;
 mod real_time;
 mod recording;
 mod restarts;

@@ -63,9 +63,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             self.rtt.take_echo(now, fields.echo, fields.hold);
         }
         if marked != marked_before {
-            self.stats.congestion += 1;
-            self.reaction.handle_notification(now, self.rtt.get(), &mut self.stats);
-            self.follow_limit(now);
+            self.handle_congestion(now);
         }
         let has_seen = |close: Departure| fields.hold != u32::MAX && !fields.echo.before(close);
         self.is_close_taken |= self.close_departure.is_some_and(has_seen);
@@ -80,6 +78,17 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         for range in report.ranges.iter() {
             self.take_range(range.first, range.count, fields.settled);
         }
+    }
+
+    /// Takes a notification of congestion: marks in a REPORT (`docs/protocol.md#8.2`), or a CNP of the
+    /// stream's queue pair (`docs/protocol.md#13.5`). It cuts the rate at most once in max(D, RTT).
+    pub fn handle_congestion(&mut self, now: Nanos) {
+        if self.is_ended() {
+            return;
+        }
+        self.stats.congestion += 1;
+        self.reaction.handle_notification(now, self.rtt.get(), &mut self.stats);
+        self.follow_limit(now);
     }
 
     /// Queues what of a range is held and has departed.

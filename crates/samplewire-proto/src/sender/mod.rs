@@ -223,6 +223,11 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         self.rtt.get()
     }
 
+    /// The same, once the stream itself has measured it.
+    pub fn measured_rtt(&self) -> Option<Nanos> {
+        self.rtt.measured()
+    }
+
     /// Whether the receiver has reported: DATA may flow.
     pub fn is_reported(&self) -> bool {
         self.last_report.is_some()

@@ -23,8 +23,8 @@ use crate::counters::{QpStats, RequesterStats, ResponderStats};
 use crate::number::Qpn;
 use crate::region::Region;
 use crate::requester::{
-    PostError, Requester, RequesterConfig, RequesterConfigError, SendCompletion, SendSlot,
-    WorkRequest,
+    AckTimeout, PostError, Requester, RequesterConfig, RequesterConfigError, SendCompletion,
+    SendSlot, WorkRequest,
 };
 use crate::responder::{
     Placement, ReceiveCompletion, ReceiveQueueFull, ReceiveRequest, ReceiveSlot, Responder,
@@ -271,6 +271,11 @@ where
     /// The rate that congestion notifications leave to requests, on the wire; `None` without a limit.
     pub fn limit(&self) -> Option<WireRate> {
         self.reaction.rate()
+    }
+
+    /// Sets how long its requests wait for an acknowledgement. A timer that runs keeps its time.
+    pub const fn set_timeout(&mut self, timeout: AckTimeout) {
+        self.requester.set_timeout(timeout);
     }
 
     /// Takes a frame. The caller copies its payload to where it belongs before the next call.

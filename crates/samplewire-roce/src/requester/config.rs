@@ -23,6 +23,9 @@ pub struct RequesterConfig {
     pub retries: u8,
     /// How often an RNR NAK is waited for without progress: 0 to 6, or 7 for no limit.
     pub rnr_retries: u8,
+    /// In place of both counts: how long to go on without progress. Then the timeout doubles at each
+    /// expiry, up to an eighth of this.
+    pub patience: Option<Nanos>,
 }
 
 impl Default for RequesterConfig {
@@ -36,6 +39,7 @@ impl Default for RequesterConfig {
             timeout: AckTimeout(14),
             retries: RETRIES_MAX,
             rnr_retries: RETRIES_MAX,
+            patience: None,
         }
     }
 }
@@ -64,13 +68,21 @@ impl RequesterConfig {
 }
 
 /// How long to wait for an acknowledgement: 4.096 us times 2^exponent (IB 9.7.6.1.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AckTimeout(u8);
 
 impl AckTimeout {
     /// The timeout of an exponent, 0 for no timer at all; `None` above 31.
     pub const fn new(exponent: u8) -> Option<Self> {
         if exponent <= EXPONENT_MAX { Some(Self(exponent)) } else { None }
+    }
+
+    /// The shortest timeout of at least `span`; the longest one where there is none.
+    pub fn covering(span: Nanos) -> Self {
+        let units = span.0.div_ceil(UNIT_NS).max(2);
+        let exponent = units.checked_next_power_of_two().map_or(64, u64::trailing_zeros);
+        // Below 65.
+        Self((exponent as u8).min(EXPONENT_MAX))
     }
 
     /// The exponent.
@@ -141,6 +153,14 @@ mod tests {
         assert_eq!(check(RequesterConfig { retries: 8, ..ok }), Some(error));
         let error = RequesterConfigError::RnrRetries(8);
         assert_eq!(check(RequesterConfig { rnr_retries: 8, ..ok }), Some(error));
+    }
+
+    #[test]
+    fn timeout_covers_a_span_with_the_smallest_exponent() {
+        let covering = |ns| AckTimeout::covering(Nanos(ns)).exponent();
+        assert_eq!([0, 1, 8_192].map(covering), [1; 3], "0 is no timer");
+        assert_eq!([8_193, 16_384, 16_385].map(covering), [2, 2, 3]);
+        assert_eq!([4_096 << 31, u64::MAX].map(covering), [31; 2]);
     }
 
     /// IB 9.7.6.1.3: the exponent 0 means no timer.

@@ -139,7 +139,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
             next: 0,
             sent: 0,
             cursor: 0,
-            retries: Retries::new(&config),
+            retries: Retries::new(&config, Nanos(0)),
             waits_until: None,
             timeout_at: None,
             has_gone_back: false,
@@ -157,7 +157,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
         config.check()?;
         self.queue.clear();
         (self.acked, self.next, self.sent, self.cursor) = (0, 0, 0, 0);
-        self.retries = Retries::new(&config);
+        self.retries = Retries::new(&config, Nanos(0));
         (self.waits_until, self.timeout_at, self.has_gone_back) = (None, None, false);
         self.phase = Phase::Running;
         self.stats = RequesterStats::default();
@@ -193,6 +193,11 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
     /// Counters since the connection began.
     pub const fn stats(&self) -> &RequesterStats {
         &self.stats
+    }
+
+    /// Sets how long to wait for an acknowledgement. A timer that runs keeps its time.
+    pub const fn set_timeout(&mut self, timeout: AckTimeout) {
+        self.config.timeout = timeout;
     }
 
     /// Posts a work request; its slot is free again when its completion was polled. After a
@@ -258,7 +263,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
             self.stats.timeouts += 1;
             // The responder may have lost its NAK, so the next one counts.
             self.has_gone_back = false;
-            if self.retries.spend() {
+            if self.retries.spend_timeout(now) {
                 self.go_back()
             } else {
                 self.fail(SendStatus::RetriesExceeded)
@@ -275,6 +280,10 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
             return None;
         }
         let request = self.build();
+        if self.sent == self.acked {
+            // It is the first that waits.
+            self.retries = Retries::new(&self.config, now);
+        }
         if self.next < self.sent {
             self.stats.retransmissions += 1;
         } else {
@@ -338,7 +347,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
             return;
         }
         self.stats.sequence_naks += 1;
-        if self.retries.spend() {
+        if self.retries.spend(now) {
             self.go_back();
             self.has_gone_back = true;
         } else {
@@ -356,7 +365,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
             return;
         }
         self.stats.rnr_naks += 1;
-        if self.retries.spend_rnr() {
+        if self.retries.spend_rnr(now) {
             self.go_back();
             self.waits_until = Some(now + timer.span());
             // Packets are sent again after the wait, so a NAK about them is no copy.
@@ -377,7 +386,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
             self.next = position;
             self.cursor = self.queue.completed();
         }
-        self.retries = Retries::new(&self.config);
+        self.retries = Retries::new(&self.config, now);
         self.has_gone_back = false;
         self.waits_until = None;
         self.timeout_at = None;
@@ -394,7 +403,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
     }
 
     fn start_timer(&mut self, now: Nanos) {
-        self.timeout_at = self.config.timeout.span().map(|span| now + span);
+        self.timeout_at = self.retries.expires_at(now, self.config.timeout);
     }
 
     fn fail(&mut self, status: SendStatus) {

@@ -19,6 +19,7 @@ fn config() -> RequesterConfig {
         timeout: AckTimeout::new(8).expect("it is below 32"),
         retries: 2,
         rnr_retries: 1,
+        patience: None,
     }
 }
 
@@ -259,6 +260,72 @@ fn silence_is_answered_by_retries_and_then_by_failure() {
     assert_eq!(done(&mut it), expected);
     answer(&mut it, now, 0, ACK);
     assert_eq!((it.stats().timeouts, it.stats().after_failure, it.poll_timeout()), (3, 1, None));
+}
+
+/// In place of the counts of IB 9.9: the timeout doubles, and time alone ends the connection.
+#[test]
+fn silence_within_the_patience_is_answered_by_retries_that_become_rare() {
+    let patience = Nanos(100 * TIMEOUT.0);
+    let impatient = RequesterConfig { retries: 0, rnr_retries: 0, ..config() };
+    let mut it = requester(RequesterConfig { patience: Some(patience), ..impatient });
+    it.post(send(1, 300)).expect("there is room");
+    it.post(send(2, 1)).expect("there is room");
+    // It begins with the first packet that waits.
+    let begin = NOW + Nanos(7 * TIMEOUT.0);
+    let mut waits = vec![];
+    let mut now = begin;
+    while !it.has_failed() {
+        assert_eq!(leaving(&mut it, now), [0, 1, 2]);
+        let at = it.poll_timeout().expect("packets are outstanding");
+        waits.push((at - now).0 * 10 / TIMEOUT.0);
+        now = at;
+        it.handle_timeout(now);
+    }
+    // An eighth of the patience is the longest.
+    let mut expected = vec![10, 20, 40, 80];
+    expected.extend([125; 6]);
+    expected.push(100);
+    assert_eq!((waits, now), (expected, begin + patience));
+    assert_eq!(done(&mut it), [(1, SendStatus::RetriesExceeded), (2, SendStatus::Flushed)]);
+}
+
+#[test]
+fn naks_without_progress_end_a_connection_after_its_patience_alone() {
+    let patience = Nanos(100 * TIMEOUT.0);
+    let impatient = RequesterConfig { retries: 0, rnr_retries: 0, ..config() };
+    for (syndrome, status) in
+        [(GAP, SendStatus::RetriesExceeded), (not_ready(1), SendStatus::RnrRetriesExceeded)]
+    {
+        let mut it = requester(RequesterConfig { patience: Some(patience), ..impatient });
+        it.post(send(1, 300)).expect("there is room");
+        leaving(&mut it, NOW);
+        let mut now = NOW + TIMEOUT;
+        // Progress, from where the patience begins again.
+        answer(&mut it, now, 0, ACK);
+        let end = now + patience;
+        while now < end {
+            assert!(!it.has_failed(), "{syndrome:?} at {now:?}");
+            answer(&mut it, now, 1, syndrome);
+            now = now + Nanos(TIMEOUT.0 / 3);
+            it.handle_timeout(now);
+            leaving(&mut it, now);
+        }
+        if !it.has_failed() {
+            answer(&mut it, now, 1, syndrome);
+        }
+        assert_eq!(done(&mut it), [(1, status)], "{syndrome:?}");
+    }
+}
+
+#[test]
+fn new_timeout_counts_from_the_next_start_of_the_timer() {
+    let mut it = requester(config());
+    it.post(send(1, 512)).expect("there is room");
+    leaving(&mut it, NOW);
+    it.set_timeout(AckTimeout::new(9).expect("it is below 32"));
+    assert_eq!(it.poll_timeout(), Some(NOW + TIMEOUT));
+    answer(&mut it, NOW, 0, ACK);
+    assert_eq!(it.poll_timeout(), Some(NOW + Nanos(2 * TIMEOUT.0)));
 }
 
 #[test]

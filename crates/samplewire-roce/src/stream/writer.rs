@@ -8,7 +8,7 @@ use super::{Connection, SlotsError, write_bytes};
 use crate::counters::RequesterStats;
 use crate::qp::{Event, QueuePair, ReadyToSendError, State};
 use crate::region::Region;
-use crate::requester::{RequesterConfig, SendSlot, SendStatus, Verb, WorkRequest};
+use crate::requester::{AckTimeout, RequesterConfig, SendSlot, SendStatus, Verb, WorkRequest};
 use crate::responder::{Placement, ReceiveSlot, ResponderConfig};
 use crate::wire::{Frame, PAYLOAD_BYTES_MAX};
 
@@ -22,6 +22,10 @@ pub struct SlotWriter<W> {
     qp: WriterPair<W>,
     slots: SlotRegion,
     write_bytes: u32,
+    timeout_min: AckTimeout,
+    /// When the stream began, and how long its first REPORT took from there.
+    begun_at: Option<Nanos>,
+    opening_rtt: Option<Nanos>,
     /// The sender knows that the queue pair has failed.
     has_reported_failure: bool,
     scratch: [u8; PAYLOAD_BYTES_MAX],
@@ -32,7 +36,8 @@ type WriterPair<W> = QueuePair<W, [ReceiveSlot; 0], [Region; 0]>;
 
 impl<W: AsRef<[SendSlot]> + AsMut<[SendSlot]>> SlotWriter<W> {
     /// Connects a queue pair with a queue of `sends`: as many packets are under way at a time. PSN and
-    /// MTU of `config` are those of the connection.
+    /// MTU of `config` are those of the connection. Its timeout is the shortest one; where two round trips
+    /// of the stream are longer, they count: acknowledgements are not late then.
     ///
     /// # Errors
     /// A slot is too short, or a choice is out of range.
@@ -51,12 +56,22 @@ impl<W: AsRef<[SendSlot]> + AsMut<[SendSlot]>> SlotWriter<W> {
         qp.ready_to_receive(connection.peer(), responder).map_err(ReadyToSendError::from)?;
         qp.ready_to_send(RequesterConfig { psn, mtu, ..config })?;
         let scratch = [0; PAYLOAD_BYTES_MAX];
-        Ok(Self { qp, slots, write_bytes, has_reported_failure: false, scratch })
+        let timeout_min = config.timeout;
+        Ok(Self {
+            qp,
+            slots,
+            write_bytes,
+            timeout_min,
+            begun_at: None,
+            opening_rtt: None,
+            has_reported_failure: false,
+            scratch,
+        })
     }
 
-    /// The queue pair: for its counters, and to let it react to congestion.
-    pub const fn queue_pair(&mut self) -> &mut WriterPair<W> {
-        &mut self.qp
+    /// The queue pair: for its counters.
+    pub const fn queue_pair(&self) -> &WriterPair<W> {
+        &self.qp
     }
 
     /// Counters of what the queue pair sends.
@@ -64,11 +79,19 @@ impl<W: AsRef<[SendSlot]> + AsMut<[SendSlot]>> SlotWriter<W> {
         self.qp.requester().stats()
     }
 
-    /// Takes a frame of the queue pair.
-    pub fn handle(&mut self, now: Nanos, frame: &Frame<'_>) {
+    /// Takes a frame of the queue pair. A congestion notification (CNP) goes to the sender: the
+    /// stream has one reaction point, which the marks in REPORTs cut too.
+    pub fn handle<S>(&mut self, now: Nanos, frame: &Frame<'_>, sender: &mut Sender<S>)
+    where
+        S: AsRef<[PacketSlot]> + AsMut<[PacketSlot]>,
+    {
+        let notified = self.qp.stats().0.cnp_received;
         // Without regions and receive requests there is no place for a payload.
         let placement = self.qp.handle(now, frame);
         debug_assert_eq!(placement, Placement::Nothing);
+        if self.qp.stats().0.cnp_received != notified {
+            sender.handle_congestion(now);
+        }
     }
 
     /// Acts on passed timers of the queue pair, says to the sender what is complete, and posts what
@@ -78,6 +101,7 @@ impl<W: AsRef<[SendSlot]> + AsMut<[SendSlot]>> SlotWriter<W> {
         S: AsRef<[PacketSlot]> + AsMut<[PacketSlot]>,
     {
         self.qp.handle_timeout(now);
+        self.follow_round_trip(now, sender);
         while let Some(event) = self.qp.poll_event() {
             if let Event::Sent(done) = event
                 && done.status == SendStatus::Done
@@ -109,6 +133,21 @@ impl<W: AsRef<[SendSlot]> + AsMut<[SendSlot]>> SlotWriter<W> {
             };
             self.qp.post_send(request).expect("the queue has room");
         }
+    }
+
+    /// Waits for acknowledgements for two round trips at least. Before the stream has measured one, its
+    /// first REPORT gives a bound: a listener's ACCEPT has gone to the peer since the stream began.
+    fn follow_round_trip<S>(&mut self, now: Nanos, sender: &Sender<S>)
+    where
+        S: AsRef<[PacketSlot]> + AsMut<[PacketSlot]>,
+    {
+        let begun_at = *self.begun_at.get_or_insert(now);
+        if sender.is_reported() {
+            self.opening_rtt.get_or_insert(now.since(begun_at));
+        }
+        let opening_rtt = self.opening_rtt.unwrap_or_default().max(sender.rtt());
+        let rtt = sender.measured_rtt().unwrap_or(opening_rtt);
+        self.qp.set_timeout(self.timeout_min.max(AckTimeout::covering(Nanos(2 * rtt.0))));
     }
 
     /// Writes the next frame to `out` (at least [`FRAME_BYTES_MAX`](crate::wire::FRAME_BYTES_MAX))

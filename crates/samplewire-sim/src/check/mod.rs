@@ -4,6 +4,7 @@
 //! [`Session`]; its records say of every packet what was put into it, when it departed and whether
 //! it arrived. The first thing that does not hold is kept as the failure of the run.
 
+mod cuts;
 mod drops;
 mod ends;
 mod feedback;

@@ -191,15 +191,15 @@ impl Session {
             && oldest.within(books.released_before, released + 1)
     }
 
-    /// Holds a frame that leaves the sender against what it is part of.
-    pub(crate) fn leaves_sender(&mut self, frame: &Frame<'_>) -> Result<(), String> {
+    /// Holds a frame that leaves the sender against what it is part of; whether it has left before.
+    pub(crate) fn leaves_sender(&mut self, frame: &Frame<'_>) -> Result<bool, String> {
         let (sent, front) = (self.feedback.sent, self.front.next_seq);
         let Some(books) = self.queue_pairs.as_mut().filter(|_| !self.is_forged) else {
-            return Ok(());
+            return Ok(false);
         };
         let packet = frame.packet();
         if packet.body == Body::Cnp {
-            return Ok(());
+            return Ok(false);
         }
         // Some leave the queue pair and get no further: their station is not known yet.
         let (psn, possible) = (packet.bth.psn, books.acked..books.requests_before(sent));
@@ -207,12 +207,16 @@ impl Session {
         let Some(request) = request else {
             return Err(format!("request {psn} of {possible:?} leaves"));
         };
+        let is_repeat = request < books.left;
         books.left = books.left.max(request + 1);
         books.check_write(request, &packet)?;
         let seq = books.seq_of(request);
         let offset = (request % books.packets) as usize * books.mtu_bytes;
         // The receiver may have forgotten what it has accounted for.
-        if seq.before(front) { Ok(()) } else { self.check_bytes(seq, offset, &packet) }
+        if !seq.before(front) {
+            self.check_bytes(seq, offset, &packet)?;
+        }
+        Ok(is_repeat)
     }
 
     /// Holds the bytes of a WRITE from `offset` on.
@@ -317,14 +321,14 @@ impl Session {
 
     /// The queue pair of the sender has failed; `now` is its clock. Whether it had not before.
     pub(crate) fn queue_pair_failed(&mut self, now: Nanos) -> Result<bool, String> {
-        let sent = self.feedback.sent;
+        let (sent, patience) = (self.feedback.sent, self.agreed.dead_after);
         let Some(books) = self.queue_pairs.as_mut().filter(|it| !it.has_failed) else {
             return Ok(false);
         };
         books.has_failed = true;
         let waited = now.since(books.waits_since);
         let (acked, posted) = (books.acked, books.requests_before(sent));
-        if !self.is_forged && (acked == posted || waited < FAILS_AFTER) {
+        if !self.is_forged && (acked == posted || waited < patience) {
             return Err(format!("queue pair failed, {acked} of {posted}, after {} ns", waited.0));
         }
         self.is_cut = true;
@@ -361,7 +365,3 @@ impl Session {
         self.queue_pairs.as_ref().is_some_and(|it| it.has_failed)
     }
 }
-
-/// The shortest time without an acknowledgement after which a queue pair fails: 67 ms times 4. It has 7
-/// retries, and each of the 8 is a timeout or a NAK, but of NAKs only the first after a timeout counts.
-const FAILS_AFTER: Nanos = Nanos(4 * (4_096 << 14));

@@ -8,6 +8,7 @@ use samplewire_proto::stream::End;
 use samplewire_proto::wire::{Close, CloseReason, Flags, Header};
 use samplewire_proto::{Departure, Nanos, SampleIndex, Seq, Tag};
 
+use super::cuts::Cuts;
 use super::deadline_of;
 use super::drops::SocketDrops;
 use super::feedback::Feedback;
@@ -155,6 +156,7 @@ pub(crate) struct Session {
     /// Packets that lie in the receiver's ring.
     pub(super) held_packets: u32,
     pub(super) persistence: Persistence,
+    pub(super) cuts: Cuts,
     /// Of a stream over RDMA.
     pub(super) queue_pairs: Option<Box<QueuePairs>>,
 }
@@ -197,6 +199,7 @@ impl Session {
             is_rest_gone: false,
             held_packets: 0,
             persistence: Persistence::new(Nanos(0)),
+            cuts: Cuts::default(),
             agreed,
         }
     }

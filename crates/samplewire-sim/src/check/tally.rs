@@ -17,8 +17,14 @@ pub struct Tally {
     pub openings_over_rdma: u64,
     /// Frames that stations sent: requests, acknowledgements, ARP.
     pub frames: u64,
+    /// RDMA requests that left, repeats included.
+    pub requests: u64,
+    /// RDMA requests that left again.
+    pub requests_repeated: u64,
     /// Queue pairs that gave up.
     pub queue_pairs_failed: u64,
+    /// Cuts of the rate that congestion control made.
+    pub cuts: u64,
     /// Ranges that senders had no room for.
     pub requests_refused: u64,
     /// Packets that the links lost, for whatever reason.
@@ -70,6 +76,8 @@ pub struct Tally {
     pub hostile_accepts: u64,
     /// See [`Tally::hostile_accepts`].
     pub hostile_opens: u64,
+    /// Congestion notifications (CNP) that an attacker forged, right ones among them.
+    pub hostile_cnps: u64,
     /// Virtual nanoseconds.
     pub virtual_ns: u64,
 }
@@ -92,7 +100,10 @@ impl Tally {
             ("RDMA writes", self.writes),
             ("openings over RDMA", self.openings_over_rdma),
             ("frames", self.frames),
+            ("RDMA requests", self.requests),
+            ("RDMA requests repeated", self.requests_repeated),
             ("queue pairs failed", self.queue_pairs_failed),
+            ("cuts", self.cuts),
             ("requests refused", self.requests_refused),
             ("losses", self.losses),
             ("socket drops", self.socket_drops),
@@ -118,6 +129,7 @@ impl Tally {
             ("hostile on the path", self.hostile_on_path),
             ("hostile accepts", self.hostile_accepts),
             ("hostile opens", self.hostile_opens),
+            ("hostile CNPs", self.hostile_cnps),
             ("virtual ns", self.virtual_ns),
         ]
     }
@@ -125,7 +137,7 @@ impl Tally {
     /// Packets of an attacker, of every kind.
     pub const fn hostile(&self) -> u64 {
         let off_path = self.hostile_ignored + self.hostile_replayed;
-        off_path + self.hostile_refused + self.hostile_on_path
+        off_path + self.hostile_refused + self.hostile_on_path + self.hostile_cnps
     }
 
     const fn fields_mut(&mut self) -> [&mut u64; FIELDS] {
@@ -136,7 +148,10 @@ impl Tally {
             &mut self.writes,
             &mut self.openings_over_rdma,
             &mut self.frames,
+            &mut self.requests,
+            &mut self.requests_repeated,
             &mut self.queue_pairs_failed,
+            &mut self.cuts,
             &mut self.requests_refused,
             &mut self.losses,
             &mut self.socket_drops,
@@ -162,9 +177,10 @@ impl Tally {
             &mut self.hostile_on_path,
             &mut self.hostile_accepts,
             &mut self.hostile_opens,
+            &mut self.hostile_cnps,
             &mut self.virtual_ns,
         ]
     }
 }
 
-const FIELDS: usize = 33;
+const FIELDS: usize = 37;

@@ -29,11 +29,12 @@ impl Hostile {
 
     /// Draws frames with a wrong ICRC, from a wrong address, or to a wrong queue pair, which may differ
     /// from a live one in its generation alone. Their other fields are right or random: `live` has those
-    /// of the next frame to a queue pair.
+    /// of the next frame to a queue pair. `numbers` are those of all queue pairs there.
     pub(crate) fn draw_forged_frames(
         &mut self,
         to: ProcessId,
         live: Option<&Expected>,
+        numbers: &[Qpn],
         tape: &Tape,
         frames: &mut Frames,
     ) {
@@ -46,21 +47,46 @@ impl Hostile {
                 route.source_ip = live.source_ip;
                 (packet.bth.destination, packet.bth.psn) = (live.number, live.psn);
             }
-            if self.rng.one_in(2) {
+            if self.rng.one_in(4) {
+                packet = Packet::cnp(packet.bth.destination);
+                route = route.for_cnp();
+            } else if self.rng.one_in(2) {
                 self.change_packet(&mut packet);
             }
-            self.push_wrong(&mut route, &mut packet, frames);
+            self.push_wrong(&mut route, &mut packet, numbers, frames);
+        }
+    }
+
+    /// Draws congestion notifications (CNP) to the queue pairs that frames to `to` name, from where
+    /// these came: as a switch on the path sends them.
+    pub(crate) fn draw_cnps(&mut self, to: ProcessId, tape: &Tape, frames: &mut Frames) {
+        for _ in 0..FRAMES_MAX {
+            let Some(recorded) = tape.pick_frame(&mut self.rng, to) else { return };
+            let Ok(frame) = Frame::new_checked(&recorded.bytes) else { continue };
+            let mut bytes = [0; FRAME_BYTES_MAX];
+            let cnp = Packet::cnp(frame.packet().bth.destination);
+            let len = cnp.emit(&frame.route().for_cnp(), &mut bytes);
+            frames.push(&bytes[..len], false);
         }
     }
 
     /// Writes a frame with one thing wrong.
-    fn push_wrong(&mut self, route: &mut Route, packet: &mut Packet<'_>, frames: &mut Frames) {
+    fn push_wrong(
+        &mut self,
+        route: &mut Route,
+        packet: &mut Packet<'_>,
+        numbers: &[Qpn],
+        frames: &mut Frames,
+    ) {
         let kind = self.rng.below(3);
         match kind {
             0 => route.source_ip[3] ^= 1 + self.rng.below(255) as u8,
             1 => {
                 let wrong = 1 << self.rng.below(24);
                 packet.bth.destination = Qpn::new(packet.bth.destination.get() ^ wrong);
+                if numbers.contains(&packet.bth.destination) {
+                    return;
+                }
             }
             _ => {}
         }

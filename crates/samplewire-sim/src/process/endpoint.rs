@@ -278,7 +278,10 @@ impl Endpoint {
                 continue;
             }
             let held = if known.is_sender() {
-                session.leaves_sender(frame)
+                let left = session.leaves_sender(frame);
+                turn.checker.tally.requests += 1;
+                turn.checker.tally.requests_repeated += u64::from(left == Ok(true));
+                left.map(|_| ())
             } else {
                 session.leaves_receiver(frame)
             };

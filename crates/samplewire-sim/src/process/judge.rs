@@ -84,6 +84,9 @@ pub(super) fn note_pushed(turn: &mut Turn<'_>, known: &Known, sender: &Sender<Bo
     let session = &mut turn.checker.sessions[known.session];
     let held = session.push_up_to(sender.next_seq(), is_closing);
     turn.checker.note(known.session, held);
+    let cuts = turn.checker.sessions[known.session].check_cuts(turn.now, sender.stats());
+    turn.checker.tally.cuts += *cuts.as_ref().unwrap_or(&0);
+    turn.checker.note(known.session, cuts.map(|_| ()));
     note_posted(turn, known, sender);
     if !sender.is_ended() {
         let held = turn.checker.sessions[known.session].check_patience(turn.now, true);

@@ -4,6 +4,7 @@ use samplewire_proto::Nanos;
 use samplewire_proto::Tag;
 use samplewire_proto::session::{OpenPhase, Peer};
 use samplewire_proto::wire::{self, Header, Packet};
+use samplewire_roce::Qpn;
 
 use super::{Process, Role, World};
 use crate::hostile::{Expected, Hostile, Intent};
@@ -30,6 +31,7 @@ impl World {
                 self.strike(&mut hostile, target);
             }
             self.replay_frames(&mut hostile, target);
+            self.flood_notifications(&mut hostile, target);
             self.forge_frames(&mut hostile, target);
             let (part, now) = (self.net.part_of(target), self.net.now);
             self.net.agenda.hasten(part, now);
@@ -89,7 +91,8 @@ impl World {
         let Some(tape) = &self.net.tape else { return };
         let mut frames = std::mem::take(&mut self.frames);
         frames.clear();
-        hostile.draw_forged_frames(target, live.as_ref(), tape, &mut frames);
+        let numbers = self.numbers(target);
+        hostile.draw_forged_frames(target, live.as_ref(), &numbers, tape, &mut frames);
         if frames.len() > 0 {
             let before = self.observe(target.into());
             self.give_frames(target.into(), &frames);
@@ -101,6 +104,26 @@ impl World {
             }
         }
         self.frames = frames;
+    }
+
+    /// Hands the station of a process congestion notifications for its queue pairs.
+    fn flood_notifications(&mut self, hostile: &mut Hostile, target: ProcessId) {
+        let Some(tape) = &self.net.tape else { return };
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.clear();
+        hostile.draw_cnps(target, tape, &mut frames);
+        self.checker.tally.hostile_cnps += frames.len() as u64;
+        if frames.len() > 0 {
+            self.give_frames(target.into(), &frames);
+        }
+        self.frames = frames;
+    }
+
+    /// The numbers of the queue pairs of a process.
+    fn numbers(&self, process: ProcessId) -> Vec<Qpn> {
+        let ends = self.processes[usize::from(process)].role.facts();
+        let terms = ends.filter_map(|end| self.checker.sessions[end.session].rdma());
+        terms.flat_map(|rdma| [rdma.sender.qpn, rdma.receiver.qpn]).map(Qpn::new).collect()
     }
 
     /// The next frame to a queue pair of a process, if the stream that is picked has one.

@@ -7,6 +7,8 @@ use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::Role;
 use samplewire_proto::{Nanos, Odds, Seq};
 
+mod rdma;
+
 use super::*;
 use crate::check::Tally;
 use crate::draw::BARE_FRAME_BYTES;

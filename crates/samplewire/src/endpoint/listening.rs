@@ -223,7 +223,7 @@ fn over_rdma(
     // Whole RDMA packets: a record that has one to itself would waste most of it.
     let mtu = u32::from(theirs.queue_pair.path_mtu_bytes).min(station.path_mtu().bytes());
     let params = &whole_packets(request, params, mtu, context).unwrap_or(*params);
-    let is_possible = request.role == Role::Receive
+    let is_possible = request.role != Role::Send
         && request.delivery == 0
         && peer.is_ipv4()
         && theirs.slots?.write_bytes(params.payload_bytes).is_some();
@@ -260,7 +260,6 @@ fn begin_out(
 ) {
     let Some(sending) = context.streams.sending_mut(request.stream.into()) else { return };
     let Sending { flow, side: Side::Listener(offer), .. } = sending else { return };
-    let window = offer.window;
     flow.end(now, End::PeerRestarted, context.link);
     let terms = params.at(EndView {
         local_tag: tag,
@@ -281,7 +280,7 @@ fn begin_out(
         && let Some(connection) = station.connection(ours.queue_pair, theirs.queue_pair, peer)
         && let Some(slots) = theirs.slots
     {
-        let writes = Writes::new(&connection, slots, params.payload_bytes, window);
+        let writes = Writes::new(&connection, slots, &terms);
         flow.set_writes(writes.expect("the slots were checked when the stream was accepted"));
     }
 }

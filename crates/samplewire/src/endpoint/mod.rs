@@ -48,6 +48,7 @@ use sending::{Departures, SendEvent, Turn, Visits};
 pub(crate) use sending::{Sending, Side};
 pub(crate) use station::Station;
 pub use station::StationConfig;
+pub(crate) use station::{description_offer, path_mtu_of};
 use streams::Streams;
 pub(crate) use streams::{Entry, Opened, Receiving};
 pub use view::{Machine, View};
@@ -365,7 +366,7 @@ impl Endpoint {
             Some(Entry::Receiving(_)) => self.visit_receiving(now, place, is_idle)?,
             Some(Entry::Playing(_)) => self.visit_playing(now, place)?,
             Some(Entry::Opening(opening)) => {
-                let station = self.station.as_deref();
+                let station = self.station.as_deref_mut();
                 let progress = opening.advance(now, &mut self.link, &mut self.out, station)?;
                 match progress {
                     Progress::Waiting => self.arrivals.set(place, opening.wakes_at(now)),

@@ -1,6 +1,6 @@
 //! An opening that runs in an endpoint beside its streams.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -124,12 +124,18 @@ impl Opening {
         now: Nanos,
         link: &mut Gather,
         out: &mut [u8],
-        station: Option<&Station>,
+        mut station: Option<&mut Station>,
     ) -> Result<Progress, LinkError> {
         let Some(UnderWay { place, opener, unreachable }) = &mut self.under_way else {
             return Ok(Progress::Over);
         };
         while let Some(len) = opener.poll_transmit(now, out) {
+            if let (Some(_), Some(station), IpAddr::V4(ip)) =
+                (self.offer, &mut station, self.address.ip())
+            {
+                // Its first acknowledgement would be lost otherwise.
+                station.knows(now, ip)?;
+            }
             link.send(&[Outgoing::whole(self.address, Ecn::NotEct, &out[..len])])?;
         }
         let answer = match opener.poll_event() {

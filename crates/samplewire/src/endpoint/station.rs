@@ -1,7 +1,7 @@
 //! The RoCEv2 side of an endpoint: the frames of its streams over RDMA (`docs/protocol.md#13`).
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use samplewire_io::LinkError;
 use samplewire_io::ether::{EtherError, EtherStation};
@@ -43,12 +43,26 @@ impl StationConfig {
                 operation => refused(operation)(source),
             },
         )?;
-        let room = ether.link().mtu_bytes().unwrap_or(0).saturating_sub(HEADERS_BYTES);
-        let path_mtu = PathMtu::ALL.into_iter().rev().find(|it| it.bytes() as usize <= room);
+        let path_mtu = path_mtu_of(ether.link().mtu_bytes().unwrap_or(0));
         let mut seed = [0; 8];
         getrandom::fill(&mut seed).map_err(|error| refused("getrandom")(error.into()))?;
-        Ok(Self { ether, path_mtu: path_mtu.unwrap_or_default(), seed: u64::from_ne_bytes(seed) })
+        Ok(Self { ether, path_mtu, seed: u64::from_ne_bytes(seed) })
     }
+}
+
+/// The largest path MTU that an interface with this MTU carries, or the default where it carries none.
+pub(crate) fn path_mtu_of(mtu_bytes: usize) -> PathMtu {
+    let room = mtu_bytes.saturating_sub(HEADERS_BYTES);
+    let carried = PathMtu::ALL.into_iter().rev().find(|it| it.bytes() as usize <= room);
+    carried.unwrap_or_default()
+}
+
+/// What an opening that only asks for a description says of RDMA: numbers that no queue pair has.
+pub(crate) fn description_offer(path_mtu: PathMtu) -> RdmaOffer {
+    let path_mtu_bytes = path_mtu.bytes() as u16;
+    let queue_pair = QueuePairTerms { qpn: QPN_MIN, first_psn: 0, path_mtu_bytes };
+    let slots = SlotRegion { address: SLOTS_ADDRESS, rkey: 0, slot_bytes: SLOT_BYTES, slots: 1 };
+    RdmaOffer { queue_pair, slots: Some(slots) }
 }
 
 /// A station under way.
@@ -120,8 +134,16 @@ impl Station {
     /// # Errors
     /// The link has failed.
     pub(crate) fn look_for(&mut self, now: Nanos, peer: &Route) -> Result<(), LinkError> {
-        let found = self.ether.find(now, peer.destination_ip.into());
-        found.map(drop).map_err(|error| self.failed(error))
+        self.knows(now, peer.destination_ip.into()).map(drop)
+    }
+
+    /// Whether the station on the way to an address is known. If it is not, it is asked for.
+    ///
+    /// # Errors
+    /// The link has failed.
+    pub(crate) fn knows(&mut self, now: Nanos, ip: Ipv4Addr) -> Result<bool, LinkError> {
+        let found = self.ether.find(now, ip);
+        found.map(|mac| mac.is_some()).map_err(|error| self.failed(error))
     }
 
     /// See [`EtherStation::recv`].

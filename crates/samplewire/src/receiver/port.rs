@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use samplewire_io::udp::route_mtu_bytes;
 use samplewire_io::{Capabilities, Clock, Link, Resilient, Udp, UdpOptions};
-use samplewire_proto::session::OpenConfig;
+use samplewire_proto::session::{AcceptInfo, OpenConfig};
 use samplewire_proto::wire::Role;
 
 use super::{Begun, ReceiveStream, begin};
@@ -383,6 +383,16 @@ impl Port {
             Ok(())
         })?;
         Ok(infos)
+    }
+
+    /// Queries the device for what an opening of this configuration describes.
+    pub(crate) fn describe(
+        &self,
+        address: SocketAddr,
+        config: OpenConfig,
+        limits: Limits,
+    ) -> Result<AcceptInfo, OpenError> {
+        Ok(self.wait(&self.ask(address, config, limits, seed()?)?)?.accept)
     }
 
     /// Sends these openings, [`Port::OPENINGS_MAX`] at a time, and collects their answers in order.

@@ -141,8 +141,11 @@ impl SendFlow {
 
     /// Takes a frame of the stream's queue pair; `false` if it has none.
     pub(crate) fn handle_frame(&mut self, now: Nanos, frame: &Frame<'_>) -> bool {
-        let writes = self.stream.as_mut().and_then(|stream| stream.writes.as_mut());
-        writes.map(|writes| writes.handle(now, frame)).is_some()
+        let Some(Stream { writes: Some(writes), sender, .. }) = &mut self.stream else {
+            return false;
+        };
+        writes.handle(now, frame, sender);
+        true
     }
 
     /// Sends frames of the stream's queue pair, and returns the quanta that it has completed.

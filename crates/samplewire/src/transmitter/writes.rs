@@ -1,14 +1,17 @@
 //! A sent stream over RDMA: its queue pair writes the payloads of the window into the slots of the
 //! receiver.
 
+use std::net::Ipv4Addr;
+
 use samplewire_io::LinkError;
 use samplewire_io::ether::EtherStation;
 use samplewire_proto::Nanos;
 use samplewire_proto::sender::{SendSlot as PacketSlot, Sender};
+use samplewire_proto::stream::Terms;
 use samplewire_proto::wire::SlotRegion;
-use samplewire_roce::requester::{RequesterConfig, SendSlot};
+use samplewire_roce::requester::{AckTimeout, RequesterConfig, SendSlot};
 use samplewire_roce::stream::{Connection, SlotWriter, SlotsError};
-use samplewire_roce::wire::{Frame, Route};
+use samplewire_roce::wire::Frame;
 
 use super::retransmit_buffer::RetransmitBuffer;
 use crate::endpoint::Station;
@@ -18,23 +21,30 @@ pub(crate) struct Writes {
     writer: SlotWriter<Box<[SendSlot]>>,
     /// When more frames may leave, if they may.
     more_at: Option<Nanos>,
-    /// The way to the peer, until its station is looked for.
-    looks_for: Option<Route>,
+    /// The peer, until its station is known: what leaves before is lost.
+    looks_for: Option<LookFor>,
 }
 
 impl Writes {
-    /// For a sender that holds `window` packets.
+    /// For a sender of these terms.
     pub(crate) fn new(
         connection: &Connection,
         slots: SlotRegion,
-        payload_bytes: u16,
-        window: u32,
+        terms: &Terms,
     ) -> Result<Self, SlotsError> {
         // No larger for a peer that claims more slots.
-        let sends = vec![SendSlot::default(); window as usize].into_boxed_slice();
-        let config = RequesterConfig { window: WINDOW_FRAMES, ..RequesterConfig::default() };
-        let writer = SlotWriter::new(connection, slots, payload_bytes, config, sends)?;
-        Ok(Self { writer, more_at: None, looks_for: Some(connection.route) })
+        let sends = vec![SendSlot::default(); terms.window as usize].into_boxed_slice();
+        let config = RequesterConfig {
+            window: WINDOW_FRAMES,
+            timeout: AckTimeout::covering(TIMEOUT_MIN),
+            // A peer that pauses is waited for as long as the stream waits for it.
+            patience: Some(terms.dead_after),
+            ..RequesterConfig::default()
+        };
+        let writer = SlotWriter::new(connection, slots, terms.payload_bytes, config, sends)?;
+        let ip = connection.route.destination_ip.into();
+        let looks_for = Some(LookFor { ip, until: None });
+        Ok(Self { writer, more_at: None, looks_for })
     }
 
     /// Frames that were sent again.
@@ -42,8 +52,13 @@ impl Writes {
         self.writer.stats().retransmissions
     }
 
-    pub(super) fn handle(&mut self, now: Nanos, frame: &Frame<'_>) {
-        self.writer.handle(now, frame);
+    pub(super) fn handle(
+        &mut self,
+        now: Nanos,
+        frame: &Frame<'_>,
+        sender: &mut Sender<Box<[PacketSlot]>>,
+    ) {
+        self.writer.handle(now, frame, sender);
     }
 
     /// Posts what may leave, and sends frames that are due.
@@ -54,10 +69,14 @@ impl Writes {
         held: &RetransmitBuffer,
         station: &mut Station,
     ) -> Result<(), LinkError> {
-        if let Some(route) = self.looks_for.take() {
-            station.look_for(now, &route)?;
-        }
         self.writer.settle(now, sender);
+        if let Some(peer) = &mut self.looks_for {
+            if !station.knows(now, peer.ip)? && !peer.is_over(now) {
+                self.more_at = Some(now + LOOK_PAUSE);
+                return Ok(());
+            }
+            self.looks_for = None;
+        }
         for _ in 0..FRAMES_MAX {
             if !station.has_room(now)? {
                 self.more_at = Some(now + EtherStation::FULL_PAUSE);
@@ -81,8 +100,28 @@ impl Writes {
     }
 }
 
+/// A peer whose station is not known yet.
+struct LookFor {
+    ip: Ipv4Addr,
+    /// Until when frames wait for it. One that does not answer ends the connection by its patience.
+    until: Option<Nanos>,
+}
+
+impl LookFor {
+    fn is_over(&mut self, now: Nanos) -> bool {
+        now >= *self.until.get_or_insert(now + LOOK_FOR)
+    }
+}
+
+/// How long frames wait for the peer's station, and how often it is looked whether it is known.
+const LOOK_FOR: Nanos = Nanos::from_millis(500);
+const LOOK_PAUSE: Nanos = Nanos::from_millis(1);
+
 /// Frames of one visit, so that others get their turn.
 const FRAMES_MAX: usize = 64;
+
+/// Longer than a host usually takes to look at its packets, so that it is not sent all again.
+const TIMEOUT_MIN: Nanos = Nanos::from_millis(16);
 
 /// Frames that may wait for an acknowledgement: a loss repeats up to so many.
 const WINDOW_FRAMES: u32 = 256;

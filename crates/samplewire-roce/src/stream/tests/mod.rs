@@ -3,6 +3,7 @@
 mod opening;
 mod world;
 
+use samplewire_proto::rate::DcqcnParams;
 use samplewire_proto::receiver::{Receiver, ReceiverConfig, RecvSlot};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{
@@ -252,6 +253,56 @@ fn marked_frames_cut_the_rate_of_the_sender() {
         assert_eq!((marked > 0, cuts > 0), (is_marked, is_marked), "{marked} marks, {cuts} cuts");
     }
 }
+
+/// A17.9.3: a notification for the queue pair of a stream is one for the stream's reaction point, which
+/// cuts at most once in max(D, RTT), and not below the minimum (`docs/protocol.md#8.3`).
+#[test]
+fn flood_of_notifications_cuts_the_rate_of_the_sender_once_in_an_interval() {
+    let line = DcqcnParams::samplewire(LINE_BPS);
+    for line_bps in [None, Some(LINE_BPS)] {
+        let mut world = World::new(Settings { loss: 0.0, line_bps, ..Settings::new(1) });
+        world.run_until(|world| world.account.delivered > 20_000);
+        let (number, peer) = (world.writer.queue_pair().number(), world.peer_of_sender());
+        let (begin, mut notified, mut lowest_bps) = (world.now, 0, u64::MAX);
+        while world.now.since(begin) < Nanos::from_millis(2) {
+            for _ in 0..4 {
+                world.notify(number, peer);
+                notified += 1;
+            }
+            world.step();
+            lowest_bps = lowest_bps.min(world.sender.stats().limit_bps);
+        }
+        let stats = world.sender.stats();
+        assert_eq!(stats.congestion, notified, "each counts");
+        // 2 ms, and round trips below D.
+        let most = 1 + world.now.since(begin).0 / line.cut_interval.0;
+        assert!((most / 2..=most).contains(&stats.cuts), "{} cuts, {most} may be", stats.cuts);
+        let minimum_bps = line.minimum.bps();
+        assert!((minimum_bps..LINE_BPS / 8).contains(&lowest_bps), "{lowest_bps} b/s");
+        world.run_to_end();
+        let final_index = world.made_index;
+        assert_eq!(world.ends, [Some(End::Finished { final_index }); 2]);
+        assert_eq!(world.writer.queue_pair().limit(), None, "one reaction point a stream");
+    }
+}
+
+/// IB 9.6: what is not of the peer and for the queue pair is dropped.
+#[test]
+fn notifications_that_are_not_for_the_queue_pair_cut_nothing() {
+    let mut world = World::new(Settings { loss: 0.0, ..Settings::new(1) });
+    world.run_until(|world| world.account.delivered > 20_000);
+    let (number, peer) = (world.writer.queue_pair().number(), world.peer_of_sender());
+    world.notify(Qpn::new(number.get() + 1), peer);
+    world.notify(number, [192, 0, 2, 99]);
+    let stats = world.sender.stats();
+    assert_eq!((stats.congestion, stats.cuts), (0, 0));
+    let (stats, ..) = world.writer.queue_pair().stats();
+    assert_eq!((stats.other_number, stats.other_address, stats.cnp_received), (1, 1, 0));
+    world.notify(number, peer);
+    assert_eq!(world.sender.stats().congestion, 1, "the right one counts");
+}
+
+const LINE_BPS: u64 = 10_000_000_000;
 
 /// A receiver that has closed returns its memory while WRITEs are still on their way.
 #[test]

@@ -15,6 +15,7 @@ use samplewire_proto::wire::{self, Flags, RECORD_LEN, SlotRecord, SlotRegion, re
 use samplewire_proto::{Cause, Gap, Nanos, Rng, SampleIndex, Seq};
 
 use super::opening::{Opened, Wish};
+use crate::Qpn;
 use crate::requester::{AckTimeout, RequesterConfig, SendSlot};
 use crate::responder::{ReceiveSlot, ResponderConfig};
 use crate::stream::{SlotReader, SlotWriter};
@@ -35,6 +36,8 @@ pub(super) struct Settings {
     pub(super) payload_bytes: u16,
     /// Whether the end that sends is the one that opens.
     pub(super) sender_opens: bool,
+    /// The speed of the sender's interface, if it is known.
+    pub(super) line_bps: Option<u64>,
 }
 
 /// When the sender's memory of a packet is free.
@@ -57,6 +60,7 @@ impl Settings {
             keeps: 40,
             payload_bytes: 1000,
             sender_opens,
+            line_bps: None,
         }
     }
 }
@@ -142,6 +146,7 @@ impl World {
         let window = WINDOW as usize;
         let requester = RequesterConfig {
             timeout: AckTimeout::new(5).expect("it is below 32"),
+            patience: Some(terms[0].dead_after),
             ..RequesterConfig::default()
         };
         let sends = vec![SendSlot::default(); window];
@@ -151,7 +156,8 @@ impl World {
         let reader =
             SlotReader::new(&connections[1], slots, payload_bytes, first_seq, responder, receives);
         let packets = vec![PacketSlot::default(); window];
-        let sender = Sender::new(terms[0], SenderConfig::default(), packets, now);
+        let config = SenderConfig::default().on_line(settings.line_bps);
+        let sender = Sender::new(terms[0], config, packets, now);
         let packets = vec![RecvSlot::default(); window];
         let receiver = Receiver::new(terms[1], ReceiverConfig::new(), packets, now);
         let model = |salt: u64| Model::new(&faults(seed * 4 + salt, settings.loss));
@@ -244,6 +250,21 @@ impl World {
         self.read(&frame);
     }
 
+    /// The address of the receiver's station.
+    pub(super) const fn peer_of_sender(&self) -> [u8; 4] {
+        self.writer.queue_pair().route().destination_ip
+    }
+
+    /// A congestion notification for the queue pair of a number, from an address, reaches the sender.
+    pub(super) fn notify(&mut self, number: Qpn, source_ip: [u8; 4]) {
+        let Route { source_ip: own, .. } = *self.writer.queue_pair().route();
+        let route = Route { source_ip, destination_ip: own, ttl: 64, ..Route::default() };
+        let mut out = [0; FRAME_BYTES_MAX];
+        let len = Packet::cnp(number).emit(&route.for_cnp(), &mut out);
+        let frame = Frame::new_checked(&out[..len]).expect("it is whole");
+        self.writer.handle(self.now, &frame, &mut self.sender);
+    }
+
     /// Flips a bit of the packet of that number, once it is complete.
     fn flip(&mut self, number: u32) {
         let seq = self.first_seq + number;
@@ -265,7 +286,7 @@ impl World {
             if is_roce {
                 let Ok(frame) = Frame::new_checked(&bytes) else { continue };
                 match to {
-                    0 => self.writer.handle(now, &frame),
+                    0 => self.writer.handle(now, &frame, &mut self.sender),
                     _ => self.read(&frame),
                 }
                 continue;
