@@ -86,7 +86,7 @@ impl Opening {
         // Devices do not play over RDMA, and RoCEv2 of a station is over IPv4.
         let is_possible = self.config.role() == Role::Receive && self.address.is_ipv4();
         if let Some(station) = station.filter(|_| is_possible) {
-            self.offer = Some(station.offer(place, Some(self.config.window())));
+            self.offer = Some(station.offer(place, Some(&self.config)));
         }
         let mut config = self.config.with_tag_slot(place as u16, places as u16);
         if let Some(offer) = self.offer {

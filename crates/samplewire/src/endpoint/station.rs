@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use samplewire_io::LinkError;
 use samplewire_io::ether::{EtherError, EtherStation};
+use samplewire_proto::session::OpenConfig;
 use samplewire_proto::wire::{QueuePairTerms, RdmaOffer, SlotRegion};
 use samplewire_proto::{Nanos, Rng};
 use samplewire_roce::stream::Connection;
@@ -64,21 +65,21 @@ impl Station {
         Self { ether, path_mtu, rng: Rng::new(seed) }
     }
 
-    /// The queue pair of the next stream at a place, which its number says, with slots for a window
-    /// of packets to it, or for none.
-    pub(crate) fn offer(&mut self, place: usize, window: Option<u32>) -> RdmaOffer {
+    /// The queue pair of the next stream at a place, which its number says, with slots for what
+    /// `receives`, or none.
+    pub(crate) fn offer(&mut self, place: usize, receives: Option<&OpenConfig>) -> RdmaOffer {
         let generation = (self.rng.draw() as u32) << PLACE_BITS;
         let queue_pair = QueuePairTerms {
             qpn: (generation & U24_MAX) | (place as u32 + QPN_MIN),
             first_psn: self.rng.draw() as u32 & U24_MAX,
             path_mtu_bytes: self.path_mtu.bytes() as u16,
         };
-        let slots = window.map(|slots| SlotRegion {
+        let slots = receives.map(|config| SlotRegion {
             // Nothing lies there: an address only names a place of the window.
             address: SLOTS_ADDRESS,
             rkey: self.rng.draw() as u32,
-            slot_bytes: SLOT_BYTES,
-            slots,
+            slot_bytes: config.slot_bytes(),
+            slots: config.window(),
         });
         RdmaOffer { queue_pair, slots }
     }
@@ -176,6 +177,4 @@ const PLACE_BITS: u32 = 13;
 const QPN_MIN: u32 = 2;
 const U24_MAX: u32 = (1 << 24) - 1;
 const SLOTS_ADDRESS: u64 = 1 << 32;
-/// What holds any payload.
-const SLOT_BYTES: u32 = 65_600;
 const ECT0: u8 = 0b10;
