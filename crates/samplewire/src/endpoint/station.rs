@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use samplewire_io::LinkError;
 use samplewire_io::ether::{EtherError, EtherStation};
+use samplewire_io::verbs::Card;
 use samplewire_proto::session::OpenConfig;
 use samplewire_proto::wire::{QueuePairTerms, RdmaOffer, SlotRegion};
 use samplewire_proto::{Nanos, Rng};
@@ -50,6 +51,14 @@ impl StationConfig {
         getrandom::fill(&mut seed).map_err(|error| refused("getrandom")(error.into()))?;
         Ok(Self { ether, path_mtu: path_mtu.unwrap_or_default(), seed: u64::from_ne_bytes(seed) })
     }
+}
+
+/// What an endpoint has its queue pairs in.
+pub(crate) enum RdmaEnd {
+    /// Software, with frames of its own.
+    Station(StationConfig),
+    /// A network card.
+    Card(Card),
 }
 
 /// A station under way.

@@ -470,7 +470,7 @@ struct Begun {
 fn begin(
     now: Nanos,
     (address, clock): (SocketAddr, Clock),
-    accepted: &Accepted,
+    accepted: Accepted,
     options: &ReceiveOptions,
     wake_handle: WakeHandle,
 ) -> Result<Begun, OpenError> {
@@ -498,9 +498,8 @@ fn begin(
         wake_handle,
     )?;
     flow.set_reach(info.window.max(window));
-    if let Some((connection, Some(region))) = &accepted.rdma {
-        let slots = Slots::new(connection, *region, info.payload_bytes, terms.first_seq);
-        let slots = slots.expect("the slots were checked when the stream was opened");
+    if let Some(rdma) = accepted.rdma {
+        let slots = Slots::new(rdma, info.payload_bytes, terms.first_seq)?;
         block_queue.memory_bytes += slots.memory_bytes();
         flow.set_slots(slots);
     }

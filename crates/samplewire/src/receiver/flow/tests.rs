@@ -105,6 +105,7 @@ impl Rig {
 
     /// Does a turn of the I/O thread without new packets; returns the number of REPORTs that left.
     fn turn(&mut self) -> usize {
+        self.flow.settle(self.now);
         self.flow.advance(self.now, &mut self.near, None).unwrap();
         self.far.recv(&mut self.batch).unwrap();
         for (bytes, _) in &self.batch {
