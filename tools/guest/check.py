@@ -28,6 +28,7 @@ from pathlib import Path
 import rdma
 import receiver
 import software
+import streams as card_streams
 from guest import Guest, GuestError
 from network import (
     BEGUN,
@@ -43,7 +44,7 @@ from network import (
 )
 
 HERE = Path(__file__).resolve().parent
-PARTS_SHORT = ("packets", "marks", "verbs", "roce", "listen")
+PARTS_SHORT = ("packets", "marks", "verbs", "roce", "listen", "streams")
 PARTS = (*PARTS_SHORT, "bandwidth")
 
 LOW_RATE = ("--rate", "20M", "--kmin", "10k", "--kmax", "60k")
@@ -198,6 +199,10 @@ def roce(program: Path, is_short: bool) -> None:
 
 def listen(program: Path, is_short: bool) -> None:
     receiver.check(program, is_short, say)
+
+
+def streams(program: Path, is_short: bool) -> None:
+    card_streams.check(program, is_short, say)
 
 
 def bandwidth(program: Path, is_short: bool) -> None:
