@@ -187,3 +187,6 @@ impl CardReader {
         self.has_failed |= qpn.is_none_or(|qpn| qpn == self.queue.qpn());
     }
 }
+
+#[cfg(test)]
+pub(in crate::receiver) mod tests;
