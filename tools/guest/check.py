@@ -28,7 +28,6 @@ from pathlib import Path
 import rdma
 import receiver
 import software
-import streams as card_streams
 from guest import Guest, GuestError
 from network import (
     BEGUN,
@@ -44,7 +43,7 @@ from network import (
 )
 
 HERE = Path(__file__).resolve().parent
-PARTS_SHORT = ("packets", "marks", "verbs", "roce", "listen", "streams")
+PARTS_SHORT = ("packets", "marks", "verbs", "roce", "listen")
 PARTS = (*PARTS_SHORT, "bandwidth")
 
 LOW_RATE = ("--rate", "20M", "--kmin", "10k", "--kmax", "60k")
@@ -199,10 +198,6 @@ def roce(program: Path, is_short: bool) -> None:
 
 def listen(program: Path, is_short: bool) -> None:
     receiver.check(program, is_short, say)
-
-
-def streams(program: Path, is_short: bool) -> None:
-    card_streams.check(program, is_short, say)
 
 
 def bandwidth(program: Path, is_short: bool) -> None:

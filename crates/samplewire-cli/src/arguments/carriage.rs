@@ -1,7 +1,7 @@
 //! The option of verbs whose streams may go over RDMA.
 
 use clap::{Args, ValueEnum};
-use samplewire::{Carriage, ReceiveOptions};
+use samplewire::{Carriage, DeviceInfo, ReceiveOptions};
 
 use crate::failure::Failure;
 
@@ -45,6 +45,11 @@ pub(crate) struct ReceiveCarriageOption {
 impl ReceiveCarriageOption {
     pub(crate) const fn carriage(&self) -> Carriage {
         self.how.carriage()
+    }
+
+    /// The card that writes the packets of a stream.
+    pub(crate) fn device_of(&self, info: &DeviceInfo) -> Option<&str> {
+        self.verbs.as_deref().filter(|_| info.carriage == Carriage::Rdma)
     }
 
     /// Checks that both options fit each other.

@@ -82,7 +82,7 @@ fn measure(
         (Some(spec), Some(receiver)) => Some(chain(spec, &receiver.info().stream_info())?),
         _ => None,
     };
-    let mut receiving = receiver.map(|it| Receiving::new(it, chain));
+    let mut receiving = receiver.map(|it| Receiving::new(it, chain).with_card(arguments));
     let mut transmitting = transmitter.map(|it| Transmitting::new(it, arguments));
     let watched =
         (receiving.as_ref().map(Receiving::watch), transmitting.as_ref().map(Transmitting::watch));

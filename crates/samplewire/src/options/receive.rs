@@ -239,6 +239,8 @@ impl Default for ReceiveOptions {
 
 #[cfg(test)]
 mod tests {
+    use samplewire_io::verbs::VerbsError;
+
     use super::*;
 
     #[test]
@@ -252,6 +254,29 @@ mod tests {
         let options = receive().streams([1, 2]).start_index(7);
         let error = options.open_aligned(address).unwrap_err().to_string();
         assert!(error.starts_with("start_index of 7 contradicts open_aligned"), "{error}");
+    }
+
+    /// Before anything is sent, and before the library is loaded.
+    #[test]
+    fn card_of_a_stream_that_is_not_over_rdma_contradicts() {
+        let options = receive().verbs("rxe0");
+        for error in [
+            options.open("127.0.0.1:9").map(drop).unwrap_err(),
+            options.open_each("127.0.0.1:9").map(drop).unwrap_err(),
+            options.carriage(Carriage::Rdma).open("[::1]:9").map(drop).unwrap_err(),
+        ] {
+            assert!(error.to_string().starts_with("verbs of rxe0 contradicts "), "{error}");
+        }
+    }
+
+    /// Where there is no library, that is the error.
+    #[test]
+    fn card_that_is_missing_is_named() {
+        let options = receive().carriage(Carriage::Rdma).verbs("none0");
+        let error = options.open("127.0.0.1:9").map(drop).unwrap_err();
+        let OpenError::Card(error) = error else { panic!("{error}") };
+        let text = error.to_string();
+        assert!(text.contains("none0") || matches!(error, VerbsError::Library { .. }), "{text}");
     }
 
     #[test]
