@@ -51,9 +51,7 @@ def check(net: Network, program: Path, is_short: bool, say: Callable[[str], None
         say("record from a device without the option: DATA, with a warning")
     with device(net, program, "--carriage", "rdma") as ip:
         broken(net, ip)
-        say(
-            "the queue pair fails: the next stream reports the gap, and all indexes are accounted for"
-        )
+        say("a broken queue pair: the next stream reports the gap, and all indexes are there")
 
 
 @contextmanager

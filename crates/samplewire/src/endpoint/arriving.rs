@@ -64,40 +64,6 @@ impl Endpoint {
         Ok(has_frames)
     }
 
-    /// Takes the notices of the card; returns whether there were any. They name no stream, so that all
-    /// look at their own queue.
-    #[inline(never)]
-    pub(super) fn take_notices(&mut self) -> bool {
-        let Self { card: Some(card), streams, arrivals, spins, .. } = self else { return false };
-        // A driver that never sleeps requests none.
-        if *spins || !card.take_notices() {
-            return false;
-        }
-        for place in 0..streams.len() {
-            if streams.receiving(place).is_some_and(|stream| stream.flow.is_on_card()) {
-                arrivals.call(place);
-            }
-        }
-        true
-    }
-
-    /// Takes the failures that the card has reported. One of the port is none of a queue pair, which
-    /// waits for the interface.
-    pub(super) fn take_card_failures(&mut self) {
-        let Self { card: Some(card), streams, arrivals, .. } = self else { return };
-        card.take_failures(|failure| {
-            if failure.is_port {
-                return;
-            }
-            for place in 0..streams.len() {
-                if let Some(stream) = streams.receiving_mut(place) {
-                    stream.flow.note_card_failure(failure.qpn);
-                    arrivals.call(place);
-                }
-            }
-        });
-    }
-
     /// Prefetches the state of the streams in a batch. With a thousand streams none is in a cache.
     /// These reads overlap, while the reads of one visit wait for those of the previous visit.
     fn fetch(&self, batch: &Batch) {

@@ -9,6 +9,7 @@
 
 mod agenda;
 mod arriving;
+mod card;
 mod failing;
 mod favours;
 #[cfg(test)]
@@ -30,7 +31,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, OnceLock};
 
-use samplewire_io::verbs::Card;
 use samplewire_io::{Batch, Link, LinkError, Resilient};
 use samplewire_proto::{Nanos, Tag};
 
@@ -38,6 +38,7 @@ use crate::port::{IP_BYTES_MAX, LINK_FULL_PAUSE, PortCounts};
 use crate::wakeups::Wakeups;
 
 use agenda::{Agenda, VISITS_MAX};
+use card::CardNotices;
 use gather::Gather;
 use guard::Guard;
 pub(crate) use listening::Listening;
@@ -59,7 +60,7 @@ pub(crate) struct Endpoint {
     /// Where streams over RDMA have their frames.
     station: Option<Box<Station>>,
     /// What writes the packets of streams over RDMA instead.
-    card: Option<Card>,
+    card: Option<Box<dyn CardNotices>>,
     /// Whether a card has written packets of this turn.
     has_writes: bool,
     wakeups: Arc<Wakeups>,
@@ -197,13 +198,10 @@ impl Endpoint {
             RdmaEnd::Station(station) => {
                 self.link.waker().also_for(station.ether.as_fd())?;
                 self.station = Some(Box::new(Station::new(station)));
+                Ok(())
             }
-            RdmaEnd::Card(card) => {
-                self.link.waker().also_for(card.as_fd())?;
-                self.card = Some(card);
-            }
+            RdmaEnd::Card(card) => self.set_card(Box::new(card)),
         }
-        Ok(())
     }
 
     /// Whether nothing is left to do: no handle can open a stream, and the last has ended.

@@ -54,6 +54,9 @@ use shared::Shared;
 use slots::Slots;
 pub use stalls::Stalls;
 
+#[cfg(test)]
+pub(crate) use slots::card::tests::{FakeQueue as CardPeer, card_flow};
+
 /// The receiving end of a stream.
 ///
 /// Iterating returns [`Block`]s until the stream ends: after the sender's CLOSE, or with one error

@@ -12,7 +12,7 @@ use samplewire_roce::{Psn, Qpn};
 use super::*;
 
 pub(super) const PAYLOAD_BYTES: u16 = 64;
-const QUANTUM_PACKETS: u32 = 4;
+pub(super) const QUANTUM_PACKETS: u32 = 4;
 pub(super) const REGION: SlotRegion =
     SlotRegion { address: 0x1000, rkey: 7, slot_bytes: 192, slots: 4 };
 
@@ -53,9 +53,9 @@ pub(in crate::receiver) fn write_of<'b>(
     Frame::new_checked(&out[..len]).expect("it is whole")
 }
 
-/// A receiver of a stream over RDMA with a window of four packets, and the quanta for it.
-pub(super) fn receiver(now: Nanos) -> (Receiver<Vec<RecvSlot>>, PayloadRing) {
-    let terms = Terms {
+/// A stream over RDMA with a window of four packets.
+pub(super) const fn terms() -> Terms {
+    Terms {
         local_tag: Tag(1),
         peer_tag: Tag(2),
         is_opener: true,
@@ -71,12 +71,20 @@ pub(super) fn receiver(now: Nanos) -> (Receiver<Vec<RecvSlot>>, PayloadRing) {
         ranges_max: 32,
         rtt: Nanos::from_micros(50),
         carriage: Carriage::Rdma,
-    };
-    let ring = vec![RecvSlot::default(); 4];
-    let receiver = Receiver::new(terms, ReceiverConfig::new(), ring, now).unwrap();
+    }
+}
+
+/// The quanta for it.
+pub(super) fn pool() -> Pool {
     let quantum_bytes = QUANTUM_PACKETS as usize * usize::from(PAYLOAD_BYTES);
-    let pool = Pool::new(PoolConfig::new(3, quantum_bytes)).unwrap();
-    let payloads = PayloadRing::new(pool, Seq(0), 4, QUANTUM_PACKETS, PAYLOAD_BYTES.into());
+    Pool::new(PoolConfig::new(3, quantum_bytes)).unwrap()
+}
+
+/// Its receiver, and the places of its payloads.
+pub(super) fn receiver(now: Nanos) -> (Receiver<Vec<RecvSlot>>, PayloadRing) {
+    let ring = vec![RecvSlot::default(); 4];
+    let receiver = Receiver::new(terms(), ReceiverConfig::new(), ring, now).unwrap();
+    let payloads = PayloadRing::new(pool(), Seq(0), 4, QUANTUM_PACKETS, PAYLOAD_BYTES.into());
     (receiver, payloads)
 }
 

@@ -2,19 +2,24 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use samplewire_proto::receiver::Delivered;
+use samplewire_io::Clock;
+use samplewire_proto::receiver::{Delivered, ReceiverConfig};
 use samplewire_proto::stream::{End, Violation};
 use samplewire_proto::{Cause, Gap};
 
-use super::super::super::payload_ring::PayloadRing;
+use super::super::super::flow::{ReceiveFlow, WAIT_MAX};
+use super::super::super::{flow, payload_ring::PayloadRing};
 use super::super::Slots;
-use super::super::tests::{PAYLOAD_BYTES, REGION, bytes_of, receiver};
+use super::super::tests::{
+    PAYLOAD_BYTES, QUANTUM_PACKETS, REGION, bytes_of, pool, receiver, terms,
+};
 use super::*;
+use crate::wakeups::WakeHandle;
 
 const NOW: Nanos = Nanos::from_millis(1_000);
-const QPN: u32 = 17;
 
 /// What a card does, and what a peer has done to its memory.
 #[derive(Debug)]
@@ -32,12 +37,14 @@ struct Peer {
 
 /// The card's side of it.
 #[derive(Clone, Debug)]
-pub(in crate::receiver) struct FakeQueue {
+pub(crate) struct FakeQueue {
     region: SlotRegion,
     peer: Arc<Mutex<Peer>>,
 }
 
 impl FakeQueue {
+    pub(crate) const QPN: u32 = 17;
+
     fn new(region: SlotRegion) -> Self {
         let memory = vec![0; (region.slots * region.slot_bytes) as usize];
         let peer = Peer {
@@ -67,7 +74,7 @@ impl FakeQueue {
     }
 
     /// The peer writes a full packet.
-    pub(in crate::receiver) fn come(&self, seq: u32) {
+    pub(crate) fn come(&self, seq: u32) {
         let bytes = bytes_of(seq);
         self.write(seq, &bytes);
         self.complete(Written::Whole { len_bytes: bytes.len() as u32, immediate: seq });
@@ -113,7 +120,7 @@ impl WriteQueue for FakeQueue {
     }
 
     fn qpn(&self) -> u32 {
-        QPN
+        Self::QPN
     }
 }
 
@@ -122,6 +129,27 @@ pub(in crate::receiver) fn slots(region: SlotRegion) -> (Slots, FakeQueue) {
     let queue = FakeQueue::new(region);
     let reader = CardReader::new(Box::new(queue.clone()), region, PAYLOAD_BYTES, Seq(0));
     (Slots::Card(Box::new(reader.expect("a slot holds them"))), queue)
+}
+
+/// A received stream of four slots on a card, and its peer.
+pub(crate) fn card_flow(
+    now: Nanos,
+    peer: SocketAddr,
+    clock: Clock,
+    wake_handle: WakeHandle,
+) -> (ReceiveFlow, FakeQueue) {
+    let (mut flow, _block_queue) = flow(
+        now,
+        (peer, clock),
+        (terms(), ReceiverConfig::new()),
+        (pool(), QUANTUM_PACKETS),
+        (4, WAIT_MAX),
+        wake_handle,
+    )
+    .expect("the terms hold");
+    let (slots, queue) = slots(REGION);
+    flow.set_slots(slots);
+    (flow, queue)
 }
 
 /// A stream of four slots, all granted.
@@ -286,7 +314,7 @@ fn what_is_complete_before_a_failure_is_delivered_and_the_stream_ends() {
 
 #[test]
 fn failure_that_the_card_reports_is_that_of_its_queue_pair_or_of_all() {
-    for (qpn, is_ours) in [(Some(QPN), true), (None, true), (Some(QPN + 1), false)] {
+    for (qpn, is_ours) in [(Some(17), true), (None, true), (Some(18), false)] {
         let mut bench = Bench::new();
         bench.reader.note_failure(qpn);
         let end = bench.end();
