@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use samplewire_io::Clock;
 use samplewire_proto::receiver::{Delivered, ReceiverConfig};
 use samplewire_proto::stream::{End, Violation};
-use samplewire_proto::{Cause, Gap};
+use samplewire_proto::wire::{Close, CloseReason, Flags, Header, Packet, PacketType};
+use samplewire_proto::{Cause, Departure, Gap, Tag};
 
 use super::super::super::flow::{ReceiveFlow, WAIT_MAX};
 use super::super::super::{flow, payload_ring::PayloadRing};
@@ -348,6 +349,47 @@ fn writes_that_come_after_the_end_find_no_memory() {
     bench.settle();
     assert_eq!(bench.delivered(), []);
     assert!(!bench.queue.peer().is_ended, "the peer may still send");
+}
+
+/// A CLOSE has given it up, and its place in the quanta is gone.
+#[test]
+fn write_that_comes_after_it_was_given_up_finds_no_memory() {
+    let mut bench = Bench::new();
+    bench.queue.come(0);
+    bench.settle();
+    let close = Close { reason: CloseReason::QueuePairFailed, last: Seq(0), source_lost: 0 };
+    let header = Header {
+        kind: PacketType::Close,
+        flags: Flags::NONE,
+        tag: Tag(1),
+        index: 3 * 16,
+        seq: Seq(3),
+        departure: Departure(1),
+    };
+    assert!(bench.receiver.handle(NOW, &header, &Packet::Close(close)));
+    // The program has no room for more.
+    while bench.receiver.released() != Seq(2) {
+        if !matches!(bench.receiver.poll_delivery(NOW), Some(Delivered::Gap(_))) {
+            bench.payloads.advance();
+        }
+    }
+    assert!(bench.receiver.takes_packets());
+    bench.queue.come(1);
+    bench.settle();
+    assert_eq!(bench.delivered(), [None]);
+}
+
+/// No card does so: each WRITE takes a receive request.
+#[test]
+fn write_for_which_no_request_was_posted_is_a_violation() {
+    let mut bench = Bench::new();
+    for seq in 0..4 {
+        bench.queue.come(seq);
+        bench.settle();
+    }
+    bench.queue.come(4);
+    let violation = Violation::WriteOrder { seq: Seq(4), expected: Seq(4), limit: Seq(4) };
+    assert_eq!(bench.end(), Some(End::Violation(violation)));
 }
 
 #[test]
