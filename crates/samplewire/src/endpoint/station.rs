@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use samplewire_io::LinkError;
 use samplewire_io::ether::{EtherError, EtherStation};
+use samplewire_io::verbs::Card;
+use samplewire_proto::session::OpenConfig;
 use samplewire_proto::wire::{QueuePairTerms, RdmaOffer, SlotRegion};
 use samplewire_proto::{Nanos, Rng};
 use samplewire_roce::stream::Connection;
@@ -65,6 +67,14 @@ pub(crate) fn description_offer(path_mtu: PathMtu) -> RdmaOffer {
     RdmaOffer { queue_pair, slots: Some(slots) }
 }
 
+/// What an endpoint has its queue pairs in.
+pub(crate) enum RdmaEnd {
+    /// Software, with frames of its own.
+    Station(StationConfig),
+    /// A network card.
+    Card(Card),
+}
+
 /// A station under way.
 pub(crate) struct Station {
     ether: EtherStation,
@@ -78,21 +88,21 @@ impl Station {
         Self { ether, path_mtu, rng: Rng::new(seed) }
     }
 
-    /// The queue pair of the next stream at a place, which its number says, with slots for a window
-    /// of packets to it, or for none.
-    pub(crate) fn offer(&mut self, place: usize, window: Option<u32>) -> RdmaOffer {
+    /// The queue pair of the next stream at a place, which its number says, with slots for what
+    /// `receives`, or none.
+    pub(crate) fn offer(&mut self, place: usize, receives: Option<&OpenConfig>) -> RdmaOffer {
         let generation = (self.rng.draw() as u32) << PLACE_BITS;
         let queue_pair = QueuePairTerms {
             qpn: (generation & U24_MAX) | (place as u32 + QPN_MIN),
             first_psn: self.rng.draw() as u32 & U24_MAX,
             path_mtu_bytes: self.path_mtu.bytes() as u16,
         };
-        let slots = window.map(|slots| SlotRegion {
+        let slots = receives.map(|config| SlotRegion {
             // Nothing lies there: an address only names a place of the window.
             address: SLOTS_ADDRESS,
             rkey: self.rng.draw() as u32,
-            slot_bytes: SLOT_BYTES,
-            slots,
+            slot_bytes: config.slot_bytes(),
+            slots: config.window(),
         });
         RdmaOffer { queue_pair, slots }
     }
