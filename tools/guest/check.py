@@ -10,7 +10,8 @@
   switch loses frames. Memory and completions are right, and so is the ICRC of each frame.
 - roce: `samplewire roce` and a guest do RDMA to each other, at each path MTU.
 - listen: `samplewire roce listen --verbs` in a guest, whose Soft-RoCE writes into its memory what
-  `samplewire roce write` and `send` send from a namespace.
+  `samplewire roce write` and `send` send from a namespace; and `samplewire record --verbs`, from
+  `samplewire emulate` there.
 - bandwidth: `ib_write_bw` between two guests, with the room that QEMU's socket has by default and
   with more.
 

@@ -154,6 +154,10 @@ class Guest:
         """Runs a shell script, which is ended after `limit_s`, whatever its status is."""
         return self._machine.command(script, limit_s)
 
+    def plug(self, is_plugged: bool) -> None:
+        """Plugs or unplugs the cable of eth0: what is sent meanwhile either way is lost."""
+        self._machine.ask("set_link", name="net", up=is_plugged)
+
     def count(self, name: str) -> int:
         """A counter of eth0, such as rx_packets."""
         return int(self.run(f"cat /sys/class/net/eth0/statistics/{name}"))

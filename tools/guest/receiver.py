@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import streams
 from guest import Guest, GuestError
 from network import BUSYBOX, ENDS, LISTENS, PATIENCE_S, PORT, Network, network
 from rdma import IMM, LONG_BYTES, MTUS, MTUS_SHORT, expect, random_bytes
 from software import line_of
+from streams import PROGRAM
 from verbs import Verbs
 
 OPCODES = ("write", "write_imm", "send", "send_imm")
@@ -21,7 +23,6 @@ WINDOW = 48
 """Frames of 4 KiB that a guest's port has room for, whatever the system's default is."""
 
 COPY_LIMIT_S = 120
-PROGRAM = "/tmp/samplewire"
 FILE, JSON, ERRORS = "/tmp/kept", "/tmp/listen.json", "/tmp/listen.errors"
 LISTEN = f"{PROGRAM} roce listen --out {FILE} --json --psn {PSN}"
 BEGINS = (
@@ -70,6 +71,7 @@ def check(program: Path, is_short: bool, say: Callable[[str], None]) -> None:
         say("a peer without TCP, as a board is one: lines in files")
         too_long(guest, sender)
         say("a message that is too long ends its connection, and the next one is whole")
+        streams.check(net, program, is_short, say)
 
 
 def copy(net: Network, path: Path, to: str) -> None:

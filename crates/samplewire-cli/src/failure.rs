@@ -11,6 +11,7 @@ use samplewire::{BoxError, DeviceInfo, OpenError, ReceiveError};
 use samplewire_io::LinkError;
 use samplewire_io::ether::EtherError;
 use samplewire_io::faults::SpecError;
+use samplewire_io::verbs::VerbsError;
 use samplewire_proto::OutOfRange;
 use samplewire_proto::wire::RefuseReason;
 use samplewire_record::chain::ChainError;
@@ -23,7 +24,7 @@ use crate::console::{Console, Lines};
 use crate::decode::CaptureError;
 use crate::figures::measured;
 use crate::outcome::Outcome;
-use crate::roce::RoceError;
+use crate::roce::{RoceError, verbs_tip};
 use crate::settings::SettingsError;
 
 /// Why a command failed.
@@ -169,6 +170,9 @@ impl Failure {
             }
             Self::Roce(error) => error.outcome(),
             Self::Open(error) if is_usage(error) => Outcome::Usage,
+            Self::Open(OpenError::Card(VerbsError::Device { .. } | VerbsError::Address { .. })) => {
+                Outcome::Usage
+            }
             Self::Open(_)
             | Self::StreamNumber { .. }
             | Self::NobodyFound { .. }
@@ -224,6 +228,7 @@ impl Failure {
                     .into(),
             ),
             Self::Open(OpenError::Refused { reason, .. }) => refuse_tip(*reason),
+            Self::Open(OpenError::Card(error)) => card_tip(error).map(str::to_owned),
             Self::StreamNumber { .. } => refuse_tip(RefuseReason::NoSuchStream),
             Self::Memory { .. } | Self::Open(OpenError::Pool(_)) => Some(
                 "choose a smaller one: 4 x rate x round trip, in packets, repairs 1 % of loss"
@@ -359,6 +364,20 @@ fn station_tip(operation: &str, source: &io::Error) -> Option<String> {
         _ => return None,
     };
     Some(tip.to_owned())
+}
+
+/// What to do where a card cannot write the packets of a stream.
+fn card_tip(error: &VerbsError) -> Option<&'static str> {
+    match error {
+        VerbsError::Address { .. } => Some(
+            "packets of the device have to come by the card's interface: `rdma link` names it, and \
+             `ip route get` the one to the device",
+        ),
+        VerbsError::Memory { .. } => {
+            Some("registered memory is locked: raise `ulimit -l`, or take a smaller --window")
+        }
+        error => verbs_tip(error),
+    }
 }
 
 fn tap_tip(source: &io::Error) -> Option<String> {

@@ -25,6 +25,9 @@ pub(crate) fn counts(hops: &Hops) -> Counts {
 
 /// Prints counts of the host that may explain losses on the wire, if there are such losses.
 pub(crate) fn print_hints(console: &mut Console, account: &Account, host: &HostHints) {
+    if let Some(words) = host.card_words() {
+        console.line(format_args!("  card       {words}"));
+    }
     if account.hops().of(Hop::Wire) == 0 {
         return;
     }

@@ -8,6 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use serde::Serialize;
 
+use crate::card::CardCounts;
 use crate::figures::grouped;
 
 /// Counts of this host since the opening.
@@ -26,6 +27,9 @@ pub(crate) struct HostHints {
     udp_in_errors: u64,
     /// UDP packets dropped because a socket's buffer was full (`RcvbufErrors`), on all sockets.
     udp_receive_buffer_errors: u64,
+    /// Those of the RDMA network card that writes the packets, if one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    card: Option<CardCounts>,
 }
 
 impl HostHints {
@@ -47,7 +51,14 @@ impl HostHints {
             softnet_dropped: softnet_dropped(&text("softnet_stat")),
             udp_in_errors,
             udp_receive_buffer_errors,
+            card: None,
         }
+    }
+
+    /// Adds the current counts of a card.
+    pub(crate) fn with_card(mut self, device: Option<&str>) -> Self {
+        self.card = device.map(CardCounts::now);
+        self
     }
 
     /// The counts since `self`.
@@ -62,7 +73,13 @@ impl HostHints {
                 .udp_receive_buffer_errors
                 .saturating_sub(self.udp_receive_buffer_errors),
             interface: now.interface,
+            card: self.card.as_ref().map(CardCounts::until_now),
         }
+    }
+
+    /// What the card has counted, if there is one.
+    pub(crate) fn card_words(&self) -> Option<String> {
+        self.card.as_ref().map(CardCounts::words)
     }
 
     /// Whether a socket had no room for a packet while others came damaged: then the drops of one

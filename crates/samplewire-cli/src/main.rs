@@ -9,6 +9,7 @@ mod account;
 mod arguments;
 mod bridge;
 mod cadence;
+mod card;
 mod certainty;
 mod congestion;
 mod console;

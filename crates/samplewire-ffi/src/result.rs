@@ -193,7 +193,7 @@ impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         use sw_result as R;
         let result = match &error {
-            OpenError::Link(_) => R::Link,
+            OpenError::Link(_) | OpenError::Card(_) => R::Link,
             OpenError::Address { .. } => R::Resolve,
             OpenError::NoAnswer { .. } => R::NoAnswer,
             OpenError::Refused { reason, .. } => of_refusal(*reason),

@@ -1,30 +1,31 @@
 //! Packets of an attacker: drawn from a seed, beside the faults of the network.
 //!
 //! There are five kinds:
-//! - **Off the path**: the attacker sees no packet of a live stream. It sends forged packets, those
-//!   of former streams, right ones from wrong addresses, and any with a wrong CRC. They change
+//! - **Off the path**: the attacker sees no packet of a live stream. It sends forged packets and frames,
+//!   those of former streams, right ones from wrong addresses, and any with a wrong CRC. They change
 //!   nothing.
 //! - **Replay**: the attacker sends packets again that it has seen, and frames of queue pairs. They do
 //!   no more than copies made by the network.
 //! - **Congestion**: notifications (CNP) in a flood. Those for a queue pair of a stream cut its rate as a
-//!   switch may, all others change nothing.
+//!   switch may.
 //! - **Refuse**: packets that the rules of positions refuse have no effect, from any sender.
 //! - **On the path**: only an attacker that sees the packets and sends plausible ones can do harm.
 //!   Even then every index is accounted for.
 
 mod forge;
+mod frames;
 mod opening;
 
 use samplewire_proto::session::{OpenPhase, Peer};
 use samplewire_proto::wire::PacketType;
 use samplewire_proto::{Nanos, Rng, crc};
-use samplewire_roce::Qpn;
-use samplewire_roce::wire::{FRAME_BYTES_MAX, Frame, Packet as RocePacket, Route};
 
 use crate::net::{peer_of, stranger};
 use crate::packets::ProcessId;
-use crate::process::{Facts, Frames};
+use crate::process::Facts;
 use crate::tape::{Recorded, Tape};
+
+pub(crate) use frames::Expected;
 
 /// How much of it, and of which kind.
 #[derive(Clone, Copy, Debug)]
@@ -143,64 +144,6 @@ impl Hostile {
         self.bytes.extend_from_slice(&recorded.bytes);
         self.from = peer_of(recorded.from);
         true
-    }
-
-    /// Draws frames to `to`, as they were sent: of former streams, or late copies. Without any it draws
-    /// nothing.
-    pub(crate) fn draw_frames(&mut self, to: ProcessId, tape: &Tape, frames: &mut Frames) {
-        while frames.len() < FRAMES_MAX
-            && let Some(recorded) = tape.pick_frame(&mut self.rng, to)
-        {
-            frames.push(&recorded.bytes, false);
-        }
-    }
-
-    /// Draws congestion notifications (CNP) to the queue pairs that frames to `to` name, from where
-    /// these came: as a switch on the path sends them.
-    pub(crate) fn draw_cnps(&mut self, to: ProcessId, tape: &Tape, frames: &mut Frames) {
-        for _ in 0..FRAMES_MAX {
-            let Some((number, route)) = self.pick_flow(to, tape) else { return };
-            push_cnp(number, &route, frames);
-        }
-    }
-
-    /// Draws notifications that are damaged, from another address, or for another queue pair, none of
-    /// `live`.
-    pub(crate) fn draw_wrong_cnps(
-        &mut self,
-        to: ProcessId,
-        live: &[Qpn],
-        tape: &Tape,
-        frames: &mut Frames,
-    ) {
-        for _ in 0..FRAMES_MAX {
-            let Some((number, route)) = self.pick_flow(to, tape) else { return };
-            match self.rng.below(3) {
-                0 => {
-                    let bytes = push_cnp(number, &route, frames);
-                    // The ICRC covers the zeros before it.
-                    let at = bytes.len() - 1 - self.rng.below(CNP_COVERED_BYTES) as usize;
-                    bytes[at] ^= 1 << self.rng.below(8);
-                }
-                1 => {
-                    let [_, _, high, low] = route.source_ip;
-                    push_cnp(number, &Route { source_ip: [10, 1, high, low], ..route }, frames);
-                }
-                _ => {
-                    let other = Qpn::new(number.get() ^ 1 << self.rng.below(24));
-                    if !live.contains(&other) {
-                        push_cnp(other, &route, frames);
-                    }
-                }
-            }
-        }
-    }
-
-    /// A queue pair of `to`, and the way of frames to it.
-    fn pick_flow(&mut self, to: ProcessId, tape: &Tape) -> Option<(Qpn, Route)> {
-        let recorded = tape.pick_frame(&mut self.rng, to)?;
-        let frame = Frame::new_checked(&recorded.bytes).ok()?;
-        Some((frame.packet().bth.destination, frame.route()))
     }
 
     /// Random bytes, often under a right CRC; where they look like a stream's, of a random tag.
@@ -342,12 +285,6 @@ impl Hostile {
     }
 }
 
-fn push_cnp<'f>(number: Qpn, route: &Route, frames: &'f mut Frames) -> &'f mut [u8] {
-    let mut bytes = [0; FRAME_BYTES_MAX];
-    let len = RocePacket::cnp(number).emit(&route.for_cnp(), &mut bytes);
-    frames.push(&bytes[..len], false)
-}
-
 /// Makes the CRC right.
 fn reseal(bytes: &mut [u8]) {
     if let Some(covered) = bytes.len().checked_sub(4) {
@@ -368,9 +305,6 @@ const ECHOED_TAG: usize = BODY + 4;
 
 /// Packets are compared within the horizon; this is far from it.
 const REPLAY_MAX: Nanos = Nanos::from_millis(8_000);
-const FRAMES_MAX: usize = 8;
 const NOISE_BYTES: u64 = 200;
-/// The body of a CNP and the ICRC.
-const CNP_COVERED_BYTES: u64 = 16 + 4;
 /// So many packets are aimed at openings where there is one.
 const OPENING_ONE_IN: u64 = 8;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use samplewire_circuit::PoolError;
 use samplewire_io::LinkError;
+use samplewire_io::verbs::VerbsError;
 use samplewire_proto::OutOfRange;
 use samplewire_proto::stream::{End, TermsError};
 use samplewire_proto::wire::RefuseReason;
@@ -145,6 +146,9 @@ pub enum OpenError {
     /// Real-time options are out of range, or contradict each other.
     #[error(transparent)]
     RealTime(#[from] RealTimeError),
+    /// An RDMA network card cannot be used.
+    #[error(transparent)]
+    Card(#[from] VerbsError),
     /// The quanta cannot be allocated.
     #[error(transparent)]
     Pool(#[from] PoolError),

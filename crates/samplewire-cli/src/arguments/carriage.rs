@@ -1,7 +1,9 @@
 //! The option of verbs whose streams may go over RDMA.
 
 use clap::{Args, ValueEnum};
-use samplewire::Carriage;
+use samplewire::{Carriage, DeviceInfo, ReceiveOptions};
+
+use crate::failure::Failure;
 
 // No doc comment: clap would use it for the verb.
 #[derive(Args, Clone, Copy, Debug)]
@@ -24,6 +26,51 @@ impl CarriageOption {
         match self.kind {
             CarriageKind::Data => Carriage::Data,
             CarriageKind::Rdma => Carriage::Rdma,
+        }
+    }
+}
+
+// No doc comment: clap would use it for the verb.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ReceiveCarriageOption {
+    #[command(flatten)]
+    how: CarriageOption,
+
+    /// With --carriage rdma: the RDMA network card, such as mlx5_0 or rxe0, that writes the packets into
+    /// this program's memory; `rdma link` lists them. Needs libibverbs [default: software receives]
+    #[arg(long, value_name = "DEVICE")]
+    verbs: Option<String>,
+}
+
+impl ReceiveCarriageOption {
+    pub(crate) const fn carriage(&self) -> Carriage {
+        self.how.carriage()
+    }
+
+    /// The card that writes the packets of a stream.
+    pub(crate) fn device_of(&self, info: &DeviceInfo) -> Option<&str> {
+        self.verbs.as_deref().filter(|_| info.carriage == Carriage::Rdma)
+    }
+
+    /// Checks that both options fit each other.
+    ///
+    /// # Errors
+    /// [`Failure::Contradiction`]
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        match (&self.verbs, self.carriage()) {
+            (Some(device), Carriage::Data) => Err(Failure::Contradiction(format!(
+                "--verbs {device} needs --carriage rdma: a card writes streams over RDMA alone"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds the choices to those of a stream.
+    pub(crate) fn apply(&self, options: ReceiveOptions) -> ReceiveOptions {
+        let options = options.carriage(self.carriage());
+        match &self.verbs {
+            Some(device) => options.verbs(device),
+            None => options,
         }
     }
 }

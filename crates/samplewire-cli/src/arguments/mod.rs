@@ -32,7 +32,7 @@ use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
 pub(crate) use bridge::{BridgeArguments, GapFill};
-pub(crate) use carriage::{CarriageKind, CarriageOption};
+pub(crate) use carriage::{CarriageKind, CarriageOption, ReceiveCarriageOption};
 pub(crate) use congestion::{
     CongestionOptions, ExploreArguments, ScenarioKind, SimControl, TrafficKind,
 };

@@ -8,7 +8,7 @@ use samplewire::options::WINDOW_DEFAULT;
 use samplewire_record::chain::ChainSpec;
 
 use super::values::{self, Threshold};
-use super::{CarriageOption, ControlOptions, MetricsOption, RealTimeOptions, SlowOption};
+use super::{ControlOptions, MetricsOption, RealTimeOptions, ReceiveCarriageOption, SlowOption};
 
 /// Measures the rate of a device's streams.
 #[derive(Args, Debug)]
@@ -72,7 +72,7 @@ pub(crate) struct RateArguments {
     pub(crate) metrics: MetricsOption,
 
     #[command(flatten)]
-    pub(crate) carriage: CarriageOption,
+    pub(crate) carriage: ReceiveCarriageOption,
 
     #[command(flatten)]
     pub(crate) slow: SlowOption,

@@ -10,7 +10,7 @@ use samplewire::options::WINDOW_DEFAULT;
 use samplewire_record::chain::ChainSpec;
 
 use super::values::{self, Threshold};
-use super::{CarriageOption, MetricsOption, RealTimeOptions, SlowOption};
+use super::{MetricsOption, RealTimeOptions, ReceiveCarriageOption, SlowOption};
 use crate::faults::FaultOption;
 
 /// Records a stream.
@@ -135,7 +135,7 @@ pub(crate) struct RecordArguments {
     pub(crate) metrics: MetricsOption,
 
     #[command(flatten)]
-    pub(crate) carriage: CarriageOption,
+    pub(crate) carriage: ReceiveCarriageOption,
 
     #[command(flatten)]
     pub(crate) slow: SlowOption,

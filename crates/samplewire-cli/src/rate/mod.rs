@@ -47,6 +47,7 @@ fn measure(
     let exporter = Exporter::start("rate", arguments.metrics.address, console)?;
     let address = wiring::address(&arguments.address)?;
     wiring::check_channels(&arguments.channels)?;
+    arguments.carriage.check()?;
     if arguments.way == Way::Transmit && arguments.chain.is_some() {
         return Err(Failure::Contradiction(
             "--chain processes what is received, and --way transmit receives nothing".into(),
@@ -81,7 +82,7 @@ fn measure(
         (Some(spec), Some(receiver)) => Some(chain(spec, &receiver.info().stream_info())?),
         _ => None,
     };
-    let mut receiving = receiver.map(|it| Receiving::new(it, chain));
+    let mut receiving = receiver.map(|it| Receiving::new(it, chain).with_card(arguments));
     let mut transmitting = transmitter.map(|it| Transmitting::new(it, arguments));
     let watched =
         (receiving.as_ref().map(Receiving::watch), transmitting.as_ref().map(Transmitting::watch));
@@ -236,10 +237,10 @@ fn receiver_options(arguments: &RateArguments) -> ReceiveOptions {
     let options = ReceiveOptions::new()
         .delivery(arguments.delivery)
         .window(arguments.window)
-        .carriage(arguments.carriage.carriage())
         .timeout(arguments.timeout)
         .udp(wiring::udp_options())
         .real_time(arguments.real_time.options().slow(arguments.slow.factor));
+    let options = arguments.carriage.apply(options);
     match arguments.mtu {
         Some(bytes) => options.mtu(bytes),
         None => options,

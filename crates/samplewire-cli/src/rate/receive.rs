@@ -13,6 +13,7 @@ use samplewire_record::sigmf::RecordedGap;
 use samplewire_record::sink::WriteSamples;
 
 use super::tally::Received;
+use crate::arguments::RateArguments;
 use crate::cadence::Cadence;
 use crate::host::HostHints;
 
@@ -20,6 +21,8 @@ use crate::host::HostHints;
 pub(super) struct Receiving {
     aligned: AlignedStreams,
     chain: Option<ChainSink>,
+    /// The card that writes the packets.
+    card: Option<String>,
     watch: Arc<Watch>,
 }
 
@@ -38,7 +41,15 @@ pub(super) struct Watch {
 impl Receiving {
     pub(super) fn new(aligned: AlignedStreams, chain: Option<ChainSink>) -> Self {
         let frame_bytes = aligned.info().frame_bytes() as u64;
-        Self { aligned, chain, watch: Arc::new(Watch { frame_bytes, ..Watch::default() }) }
+        let watch = Arc::new(Watch { frame_bytes, ..Watch::default() });
+        Self { aligned, chain, card: None, watch }
+    }
+
+    /// Counts what a card counts meanwhile.
+    pub(super) fn with_card(mut self, arguments: &RateArguments) -> Self {
+        let device = arguments.carriage.device_of(self.aligned.info());
+        self.card = device.map(str::to_owned);
+        self
     }
 
     pub(super) fn watch(&self) -> Arc<Watch> {
@@ -49,7 +60,7 @@ impl Receiving {
     pub(super) fn run(mut self, is_over: &AtomicBool) -> Received {
         let info = self.aligned.info();
         let peer = info.address;
-        let before = HostHints::now(peer);
+        let before = HostHints::now(peer).with_card(self.card.as_deref());
         let frame_bytes = info.frame_bytes();
         let mut account = Account::new(info.first_index, None);
         let mut held_up = HeldUp::new(info.rate_hz());

@@ -36,6 +36,7 @@ impl<'a> Dialer<'a> {
         let address = wiring::address(&arguments.address)?;
         let faults = FaultPair::new(&arguments.faults)?;
         wiring::check_channels(&arguments.channels)?;
+        arguments.carriage.check()?;
         let owner = match arguments.owner.or(owner) {
             None if arguments.reconnect || arguments.append => Some(samplewire::draw_owner()?),
             owner => owner,
@@ -79,9 +80,9 @@ impl<'a> Dialer<'a> {
         let mut options = ReceiveOptions::new()
             .delivery(arguments.delivery)
             .window(arguments.window)
-            .carriage(arguments.carriage.carriage())
             .streams(arguments.channels.iter().copied())
             .real_time(arguments.real_time.options().slow(arguments.slow.factor));
+        options = arguments.carriage.apply(options);
         if let Some(timeout) = timeout {
             options = options.timeout(timeout);
         }

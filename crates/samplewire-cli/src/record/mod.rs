@@ -81,7 +81,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     let interrupt = Interrupt::install()?;
     announce(arguments, reporter, &receiver, dialer.faults.as_ref());
     let info = receiver.info();
-    let host = HostHints::now(info.address);
+    let host = HostHints::now(info.address).with_card(arguments.carriage.device_of(info));
     let mut notes = Notes::default();
     notes.set_streams(receiver.infos().map(|info| info.stream));
     let options = sink_options(arguments, dialer.owner).notes(notes);

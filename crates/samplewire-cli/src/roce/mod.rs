@@ -105,7 +105,8 @@ impl RoceError {
     }
 }
 
-fn verbs_tip(error: &VerbsError) -> Option<&'static str> {
+/// What to do where a card cannot be used.
+pub(crate) fn verbs_tip(error: &VerbsError) -> Option<&'static str> {
     Some(match error {
         VerbsError::Library { .. } => {
             "install libibverbs and its drivers: `apt-get install libibverbs1 ibverbs-providers` or \

@@ -190,7 +190,9 @@ impl Station {
         if self.qp.poll_timeout().is_some_and(|at| at <= now) {
             self.qp.handle_timeout(now);
         }
-        Ok(self.send(now, memory)? || frames == TURN_FRAMES_MAX)
+        let has_more = self.send(now, memory)?;
+        self.ether.flush(now)?;
+        Ok(has_more || frames == TURN_FRAMES_MAX)
     }
 
     fn take(&mut self, now: Nanos, len: usize, memory: &mut impl Memory) {

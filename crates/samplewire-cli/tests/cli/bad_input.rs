@@ -235,3 +235,12 @@ const ON_A_TINY_DISK: &str = "\
     code=$?
     cp \"$1\"/out.* \"$3\"
     exit $code";
+
+/// Before any packet is sent.
+#[test]
+fn card_of_a_stream_that_is_not_over_rdma_is_an_error_of_usage() {
+    for verb in [&["record", "127.0.0.1:9", "null"][..], &["rate", "127.0.0.1:9"]] {
+        let ran = run(&[verb, &["--verbs", "rxe0"]].concat());
+        ran.expect_error(1, &["--verbs rxe0 needs --carriage rdma"]);
+    }
+}

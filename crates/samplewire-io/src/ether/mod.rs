@@ -5,7 +5,8 @@
 //! the kernel. [`Headers`] reads and marks a frame. An [`EtherStation`] has an address on a link; it finds
 //! others by [`Arp`].
 //!
-//! A link takes and gives one frame a call, like the devices below it, and allocates nothing a frame.
+//! A link takes and gives one frame a call, and allocates nothing a frame. One whose device takes several at
+//! once keeps them until [`EtherLink::flush`].
 
 mod arp;
 mod dgram;
@@ -39,11 +40,26 @@ pub trait EtherLink: AsFd + Send {
     /// The system refuses, e.g. because the interface is gone.
     fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError>;
 
-    /// Sends a frame; `false` when it is lost, because the link is full, down, or no one is there.
+    /// Sends a frame, at the latest with [`EtherLink::flush`]; `false` when it is not taken, because the
+    /// link is full, down, or no one is there.
     ///
     /// # Errors
     /// The system refuses for another reason.
     fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError>;
+
+    /// Sends the frames that the link has kept so that they leave together; `false` when it keeps them
+    /// on, because it is full or down.
+    ///
+    /// # Errors
+    /// The system refuses for another reason.
+    fn flush(&mut self) -> Result<bool, EtherError> {
+        Ok(true)
+    }
+
+    /// Forgets the frames that the link has kept, and says how many.
+    fn forget(&mut self) -> usize {
+        0
+    }
 
     /// The longest IP packet that the link takes; `None` where it states none.
     fn mtu_bytes(&self) -> Option<usize> {

@@ -22,6 +22,8 @@ pub struct EtherStation {
     incoming: Box<[u8]>,
     outgoing: Box<[u8]>,
     waiting: Option<Waiting>,
+    /// How long the link may keep what it had no room for.
+    keeps_until: Option<Nanos>,
     unsent: u64,
 }
 
@@ -53,6 +55,7 @@ impl EtherStation {
             incoming: vec![0; FRAME_BYTES_MAX + 1].into(),
             outgoing: vec![0; FRAME_BYTES_MAX].into(),
             waiting: None,
+            keeps_until: None,
             unsent: 0,
         }
     }
@@ -119,7 +122,7 @@ impl EtherStation {
                 let answer = arp.answer((self.ip, self.mac));
                 self.learn(&arp);
                 if let Some(answer) = answer {
-                    self.link.send(&answer.frame())?;
+                    self.send_arp(&answer)?;
                 }
             } else if bytes.get(IPV4_DESTINATION).is_some_and(|ip| *ip == self.ip.octets()) {
                 return Ok(Some(len));
@@ -155,17 +158,40 @@ impl EtherStation {
         Ok(true)
     }
 
+    /// Lets all frames leave that were sent: call it at the end of each turn. `false` while the link has
+    /// no room for them: try again after [`EtherStation::FULL_PAUSE`].
+    ///
+    /// # Errors
+    /// The link has failed.
+    pub fn flush(&mut self, now: Nanos) -> Result<bool, EtherError> {
+        if !self.has_room(now)? {
+            return Ok(false);
+        }
+        if self.link.flush()? {
+            self.keeps_until = None;
+            return Ok(true);
+        }
+        if now < *self.keeps_until.get_or_insert(now + FULL_PATIENCE) {
+            return Ok(false);
+        }
+        self.keeps_until = None;
+        self.unsent += self.link.forget() as u64;
+        Ok(true)
+    }
+
     /// How soon a full link is worth another try.
     pub const FULL_PAUSE: Nanos = Nanos::from_micros(50);
 
     /// Whether a frame waits for room.
     pub const fn is_full(&self) -> bool {
-        self.waiting.is_some()
+        self.waiting.is_some() || self.keeps_until.is_some()
     }
 
-    /// Forgets the frame that waits for room.
-    pub const fn forget(&mut self) {
+    /// Forgets the frames that wait for room.
+    pub fn forget(&mut self) {
         self.waiting = None;
+        self.keeps_until = None;
+        self.link.forget();
     }
 
     /// Sends the frame that was written, of that length, to the station that its IPv4 destination
@@ -207,7 +233,12 @@ impl EtherStation {
         let at = self.place_of(ip);
         self.neighbours[at].asked_at = Some(now);
         let hop = self.neighbours[at].ip.unwrap_or(ip);
-        self.link.send(&Arp::request((self.ip, self.mac), hop).frame()).map(drop)
+        self.send_arp(&Arp::request((self.ip, self.mac), hop))
+    }
+
+    fn send_arp(&mut self, arp: &Arp) -> Result<(), EtherError> {
+        self.link.send(&arp.frame())?;
+        self.link.flush().map(drop)
     }
 
     /// The entry of the station on the way to an address.

@@ -3,12 +3,14 @@
 //! A [`Receiver`] has a device, memory that is registered with it, and one reliable connection after the
 //! other. A message that a peer sends lies in a [`Quantum`] of a pool, which goes back to the card when
 //! it is dropped; without a free quantum the peer waits. What a peer writes lies in the region, which
-//! can be read when the connection has ended.
+//! can be read when the connection has ended. [`CardSlots`] are memory that is copied from while a peer
+//! writes to it.
 //!
-//! The library is loaded when the first receiver is opened. Where it is missing, that is an error.
-//! Neither a completion nor a message costs a system call, an allocation or a copy; only
+//! The library is loaded when a [`Card`] is opened. Where it is missing, that is an error.
+//! Neither a completion nor a message costs a system call or an allocation; only
 //! [`Receiver::wait`] enters the system.
 
+mod card;
 mod counters;
 mod sys;
 
@@ -18,6 +20,7 @@ use std::time::Duration;
 
 use samplewire_circuit::{PoolConfig, Quantum};
 
+pub use card::{Card, CardConfig, CardSlots, SlotShape, Written};
 pub use counters::{CounterFiles, DeviceCounters};
 
 /// What a receiver is opened with.
@@ -78,6 +81,17 @@ pub enum Received {
         /// The library's words for it.
         words: String,
     },
+}
+
+/// An event after which a queue pair, or all of a device, does no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The queue pair; `None` of the device.
+    pub qpn: Option<u32>,
+    /// Of the port alone: the interface has no cable, or was set down. Queue pairs live on.
+    pub is_port: bool,
+    /// The library's words.
+    pub words: String,
 }
 
 /// Why a device cannot be used.
@@ -152,10 +166,8 @@ impl VerbsError {
 
 /// A device, memory that peers write to and send into, and one connection at a time.
 pub struct Receiver {
-    name: String,
+    card: Card,
     port: sys::Port,
-    gid_index: u8,
-    mtu_bytes: u32,
     region_bytes: u64,
     region_address: u64,
 }
@@ -169,63 +181,29 @@ impl Receiver {
     /// # Blocking
     /// Until the system has given every page of the memory.
     pub fn open(config: &ReceiverConfig) -> Result<Self, VerbsError> {
-        Self::open_with(LIBRARY, config)
-    }
-
-    fn open_with(library: &str, config: &ReceiverConfig) -> Result<Self, VerbsError> {
-        let name = config.device.clone();
-        let library =
-            sys::Library::load(library).map_err(|reason| VerbsError::Library { reason })?;
-        let context = match library.open(&name).map_err(call(&name, "open"))? {
-            Ok(context) => context,
-            Err(found) => return Err(VerbsError::Device { name, found }),
-        };
-        let state = context.port().map_err(call(&name, "query the port"))?;
-        if !state.is_ethernet {
-            return Err(VerbsError::Kind { name });
-        }
-        if !state.is_active {
-            return Err(VerbsError::Down { name });
-        }
-        let mut indexes = match config.gid_index {
-            Some(index) => u32::from(index)..u32::from(index) + 1,
-            None => 0..state.gids.min(GIDS_MAX),
-        };
-        let address = config.address;
-        let gid_index =
-            indexes.find(|index| context.address(*index) == Some(address)).ok_or_else(|| {
-                let (name, gid_index) = (name.clone(), config.gid_index);
-                VerbsError::Address { name, address, gid_index }
-            })?;
+        let card = Card::open(&CardConfig {
+            device: config.device.clone(),
+            address: config.address,
+            gid_index: config.gid_index,
+        })?;
         let messages = (config.receives > 0)
             .then(|| PoolConfig::new(config.receives.into(), config.message_bytes as usize));
         let bytes =
             config.region_bytes + u64::from(config.receives) * u64::from(config.message_bytes);
-        let refused = |source| VerbsError::Memory { name: name.clone(), bytes, source };
+        let refused = |source| VerbsError::Memory { name: card.name().to_owned(), bytes, source };
         let region_bytes = usize::try_from(config.region_bytes)
             .map_err(|_| refused(io::ErrorKind::OutOfMemory.into()))?;
         // Without margins: it begins at a page, and a peer can write to all of it.
         let pool = |bytes| PoolConfig::new(1, bytes).head_bytes(0).tail_bytes(0);
         let region = (region_bytes > 0).then(|| (pool(region_bytes), config.region_address));
-        let port = sys::Port::new(context, messages, region).map_err(refused)?;
-        Ok(Self {
-            name,
-            port,
-            gid_index: gid_index as u8,
-            mtu_bytes: state.mtu_bytes,
-            region_bytes: config.region_bytes,
-            region_address: config.region_address,
-        })
+        let port = sys::Port::new(card.context(), messages, region).map_err(refused)?;
+        let (region_bytes, region_address) = (config.region_bytes, config.region_address);
+        Ok(Self { card, port, region_bytes, region_address })
     }
 
-    /// The name of the device.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The largest path MTU that the device's interface carries.
-    pub fn mtu_bytes(&self) -> u32 {
-        self.mtu_bytes
+    /// The device.
+    pub fn card(&self) -> &Card {
+        &self.card
     }
 
     /// The key by which a peer writes to the region; 0 where there is none.
@@ -262,11 +240,11 @@ impl Receiver {
     /// # Blocking
     /// Until the system has found the peer's Ethernet address.
     pub fn connect(&mut self, peer: &Peer) -> Result<u32, VerbsError> {
-        let connected = self.port.connect(self.gid_index, peer);
+        let connected = self.port.connect(self.card.gid_index(), peer);
         if connected.is_err() {
             self.port.end();
         }
-        connected.map_err(call(&self.name, "connect the queue pair"))
+        connected.map_err(|source| self.card.failed("connect the queue pair", source))
     }
 
     /// Ends the connection: no one writes to the memory of this receiver any more.
@@ -279,7 +257,7 @@ impl Receiver {
     /// # Errors
     /// The device fails.
     pub fn poll(&mut self) -> Result<Option<Received>, VerbsError> {
-        self.port.poll().map_err(call(&self.name, "poll"))
+        self.port.poll().map_err(|source| self.card.failed("poll", source))
     }
 
     /// Posts a receive request for each quantum that is free again. Call it after the completions of a
@@ -288,12 +266,16 @@ impl Receiver {
     /// # Errors
     /// The device fails.
     pub fn post(&mut self) -> Result<(), VerbsError> {
-        self.port.post().map_err(call(&self.name, "post a receive request"))
+        self.port.post().map_err(|source| self.card.failed("post a receive request", source))
     }
 
     /// Why the connection or the device has failed, if the system has reported it.
     pub fn failure(&self) -> Option<String> {
-        self.port.failure()
+        let mut first = None;
+        self.card.take_failures(|failure| {
+            first.get_or_insert(failure.words);
+        });
+        first
     }
 
     /// Waits until something may have come, at most for `limit`, in steps of a millisecond.
@@ -305,11 +287,6 @@ impl Receiver {
     }
 }
 
-fn call(name: &str, operation: &'static str) -> impl FnOnce(io::Error) -> VerbsError {
-    let name = name.to_owned();
-    move |source| VerbsError::Call { name, operation, source }
-}
-
 fn names(found: &[String]) -> String {
     match found {
         [] => "there is none".to_owned(),
@@ -319,47 +296,4 @@ fn names(found: &[String]) -> String {
 
 fn place(gid_index: Option<u8>) -> String {
     gid_index.map_or_else(String::new, |index| format!(" at GID index {index}"))
-}
-
-const LIBRARY: &str = "libibverbs.so.1";
-
-/// Entries of the table that an index of one byte names.
-const GIDS_MAX: u32 = 256;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn config() -> ReceiverConfig {
-        ReceiverConfig {
-            device: "none0".to_owned(),
-            address: Ipv4Addr::LOCALHOST,
-            gid_index: None,
-            receives: 1,
-            message_bytes: 1,
-            region_bytes: 1,
-            region_address: 0,
-        }
-    }
-
-    #[test]
-    fn library_that_is_missing_is_named() {
-        let error = Receiver::open_with("libibverbs-none.so.1", &config()).err().expect("none");
-        assert!(error.to_string().contains("libibverbs-none.so.1"), "{error}");
-    }
-
-    #[test]
-    fn library_of_another_kind_is_not_used() {
-        let error = Receiver::open_with("libc.so.6", &config()).err().expect("it has no verbs");
-        assert!(matches!(error, VerbsError::Library { .. }), "{error}");
-        assert!(error.to_string().contains("ibv_"), "{error}");
-    }
-
-    /// Where there is no library, that is the error.
-    #[test]
-    fn device_that_is_missing_is_named() {
-        let error = Receiver::open(&config()).err().expect("there is none of this name");
-        let text = error.to_string();
-        assert!(text.contains("none0") || matches!(error, VerbsError::Library { .. }), "{text}");
-    }
 }

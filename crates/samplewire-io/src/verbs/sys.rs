@@ -1,16 +1,17 @@
-//! libibverbs, loaded at run time: one queue pair, and memory that a network card writes to.
+//! libibverbs, loaded at run time: queue pairs, and memory that a network card writes to.
 //!
-//! What a card may write and what this program may read never overlap. A [`Port`] has a protection
-//! domain of its own and at most one queue pair in it, so the keys of its memory serve no other peer.
-//! Quanta are with the queue pair from [`Port::post`] until their completion or until the queue pair
-//! is gone; the region can be seen only while there is no queue pair.
+//! A [`Port`] and [`Slots`] have each a protection domain of their own and at most one queue pair in
+//! it, so the keys of their memory serve no other peer. Of a port, what the card may write and what
+//! this program may read never overlap: quanta are with the queue pair from [`Port::post`] until their
+//! completion or until the queue pair is gone; the region can be seen only while there is no queue
+//! pair. Slots are never seen, only copied, word by word, by atomic reads.
 
 use std::error::Error;
 use std::ffi::{CStr, c_int};
 use std::io;
 use std::net::Ipv4Addr;
-use std::os::fd::RawFd;
-use std::ptr::NonNull;
+use std::os::fd::{AsFd, BorrowedFd, RawFd};
+use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,15 +21,17 @@ use self::bindings::{
     IBV_EVENT_CQ_ERR, IBV_EVENT_DEVICE_FATAL, IBV_EVENT_PORT_ERR, IBV_EVENT_QP_ACCESS_ERR,
     IBV_EVENT_QP_FATAL, IBV_EVENT_QP_REQ_ERR, IBV_GID_TYPE_ROCE_V2, IBV_PORT_ACTIVE,
     IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_SUCCESS, IBV_WC_WITH_IMM, Verbs, ibv_async_event,
-    ibv_gid_entry, ibv_pd, ibv_port_attr,
+    ibv_comp_channel, ibv_gid_entry, ibv_pd, ibv_port_attr, ibv_wc,
 };
 use self::declared::ibv_context;
 use self::memory::{Keys, Registered};
 use self::pair::Pair;
-use super::{Peer, Received};
+pub(super) use self::slots::Slots;
+use super::{Failure, Peer, Received};
 
 mod memory;
 mod pair;
+mod slots;
 
 #[expect(unreachable_pub, clippy::allow_attributes, reason = "bindgen writes it")]
 #[expect(clippy::undocumented_unsafe_blocks, reason = "each call is explained where it is used")]
@@ -127,7 +130,7 @@ impl Library {
                 // SAFETY: the device is one of the list.
                 let raw = NonNull::new(unsafe { verbs.ibv_open_device(device) });
                 found = match raw {
-                    Some(raw) => Ok(Ok(Context { raw, library: Arc::clone(&self) })),
+                    Some(raw) => Context::new(raw, Arc::clone(&self)).map(Ok),
                     None => Err(io::Error::last_os_error()),
                 };
                 break;
@@ -143,9 +146,10 @@ impl Library {
     }
 }
 
-/// An open device.
+/// An open device, and the channel on which its completion queues notify.
 pub(super) struct Context {
     raw: NonNull<ibv_context>,
+    channel: Option<NonNull<ibv_comp_channel>>,
     library: Arc<Library>,
 }
 
@@ -159,8 +163,26 @@ pub(super) struct PortState {
 }
 
 impl Context {
+    /// Takes an open device, whose descriptors then do not block.
+    fn new(raw: NonNull<ibv_context>, library: Arc<Library>) -> io::Result<Self> {
+        let mut context = Self { raw, channel: None, library };
+        // SAFETY: the context is open.
+        let channel = unsafe { context.verbs().ibv_create_comp_channel(raw.as_ptr()) };
+        context.channel = NonNull::new(channel);
+        if context.channel.is_none() {
+            return Err(io::Error::last_os_error());
+        }
+        set_nonblocking(context.events_fd())?;
+        set_nonblocking(context.notices_fd())?;
+        Ok(context)
+    }
+
     fn verbs(&self) -> &Verbs {
         &self.library.0
+    }
+
+    fn channel(&self) -> NonNull<ibv_comp_channel> {
+        self.channel.expect("it was made with the context")
     }
 
     /// What is known of the first port.
@@ -199,24 +221,55 @@ impl Context {
         mapped.filter(|_| is_v2)
     }
 
-    /// Why the queue pair or the device has failed, if there is an event of that kind.
-    fn failure(&self) -> Option<String> {
+    /// Takes all events, and passes on those of failures.
+    pub(super) fn take_failures(&self, mut take: impl FnMut(Failure)) {
         // SAFETY: all bytes zero are a valid event.
         let mut event: ibv_async_event = unsafe { std::mem::zeroed() };
         let verbs = self.verbs();
-        // SAFETY: the descriptor does not block; an event that was written is acknowledged once, and
-        // nothing that it points to is used. Names are constants.
+        // SAFETY: the descriptor does not block. An event that was written is acknowledged once, and
+        // the queue pair that it names exists until then. Names are constants.
         unsafe {
             while verbs.ibv_get_async_event(self.raw.as_ptr(), &raw mut event) == 0 {
                 let kind = event.event_type;
+                let qpn = PAIR_FAILURES.contains(&kind).then(|| (*event.element.qp).qp_num);
                 verbs.ibv_ack_async_event(&raw mut event);
-                if FAILURES.contains(&kind) {
+                if qpn.is_some() || DEVICE_FAILURES.contains(&kind) {
                     let words = CStr::from_ptr(verbs.ibv_event_type_str(kind));
-                    return Some(words.to_string_lossy().into_owned());
+                    let is_port = kind == IBV_EVENT_PORT_ERR;
+                    let words = words.to_string_lossy().into_owned();
+                    take(Failure { qpn, is_port, words });
                 }
             }
         }
-        None
+    }
+
+    /// Takes the notices of completions that have come; returns whether there were any.
+    pub(super) fn take_notices(&self) -> bool {
+        let verbs = self.verbs();
+        let (mut queue, mut context) = (null_mut(), null_mut());
+        let mut has_come = false;
+        // SAFETY: the descriptor does not block. Each notice is acknowledged once; its queue exists
+        // until then.
+        unsafe {
+            let channel = self.channel().as_ptr();
+            while verbs.ibv_get_cq_event(channel, &raw mut queue, &raw mut context) == 0 {
+                verbs.ibv_ack_cq_events(queue, 1);
+                has_come = true;
+            }
+        }
+        has_come
+    }
+
+    fn notices_fd(&self) -> RawFd {
+        // SAFETY: the channel is open; the field never changes.
+        unsafe { self.channel().as_ref().fd }
+    }
+
+    /// The library's words for the status of a completion.
+    fn status_words(&self, status: u32) -> String {
+        // SAFETY: the words are a constant.
+        let words = unsafe { CStr::from_ptr(self.verbs().ibv_wc_status_str(status)) };
+        words.to_string_lossy().into_owned()
     }
 
     fn events_fd(&self) -> RawFd {
@@ -227,8 +280,21 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: it is open, and whatever was opened in it holds this value and is gone.
-        unsafe { self.verbs().ibv_close_device(self.raw.as_ptr()) };
+        // SAFETY: both are open, and whatever was opened in them holds this value and is gone.
+        unsafe {
+            if let Some(channel) = self.channel {
+                self.verbs().ibv_destroy_comp_channel(channel.as_ptr());
+            }
+            self.verbs().ibv_close_device(self.raw.as_ptr());
+        }
+    }
+}
+
+/// Can be read when there are notices.
+impl AsFd for Context {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the channel is open for as long as this value lives.
+        unsafe { BorrowedFd::borrow_raw(self.notices_fd()) }
     }
 }
 
@@ -250,11 +316,10 @@ pub(super) struct Port {
 
 impl Port {
     pub(super) fn new(
-        context: Context,
+        context: Arc<Context>,
         messages: Option<PoolConfig>,
         region: Option<(PoolConfig, u64)>,
     ) -> io::Result<Self> {
-        set_nonblocking(context.events_fd())?;
         let domain = Domain::new(context)?;
         let pool = |config: PoolConfig, seen_at| {
             let bytes = config.memory_bytes().map_err(io::Error::other)?;
@@ -275,7 +340,7 @@ impl Port {
         Ok(Self { pair: None, posted, messages, region, domain })
     }
 
-    pub(super) fn context(&self) -> &Context {
+    fn context(&self) -> &Context {
         &self.domain.context
     }
 
@@ -338,21 +403,10 @@ impl Port {
         let Some(completion) = pair.poll()? else { return Ok(None) };
         let quantum = self.posted.get_mut(completion.wr_id as usize).and_then(Option::take);
         if completion.status != IBV_WC_SUCCESS {
-            // SAFETY: the words are a constant.
-            let words = unsafe {
-                let words = self.domain.context.verbs().ibv_wc_status_str(completion.status);
-                CStr::from_ptr(words)
-            };
             let code = completion.status;
-            return Ok(Some(Received::Failed {
-                code,
-                words: words.to_string_lossy().into_owned(),
-            }));
+            return Ok(Some(Received::Failed { code, words: self.context().status_words(code) }));
         }
-        let has_immediate = completion.wc_flags & IBV_WC_WITH_IMM != 0;
-        // SAFETY: both members of the union are words of the same bytes.
-        let immediate = unsafe { completion.__bindgen_anon_1.imm_data };
-        let immediate = has_immediate.then_some(u32::from_be(immediate));
+        let immediate = immediate(&completion);
         if completion.opcode == IBV_WC_RECV_RDMA_WITH_IMM {
             let len_bytes = completion.byte_len;
             return Ok(Some(Received::Written { len_bytes, immediate: immediate.unwrap_or(0) }));
@@ -366,27 +420,32 @@ impl Port {
 
     /// Waits until a completion or an event comes, or `limit` has passed.
     pub(super) fn wait(&mut self, limit: Duration) -> io::Result<()> {
-        let events = self.context().events_fd();
-        match &mut self.pair {
-            Some(pair) => pair.wait(events, limit),
-            None => sleep(&[events], limit),
+        if let Some(pair) = &mut self.pair
+            && pair.arm()?
+        {
+            return Ok(());
         }
+        sleep(&[self.context().events_fd(), self.context().notices_fd()], limit)?;
+        self.context().take_notices();
+        Ok(())
     }
+}
 
-    /// Why the queue pair or the device has failed, if it has.
-    pub(super) fn failure(&self) -> Option<String> {
-        self.context().failure()
-    }
+/// The immediate data of a completion.
+fn immediate(completion: &ibv_wc) -> Option<u32> {
+    // SAFETY: both members of the union are words of the same bytes.
+    let bytes = unsafe { completion.__bindgen_anon_1.imm_data };
+    (completion.wc_flags & IBV_WC_WITH_IMM != 0).then_some(u32::from_be(bytes))
 }
 
 /// A protection domain.
 struct Domain {
     raw: NonNull<ibv_pd>,
-    context: Context,
+    context: Arc<Context>,
 }
 
 impl Domain {
-    fn new(context: Context) -> io::Result<Arc<Self>> {
+    fn new(context: Arc<Context>) -> io::Result<Arc<Self>> {
         // SAFETY: the context is open.
         let raw = unsafe { context.verbs().ibv_alloc_pd(context.raw.as_ptr()) };
         let raw = NonNull::new(raw).ok_or_else(io::Error::last_os_error)?;
@@ -441,15 +500,9 @@ fn sleep(fds: &[RawFd], limit: Duration) -> io::Result<()> {
     }
 }
 
-/// Events after which nothing comes any more.
-const FAILURES: [u32; 6] = [
-    IBV_EVENT_CQ_ERR,
-    IBV_EVENT_QP_FATAL,
-    IBV_EVENT_QP_REQ_ERR,
-    IBV_EVENT_QP_ACCESS_ERR,
-    IBV_EVENT_DEVICE_FATAL,
-    IBV_EVENT_PORT_ERR,
-];
+/// Events after which nothing comes any more: of a queue pair, and of the device.
+const PAIR_FAILURES: [u32; 3] = [IBV_EVENT_QP_FATAL, IBV_EVENT_QP_REQ_ERR, IBV_EVENT_QP_ACCESS_ERR];
+const DEVICE_FAILURES: [u32; 3] = [IBV_EVENT_CQ_ERR, IBV_EVENT_DEVICE_FATAL, IBV_EVENT_PORT_ERR];
 
 /// Cards with several ports show each as a device.
 const PORT: u8 = 1;

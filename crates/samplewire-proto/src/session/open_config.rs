@@ -4,7 +4,9 @@ use super::{Peer, Secrets};
 use crate::number::{Nanos, SampleIndex, Seq, Tag};
 use crate::out_of_range::{OutOfRange, WINDOW_RANGE};
 use crate::stream::Underflow;
-use crate::wire::{RdmaOffer, Role, TlvKind, TlvWriter, Tlvs};
+use crate::wire::{
+    HEADER_LEN, RECORD_LEN, RdmaOffer, Role, TRAILER_LEN, TlvKind, TlvWriter, Tlvs, record_at,
+};
 
 /// What to open, and how long to try.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +74,13 @@ impl OpenConfig {
     /// How many packets this end takes or holds.
     pub const fn window(&self) -> u32 {
         self.window
+    }
+
+    /// From slot to slot of an opener that receives over RDMA: room for the payload of the largest packet
+    /// and its record (`docs/protocol.md#13.3`). The device chooses a payload after it knows the slots.
+    pub fn slot_bytes(&self) -> u32 {
+        let headers = self.ip_overhead + (HEADER_LEN + TRAILER_LEN) as u16;
+        (record_at(self.packet_bytes_max - headers) + RECORD_LEN) as u32
     }
 
     /// Another stream of the device.
@@ -241,6 +250,7 @@ const TIMEOUT_MAX: Nanos = Nanos::from_millis(3_600_000);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::SlotRegion;
 
     #[test]
     fn choices_at_the_ends_of_their_ranges_hold_and_those_beyond_are_named() {
@@ -269,6 +279,22 @@ mod tests {
             let refused = config.with_timeout(timeout).err();
             assert_eq!(refused, Some(OpenConfigError::Timeout(timeout.0)));
         }
+    }
+
+    /// `docs/protocol.md#13.3`
+    #[test]
+    fn slot_holds_the_payload_of_the_largest_packet_and_no_more() {
+        for (packet_bytes, slot_bytes) in [(576, 640), (1_500, 1_536), (4_200, 4_224)] {
+            let config = OpenConfig::new(Role::Receive, 0, 1);
+            let config = config.with_packet_bytes_max(packet_bytes).unwrap();
+            assert_eq!(config.slot_bytes(), slot_bytes, "{packet_bytes}");
+            let region = SlotRegion { address: 0, rkey: 0, slot_bytes, slots: 1 };
+            let payload_bytes = packet_bytes - 28 - 22 - 4;
+            assert!(region.write_bytes(payload_bytes).is_some());
+            assert!(region.write_bytes(payload_bytes + 64).is_none());
+        }
+        let config = OpenConfig::new(Role::Receive, 0, 1);
+        assert_eq!(config.with_packet_bytes_max(u16::MAX).unwrap().slot_bytes(), 65_600);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use samplewire::receiver::Interleaved;
-use samplewire::{OpenError, ReceiveOptions};
+use samplewire::{OpenError, ReceiveOptions, VerbsError};
 
 use super::{STOP_PAUSE, Stop};
 
@@ -57,11 +57,14 @@ impl Opener for OptionsOpener {
 
 /// Returns the wait before the next attempt to open; `None` if another attempt would fail in the
 /// same way.
-pub const fn retry_after(error: &OpenError) -> Option<Duration> {
+pub fn retry_after(error: &OpenError) -> Option<Duration> {
     match error {
         // The attempt itself already waited.
         OpenError::NoAnswer { .. } => Some(Duration::ZERO),
         OpenError::Link(_) => Some(PAUSE),
+        // Its interface, or the peer, may come back.
+        OpenError::Card(VerbsError::Down { .. }) => Some(PAUSE),
+        OpenError::Card(error) if error.is_unreachable() => Some(PAUSE),
         OpenError::Refused { retry_ms: 1.., .. } => Some(PAUSE),
         _ => None,
     }

@@ -61,12 +61,15 @@ impl Transmit {
     }
 
     /// Writes the frame around the bytes that [`Transmit::payload`] names, and returns its length.
+    /// IPv4's identification is that of the PSN: those of successive requests count up, so that a
+    /// link may hand them to the kernel as one (UDP segmentation counts it up too).
     ///
     /// # Panics
     /// When `payload` has another length, or `out` is too short;
     /// [`FRAME_BYTES_MAX`](crate::wire::FRAME_BYTES_MAX) fits all.
     pub fn emit(&self, route: &Route, payload: &[u8], out: &mut [u8]) -> usize {
         let route = if self.kind == Kind::Cnp { route.for_cnp() } else { *route };
-        self.packet(payload).emit(&route, out)
+        let identification = self.bth.psn.get() as u16;
+        self.packet(payload).emit(&Route { identification, ..route }, out)
     }
 }

@@ -10,7 +10,7 @@ use samplewire_proto::wire::Flags;
 use samplewire_proto::{Cause, Nanos, SampleIndex, Seq};
 
 use super::gaps::Extent;
-use super::session::Session;
+use super::session::{Breach, Session};
 use crate::payload;
 
 /// The machine's position, and what the program has not taken of it.
@@ -71,6 +71,16 @@ impl Session {
     pub(crate) fn advance_to(&mut self, now: Nanos, progress: &Progress) -> Result<u64, String> {
         let Progress { next_index, is_breaking, .. } = *progress;
         let end = self.agreed.first_seq + (progress.delivered + progress.skipped) as u32;
+        // The index of a stream's first packet does not show a jump.
+        let legal = match self.breach {
+            Some(Breach::Form) => 0,
+            Some(Breach::Jumps | Breach::Retreats) if progress.skipped == 0 => 1,
+            _ => u64::MAX,
+        };
+        if progress.delivered > legal && !self.is_forged {
+            let (delivered, breach) = (progress.delivered, self.breach);
+            return Err(format!("{delivered} packets delivered of a sender with {breach:?}"));
+        }
         if !self.is_known() {
             (self.front.next_seq, self.front.skipped) = (end, progress.skipped);
             self.front.next_index = next_index.unwrap_or(self.front.next_index);

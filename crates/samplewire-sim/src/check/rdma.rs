@@ -8,8 +8,8 @@ use samplewire_proto::wire::{
     Flags, QueuePairTerms, RECORD_LEN, SlotRecord, SlotRegion, record_at,
 };
 use samplewire_proto::{Nanos, SampleIndex, Seq};
-use samplewire_roce::Psn;
 use samplewire_roce::wire::{Body, Frame, NakCode, Packet, Syndrome};
+use samplewire_roce::{Psn, Qpn};
 
 use super::session::{Session, Side, samples_of};
 use crate::payload;
@@ -126,6 +126,17 @@ impl Session {
         self.queue_pairs.as_deref().map(|it| &it.terms)
     }
 
+    /// The number of the queue pair at one end, and the PSN that it takes next.
+    pub(crate) fn expected(&self, is_sender: bool) -> Option<(Qpn, Psn)> {
+        let books = self.queue_pairs.as_deref()?;
+        let (own, taken) = if is_sender {
+            (books.terms.sender, books.acked)
+        } else {
+            (books.terms.receiver, books.taken)
+        };
+        Some((Qpn::new(own.qpn), books.first_psn + taken as u32))
+    }
+
     /// What a sender may let go of when the receiver has accounted for the packets before
     /// `accounted`: not what its queue pair may read again (`docs/protocol.md#13.5`).
     pub(super) fn released_of(&self, accounted: Seq) -> Seq {
@@ -211,6 +222,9 @@ impl Session {
     /// Holds the bytes of a WRITE from `offset` on.
     fn check_bytes(&self, seq: Seq, offset: usize, packet: &Packet<'_>) -> Result<(), String> {
         let Body::Request { payload, .. } = packet.body else { return Ok(()) };
+        if self.breach.is_some() {
+            return Ok(());
+        }
         let (record, agreed) = (*self.record(seq), &self.agreed);
         let frame_bytes = usize::from(agreed.payload_bytes) / agreed.packet_samples as usize;
         let valid_bytes = record.samples as usize * frame_bytes;

@@ -47,7 +47,7 @@ pub(crate) struct Agreed {
 /// its machine keeps other terms than those that were agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Breach {
-    /// Payloads of another length.
+    /// Payloads of another length; over RDMA, reserved bytes of the record that are not zero.
     Form,
     /// More samples a packet: indexes jump.
     Jumps,

@@ -1,7 +1,8 @@
 //! Senders that break the rules: what an endpoint sends is changed on its way to the network.
 
-use samplewire_proto::wire::{HEADER_LEN, PacketType};
+use samplewire_proto::wire::{HEADER_LEN, PacketType, RECORD_LEN};
 use samplewire_proto::{Seq, crc};
+use samplewire_roce::wire::{Body, Frame, Packet};
 
 use crate::check::Breach;
 
@@ -27,6 +28,29 @@ pub(super) fn change(breach: Breach, first: Seq, bytes: &mut Vec<u8>) -> bool {
     let crc = crc::crc32c(&bytes[..covered]);
     bytes[covered..].copy_from_slice(&crc.to_be_bytes());
     true
+}
+
+/// Writes a frame with a changed record to `out`, and returns its length; `None` for one that has no
+/// record.
+pub(super) fn change_frame(
+    breach: Breach,
+    first: Seq,
+    frame: &Frame<'_>,
+    out: &mut [u8],
+) -> Option<usize> {
+    let Packet { bth, body } = frame.packet();
+    let Body::Request { reth, immediate: Some(seq), payload } = body else { return None };
+    let mut payload = payload.to_vec();
+    let record = payload.last_chunk_mut::<RECORD_LEN>().expect("it ends with its record");
+    match breach {
+        Breach::Form => record[RECORD_LEN - 1] = 1,
+        Breach::Jumps | Breach::Retreats => {
+            let index = shifted(breach, u64::from_be_bytes(field(record, 0)), Seq(seq) - first);
+            record[..8].copy_from_slice(&index.to_be_bytes());
+        }
+    }
+    let body = Body::Request { reth, immediate: Some(seq), payload: &payload };
+    Some(Packet { bth, body }.emit(&frame.route(), out))
 }
 
 /// The index that a packet says which is so many packets after the first.

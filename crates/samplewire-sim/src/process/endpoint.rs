@@ -11,13 +11,13 @@ use samplewire_proto::session::{OpenPhase, Peer};
 use samplewire_proto::wire::{self, Header, Packet, PacketType, WireError};
 use samplewire_proto::{Departure, Nanos, Seq, Tag};
 use samplewire_roce::PathMtu;
-use samplewire_roce::wire::Frame;
+use samplewire_roce::wire::{FRAME_BYTES_MAX, Frame};
 
 use super::judge::{self, Came, Counts};
 use super::known::{Begun, Known, is_of_stream, machine_of, sender_of};
 use super::link::{Departed, FrameBox, FrameLink, Frames, MailLink, Mailbox, lock};
 use super::{Arrival, Facts, Observed, Place, Turn, breach};
-use crate::check::HasRefused;
+use crate::check::{HasRefused, Session};
 use crate::dialect;
 use crate::net::{address_of_peer, ip_of, mac_of, peer_at, process_at, process_of};
 
@@ -101,9 +101,7 @@ impl Endpoint {
         known.dropped = self.dropped.filter(|_| view.peer_tag.is_some());
         let session = &mut turn.checker.sessions[begun.session];
         if known.is_sender() {
-            // A breach is one of DATA: nothing changes the frames of a queue pair.
-            let breach = begun.breach.filter(|_| !session.is_rdma());
-            session.sender_begins(begun.at, breach);
+            session.sender_begins(begun.at, begun.breach);
         } else {
             session.agreed.receive_window = window;
             session.awaits_program = true;
@@ -245,7 +243,10 @@ impl Endpoint {
         let Some(frame_box) = &self.frames else { return };
         let mut departed = std::mem::take(&mut self.departed_frames);
         lock(frame_box).take(&mut departed);
+        let mut changed = [0; FRAME_BYTES_MAX];
         for (bytes, _) in departed.iter() {
+            let broken = self.break_rules_in_frame(turn, bytes, &mut changed);
+            let bytes = broken.map_or(bytes, |len| &changed[..len]);
             turn.checker.tally.frames += 1;
             if Arp::parse(bytes).is_none() {
                 match Frame::new_checked(bytes) {
@@ -261,13 +262,20 @@ impl Endpoint {
         self.departed_frames = departed;
     }
 
+    /// Changes a frame of a sender that breaks the rules, and returns its length then.
+    fn break_rules_in_frame(&self, turn: &Turn<'_>, bytes: &[u8], out: &mut [u8]) -> Option<usize> {
+        let frame = Frame::new_checked(bytes).ok()?;
+        let sessions = &turn.checker.sessions;
+        let mut senders = self.known.iter().filter(|it| !it.is_gone && it.is_sender());
+        let known = senders.find(|it| is_to_peer(it, &sessions[it.session], &frame))?;
+        let session = &sessions[known.session];
+        breach::change_frame(session.breach?, session.agreed.first_seq, &frame, out)
+    }
+
     fn check_frame(&self, turn: &mut Turn<'_>, frame: &Frame<'_>) {
-        let (route, destination) = (frame.route(), frame.packet().bth.destination.get());
         for known in self.known.iter().filter(|it| !it.is_gone) {
             let session = &mut turn.checker.sessions[known.session];
-            let Some(rdma) = session.rdma() else { continue };
-            let other = if known.is_sender() { rdma.receiver } else { rdma.sender };
-            if other.qpn != destination || route.destination_ip != ip_of(known.peer).octets() {
+            if !is_to_peer(known, session, frame) {
                 continue;
             }
             let held = if known.is_sender() {
@@ -538,6 +546,14 @@ impl Endpoint {
         let stepped = self.stepped.as_ref();
         self.known.iter().filter_map(move |known| Some((known, machine_of(stepped?, known)?)))
     }
+}
+
+/// Whether a frame goes to the queue pair at the other end of a stream.
+fn is_to_peer(known: &Known, session: &Session, frame: &Frame<'_>) -> bool {
+    let Some(rdma) = session.rdma() else { return false };
+    let other = if known.is_sender() { rdma.receiver } else { rdma.sender };
+    other.qpn == frame.packet().bth.destination.get()
+        && frame.route().destination_ip == ip_of(known.peer).octets()
 }
 
 /// More turns than this at one instant make no progress.

@@ -4,12 +4,11 @@ use samplewire_proto::Nanos;
 use samplewire_proto::Tag;
 use samplewire_proto::session::{OpenPhase, Peer};
 use samplewire_proto::wire::{self, Header, Packet};
-
-use super::{Process, Role, World};
 use samplewire_roce::Qpn;
 
-use crate::hostile::{Hostile, Intent};
-use crate::net::peer_of;
+use super::{Process, Role, World};
+use crate::hostile::{Expected, Hostile, Intent};
+use crate::net::{ip_of, peer_of};
 use crate::packets::{Meta, ProcessId};
 use crate::process::{Arrival, Endpoint, Facts, Observed, Place};
 
@@ -33,6 +32,7 @@ impl World {
             }
             self.replay_frames(&mut hostile, target);
             self.flood_notifications(&mut hostile, target);
+            self.forge_frames(&mut hostile, target);
             let (part, now) = (self.net.part_of(target), self.net.now);
             self.net.agenda.hasten(part, now);
         }
@@ -84,8 +84,29 @@ impl World {
         self.frames = frames;
     }
 
-    /// Hands the station of a process congestion notifications: those for its queue pairs, and others,
-    /// which must change nothing.
+    /// Hands the station of a process frames that are of none of its queue pairs: they change nothing.
+    fn forge_frames(&mut self, hostile: &mut Hostile, target: ProcessId) {
+        self.settle(target.into());
+        let live = self.expected(hostile, target);
+        let Some(tape) = &self.net.tape else { return };
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.clear();
+        let numbers = self.numbers(target);
+        hostile.draw_forged_frames(target, live.as_ref(), &numbers, tape, &mut frames);
+        if frames.len() > 0 {
+            let before = self.observe(target.into());
+            self.give_frames(target.into(), &frames);
+            self.checker.tally.hostile_ignored += frames.len() as u64;
+            let after = self.observe(target.into());
+            if !after.is_after(&before, 0) {
+                let what = format!("{} forged frames to process {target}", frames.len());
+                self.checker.fail(format!("{what}: {before:?} became {after:?}"));
+            }
+        }
+        self.frames = frames;
+    }
+
+    /// Hands the station of a process congestion notifications for its queue pairs.
     fn flood_notifications(&mut self, hostile: &mut Hostile, target: ProcessId) {
         let Some(tape) = &self.net.tape else { return };
         let mut frames = std::mem::take(&mut self.frames);
@@ -95,29 +116,23 @@ impl World {
         if frames.len() > 0 {
             self.give_frames(target.into(), &frames);
         }
-        frames.clear();
-        let live = self.queue_pairs_of(target);
-        let Some(tape) = &self.net.tape else { return };
-        hostile.draw_wrong_cnps(target, &live, tape, &mut frames);
-        self.checker.tally.hostile_cnps += frames.len() as u64;
-        if frames.len() > 0 {
-            self.settle(target.into());
-            let before = self.observe(target.into());
-            self.give_frames(target.into(), &frames);
-            let after = self.observe(target.into());
-            if !after.is_after(&before, 0) {
-                let what = "congestion notifications that are for no queue pair";
-                self.checker.fail(format!("{what}: {before:?} became {after:?}"));
-            }
-        }
         self.frames = frames;
     }
 
     /// The numbers of the queue pairs of a process.
-    fn queue_pairs_of(&self, process: ProcessId) -> Vec<Qpn> {
+    fn numbers(&self, process: ProcessId) -> Vec<Qpn> {
         let ends = self.processes[usize::from(process)].role.facts();
         let terms = ends.filter_map(|end| self.checker.sessions[end.session].rdma());
         terms.flat_map(|rdma| [rdma.sender.qpn, rdma.receiver.qpn]).map(Qpn::new).collect()
+    }
+
+    /// The next frame to a queue pair of a process, if the stream that is picked has one.
+    fn expected(&self, hostile: &mut Hostile, target: ProcessId) -> Option<Expected> {
+        let role = &self.processes[usize::from(target)].role;
+        let facts = role.facts().nth(hostile.pick(role.facts().count()))?;
+        let is_sender = matches!(facts.place, Place::Sender { .. });
+        let (number, psn) = self.checker.sessions[facts.session].expected(is_sender)?;
+        Some(Expected { source_ip: ip_of(facts.peer).octets(), number, psn })
     }
 
     fn strike(&mut self, hostile: &mut Hostile, target: ProcessId) {

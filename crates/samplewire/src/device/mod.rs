@@ -16,7 +16,7 @@ use samplewire_proto::Nanos;
 use samplewire_proto::session::{self, ListenConfig, StreamSlot};
 
 use crate::driver::{Port, Running, Stepped};
-use crate::endpoint::{Endpoint, Entry, Listening, Playing, Sending, Side, StationConfig};
+use crate::endpoint::{Endpoint, Entry, Listening, Playing, RdmaEnd, Sending, Side, StationConfig};
 use crate::error::OpenError;
 use crate::options::DeviceOptions;
 use crate::port::{BATCH_PACKETS, MTU_RANGE, seed};
@@ -175,7 +175,7 @@ impl Device {
         let mut endpoint =
             Endpoint::listener(link, listening, entries, spins, Arc::clone(&wakeups));
         if let Some(station) = station {
-            endpoint.set_station(station)?;
+            endpoint.set_rdma(RdmaEnd::Station(station))?;
             handles.iter_mut().for_each(|handle| handle.may_write(options.window));
         }
         let stepped = Stepped::new(endpoint, batch_packets);

@@ -9,6 +9,7 @@
 
 mod agenda;
 mod arriving;
+mod card;
 mod failing;
 mod favours;
 #[cfg(test)]
@@ -30,6 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, OnceLock};
 
+use samplewire_io::ether::EtherStation;
 use samplewire_io::{Batch, Link, LinkError, Resilient};
 use samplewire_proto::{Nanos, Tag};
 
@@ -37,14 +39,16 @@ use crate::port::{IP_BYTES_MAX, LINK_FULL_PAUSE, PortCounts};
 use crate::wakeups::Wakeups;
 
 use agenda::{Agenda, VISITS_MAX};
+use card::CardNotices;
 use gather::Gather;
 use guard::Guard;
 pub(crate) use listening::Listening;
 use opening::Progress;
-pub(crate) use opening::{Accepted, Opening};
+pub(crate) use opening::{Accepted, AcceptedRdma, Opening};
 pub(crate) use playing::Playing;
 use sending::{Departures, SendEvent, Turn, Visits};
 pub(crate) use sending::{Sending, Side};
+pub(crate) use station::RdmaEnd;
 pub(crate) use station::Station;
 pub use station::StationConfig;
 pub(crate) use station::{description_offer, path_mtu_of};
@@ -57,6 +61,10 @@ pub(crate) struct Endpoint {
     link: Gather,
     /// Where streams over RDMA have their frames.
     station: Option<Box<Station>>,
+    /// What writes the packets of streams over RDMA instead.
+    card: Option<Box<dyn CardNotices>>,
+    /// Whether a card has written packets of this turn.
+    has_writes: bool,
     wakeups: Arc<Wakeups>,
     commands: mpsc::Receiver<Command>,
     /// What answers openings of others; the streams are then those that it offers.
@@ -160,6 +168,8 @@ impl Endpoint {
         Self {
             link: Gather::new(link, places),
             station: None,
+            card: None,
+            has_writes: false,
             wakeups,
             commands: mpsc::channel().1,
             listening,
@@ -181,20 +191,25 @@ impl Endpoint {
         }
     }
 
-    /// Gives the endpoint a station: streams that ask for it go over RDMA.
+    /// Gives the endpoint its own queue pairs or those of a card: streams that ask for it go over RDMA.
     ///
     /// # Errors
     /// The process has no descriptor left.
-    pub(crate) fn set_station(&mut self, station: StationConfig) -> io::Result<()> {
-        let link = self.link.resilient();
-        let station = StationConfig {
-            // Faults and a capture of the link are on the frames too.
-            ether: station.ether.through(|frames| link.frames(frames)),
-            ..station
-        };
-        self.link.waker().also_for(station.ether.as_fd())?;
-        self.station = Some(Box::new(Station::new(station)));
-        Ok(())
+    pub(crate) fn set_rdma(&mut self, end: RdmaEnd) -> io::Result<()> {
+        match end {
+            RdmaEnd::Station(station) => {
+                let link = self.link.resilient();
+                let station = StationConfig {
+                    // Faults and a capture of the link are on the frames too.
+                    ether: station.ether.through(|frames| link.frames(frames)),
+                    ..station
+                };
+                self.link.waker().also_for(station.ether.as_fd())?;
+                self.station = Some(Box::new(Station::new(station)));
+                Ok(())
+            }
+            RdmaEnd::Card(card) => self.set_card(Box::new(card)),
+        }
     }
 
     /// Whether nothing is left to do: no handle can open a stream, and the last has ended.
@@ -223,10 +238,13 @@ impl Endpoint {
 
     fn try_turn(&mut self, now: Nanos, batch: &mut Batch) -> Result<Rest, LinkError> {
         let is_called = self.take_calls(now);
+        self.has_writes = false;
         // What was submitted leaves first.
         let visits = self.depart(now)?;
+        self.flush_frames(now)?;
         self.link.recv(batch)?;
         let has_frames = self.station.is_some() && self.take_frames(now)?;
+        let is_called = is_called || self.card.is_some() && self.take_notices();
         let is_idle = batch.is_empty() && !has_frames;
         if !is_idle || is_called || now >= self.arrivals.until() {
             self.take_all(now, batch)?;
@@ -237,6 +255,7 @@ impl Endpoint {
             }
             self.link.flush()?;
         }
+        let has_room = self.flush_frames(now)?;
         self.watch(now);
         if let Some(listening) = &mut self.listening {
             listening.favour(now, &self.streams, &mut self.link);
@@ -244,7 +263,13 @@ impl Endpoint {
                 self.streams.release_over(now);
             }
         }
-        Ok(self.rest(now, is_idle, visits))
+        let sleep_max = if has_room { SLEEP_MAX } else { EtherStation::FULL_PAUSE };
+        Ok(self.rest(now, is_idle, visits, now + sleep_max))
+    }
+
+    /// Lets the frames of the station leave together; `false` while its link has no room.
+    fn flush_frames(&mut self, now: Nanos) -> Result<bool, LinkError> {
+        self.station.as_mut().map_or(Ok(true), |station| station.flush(now))
     }
 
     /// Takes the calls of programs, and the commands of handles; returns whether there were any.
@@ -292,8 +317,8 @@ impl Endpoint {
         departures.visit(streams, &mut turn)
     }
 
-    /// What the driver does once everything due is done.
-    fn rest(&self, now: Nanos, is_idle: bool, visits: Visits) -> Rest {
+    /// What the driver does once everything due is done, until `latest`.
+    fn rest(&self, now: Nanos, is_idle: bool, visits: Visits, latest: Nanos) -> Rest {
         // An opening waits for the network: there is no hurry.
         if self.spins && self.openings == 0 && !self.streams.are_free() {
             return Rest::No;
@@ -301,14 +326,14 @@ impl Endpoint {
         if !visits.took_all {
             return Rest::Room(now + LINK_FULL_PAUSE);
         }
-        if !is_idle || visits.have_pushed {
+        if !is_idle || visits.have_pushed || self.has_writes {
             let pause = visits.flood_pause.filter(|_| !is_idle);
             return pause
                 .map_or(Rest::No, |pause| Rest::Pause(now + Nanos(pause.as_nanos() as u64)));
         }
         let until = self.departures.until().min(self.arrivals.until());
         let favours_due = self.listening.as_ref().map_or(until, |it| it.favours.due_at());
-        Rest::Until(until.min(favours_due).min(now + SLEEP_MAX))
+        Rest::Until(until.min(favours_due).min(latest))
     }
 
     #[cold]
@@ -393,6 +418,7 @@ impl Endpoint {
     ) -> Result<(), LinkError> {
         let Some(stream) = self.streams.receiving_mut(place) else { return Ok(()) };
         let flow = &mut stream.flow;
+        self.has_writes |= flow.settle(now);
         let is_crowded = flow.is_crowded();
         flow.advance(now, &mut self.link, self.station.as_deref_mut())?;
         if flow.is_publishing(now, is_idle) {
@@ -460,6 +486,7 @@ impl Endpoint {
             return;
         }
         self.guarded_at = now;
+        self.take_card_failures();
         // Relaxed: counts for people.
         self.shown.corrupted.store(self.counts.corrupted, Ordering::Relaxed);
         self.shown.foreign.store(self.counts.foreign, Ordering::Relaxed);

@@ -4,9 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use samplewire_io::verbs::{CardSlots, Peer, SlotShape};
 use samplewire_io::{Ecn, Link, LinkError, Outgoing};
 use samplewire_proto::session::{AcceptInfo, OpenConfig, OpenEvent, Opener};
-use samplewire_proto::wire::{Header, Packet, RdmaOffer, Role, SlotRegion};
+use samplewire_proto::wire::{Header, Packet, QueuePairTerms, RdmaOffer, Role, SlotRegion};
 use samplewire_proto::{Nanos, Tag};
 use samplewire_roce::stream::Connection;
 
@@ -18,10 +19,18 @@ use crate::error::OpenError;
 pub(crate) struct Accepted {
     pub(crate) place: usize,
     pub(crate) accept: AcceptInfo,
-    /// Of a stream over RDMA: the queue pairs, and the slots of this end if it receives.
-    pub(crate) rdma: Option<(Connection, Option<SlotRegion>)>,
+    /// Of a stream over RDMA to this end.
+    pub(crate) rdma: Option<AcceptedRdma>,
     /// The time of the turn.
     pub(crate) at: Nanos,
+}
+
+/// The queue pairs of a stream to this end, and its slots.
+pub(crate) enum AcceptedRdma {
+    /// The endpoint is the queue pair.
+    Software { connection: Connection, region: SlotRegion },
+    /// A card has it, and is to be connected.
+    Card { slots: Box<CardSlots>, region: SlotRegion, peer: Peer },
 }
 
 /// The request, and the channel for its answer.
@@ -33,6 +42,8 @@ pub(crate) struct Opening {
     answers: mpsc::Sender<Result<Accepted, OpenError>>,
     /// Set once it has a place.
     under_way: Option<UnderWay>,
+    /// The slots of a card, where it is to write.
+    card: Option<Box<CardSlots>>,
     /// What its OPENs say of RDMA.
     offer: Option<RdmaOffer>,
 }
@@ -62,7 +73,12 @@ impl Opening {
         seed: [u8; 16],
         answers: mpsc::Sender<Result<Accepted, OpenError>>,
     ) -> Self {
-        Self { address, timeout, config, seed, answers, under_way: None, offer: None }
+        Self { address, timeout, config, seed, answers, under_way: None, card: None, offer: None }
+    }
+
+    /// Offers the slots of a card, whose queue pair is not connected yet.
+    pub(crate) fn set_card(&mut self, slots: CardSlots) {
+        self.card = Some(Box::new(slots));
     }
 
     /// The protocol machine, once the opening has a place.
@@ -85,9 +101,12 @@ impl Opening {
     ) {
         // Devices do not play over RDMA, and RoCEv2 of a station is over IPv4.
         let is_possible = self.config.role() == Role::Receive && self.address.is_ipv4();
-        if let Some(station) = station.filter(|_| is_possible) {
-            self.offer = Some(station.offer(place, Some(self.config.window())));
-        }
+        self.offer = match (&self.card, station) {
+            _ if !is_possible => None,
+            (Some(slots), _) => Some(card_offer(slots, self.seed)),
+            (None, Some(station)) => Some(station.offer(place, Some(&self.config))),
+            (None, None) => None,
+        };
         let mut config = self.config.with_tag_slot(place as u16, places as u16);
         if let Some(offer) = self.offer {
             config = config.with_rdma(offer);
@@ -129,6 +148,7 @@ impl Opening {
         let Some(UnderWay { place, opener, unreachable }) = &mut self.under_way else {
             return Ok(Progress::Over);
         };
+        let (place, unreachable) = (*place, *unreachable);
         while let Some(len) = opener.poll_transmit(now, out) {
             if let (Some(_), Some(station), IpAddr::V4(ip)) =
                 (self.offer, &mut station, self.address.ip())
@@ -141,12 +161,9 @@ impl Opening {
         let answer = match opener.poll_event() {
             None => return Ok(Progress::Waiting),
             Some(OpenEvent::Accepted(accept)) => {
-                let theirs = accept.params.rdma.as_ref();
-                let rdma = theirs.zip(self.offer).zip(station).and_then(|((theirs, ours), it)| {
-                    let peer = theirs.queue_pair;
-                    Some((it.connection(ours.queue_pair, peer, self.address)?, ours.slots))
-                });
-                Ok(Accepted { place: *place, accept, rdma, at: now })
+                let theirs = accept.params.rdma.map(|it| it.queue_pair);
+                let rdma = theirs.and_then(|theirs| self.agreed(theirs, station.as_deref()));
+                Ok(Accepted { place, accept, rdma, at: now })
             }
             Some(OpenEvent::Refused { reason, retry_ms, .. }) => {
                 let (address, stream) = (self.address, self.config.stream());
@@ -163,7 +180,7 @@ impl Opening {
                     None => OpenError::NoAnswer {
                         address: self.address,
                         waited: self.timeout,
-                        is_unreachable: link.unreachable_hint() > *unreachable && !answers_seen,
+                        is_unreachable: link.unreachable_hint() > unreachable && !answers_seen,
                         is_challenged: answers_seen,
                     },
                 })
@@ -175,8 +192,37 @@ impl Opening {
         Ok(tag.filter(|_| is_awaited).map_or(Progress::Over, Progress::Accepted))
     }
 
+    /// The queue pairs, once the device has named its own.
+    fn agreed(&mut self, peer: QueuePairTerms, station: Option<&Station>) -> Option<AcceptedRdma> {
+        let RdmaOffer { queue_pair: local, slots: region } = self.offer?;
+        let (region, IpAddr::V4(address)) = (region?, self.address.ip()) else { return None };
+        if let Some(slots) = self.card.take() {
+            let mtu_bytes = local.path_mtu_bytes.min(peer.path_mtu_bytes).into();
+            let (psn, own_psn) = (peer.first_psn, local.first_psn);
+            let peer = Peer { address, qpn: peer.qpn, psn, own_psn, mtu_bytes };
+            return Some(AcceptedRdma::Card { slots, region, peer });
+        }
+        let connection = station?.connection(local, peer, self.address)?;
+        Some(AcceptedRdma::Software { connection, region })
+    }
+
     pub(super) fn wakes_at(&self, now: Nanos) -> Nanos {
         let opener = self.under_way.as_ref().map(|under_way| &under_way.opener);
         opener.and_then(Opener::poll_timeout).unwrap_or(now)
     }
+}
+
+/// What an OPEN says of the slots of a card. Its queue pair sends no request, so the PSN of its first only
+/// has to be another one each time.
+fn card_offer(slots: &CardSlots, seed: [u8; 16]) -> RdmaOffer {
+    let [first, second, third, ..] = seed;
+    let queue_pair = QueuePairTerms {
+        qpn: slots.qpn(),
+        first_psn: u32::from_be_bytes([0, first, second, third]),
+        path_mtu_bytes: slots.card().mtu_bytes() as u16,
+    };
+    let SlotShape { slots: count, slot_bytes } = slots.shape();
+    let (address, rkey) = (slots.address(), slots.remote_key());
+    let slots = Some(SlotRegion { address, rkey, slot_bytes, slots: count });
+    RdmaOffer { queue_pair, slots }
 }

@@ -5,8 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use samplewire_io::LinkError;
 use samplewire_io::ether::{EtherError, EtherStation};
+use samplewire_io::verbs::Card;
 use samplewire_proto::Nanos;
-use samplewire_proto::session::Secrets;
+use samplewire_proto::session::{OpenConfig, Secrets};
 use samplewire_proto::wire::{QueuePairTerms, RdmaOffer, SlotRegion};
 use samplewire_roce::stream::Connection;
 use samplewire_roce::wire::{FRAME_BYTES_MAX, Frame, Route, UDP_PORT, WireError};
@@ -67,6 +68,14 @@ pub(crate) fn description_offer(path_mtu: PathMtu) -> RdmaOffer {
     RdmaOffer { queue_pair, slots: Some(slots) }
 }
 
+/// What an endpoint has its queue pairs in.
+pub(crate) enum RdmaEnd {
+    /// Software, with frames of its own.
+    Station(StationConfig),
+    /// A network card.
+    Card(Card),
+}
+
 /// A station under way.
 pub(crate) struct Station {
     ether: EtherStation,
@@ -81,9 +90,9 @@ impl Station {
         Self { ether, path_mtu, secrets: Secrets::new(seed), offers: 0 }
     }
 
-    /// The queue pair of the next stream at a place, which its number says, with slots for a window
-    /// of packets to it, or for none. First PSNs repeat only after 2^24 offers (`docs/protocol.md#13.7`).
-    pub(crate) fn offer(&mut self, place: usize, window: Option<u32>) -> RdmaOffer {
+    /// The queue pair of the next stream at a place, which its number says, with slots for what
+    /// `receives`, or none. First PSNs repeat only after 2^24 offers (`docs/protocol.md#13.7`).
+    pub(crate) fn offer(&mut self, place: usize, receives: Option<&OpenConfig>) -> RdmaOffer {
         let generation = (self.secrets.nonce() as u32) << PLACE_BITS;
         self.offers = self.offers.wrapping_add(1);
         let queue_pair = QueuePairTerms {
@@ -91,12 +100,12 @@ impl Station {
             first_psn: self.secrets.shuffled_u24(self.offers & U24_MAX),
             path_mtu_bytes: self.path_mtu.bytes() as u16,
         };
-        let slots = window.map(|slots| SlotRegion {
+        let slots = receives.map(|config| SlotRegion {
             // Nothing lies there: an address only names a place of the window.
             address: SLOTS_ADDRESS,
             rkey: self.secrets.nonce() as u32,
-            slot_bytes: SLOT_BYTES,
-            slots,
+            slot_bytes: config.slot_bytes(),
+            slots: config.window(),
         });
         RdmaOffer { queue_pair, slots }
     }
@@ -187,6 +196,14 @@ impl Station {
         self.ether.send(now, len).map_err(|error| self.failed(error))
     }
 
+    /// See [`EtherStation::flush`].
+    ///
+    /// # Errors
+    /// The link has failed.
+    pub(crate) fn flush(&mut self, now: Nanos) -> Result<bool, LinkError> {
+        self.ether.flush(now).map_err(|error| self.failed(error))
+    }
+
     fn failed(&self, error: EtherError) -> LinkError {
         let EtherError { operation, source, .. } = error;
         LinkError::System { operation, address: (self.ether.ip(), 0).into(), source }
@@ -212,6 +229,7 @@ mod tests {
     use std::net::UdpSocket;
 
     use samplewire_io::ether::{Dgram, DgramAddress};
+    use samplewire_proto::wire::Role;
 
     use super::*;
 
@@ -227,15 +245,19 @@ mod tests {
     /// `docs/protocol.md#13.7`: another first PSN, and most often another queue pair.
     #[test]
     fn numbers_of_offers_come_from_the_secret_and_do_not_repeat() {
+        let config = OpenConfig::new(Role::Receive, 0, 1).with_window(64).unwrap();
         let (mut one, mut same, mut other) = (station([1; 16]), station([1; 16]), station([2; 16]));
         let (mut psns, mut qpns, mut keys) = (HashSet::new(), HashSet::new(), HashSet::new());
         let mut last = None;
         for number in 0..4_000 {
             let place = number % 3;
-            let offer = one.offer(place, Some(64));
-            assert_eq!(offer, same.offer(place, Some(64)), "one seed decides");
+            let offer = one.offer(place, Some(&config));
+            assert_eq!(offer, same.offer(place, Some(&config)), "one seed decides");
             let RdmaOffer { queue_pair, slots } = offer;
-            assert_ne!(queue_pair.first_psn, other.offer(place, Some(64)).queue_pair.first_psn);
+            assert_ne!(
+                queue_pair.first_psn,
+                other.offer(place, Some(&config)).queue_pair.first_psn
+            );
             assert_eq!(Station::place_of(Qpn::new(queue_pair.qpn)), place);
             assert!(psns.insert(queue_pair.first_psn), "{queue_pair:?}");
             let step =

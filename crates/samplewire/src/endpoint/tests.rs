@@ -15,19 +15,19 @@ const PLACES: usize = 2;
 const BATCH: usize = 64;
 
 /// An endpoint without a thread or a socket.
-struct Rig {
-    now: Nanos,
-    endpoint: Endpoint,
+pub(super) struct Rig {
+    pub(super) now: Nanos,
+    pub(super) endpoint: Endpoint,
     batch: Batch,
     commands: mpsc::Sender<Command>,
-    wakeups: Arc<Wakeups>,
+    pub(super) wakeups: Arc<Wakeups>,
     shown: Arc<Counts>,
     seen: Arc<Seen>,
-    far: Memory,
+    pub(super) far: Memory,
 }
 
 impl Rig {
-    fn new(spins: bool) -> Self {
+    pub(super) fn new(spins: bool) -> Self {
         let (near, far) = memory::pair(1_000, 2_000, 2_000).unwrap();
         let (link, seen) = Filtering::new(near);
         let wakeups = Wakeups::new(PLACES + 1, link.waker(), Duration::ZERO);
@@ -40,11 +40,11 @@ impl Rig {
         Self { now, endpoint, batch, commands, wakeups, shown, seen, far }
     }
 
-    fn turn(&mut self) -> Rest {
+    pub(super) fn turn(&mut self) -> Rest {
         self.endpoint.turn(self.now, &mut self.batch)
     }
 
-    fn pass(&mut self, micros: u64) {
+    pub(super) fn pass(&mut self, micros: u64) {
         self.now = self.now + Nanos::from_micros(micros);
     }
 

@@ -1,15 +1,16 @@
 //! Choices of a program that receives.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use samplewire_io::{Link, LinkError, Resilient};
+use samplewire_io::verbs::{Card, CardConfig};
+use samplewire_io::{Link, Resilient};
 use samplewire_proto::receiver::ReceiverConfig;
 use samplewire_proto::session::OpenConfig;
 use samplewire_proto::stream::Carriage;
 use samplewire_proto::wire::Role;
 
 use super::{OpenOptions, ToAddress};
-use crate::endpoint::StationConfig;
+use crate::endpoint::{RdmaEnd, StationConfig};
 use crate::error::OpenError;
 use crate::receiver::{AlignedStreams, Interleaved, Port, ReceiveStream};
 
@@ -26,9 +27,11 @@ use crate::receiver::{AlignedStreams, Interleaved, Port, ReceiveStream};
 pub type ReceiveOptions = OpenOptions<ReceiveSide>;
 
 /// What [`ReceiveOptions`] have besides [`OpenOptions`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ReceiveSide {
     carriage: Carriage,
+    /// The card that packets over RDMA are written by; `None`: software.
+    device: Option<String>,
 }
 
 /// The default options of a program that receives.
@@ -39,7 +42,7 @@ pub fn receive() -> ReceiveOptions {
 impl ReceiveOptions {
     /// The defaults; the same as [`receive`].
     pub fn new() -> Self {
-        Self::of_side(ReceiveSide { carriage: Carriage::Data })
+        Self::of_side(ReceiveSide { carriage: Carriage::Data, device: None })
     }
 
     /// How packets are to travel, default [`Carriage::Data`]. Over RDMA the window is a power of two
@@ -52,11 +55,36 @@ impl ReceiveOptions {
         self
     }
 
-    /// The station that the streams need.
-    pub(crate) fn station(&self, local: SocketAddr) -> Result<Option<StationConfig>, LinkError> {
-        match self.side.carriage {
-            Carriage::Data => Ok(None),
-            Carriage::Rdma => StationConfig::of_host(local).map(Some),
+    /// The RDMA network card that is to write packets over RDMA into this process's memory, such as
+    /// `mlx5_0`: `rdma link` lists them; default: none, so that software receives them. It needs
+    /// libibverbs, memory that may be locked (window times packet), and [`Carriage::Rdma`].
+    #[must_use]
+    pub fn verbs(mut self, device: impl Into<String>) -> Self {
+        self.side.device = Some(device.into());
+        self
+    }
+
+    /// What has the queue pairs of the streams, where they may go over RDMA.
+    pub(crate) fn rdma(&self, local: SocketAddr) -> Result<Option<RdmaEnd>, OpenError> {
+        match (self.side.carriage, &self.side.device) {
+            (Carriage::Data, None) => Ok(None),
+            (Carriage::Data, Some(device)) => Err(OpenError::Contradiction {
+                one: format!("verbs of {device}"),
+                other: "a carriage of DATA".into(),
+                hint: "a card takes part in streams over RDMA alone".into(),
+            }),
+            (Carriage::Rdma, None) => Ok(Some(RdmaEnd::Station(StationConfig::of_host(local)?))),
+            (Carriage::Rdma, Some(device)) => {
+                let IpAddr::V4(address) = local.ip() else {
+                    return Err(OpenError::Contradiction {
+                        one: format!("verbs of {device}"),
+                        other: format!("an address of IPv6, {}", local.ip()),
+                        hint: "RoCEv2 is over IPv4 here".into(),
+                    });
+                };
+                let config = CardConfig { device: device.clone(), address, gid_index: None };
+                Ok(Some(RdmaEnd::Card(Card::open(&config)?)))
+            }
         }
     }
 
@@ -94,9 +122,9 @@ impl ReceiveOptions {
         address: SocketAddr,
     ) -> Result<ReceiveStream, OpenError> {
         self.check_single()?;
-        let station = self.station(link.local_addr())?;
+        let rdma = self.rdma(link.local_addr())?;
         let link = Resilient::new(link);
-        Port::for_one("samplewire-rx", link, station, &self.real_time)?.open(address, self)
+        Port::for_one("samplewire-rx", link, rdma, &self.real_time)?.open(address, self)
     }
 
     /// Opens all named streams over one socket and in one I/O thread, each with a window and memory
@@ -211,6 +239,8 @@ impl Default for ReceiveOptions {
 
 #[cfg(test)]
 mod tests {
+    use samplewire_io::verbs::VerbsError;
+
     use super::*;
 
     #[test]
@@ -224,6 +254,29 @@ mod tests {
         let options = receive().streams([1, 2]).start_index(7);
         let error = options.open_aligned(address).unwrap_err().to_string();
         assert!(error.starts_with("start_index of 7 contradicts open_aligned"), "{error}");
+    }
+
+    /// Before anything is sent, and before the library is loaded.
+    #[test]
+    fn card_of_a_stream_that_is_not_over_rdma_contradicts() {
+        let options = receive().verbs("rxe0");
+        for error in [
+            options.open("127.0.0.1:9").map(drop).unwrap_err(),
+            options.open_each("127.0.0.1:9").map(drop).unwrap_err(),
+            options.carriage(Carriage::Rdma).open("[::1]:9").map(drop).unwrap_err(),
+        ] {
+            assert!(error.to_string().starts_with("verbs of rxe0 contradicts "), "{error}");
+        }
+    }
+
+    /// Where there is no library, that is the error.
+    #[test]
+    fn card_that_is_missing_is_named() {
+        let options = receive().carriage(Carriage::Rdma).verbs("none0");
+        let error = options.open("127.0.0.1:9").map(drop).unwrap_err();
+        let OpenError::Card(error) = error else { panic!("{error}") };
+        let text = error.to_string();
+        assert!(text.contains("none0") || matches!(error, VerbsError::Library { .. }), "{text}");
     }
 
     #[test]

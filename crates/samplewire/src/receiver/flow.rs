@@ -32,7 +32,7 @@ pub(crate) struct ReceiveFlow {
     pub(crate) receiver: Receiver<Box<[RecvSlot]>>,
     payloads: PayloadRing,
     /// Of a stream over RDMA.
-    slots: Option<Box<Slots>>,
+    slots: Option<Slots>,
     items: rtrb::Producer<Item>,
     shared: Arc<Shared>,
     frame_bytes: usize,
@@ -112,17 +112,37 @@ impl ReceiveFlow {
 
     /// Lets the packets of the stream come over RDMA.
     pub(crate) fn set_slots(&mut self, slots: Slots) {
-        self.slots = Some(Box::new(slots));
+        self.slots = Some(slots);
     }
 
-    /// Takes a frame of the stream's queue pair; `false` if it is of no such.
+    /// Takes a frame of the stream's queue pair; `false` if it is of no such, or of a card.
     pub(crate) fn handle_frame(&mut self, now: Nanos, frame: &Frame<'_>) -> bool {
-        let number = frame.packet().bth.destination;
-        let Some(slots) = self.slots.as_mut().filter(|it| it.number() == number) else {
-            return false;
-        };
-        self.handled += u32::from(slots.handle(now, frame, &self.receiver, &mut self.payloads));
-        true
+        let Some(slots) = &mut self.slots else { return false };
+        let stored = slots.handle(now, frame, &self.receiver, &mut self.payloads);
+        self.handled += u32::from(stored == Some(true));
+        stored.is_some()
+    }
+
+    /// Takes the packets that the queue pair has completed, as many as a batch has; returns whether a
+    /// card has written any.
+    pub(crate) fn settle(&mut self, now: Nanos) -> bool {
+        let Some(slots) = &mut self.slots else { return false };
+        let limit = BATCH_PACKETS as u32;
+        let stored = slots.settle(now, &mut self.receiver, &mut self.payloads, limit);
+        self.handled += stored;
+        stored > 0
+    }
+
+    /// Whether a network card writes the packets, so that no frame or packet says that one has come.
+    pub(crate) fn is_on_card(&self) -> bool {
+        self.slots.as_ref().is_some_and(Slots::is_card)
+    }
+
+    /// The card has reported a failure, of the queue pair of this number or of all.
+    pub(crate) fn note_card_failure(&mut self, qpn: Option<u32>) {
+        if let Some(slots) = &mut self.slots {
+            slots.note_failure(qpn);
+        }
     }
 
     /// Sets the sender's window.
@@ -178,10 +198,8 @@ impl ReceiveFlow {
         ecn: Ecn,
     ) -> bool {
         let Packet::Data(body) = packet else {
-            if let Some(slots) = &mut self.slots {
-                // A CLOSE may give up what is not complete.
-                slots.settle(now, &mut self.receiver, &self.payloads);
-            }
+            // A CLOSE may give up what is not complete.
+            while self.settle(now) {}
             return self.receiver.handle(now, header, packet);
         };
         let foreign = self.receiver.stats().foreign;
@@ -199,7 +217,7 @@ impl ReceiveFlow {
         self.handled >= HANDLED_FULL
     }
 
-    /// Does the pending work after all received packets have been handled: delivers, grants credit,
+    /// Does the pending work after all received packets have been handled and settled: delivers, grants credit,
     /// reports, ends.
     pub(crate) fn advance(
         &mut self,
@@ -211,9 +229,6 @@ impl ReceiveFlow {
             self.receiver.cancel_for(now, self.shared.stop_reason());
         }
         self.due_at = None;
-        if let Some(slots) = &mut self.slots {
-            slots.settle(now, &mut self.receiver, &self.payloads);
-        }
         self.receiver.handle_timeout(now);
         if self.handled > 0 {
             self.hold.came(now, self.handled);
@@ -224,7 +239,7 @@ impl ReceiveFlow {
         if self.handled < HANDLED_FULL {
             self.ring();
         }
-        if let (Some(slots), Some(station)) = (&mut self.slots, station) {
+        if let Some(slots) = &mut self.slots {
             slots.transmit(now, station)?;
         }
         if self.puts_off() {
@@ -488,6 +503,9 @@ impl ReceiveFlow {
     pub(crate) fn wakes_at(&mut self, now: Nanos) -> Option<Nanos> {
         self.ring();
         self.note_stall(now);
+        if self.slots.as_mut().is_some_and(Slots::arm) {
+            return None;
+        }
         let until = self.due_at(now)?;
         self.snapshot.starved += u64::from(self.needs_quanta() && !self.receiver.has_open_credit());
         Some(until)
@@ -500,8 +518,9 @@ impl ReceiveFlow {
         let is_starved = !self.receiver.has_open_credit() && self.needs_quanta();
         self.snapshot.starved += u64::from(is_starved && !self.is_starved);
         self.is_starved = is_starved;
-        if self.has_put_off || self.unrung > 0 || self.blocked.is_some() {
-            // There is work left, or the program must be woken, or checked.
+        let has_work = self.has_put_off || self.unrung > 0 || self.blocked.is_some();
+        if has_work || self.is_on_card() {
+            // There is work left, or the program must be woken, or checked; or the card looked at.
             return now;
         }
         let until = self.due_at(now).unwrap_or(now);

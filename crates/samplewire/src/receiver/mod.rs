@@ -54,6 +54,9 @@ use shared::Shared;
 use slots::Slots;
 pub use stalls::Stalls;
 
+#[cfg(test)]
+pub(crate) use slots::card::tests::{FakeQueue as CardPeer, card_flow};
+
 /// The receiving end of a stream.
 ///
 /// Iterating returns [`Block`]s until the stream ends: after the sender's CLOSE, or with one error
@@ -470,7 +473,7 @@ struct Begun {
 fn begin(
     now: Nanos,
     (address, clock): (SocketAddr, Clock),
-    accepted: &Accepted,
+    accepted: Accepted,
     options: &ReceiveOptions,
     wake_handle: WakeHandle,
 ) -> Result<Begun, OpenError> {
@@ -498,9 +501,8 @@ fn begin(
         wake_handle,
     )?;
     flow.set_reach(info.window.max(window));
-    if let Some((connection, Some(region))) = &accepted.rdma {
-        let slots = Slots::new(connection, *region, info.payload_bytes, terms.first_seq);
-        let slots = slots.expect("the slots were checked when the stream was opened");
+    if let Some(rdma) = accepted.rdma {
+        let slots = Slots::new(rdma, info.payload_bytes, terms.first_seq)?;
         block_queue.memory_bytes += slots.memory_bytes();
         flow.set_slots(slots);
     }

@@ -98,10 +98,10 @@ impl PayloadRing {
         rest.fill(0);
     }
 
-    /// The place of a payload, of a quantum that is assigned if it was not yet.
+    /// The place of the payload of a granted seq, of a quantum that is assigned if it was not yet.
     #[expect(clippy::inline_always, reason = "each packet of DATA is stored here")]
     #[inline(always)]
-    fn lay(&mut self, seq: Seq) -> &mut [u8] {
+    pub(crate) fn lay(&mut self, seq: Seq) -> &mut [u8] {
         let place = self.place(seq);
         let offset = place.packet as usize * self.payload_bytes;
         let spare = &mut self.spare;

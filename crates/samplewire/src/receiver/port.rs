@@ -10,6 +10,7 @@ use std::sync::mpsc::{self, TryRecvError};
 use std::time::Instant;
 
 use samplewire_io::udp::route_mtu_bytes;
+use samplewire_io::verbs::{Card, CardSlots, SlotShape};
 use samplewire_io::{Capabilities, Clock, Link, Resilient, Udp, UdpOptions};
 use samplewire_proto::session::{AcceptInfo, OpenConfig};
 use samplewire_proto::wire::Role;
@@ -18,7 +19,7 @@ use super::{Begun, ReceiveStream, begin};
 use crate::counters::PortStats;
 use crate::driver::{self, Running, Stepped};
 use crate::endpoint::{
-    Accepted, Command, Counts, Endpoint, Entry, Opened, Opening, Receiving, StationConfig,
+    Accepted, Command, Counts, Endpoint, Entry, Opened, Opening, RdmaEnd, Receiving, StationConfig,
 };
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
@@ -81,7 +82,9 @@ pub struct Port {
     /// Maximum number of its streams.
     places: usize,
     /// Streams go over RDMA where the device can.
-    has_station: bool,
+    has_rdma: bool,
+    /// What then writes the packets, if not software.
+    card: Option<Card>,
 }
 
 /// The state that a port's streams share; it outlives the port's handle.
@@ -152,33 +155,49 @@ impl Port {
     ) -> Result<Self, OpenError> {
         real_time.check()?;
         let link = Resilient::new(link);
-        Self::start("samplewire-rx", link, Some(station), real_time, Self::STREAMS_MAX)
+        let rdma = Some(RdmaEnd::Station(station));
+        Self::start("samplewire-rx", link, rdma, real_time, Self::STREAMS_MAX)
+    }
+
+    /// Like [`Port::over_rdma`], with an RDMA network card, which writes the packets into memory of this
+    /// process.
+    ///
+    /// # Errors
+    /// See [`Port::over`].
+    pub fn over_card(
+        link: Box<dyn Link>,
+        card: Card,
+        real_time: &RealTime,
+    ) -> Result<Self, OpenError> {
+        real_time.check()?;
+        let (link, rdma) = (Resilient::new(link), Some(RdmaEnd::Card(card)));
+        Self::start("samplewire-rx", link, rdma, real_time, Self::STREAMS_MAX)
     }
 
     /// Creates a port for streams with these options.
     pub(crate) fn of(link: Box<dyn Link>, options: &ReceiveOptions) -> Result<Self, OpenError> {
         let real_time = &options.real_time;
         real_time.check()?;
-        let station = options.station(link.local_addr())?;
+        let rdma = options.rdma(link.local_addr())?;
         let link = Resilient::new(link);
-        Self::start("samplewire-rx", link, station, real_time, Self::STREAMS_MAX)
+        Self::start("samplewire-rx", link, rdma, real_time, Self::STREAMS_MAX)
     }
 
     /// Creates a port for one stream at a time, with a link and a named thread of its own.
     pub(crate) fn for_one(
         name: &str,
         link: Resilient,
-        station: Option<StationConfig>,
+        rdma: Option<RdmaEnd>,
         real_time: &RealTime,
     ) -> Result<Self, OpenError> {
         real_time.check()?;
-        Self::start(name, link, station, real_time, 1)
+        Self::start(name, link, rdma, real_time, 1)
     }
 
     fn start(
         name: &str,
         link: Resilient,
-        station: Option<StationConfig>,
+        rdma: Option<RdmaEnd>,
         real_time: &RealTime,
         places: usize,
     ) -> Result<Self, OpenError> {
@@ -187,7 +206,7 @@ impl Port {
             let running = Running::new(stepped, clock, wakeups);
             driver::Port::start(name, capabilities, real_time, None, running)
         };
-        Self::make(link, station, real_time, places, clock, BATCH_PACKETS, drive)
+        Self::make(link, rdma, real_time, places, clock, BATCH_PACKETS, drive)
     }
 
     /// Creates a port with a stepped endpoint, which takes one packet per turn. It has `places` for
@@ -209,13 +228,14 @@ impl Port {
             made = Some(stepped);
             Ok(driver::Port::stepped(capabilities))
         };
-        let port = Self::make(link, station, &real_time, places, clock, 1, drive)?;
+        let port =
+            Self::make(link, station.map(RdmaEnd::Station), &real_time, places, clock, 1, drive)?;
         Ok((port, made.expect("it was made")))
     }
 
     fn make(
         link: Resilient,
-        station: Option<StationConfig>,
+        rdma: Option<RdmaEnd>,
         real_time: &RealTime,
         places: usize,
         clock: Clock,
@@ -232,9 +252,13 @@ impl Port {
         let shown = Arc::clone(&counts);
         let mut endpoint =
             Endpoint::opener(link, places, spins, Arc::clone(&wakeups), taken, shown);
-        let has_station = station.is_some();
-        if let Some(station) = station {
-            endpoint.set_station(station)?;
+        let has_rdma = rdma.is_some();
+        let mut card = None;
+        if let Some(end) = rdma {
+            if let RdmaEnd::Card(it) = &end {
+                card = Some(it.clone());
+            }
+            endpoint.set_rdma(end)?;
         }
         let stepped = Stepped::new(endpoint, batch_packets);
         let memory_bytes = stepped.batch_bytes();
@@ -250,7 +274,8 @@ impl Port {
             counts,
             drive,
             places,
-            has_station,
+            has_rdma,
+            card,
         })
     }
 
@@ -275,7 +300,7 @@ impl Port {
         options.check_single()?;
         options.receiver_config()?;
         let accepted = self.open_first(address, options.receive_config()?, options.limits())?;
-        self.begin(address, &accepted, options)
+        self.begin(address, accepted, options)
     }
 
     /// Starts to open a stream on a stepped endpoint; `seed` is the randomness of the opening.
@@ -329,7 +354,7 @@ impl Port {
         opening: &PendingReceiver,
     ) -> Option<Result<ReceiveStream, OpenError>> {
         let accepted = self.poll_answer(&opening.answer)?;
-        Some(accepted.and_then(|it| self.begin(opening.address, &it, &opening.options)))
+        Some(accepted.and_then(|it| self.begin(opening.address, it, &opening.options)))
     }
 
     /// The answer to an opening, once it has come.
@@ -363,7 +388,7 @@ impl Port {
         let mut receivers = Vec::with_capacity(streams.len());
         let configs = streams.iter().map(|&stream| config.with_stream(stream));
         self.ask_each(address, configs, options.limits(), |accepted| {
-            receivers.push(self.begin(address, &accepted, options)?);
+            receivers.push(self.begin(address, accepted, options)?);
             Ok(())
         })?;
         Ok(receivers)
@@ -491,11 +516,16 @@ impl Port {
         let route = if kind == "udp" { route_mtu_bytes(address).ok() } else { None };
         let mtu_bytes = route.map_or(mtu_bytes, |route| route.min(mtu_bytes));
         let config = limits.apply(config, mtu_bytes, address)?;
-        if self.has_station && config.role() == Role::Receive {
-            check_for_rdma(&config)?;
-        }
         let (answers, answer) = mpsc::channel();
-        let opening = Opening::new(address, limits.timeout, config, seed, answers);
+        let mut opening = Opening::new(address, limits.timeout, config, seed, answers);
+        if self.has_rdma && config.role() == Role::Receive {
+            check_for_rdma(&config)?;
+            // Memory is registered here, where it does not delay other streams.
+            if let Some(card) = self.card.as_ref().filter(|_| address.is_ipv4()) {
+                let shape = SlotShape { slots: config.window(), slot_bytes: config.slot_bytes() };
+                opening.set_card(CardSlots::new(card, shape, CARD_SLOTS_ADDRESS)?);
+            }
+        }
         self.send(Command::Open(Box::new(opening)))?;
         Ok(answer)
     }
@@ -519,10 +549,11 @@ impl Port {
     fn begin(
         &self,
         address: SocketAddr,
-        accepted: &Accepted,
+        accepted: Accepted,
         options: &ReceiveOptions,
     ) -> Result<ReceiveStream, OpenError> {
-        let &Accepted { place, ref accept, at, .. } = accepted;
+        let (place, at) = (accepted.place, accepted.at);
+        let opened = Opened::new(address, &accepted.accept);
         let wake_handle = self.wakeups.wake_handle(place);
         // The port decides how its streams wait.
         let waits = self.drive.granted.waits;
@@ -531,7 +562,6 @@ impl Port {
             begin(at, (address, self.clock), accepted, &options, wake_handle)?;
         let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;
         let room = (block_queue.window, packet_bytes);
-        let opened = Opened::new(address, accept);
         let entry = Entry::Receiving(Box::new(Receiving { flow, opened, room }));
         let mut drive = self.serve(place, entry)?;
         if self.places == 1 {
@@ -556,6 +586,9 @@ impl Port {
         }
     }
 }
+
+/// Where a peer sees the slots of a card: an address of its own, of a page of any size.
+const CARD_SLOTS_ADDRESS: u64 = 1 << 32;
 
 /// Checks what a stream over RDMA needs of an opening.
 fn check_for_rdma(config: &OpenConfig) -> Result<(), OpenError> {

@@ -73,7 +73,7 @@ impl End for Verbs<'_> {
     ) -> Result<Line, RoceError> {
         let options = &self.arguments.station;
         let psn = Psn::new(options.psn.unwrap_or(self.rng.draw() as u32));
-        let bytes = options.mtu.bytes().min(self.receiver.mtu_bytes());
+        let bytes = options.mtu.bytes().min(self.receiver.card().mtu_bytes());
         let mtu = peer.mtu_with(PathMtu::from_bytes(bytes).expect("both are path MTUs"));
         let far = Peer {
             address: peer.address,

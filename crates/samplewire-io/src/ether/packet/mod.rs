@@ -1,5 +1,6 @@
 //! An interface that the kernel has too, through AF_PACKET: frames to one UDP port, and ARP's replies.
 
+mod merged;
 mod sys;
 
 use std::fs;
@@ -7,6 +8,7 @@ use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use self::merged::{Merged, UnknownKind};
 use super::{EtherError, EtherLink, FRAME_BYTES_MAX};
 
 /// An interface of the kernel, shared with it.
@@ -14,6 +16,10 @@ use super::{EtherError, EtherLink, FRAME_BYTES_MAX};
 /// The link receives IPv4 datagrams to its address and port, and ARP's replies; the kernel has
 /// everything else, and answers for the address. While the link is open, a UDP socket holds the port and
 /// takes nothing: without one the kernel would answer that the port is closed.
+///
+/// Frames of one flow pass the kernel together, both ways (UDP segmentation offload): datagrams of one
+/// length without a checksum, whose identification counts up. A receiver gets each alone. Kernels before
+/// 6.2 take them one by one.
 #[derive(Debug)]
 pub struct PacketSocket {
     name: String,
@@ -24,6 +30,12 @@ pub struct PacketSocket {
     /// It went down, and no frame has come since.
     is_down: bool,
     dropped: u64,
+    come: Merged,
+    /// Of what has come so many were taken.
+    taken: usize,
+    leaving: Merged,
+    /// The kernel takes frames one by one alone.
+    is_single: bool,
     has_merged: bool,
     is_advised: bool,
     _holder: UdpSocket,
@@ -53,6 +65,10 @@ impl PacketSocket {
             mtu_bytes,
             is_down: false,
             dropped: 0,
+            come: Merged::new(),
+            taken: 0,
+            leaving: Merged::new(),
+            is_single: false,
             has_merged: false,
             is_advised: false,
             _holder: holder,
@@ -62,6 +78,49 @@ impl PacketSocket {
     /// The address of the interface's station.
     pub const fn mac(&self) -> [u8; 6] {
         self.mac
+    }
+
+    /// Takes what the kernel has, one frame or several; whether there was something.
+    fn fetch(&mut self) -> Result<bool, EtherError> {
+        self.taken = 0;
+        self.come.clear();
+        match sys::recv(&self.socket, self.come.room()) {
+            Ok(len) => {
+                self.has_merged |= self.come.came(len) == Err(UnknownKind);
+                self.is_down = false;
+                Ok(true)
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => {
+                if self.is_down {
+                    self.check_exists()?;
+                }
+                Ok(false)
+            }
+            // Reported once. The interface may come up again, or it is about to go.
+            Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => {
+                self.is_down = true;
+                Ok(false)
+            }
+            Err(source) => Err(EtherError::of(&self.name, "recv")(source)),
+        }
+    }
+
+    /// Sends what leaves together one by one; what finds no room is lost.
+    fn send_each(&mut self) -> Result<bool, EtherError> {
+        let mut lone = Merged::new();
+        let mut frame = [0; FRAME_BYTES_MAX];
+        for number in 0..self.leaving.frames() {
+            let len = self.leaving.write(number, &mut frame);
+            lone.clear();
+            lone.add(&frame[..len]);
+            if let Err(error) = sys::send(&self.socket, lone.finish())
+                && !is_lost(&error)
+            {
+                return Err(EtherError::of(&self.name, "send")(error));
+            }
+        }
+        self.leaving.clear();
+        Ok(true)
     }
 
     /// An error where the interface is gone, or another one has its name.
@@ -81,28 +140,16 @@ impl EtherLink for PacketSocket {
     }
 
     fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
-        match sys::recv(&self.socket, into) {
-            Ok(len) => {
-                // Longer than any frame of this interface, so the kernel has merged several. As it is
-                // no valid packet, whoever takes it drops it.
-                self.has_merged |=
-                    len > FRAME_BYTES_MAX.max(ETHERNET_HEADER_BYTES + self.mtu_bytes);
-                self.is_down = false;
-                Ok(Some(len.min(into.len())))
-            }
-            Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => {
-                if self.is_down {
-                    self.check_exists()?;
-                }
-                Ok(None)
-            }
-            // Reported once. The interface may come up again, or it is about to go.
-            Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => {
-                self.is_down = true;
-                Ok(None)
-            }
-            Err(source) => Err(EtherError::of(&self.name, "recv")(source)),
+        if self.taken == self.come.frames() && !self.fetch()? {
+            return Ok(None);
         }
+        if self.come.frames() == 0 {
+            // Of a kind that cannot be cut: no valid packet.
+            return Ok(Some(0));
+        }
+        let len = self.come.write(self.taken, into);
+        self.taken += 1;
+        Ok(Some(len.min(into.len())))
     }
 
     fn mtu_bytes(&self) -> Option<usize> {
@@ -119,11 +166,34 @@ impl EtherLink for PacketSocket {
     }
 
     fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
-        match sys::send(&self.socket, frame) {
-            Ok(()) => Ok(true),
-            Err(error) if LOST.contains(&error.raw_os_error().unwrap_or(0)) => Ok(false),
+        let is_taken = self.leaving.add(frame) || (self.flush()? && self.leaving.add(frame));
+        if is_taken && self.is_single { self.flush() } else { Ok(is_taken) }
+    }
+
+    fn flush(&mut self) -> Result<bool, EtherError> {
+        if self.leaving.frames() == 0 {
+            return Ok(true);
+        }
+        match sys::send(&self.socket, self.leaving.finish()) {
+            Ok(()) => {
+                self.leaving.clear();
+                Ok(true)
+            }
+            Err(error)
+                if error.raw_os_error() == Some(libc::EINVAL) && self.leaving.frames() > 1 =>
+            {
+                self.is_single = true;
+                self.send_each()
+            }
+            Err(error) if is_lost(&error) => Ok(false),
             Err(source) => Err(EtherError::of(&self.name, "send")(source)),
         }
+    }
+
+    fn forget(&mut self) -> usize {
+        let frames = self.leaving.frames();
+        self.leaving.clear();
+        frames
     }
 
     fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
@@ -160,6 +230,10 @@ fn mac_of(text: &str) -> Option<[u8; 6]> {
     let bytes: Option<Vec<u8>> =
         text.split(':').map(|byte| u8::from_str_radix(byte, 16).ok()).collect();
     bytes?.try_into().ok()
+}
+
+fn is_lost(error: &io::Error) -> bool {
+    error.raw_os_error().is_some_and(|code| LOST.contains(&code))
 }
 
 /// The queue is full, memory is short, the interface is down, or the frame is longer than its MTU.
@@ -214,10 +288,42 @@ mod tests {
         assert_eq!(into[len - 8..len], *b"this one");
         assert_eq!(len, ETHERNET_HEADER_BYTES + 20 + 8 + 8);
         // The loopback brings back what leaves: once, not as outgoing too.
-        assert!(link.send(&into[..len]).unwrap());
+        assert!(link.send(&into[..len]).unwrap() && link.flush().unwrap());
         assert_eq!(next(&mut link, &mut into), len);
         assert_eq!(link.recv(&mut into).unwrap(), None);
         assert_eq!((link.dropped().unwrap(), link.mac()), (Some(0), [0; 6]));
+    }
+
+    /// The kernel passes them on as one, and nothing cuts them on the loopback.
+    #[test]
+    fn frames_that_leave_together_come_one_by_one() {
+        let Some((mut link, sender, port)) = open() else { return };
+        sender.send_to(&[7; 100], ("127.0.0.1", port)).unwrap();
+        let mut into = [0; FRAME_BYTES_MAX];
+        let len = next(&mut link, &mut into);
+        let identification = |number: u16| number.to_be_bytes();
+        let mut frames = vec![];
+        for number in 0..5 {
+            let mut frame = into[..len].to_vec();
+            frame[18..20].copy_from_slice(&identification(number));
+            frame[24..26].fill(0);
+            let sum = frame[14..34]
+                .chunks(2)
+                .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])))
+                .sum::<u32>();
+            let sum = !((sum & 0xFFFF) + (sum >> 16)) as u16;
+            frame[24..26].copy_from_slice(&sum.to_be_bytes());
+            frame[42..].fill(number as u8);
+            assert!(link.send(&frame).unwrap());
+            frames.push(frame);
+        }
+        assert_eq!(link.recv(&mut into).unwrap(), None, "they have not left");
+        assert!(link.flush().unwrap());
+        for frame in frames {
+            let len = next(&mut link, &mut into);
+            assert_eq!(into[..len], frame);
+        }
+        assert_eq!((link.recv(&mut into).unwrap(), link.advice()), (None, None));
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::sockopt::{self, code};
 
-/// Opens a socket of an interface that receives what [`filter`] lets through.
+/// Opens a socket of an interface that receives what [`filter`] lets through. A virtio header stands
+/// before each frame, both ways.
 pub(super) fn open(index: i32, ip: Ipv4Addr, port: u16) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: the call takes no pointers. Protocol 0: it receives nothing until it is bound.
@@ -15,6 +16,7 @@ pub(super) fn open(index: i32, ip: Ipv4Addr, port: u16) -> io::Result<OwnedFd> {
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
     sockopt::attach(&socket, libc::SO_ATTACH_FILTER, &filter(ip, port))?;
     sockopt::set(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
+    sockopt::set(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, 1)?;
     for option in [libc::SO_RCVBUF, libc::SO_SNDBUF] {
         sockopt::set(&socket, libc::SOL_SOCKET, option, BUFFER_BYTES)?;
     }

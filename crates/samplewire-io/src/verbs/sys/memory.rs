@@ -76,8 +76,8 @@ impl Drop for Registered {
 }
 
 // SAFETY: the mapping begins at a page, lies there until the drop, and was zeroed by the kernel. In
-// this process only the pool has its address. The card writes to a quantum only while it is with the
-// queue pair of a `Port`: see the module above.
+// this process only the pool has its address, or `Slots` without a pool. The card writes to a quantum
+// only while it is with the queue pair of a `Port`: see the module above.
 unsafe impl Memory for Registered {
     fn base(&self) -> NonNull<u8> {
         self.base

@@ -2,10 +2,8 @@
 
 use std::ffi::c_int;
 use std::io;
-use std::os::fd::RawFd;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
-use std::time::Duration;
 
 use samplewire_circuit::Quantum;
 
@@ -15,17 +13,17 @@ use super::bindings::{
     IBV_QP_MAX_DEST_RD_ATOMIC, IBV_QP_MAX_QP_RD_ATOMIC, IBV_QP_MIN_RNR_TIMER, IBV_QP_PATH_MTU,
     IBV_QP_PKEY_INDEX, IBV_QP_PORT, IBV_QP_RETRY_CNT, IBV_QP_RNR_RETRY, IBV_QP_RQ_PSN,
     IBV_QP_SQ_PSN, IBV_QP_STATE, IBV_QP_TIMEOUT, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
-    IBV_QPT_RC, ibv_ah_attr, ibv_comp_channel, ibv_gid, ibv_global_route, ibv_qp_attr, ibv_qp_cap,
-    ibv_qp_init_attr, ibv_recv_wr, ibv_sge, ibv_wc,
+    IBV_QPT_RC, ibv_ah_attr, ibv_gid, ibv_global_route, ibv_qp_attr, ibv_qp_cap, ibv_qp_init_attr,
+    ibv_recv_wr, ibv_sge, ibv_wc,
 };
 use super::declared::{ibv_cq, ibv_qp};
-use super::{Domain, PORT, checked, set_nonblocking, sleep};
+use super::{Domain, PORT, checked};
 
 /// A reliable connection with a completion queue of its own.
 pub(super) struct Pair {
     raw: NonNull<ibv_qp>,
     completions: Completions,
-    /// Found by [`Pair::wait`].
+    /// Found by [`Pair::arm`].
     waiting: Option<ibv_wc>,
     domain: Arc<Domain>,
 }
@@ -117,6 +115,28 @@ impl Pair {
         checked(code)
     }
 
+    /// Posts a receive request without memory: for a WRITE with immediate, or a SEND of no bytes.
+    pub(super) fn post_empty(&mut self) -> io::Result<()> {
+        self.post_request(&mut ibv_recv_wr {
+            wr_id: 0,
+            next: null_mut(),
+            sg_list: null_mut(),
+            num_sge: 0,
+        })
+    }
+
+    fn post_request(&mut self, request: &mut ibv_recv_wr) -> io::Result<()> {
+        let mut refused = null_mut();
+        // SAFETY: the pair is open, and the request is copied before the call returns. What the card
+        // writes is the caller's: see the contract of `post`.
+        let code = unsafe {
+            let post = (*self.domain.context.raw.as_ptr()).ops.post_recv;
+            let post = post.expect("every provider has it");
+            post(self.raw.as_ptr(), request, &raw mut refused)
+        };
+        checked(code)
+    }
+
     /// Posts a receive request for a whole quantum.
     ///
     /// # Safety
@@ -134,17 +154,12 @@ impl Pair {
             length: bytes.len() as u32,
             lkey: key,
         };
-        let mut request =
-            ibv_recv_wr { wr_id: id, next: null_mut(), sg_list: &raw mut place, num_sge: 1 };
-        let mut refused = null_mut();
-        // SAFETY: the pair is open, and the request is copied before the call returns. What the card
-        // writes is the quantum's: the caller's contract.
-        let code = unsafe {
-            let post = (*self.domain.context.raw.as_ptr()).ops.post_recv;
-            let post = post.expect("every provider has it");
-            post(self.raw.as_ptr(), &raw mut request, &raw mut refused)
-        };
-        checked(code)
+        self.post_request(&mut ibv_recv_wr {
+            wr_id: id,
+            next: null_mut(),
+            sg_list: &raw mut place,
+            num_sge: 1,
+        })
     }
 
     pub(super) fn poll(&mut self) -> io::Result<Option<ibv_wc>> {
@@ -154,17 +169,15 @@ impl Pair {
         }
     }
 
-    pub(super) fn wait(&mut self, events: RawFd, limit: Duration) -> io::Result<()> {
+    /// Requests a notice of the next completion. Returns whether there is one already, which then needs
+    /// no notice.
+    pub(super) fn arm(&mut self) -> io::Result<bool> {
         if self.waiting.is_none() {
             self.completions.request_notice()?;
             // One may have come before the request.
             self.waiting = self.completions.poll()?;
         }
-        if self.waiting.is_none() {
-            sleep(&[self.completions.fd(), events], limit)?;
-            self.completions.take_notices();
-        }
-        Ok(())
+        Ok(self.waiting.is_some())
     }
 }
 
@@ -180,36 +193,21 @@ impl Drop for Pair {
 // SAFETY: as for `Context`; the pair has no thread affinity.
 unsafe impl Send for Pair {}
 
-/// A completion queue, and the descriptor that is readable when something has come.
+/// A completion queue, which notifies on the channel of its context.
 struct Completions {
     raw: NonNull<ibv_cq>,
-    channel: NonNull<ibv_comp_channel>,
     domain: Arc<Domain>,
 }
 
 impl Completions {
     fn new(domain: &Arc<Domain>, receives: usize) -> io::Result<Self> {
         let (verbs, context) = (domain.context.verbs(), domain.context.raw.as_ptr());
-        // SAFETY: the context is open.
-        let channel = NonNull::new(unsafe { verbs.ibv_create_comp_channel(context) })
-            .ok_or_else(io::Error::last_os_error)?;
+        let channel = domain.context.channel().as_ptr();
         let entries = receives as c_int + 1;
-        // SAFETY: the context and the channel are open.
-        let raw = unsafe { verbs.ibv_create_cq(context, entries, null_mut(), channel.as_ptr(), 0) };
-        let Some(raw) = NonNull::new(raw) else {
-            let error = io::Error::last_os_error();
-            // SAFETY: the channel is open, and no queue uses it.
-            unsafe { verbs.ibv_destroy_comp_channel(channel.as_ptr()) };
-            return Err(error);
-        };
-        let completions = Self { raw, channel, domain: Arc::clone(domain) };
-        set_nonblocking(completions.fd())?;
-        Ok(completions)
-    }
-
-    fn fd(&self) -> RawFd {
-        // SAFETY: the channel is open; the field never changes.
-        unsafe { self.channel.as_ref().fd }
+        // SAFETY: the context and its channel are open.
+        let raw = unsafe { verbs.ibv_create_cq(context, entries, null_mut(), channel, 0) };
+        let raw = NonNull::new(raw).ok_or_else(io::Error::last_os_error)?;
+        Ok(Self { raw, domain: Arc::clone(domain) })
     }
 
     fn poll(&mut self) -> io::Result<Option<ibv_wc>> {
@@ -238,31 +236,13 @@ impl Completions {
         };
         checked(code)
     }
-
-    fn take_notices(&mut self) {
-        let verbs = self.domain.context.verbs();
-        let (mut queue, mut context) = (null_mut(), null_mut());
-        // SAFETY: the descriptor does not block. Each notice is of the only queue of this channel, and
-        // is acknowledged once.
-        unsafe {
-            while verbs.ibv_get_cq_event(self.channel.as_ptr(), &raw mut queue, &raw mut context)
-                == 0
-            {
-                verbs.ibv_ack_cq_events(queue, 1);
-            }
-        }
-    }
 }
 
 impl Drop for Completions {
     fn drop(&mut self) {
-        let verbs = self.domain.context.verbs();
-        // SAFETY: both are open, the queue pair that used them is gone, and all notices were
-        // acknowledged.
-        unsafe {
-            verbs.ibv_destroy_cq(self.raw.as_ptr());
-            verbs.ibv_destroy_comp_channel(self.channel.as_ptr());
-        }
+        // SAFETY: it is open, and the queue pair that used it is gone. Whoever took a notice of it
+        // acknowledges that, until when the call waits.
+        unsafe { self.domain.context.verbs().ibv_destroy_cq(self.raw.as_ptr()) };
     }
 }
 

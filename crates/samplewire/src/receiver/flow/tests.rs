@@ -105,6 +105,7 @@ impl Rig {
 
     /// Does a turn of the I/O thread without new packets; returns the number of REPORTs that left.
     fn turn(&mut self) -> usize {
+        self.flow.settle(self.now);
         self.flow.advance(self.now, &mut self.near, None).unwrap();
         self.far.recv(&mut self.batch).unwrap();
         for (bytes, _) in &self.batch {
@@ -538,4 +539,65 @@ fn writes_that_are_complete_before_a_close_of_a_failed_queue_pair_are_delivered(
     rig.turn();
     let stats = rig.flow.receiver.stats();
     assert_eq!((stats.delivered, stats.skipped), (2, 1));
+}
+
+/// A driver that sleeps is woken by the notice of a card, and sleeps only after it has requested one
+/// while nothing had come.
+#[test]
+fn card_is_asked_for_a_notice_before_a_sleep() {
+    let mut rig = Rig::over(Carriage::Rdma, WAIT_MAX, ROOM);
+    let region = SlotRegion { address: 0, rkey: 7, slot_bytes: 128, slots: WINDOW };
+    let (slots, peer) = slots::card::tests::slots(region);
+    rig.flow.set_slots(slots);
+    rig.turn();
+    assert!(rig.flow.wakes_at(rig.now).is_some_and(|at| at > rig.now));
+    assert_eq!(peer.arms(), 1);
+
+    peer.come(0);
+    assert_eq!(rig.flow.wakes_at(rig.now), None, "it came before the request");
+    rig.turn();
+    assert_eq!(rig.flow.receiver.stats().delivered, 1);
+    assert!(rig.flow.wakes_at(rig.now).is_some());
+}
+
+/// Frames are looked for in each turn anyway.
+#[test]
+fn driver_that_spins_looks_at_a_card_in_each_turn() {
+    for is_card in [false, true] {
+        let mut rig = Rig::over(Carriage::Rdma, Nanos(0), ROOM);
+        let region = SlotRegion { address: 0x1000, rkey: 7, slot_bytes: 128, slots: WINDOW };
+        rig.flow.set_slots(match is_card {
+            true => slots::card::tests::slots(region).0,
+            false => slots::tests::slots(region),
+        });
+        rig.turn();
+        assert_eq!(rig.flow.spins_until(rig.now) == rig.now, is_card);
+    }
+}
+
+/// As many as a batch of packets has at once, so that the others of a port have their turn; and all
+/// that is complete before a CLOSE is taken.
+#[test]
+fn completions_of_a_card_are_taken_in_batches_and_whole_before_a_close() {
+    let mut rig = Rig::over(Carriage::Rdma, Nanos(0), Room { window: 256, quanta: 80, ..ROOM });
+    let region = SlotRegion { address: 0, rkey: 7, slot_bytes: 128, slots: 256 };
+    let (slots, peer) = slots::card::tests::slots(region);
+    rig.flow.set_slots(slots);
+    rig.turn();
+    let batch = BATCH_PACKETS as u32;
+    (0..2 * batch + 7).for_each(|seq| peer.come(seq));
+    assert!(rig.flow.settle(rig.now));
+    assert_eq!(rig.flow.receiver.stats().received, u64::from(batch));
+    assert!(rig.flow.is_crowded(), "more is likely to have come");
+    let close = Close { reason: CloseReason::QueuePairFailed, last: Seq(0), source_lost: 0 };
+    let header = Header {
+        kind: PacketType::Close,
+        flags: Flags::NONE,
+        tag: Tag(2),
+        index: u64::from((2 * batch + 7) * PACKET_SAMPLES),
+        seq: Seq(2 * batch + 7),
+        departure: Departure(1),
+    };
+    assert!(rig.flow.handle(rig.now, &header, &Packet::Close(close), Ecn::NotEct));
+    assert_eq!(rig.flow.receiver.stats().received, u64::from(2 * batch + 7));
 }

@@ -1,0 +1,155 @@
+"""`samplewire record` and `rate` with `--verbs` in a guest: its Soft-RoCE writes into their memory.
+
+The device is in a network namespace.
+"""
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from guest import MTU_BYTES, Guest, GuestError
+from network import PATIENCE_S, Network
+from rdma import expect
+
+PROGRAM = "/tmp/samplewire"
+"""Of the guest."""
+
+FILE, LOG, JSON, PID = "/tmp/recorded", "/tmp/record.log", "/tmp/record.json", "/tmp/record.pid"
+RATE_HZ, SAMPLES = 300_000, 200_000
+CARRIAGE = "--carriage rdma --verbs rxe0"
+LIMIT_S = 60
+RECEIVED = "cat /sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_pkts"
+DOWN_S = 1.5
+"""A queue pair gives up after less."""
+
+
+def check(net: Network, program: Path, is_short: bool, say: Callable[[str], None]) -> None:
+    """The guest has the program already."""
+    guest = net.guests[0]
+    with device(net, program, "--carriage", "rdma") as ip:
+        failures(guest, ip)
+        say("record: a missing card is named")
+        # A small window goes round often, and stalls where a notice of the card is missed.
+        windows = (
+            ("--window 16",) if is_short else ("--window 16", "", "--spin", "--window 16 --spin")
+        )
+        for options in windows:
+            whole(guest, ip, options)
+            say(f"record {options}: {SAMPLES:,} samples are proven")
+        rate(guest, ip)
+        say("rate: no sample is missing")
+        if not is_short:
+            guest.run("/sbin/ip link set eth0 mtu 1500")
+            whole(guest, ip, "")
+            guest.run(f"/sbin/ip link set eth0 mtu {MTU_BYTES}")
+            say("record at an MTU of 1,500 bytes: proven")
+    with device(net, program) as ip:
+        as_data(guest, ip)
+        say("record from a device without the option: DATA, with a warning")
+    with device(net, program, "--carriage", "rdma") as ip:
+        broken(net, ip)
+        say("a broken queue pair: the next stream reports the gap, and all indexes are there")
+
+
+@contextmanager
+def device(net: Network, program: Path, *options: str) -> Iterator[str]:
+    """A counting device in the namespace; its address."""
+    ip = net.addresses[0].ip
+    words = (str(program.resolve()), "emulate", "--listen", f"{ip}:9100", "--source", "counter")
+    command = net.command(*words, "--rate", str(RATE_HZ), *options)
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        said = []
+        for line in running.stdout or ():
+            said.append(line)
+            if "waiting for a receiver" in line:
+                break
+        else:
+            raise GuestError(f"emulate does not listen: {''.join(said)}")
+        yield ip
+    finally:
+        running.kill()
+        running.communicate()
+
+
+def failures(guest: Guest, ip: str) -> None:
+    record = f"{PROGRAM} record {ip} {FILE} --nsamps 1"
+    cases = [
+        (f"{record} --carriage rdma --verbs rxe9", "there is rxe0"),
+        (f"{record} --verbs rxe0", "needs --carriage rdma"),
+        (f"{PROGRAM} rate {ip} --verbs rxe0", "needs --carriage rdma"),
+    ]
+    for command, words in cases:
+        answer = guest.attempt(command)
+        if answer.status != 1 or words not in answer.output:
+            raise GuestError(f"{command}: status {answer.status}: {answer.output.strip()}")
+
+
+def whole(guest: Guest, ip: str, options: str) -> None:
+    """All samples are there, and the card has received their packets."""
+    before = int(guest.run(RECEIVED))
+    said = guest.run(f"{record_command(ip)} {CARRIAGE} {options}", LIMIT_S)
+    if "over RDMA" not in said:
+        raise GuestError(f"record {options}: {said}")
+    report = verified(guest)
+    expect((report["samples"], report["samples_missing"]), (SAMPLES, 0), f"record {options}")
+    packets = int(guest.run(RECEIVED)) - before
+    if packets < SAMPLES * 4 // MTU_BYTES:
+        raise GuestError(f"record {options}: the card has received {packets} packets")
+
+
+def record_command(ip: str, samples: int = SAMPLES) -> str:
+    return f"{PROGRAM} record {ip} {FILE} --overwrite --nsamps {samples}"
+
+
+def verified(guest: Guest) -> dict:
+    """The report of a recording whose indexes are all accounted for."""
+    answer = guest.attempt(f"{PROGRAM} verify {FILE}.sigmf-meta --json", LIMIT_S)
+    report = json.loads(answer.output)
+    expect((report["faults"], report["sha512"]), ([], "matches"), answer.output)
+    return report
+
+
+def rate(guest: Guest, ip: str) -> None:
+    answer = guest.run(f"{PROGRAM} rate {ip} {CARRIAGE} --duration 1s --json", LIMIT_S)
+    received = json.loads(answer)["end"]["receive"]
+    expect(received["samples_missing"], 0, answer)
+    if received["samples_delivered"] < RATE_HZ // 2:
+        raise GuestError(f"rate: {answer}")
+
+
+def as_data(guest: Guest, ip: str) -> None:
+    said = guest.run(f"{record_command(ip)} {CARRIAGE} 2>&1", LIMIT_S)
+    if "over RDMA" in said or "--carriage rdma: the device sends" not in said:
+        raise GuestError(f"record of DATA: {said}")
+    expect(verified(guest)["samples_missing"], 0, "record of DATA")
+
+
+def broken(net: Network, ip: str) -> None:
+    """The guest's cable is out for longer than the device's queue pair waits."""
+    guest = net.guests[0]
+    command = f"{record_command(ip, 3 * SAMPLES)} {CARRIAGE} --reconnect --json-stream"
+    guest.run(f"{command} >{JSON} 2>{LOG} & echo $! >{PID}")
+    wait_for(guest, f"grep -q '\"start\"' {JSON}", "record does not begin")
+    guest.plug(False)
+    time.sleep(DOWN_S)
+    guest.plug(True)
+    wait_for(guest, f"! [ -e /proc/$(cat {PID}) ]", "record does not end")
+    end = json.loads(guest.run(f"tail -n 1 {JSON}"))["data"]
+    report = verified(guest)
+    missing = report["samples_missing"]
+    counts = (end["openings"], report["samples"] + missing, report["gap_samples"]["gone_at_sender"])
+    expect(counts, (2, 3 * SAMPLES, missing), f"a broken queue pair: {end}, {report}")
+    if not missing:
+        raise GuestError("nothing was lost with the cable out")
+
+
+def wait_for(guest: Guest, condition: str, what: str) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while guest.attempt(condition).status:
+        if time.monotonic() > until:
+            raise GuestError(f"{what}: {guest.run(f'cat {JSON} {LOG}')}")
+        time.sleep(0.1)
