@@ -514,6 +514,14 @@ impl EtherLink for Renumbered {
         self.link.send(frame)
     }
 
+    fn flush(&mut self) -> Result<bool, EtherError> {
+        self.link.flush()
+    }
+
+    fn forget(&mut self) -> usize {
+        self.link.forget()
+    }
+
     fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
         self.link.dropped()
     }
@@ -550,6 +558,14 @@ impl EtherLink for Lossy {
         (0..copies).try_fold(true, |_, _| self.link.send(&bytes))
     }
 
+    fn flush(&mut self) -> Result<bool, EtherError> {
+        self.link.flush()
+    }
+
+    fn forget(&mut self) -> usize {
+        self.link.forget()
+    }
+
     fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
         self.link.dropped()
     }
@@ -567,6 +583,14 @@ impl EtherLink for Cut {
     fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
         // Relaxed: nothing else is read by it.
         if self.is_cut.load(Ordering::Relaxed) { Ok(true) } else { self.link.send(frame) }
+    }
+
+    fn flush(&mut self) -> Result<bool, EtherError> {
+        self.link.flush()
+    }
+
+    fn forget(&mut self) -> usize {
+        self.link.forget()
     }
 
     fn dropped(&mut self) -> Result<Option<u64>, EtherError> {

@@ -324,6 +324,14 @@ mod tests {
             Ok(true)
         }
 
+        fn flush(&mut self) -> Result<bool, EtherError> {
+            Ok(true)
+        }
+
+        fn forget(&mut self) -> usize {
+            0
+        }
+
         fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
             Ok(None)
         }

@@ -59,6 +59,14 @@ impl EtherLink for FrameCapture {
         self.link.advice()
     }
 
+    fn flush(&mut self) -> Result<bool, EtherError> {
+        self.link.flush()
+    }
+
+    fn forget(&mut self) -> usize {
+        self.link.forget()
+    }
+
     fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
         self.link.dropped()
     }

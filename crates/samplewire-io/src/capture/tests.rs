@@ -137,6 +137,14 @@ impl EtherLink for Echo {
         Ok(frame.len() < 1_000)
     }
 
+    fn flush(&mut self) -> Result<bool, EtherError> {
+        Ok(true)
+    }
+
+    fn forget(&mut self) -> usize {
+        0
+    }
+
     fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
         Ok(None)
     }

@@ -143,6 +143,14 @@ impl EtherLink for Dgram {
         }
     }
 
+    fn flush(&mut self) -> Result<bool, EtherError> {
+        Ok(true)
+    }
+
+    fn forget(&mut self) -> usize {
+        0
+    }
+
     fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
         match &self.socket {
             Socket::Inet(socket) => sys::dropped(socket)

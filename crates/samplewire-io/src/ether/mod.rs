@@ -52,14 +52,10 @@ pub trait EtherLink: AsFd + Send {
     ///
     /// # Errors
     /// The system refuses for another reason.
-    fn flush(&mut self) -> Result<bool, EtherError> {
-        Ok(true)
-    }
+    fn flush(&mut self) -> Result<bool, EtherError>;
 
     /// Forgets the frames that the link has kept, and says how many.
-    fn forget(&mut self) -> usize {
-        0
-    }
+    fn forget(&mut self) -> usize;
 
     /// The longest IP packet that the link takes; `None` where it states none.
     fn mtu_bytes(&self) -> Option<usize> {

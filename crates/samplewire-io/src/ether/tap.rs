@@ -75,6 +75,14 @@ impl EtherLink for Tap {
         }
     }
 
+    fn flush(&mut self) -> Result<bool, EtherError> {
+        Ok(true)
+    }
+
+    fn forget(&mut self) -> usize {
+        0
+    }
+
     fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
         Ok(self.read_drops()?.map(|count| count.saturating_sub(self.dropped_before)))
     }

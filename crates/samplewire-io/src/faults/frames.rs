@@ -157,6 +157,15 @@ impl EtherLink for FrameFaults {
         self.link.advice()
     }
 
+    fn flush(&mut self) -> Result<bool, EtherError> {
+        self.send_due(Instant::now())?;
+        self.link.flush()
+    }
+
+    fn forget(&mut self) -> usize {
+        self.link.forget()
+    }
+
     fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
         self.link.dropped()
     }
@@ -220,6 +229,14 @@ mod tests {
                 wire.sent.push(frame.to_vec());
             }
             Ok(!wire.is_full)
+        }
+
+        fn flush(&mut self) -> Result<bool, EtherError> {
+            Ok(true)
+        }
+
+        fn forget(&mut self) -> usize {
+            0
         }
 
         fn dropped(&mut self) -> Result<Option<u64>, EtherError> {

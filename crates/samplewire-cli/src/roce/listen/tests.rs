@@ -70,6 +70,14 @@ impl EtherLink for Flood {
         Ok(true)
     }
 
+    fn flush(&mut self) -> Result<bool, EtherError> {
+        Ok(true)
+    }
+
+    fn forget(&mut self) -> usize {
+        0
+    }
+
     fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
         Ok(None)
     }
