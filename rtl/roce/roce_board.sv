@@ -152,7 +152,7 @@ module roce_board #(
       .post_valid_i(post_valid), .post_ready_o(post_ready), .post_reject_o(), .post_i(post),
       .completion_valid_o(completion_valid), .completion_o(completion),
       .answer_valid_i(answer_valid), .answer_i(answer),
-      .response_valid_i(1'b0), .response_ready_o(), .response_i(56'd0),
+      .response_valid_i(1'b0), .response_ready_o(), .response_i(57'd0),
       .rd_valid_o(rd_valid), .rd_ready_i(rd_ready), .rd_addr_o(rd_addr),
       .rd_valid_i(reply_valid), .rd_data_i(reply),
       .m_axis_tdata(d_tdata), .m_axis_tkeep(d_tkeep), .m_axis_tvalid(d_tvalid),
