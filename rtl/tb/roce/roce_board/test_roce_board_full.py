@@ -1,7 +1,8 @@
-"""roce_board with Full by its registers: what a peer writes and sends is in the memory of its region, while
-samples leave; rules of the region, congestion notifications, receive requests."""
+"""roce_board with Full by its registers: what a peer writes and sends is in memory of its region,
+while samples leave; rules of the region, congestion notifications, receive requests."""
 
 import random
+from itertools import pairwise
 
 import cocotb
 import pytest
@@ -156,7 +157,7 @@ async def marked_requests_are_answered_in_the_interval_of_the_register(dut):
     counted = await tb.counted()
     assert counted["requests_marked"] == count > 10
     assert counted["cnps_sent"] == len(tb.host.cnps) and 5 <= len(tb.host.cnps) <= 8
-    gaps = [(b - a) * 6.4 for a, b in zip(tb.host.cnps, tb.host.cnps[1:], strict=False)]
+    gaps = [(b - a) * 6.4 for a, b in pairwise(tb.host.cnps)]
     # A packet that is begun comes first.
     assert all(INTERVAL_NS - 700 < gap < INTERVAL_NS + 700 for gap in gaps), gaps
     assert REMOTE_ACCESS not in {syndrome for _, syndrome, _ in tb.host.answers}
@@ -166,7 +167,9 @@ async def marked_requests_are_answered_in_the_interval_of_the_register(dut):
 def test_roce_board_full():
     run(
         "roce_board",
-        sources=[*SOURCES.split(), "roce_endpoint", "roce_responder", "notification_point", "frame_fifo"],
+        sources=[
+            *SOURCES.split(), "roce_endpoint", "roce_responder", "notification_point", "frame_fifo",
+        ],
         test_module="test_roce_board_full",
         parameters={"MemoryBytes": MEMORY_BYTES, "Full": 1},
-    )
+    )  # fmt: skip

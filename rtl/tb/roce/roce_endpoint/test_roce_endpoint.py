@@ -3,6 +3,7 @@ answers and packets, and what a failure of one half does to the other."""
 
 import random
 from collections import deque
+from itertools import pairwise
 
 import cocotb
 import pytest
@@ -297,7 +298,7 @@ async def notifications_leave_at_any_rate_and_once_in_an_interval(dut):
         await tb.bench.run(100)
     cnps = tb.network.cnps
     assert 3 <= len(cnps) <= 5
-    gaps = [b - a for a, b in zip(cnps, cnps[1:], strict=False)]
+    gaps = [b - a for a, b in pairwise(cnps)]
     assert all(abs(gap - CNP_INTERVAL_NS / tb.posts.cycle_ns) < 40 for gap in gaps), gaps
     assert all(frame[42] in (roce.CNP, roce.ACKNOWLEDGE) for frame, _ in tb.wire.frames[sent:])
 
@@ -339,7 +340,8 @@ def test_roce_endpoint(width):
     run(
         "roce_endpoint_tb",
         sources=[
-            "roce_endpoint", "roce_responder", "notification_point", "frame_fifo", "roce_requester", "roce_qp", "window",
+            "roce_endpoint", "roce_responder", "notification_point", "frame_fifo",
+            "roce_requester", "roce_qp", "window",
             "nack_walker", "pacer", "read_ahead", "roce_head", "head_builder", "head_serial",
             "head_wide", "header_crc", "crc_combine", "frame_join", "crc_append", "ring", "roce_rx",
             "eth_ip_check", "ip_sums", "ip_sums_wide", "form_bth", "crc_check", "crc_step64",

@@ -135,7 +135,8 @@ async def requests_of_the_vectors_leave_byte_for_byte(dut):
         reth = row.get("reth", {"address": "0", "key": 0, "len_bytes": 0})
         tb.put(
             framed(transport, US, HOST, **route), bytes.fromhex(row.get("payload", "")),
-            opcode=row["opcode"], has_reth=int("reth" in row or is_cnp), has_immediate=int("immediate" in row),
+            opcode=row["opcode"], has_reth=int("reth" in row or is_cnp),
+            has_immediate=int("immediate" in row),
             is_solicited=int(row["bth"]["solicited"]), ack_request=int(row["bth"]["ack_request"]),
             destination=row["bth"]["destination"], psn=row["bth"]["psn"],
             remote_address=int(reth["address"], 16), rkey=reth["key"],

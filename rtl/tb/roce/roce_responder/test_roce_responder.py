@@ -605,8 +605,9 @@ async def marked_requests_are_reported_once_in_an_interval(dut):
     tb.answers.taken.clear()
     # Each of these, with the interval over; the last one ends the connection.
     for number, packet in enumerate((
-            write(tos=3, skip=-1), write(tos=3, skip=1), tb.next(roce.SEND_ONLY, b"1", tos=3),
-            tb.next(roce.READ_REQUEST, bytes(16), tos=3, skip=-1), write(tos=3, key=0))):  # fmt: skip
+        write(tos=3, skip=-1), write(tos=3, skip=1), tb.next(roce.SEND_ONLY, b"1", tos=3),
+        tb.next(roce.READ_REQUEST, bytes(16), tos=3, skip=-1), write(tos=3, key=0),
+    )):  # fmt: skip
         now += 4 * interval
         dut.time_ns_i.value = now
         assert ("cnp" in await give(packet)) == (number < 4), packet
@@ -720,7 +721,8 @@ def test_roce_responder(width, is_all):
     run(
         "roce_responder_tb",
         sources=[
-            "roce_responder", "notification_point", "frame_fifo", "roce_rx", "eth_ip_check", "ip_sums", "ip_sums_wide",
+            "roce_responder", "notification_point", "frame_fifo", "roce_rx", "eth_ip_check",
+            "ip_sums", "ip_sums_wide",
             "form_bth", "crc_check", "crc_step64", "rtl/tb/roce/roce_rx/roce_rx_tb.sv",
             "rtl/tb/roce/roce_responder/roce_responder_tb.sv",
         ],
