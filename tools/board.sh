@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # The virtual board: builds it, gives it a network, and says how to receive from it.
 #
-#   tools/board.sh [--width 64|512] [--carriage udp|rdma] [--udp PORT] [option of the board]...
+#   tools/board.sh [--width 64|512] [--carriage udp|rdma] [--full] [--udp PORT] [option of the board]...
 #
-# With --carriage rdma it writes into the memory of `samplewire roce listen`. The connection's lines
+# With --carriage rdma it writes into the memory of `samplewire roce listen`; with --full too, `samplewire
+# roce write` and `send` fill the board's. The connection's lines
 # are in out/rtl/sim, board.line and board.peer, if --line and --peer do not say otherwise.
 # As root it sits on a TAP device in the network namespace samplewire-board; as anyone else in a
 # user namespace of its own, or where none is to be had, or with --udp, at a UDP port of loopback.
@@ -18,6 +19,7 @@ out=${OUT:-$PWD/out/rtl/sim}
 width=64
 udp=
 target=
+full=
 carriage=udp
 options=()
 while [ $# -gt 0 ]; do
@@ -25,6 +27,7 @@ while [ $# -gt 0 ]; do
         --width) width=$2 && shift ;;
         --carriage) carriage=$2 && options+=("$1" "$2") && shift ;;
         --udp) udp=$2 && shift ;;
+        --full) full=1 ;;
         --trace) target=trace && options+=("$1" "$2") && shift ;;
         *) options+=("$1") ;;
     esac
@@ -96,10 +99,10 @@ if [ -n "${SAMPLEWIRE_BOARD_INSIDE:-}" ]; then
 fi
 
 make -f rtl/sim/Makefile --no-print-directory OUT="$out" W="$width" CARRIAGE="$carriage" \
-    ${target:-board}
+    FULL="$full" ${target:-board}
 board=$out/board_$width${target:+_$target}
 if [ "$carriage" = rdma ]; then
-    board=$out/board_rdma${target:+_$target}
+    board=$out/board_rdma${full:+_full}${target:+_$target}
     case " ${options[*]} " in
         *" --line "*) ;;
         *) options+=(--line "$out/board.line") ;;

@@ -4,6 +4,9 @@
 
 package net_pkg;
 
+  // IPv4's type of service: ECN-capable, RFC 3168.
+  localparam logic [7:0] TosEct0 = 8'h02;
+
   // The far end of a stream, and ours.
   typedef struct packed {
     logic [47:0] mac;

@@ -18,6 +18,7 @@ PARAMETERS = {
     "Channels": ("channels", 8),
     "Queue": ("queue", 8),
     "MemoryBytes": ("memory_bytes", 32),
+    "Full": ("is_full", 1),
     "Counters": ("", 0),
     "Core": ("", 0),
 }

@@ -3,8 +3,9 @@
 // answers, resets and the read-back from a memory are as in csr.
 //
 // Refused writes are errors, change nothing and pulse ev_refused_o. While `run` is 1 they are all
-// but those of `command`, `control`, the pace and `event_index`; and always a `message` that is not
-// whole beats from one to MemoryBytes, `region_slots` 0, and what rate_check refuses. Other numbers
+// but those of `command`, `control`, the pace, `event_index` and `local_rights`; and always a `message`
+// that is not whole beats from one to MemoryBytes, `region_slots` 0, what rate_check refuses, and
+// without Full what the receiving half alone has. Other numbers
 // that are out of range begin no connection (roce_requester).
 //
 // A write acts in its second cycle, a read is done in its second; reads wait for a snapshot under
@@ -15,7 +16,8 @@
 module roce_csr #(
     parameter int unsigned Slots       = 128,
     parameter int unsigned Queue       = 16,
-    parameter int unsigned MemoryBytes = 65536
+    parameter int unsigned MemoryBytes = 65536,
+    parameter bit          Full        = 1'b0
 ) (
     input wire clk_i,
     input wire rst_i,
@@ -85,6 +87,15 @@ module roce_csr #(
       roce_regs_pkg::OffPaceRate[7:2], roce_regs_pkg::OffPaceBurst[7:2],
       roce_regs_pkg::OffEventIndex[7:2]:
       is_free = 1'b1;
+      roce_regs_pkg::OffLocalRights[7:2]: begin
+        is_free = 1'b1;
+        refused = !Full;
+      end
+      roce_regs_pkg::OffReceive[7:2], roce_regs_pkg::OffLocalKey[7:2],
+      roce_regs_pkg::OffLocalRegionLo[7:2], roce_regs_pkg::OffLocalRegionHi[7:2],
+      roce_regs_pkg::OffLocalBytesLo[7:2], roce_regs_pkg::OffLocalBytesHi[7:2],
+      roce_regs_pkg::OffNotification[7:2]:
+      refused = !Full;
       roce_regs_pkg::OffMessage[7:2]:
       refused = |wr_data_i[2:0] || ~|wr_data_i || wr_data_i > MemoryBytes;
       roce_regs_pkg::OffRegionSlots[7:2]: refused = ~|wr_data_i;
@@ -165,7 +176,7 @@ module roce_csr #(
   assign control_data = rd_addr_i[7:2] == roce_regs_pkg::OffControl[7:2]
       ? roce_regs_pkg::control_word(cfg_q) : control_mem[rd_addr_i[7:2]];
   assign data = is_control(rd_addr_i) ? control_data : roce_regs_pkg::status_word(
-      rd_addr_i[6:2], status_i, 16'd64, Slots, 8'(Queue), MemoryBytes);
+      rd_addr_i[6:2], status_i, 16'd64, Slots, 8'(Queue), MemoryBytes, Full);
 
   always_ff @(posedge clk_i) begin
     answers_q <= read && !rst_i;

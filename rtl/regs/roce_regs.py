@@ -34,6 +34,11 @@ REGISTERS = {
     "completed": Register(0x01C, "ro", (
         Field("completed", 0, 32, 0, 0x0, 0x0),
     )),
+    "receiver": Register(0x020, "ro", (
+        Field("is_full", 0, 1, 0, 0x0, 0x0, is_constant=True),
+        Field("has_fault", 1, 1, 0, 0x0, 0x0),
+        Field("fault", 2, 3, 0, 0x0, 0x0),
+    )),
     "core": Register(0x03C, "ro", (
         Field("core", 0, 8, 0, 0x0, 0x0, is_constant=True),
     )),
@@ -129,8 +134,33 @@ REGISTERS = {
     "region_slots": Register(0x0D0, "rw", (
         Field("region_slots", 0, 32, 0, 0x1, 0x1),
     )),
+    "receive": Register(0x0D4, "rw", (
+        Field("peer_psn", 0, 24, 0, 0x0, 0x0),
+        Field("rnr_timer", 24, 5, 0, 0xC, 0xC),
+    )),
+    "local_key": Register(0x0D8, "rw", (
+        Field("local_key", 0, 32, 0, 0x0, 0x0),
+    )),
     "event_index": Register(0x0DC, "rw", (
         Field("event_index", 0, 9, 0, 0x0, 0x0),
+    )),
+    "local_region_lo": Register(0x0E0, "rw", (
+        Field("local_region", 0, 32, 0, 0x0, 0x0),
+    )),
+    "local_region_hi": Register(0x0E4, "rw", (
+        Field("local_region", 0, 32, 32, 0x0, 0x0),
+    )),
+    "local_bytes_lo": Register(0x0E8, "rw", (
+        Field("local_bytes", 0, 32, 0, 0x0, 0x0),
+    )),
+    "local_bytes_hi": Register(0x0EC, "rw", (
+        Field("local_bytes", 0, 32, 32, 0x0, 0x0),
+    )),
+    "local_rights": Register(0x0F0, "rw", (
+        Field("may_write", 0, 1, 0, 0x0, 0x0),
+    )),
+    "notification": Register(0x0F4, "rw", (
+        Field("cnp_interval_ns", 0, 20, 0, 0xC350, 0xC350),
     )),
     "rate_control": Register(0x100, "rw", (
         Field("rate_mode", 0, 2, 0, 0x2, 0x2),
@@ -204,6 +234,17 @@ COUNTERS = (
     "strangers",
     "opcodes",
     "syndromes",
+    "requests",
+    "receives",
+    "duplicates",
+    "out_of_order",
+    "not_ready",
+    "faults",
+    "after_fault",
+    "unexpected",
+    "requests_dropped",
+    "requests_marked",
+    "cnps_sent",
     "no_room",
     "arp_replies",
     "icmp_replies",

@@ -28,7 +28,14 @@ package roce_regs_pkg;
     logic [63:0] region;
     logic [31:0] message_bytes;
     logic [31:0] region_slots;
+    logic [23:0] peer_psn;
+    logic [4:0] rnr_timer;
+    logic [31:0] local_key;
     logic [8:0] event_index;
+    logic [63:0] local_region;
+    logic [63:0] local_bytes;
+    logic may_write;
+    logic [19:0] cnp_interval_ns;
     logic [1:0] rate_mode;
     logic [4:0] gain_shift;
     logic [4:0] recovery_stages;
@@ -58,6 +65,8 @@ package roce_regs_pkg;
     logic [2:0] status;
     logic [31:0] posted;
     logic [31:0] completed;
+    logic has_fault;
+    logic [2:0] fault;
     logic [23:0] rate;
     logic [23:0] rate_target;
     logic [16:0] alpha;
@@ -77,6 +86,17 @@ package roce_regs_pkg;
     logic icmp_replies;
     logic arp_replies;
     logic no_room;
+    logic cnps_sent;
+    logic requests_marked;
+    logic requests_dropped;
+    logic unexpected;
+    logic after_fault;
+    logic faults;
+    logic not_ready;
+    logic out_of_order;
+    logic duplicates;
+    logic receives;
+    logic requests;
     logic syndromes;
     logic opcodes;
     logic strangers;
@@ -107,7 +127,7 @@ package roce_regs_pkg;
     logic packets;
   } event_t;
 
-  localparam int unsigned NumEvents = 35;
+  localparam int unsigned NumEvents = 46;
   localparam int unsigned NumValues = 4;  // entries before counter 0
 
   localparam logic [10:0] WindowCounters = 11'h200;
@@ -121,6 +141,7 @@ package roce_regs_pkg;
   localparam logic [10:0] OffState = 11'h014;
   localparam logic [10:0] OffPosted = 11'h018;
   localparam logic [10:0] OffCompleted = 11'h01c;
+  localparam logic [10:0] OffReceiver = 11'h020;
   localparam logic [10:0] OffCore = 11'h03c;
   localparam logic [10:0] OffRate = 11'h040;
   localparam logic [10:0] OffRateTarget = 11'h044;
@@ -150,7 +171,15 @@ package roce_regs_pkg;
   localparam logic [10:0] OffRegionHi = 11'h0c8;
   localparam logic [10:0] OffMessage = 11'h0cc;
   localparam logic [10:0] OffRegionSlots = 11'h0d0;
+  localparam logic [10:0] OffReceive = 11'h0d4;
+  localparam logic [10:0] OffLocalKey = 11'h0d8;
   localparam logic [10:0] OffEventIndex = 11'h0dc;
+  localparam logic [10:0] OffLocalRegionLo = 11'h0e0;
+  localparam logic [10:0] OffLocalRegionHi = 11'h0e4;
+  localparam logic [10:0] OffLocalBytesLo = 11'h0e8;
+  localparam logic [10:0] OffLocalBytesHi = 11'h0ec;
+  localparam logic [10:0] OffLocalRights = 11'h0f0;
+  localparam logic [10:0] OffNotification = 11'h0f4;
   localparam logic [10:0] OffRateControl = 11'h100;
   localparam logic [10:0] OffAlphaPeriod = 11'h104;
   localparam logic [10:0] OffRisePeriod = 11'h108;
@@ -187,7 +216,14 @@ package roce_regs_pkg;
   localparam logic [63:0] ResetRegion = 64'h0;
   localparam logic [31:0] ResetMessageBytes = 32'h1000;
   localparam logic [31:0] ResetRegionSlots = 32'h1;
+  localparam logic [23:0] ResetPeerPsn = 24'h0;
+  localparam logic [4:0] ResetRnrTimer = 5'hc;
+  localparam logic [31:0] ResetLocalKey = 32'h0;
   localparam logic [8:0] ResetEventIndex = 9'h0;
+  localparam logic [63:0] ResetLocalRegion = 64'h0;
+  localparam logic [63:0] ResetLocalBytes = 64'h0;
+  localparam logic ResetMayWrite = 1'h0;
+  localparam logic [19:0] ResetCnpIntervalNs = 20'hc350;
   localparam logic [1:0] ResetRateMode = 2'h2;
   localparam logic [4:0] ResetGainShift = 5'h8;
   localparam logic [4:0] ResetRecoveryStages = 5'h5;
@@ -225,7 +261,14 @@ package roce_regs_pkg;
     ResetRegion,
     ResetMessageBytes,
     ResetRegionSlots,
+    ResetPeerPsn,
+    ResetRnrTimer,
+    ResetLocalKey,
     ResetEventIndex,
+    ResetLocalRegion,
+    ResetLocalBytes,
+    ResetMayWrite,
+    ResetCnpIntervalNs,
     ResetRateMode,
     ResetGainShift,
     ResetRecoveryStages,
@@ -255,9 +298,9 @@ package roce_regs_pkg;
   endfunction
 
   // A bit for each word of the low half (status) and the high half (control).
-  localparam logic [31:0] StatusReadable = 32'h007f80ff;
-  localparam logic [63:0] ControlReadable = 64'h009ffffe000007ff;
-  localparam logic [63:0] ControlWritable = 64'h009fffff000007ff;
+  localparam logic [31:0] StatusReadable = 32'h007f81ff;
+  localparam logic [63:0] ControlReadable = 64'h3ffffffe000007ff;
+  localparam logic [63:0] ControlWritable = 64'h3fffffff000007ff;
 
   // What a word of the control half reads before it is written; is_wide: at W = 512.
   function automatic logic [31:0] control_reset(input logic [5:0] word,
@@ -273,6 +316,8 @@ package roce_regs_pkg;
       6'h2f: control_reset = 32'h00100040;
       6'h33: control_reset = 32'h00001000;
       6'h34: control_reset = 32'h00000001;
+      6'h35: control_reset = 32'h0c000000;
+      6'h3d: control_reset = 32'h0000c350;
       6'h00: control_reset = 32'h000002a2;
       6'h01: control_reset = 32'h0000d6d8;
       6'h02: control_reset = 32'h0000d6d8;
@@ -319,7 +364,16 @@ package roce_regs_pkg;
     if (word == 6'h32) written.region[63:32] = data[31:0];
     if (word == 6'h33) written.message_bytes = data[31:0];
     if (word == 6'h34) written.region_slots = data[31:0];
+    if (word == 6'h35) written.peer_psn = data[23:0];
+    if (word == 6'h35) written.rnr_timer = data[28:24];
+    if (word == 6'h36) written.local_key = data[31:0];
     if (word == 6'h37) written.event_index = data[8:0];
+    if (word == 6'h38) written.local_region[31:0] = data[31:0];
+    if (word == 6'h39) written.local_region[63:32] = data[31:0];
+    if (word == 6'h3a) written.local_bytes[31:0] = data[31:0];
+    if (word == 6'h3b) written.local_bytes[63:32] = data[31:0];
+    if (word == 6'h3c) written.may_write = data[0];
+    if (word == 6'h3d) written.cnp_interval_ns = data[19:0];
     if (word == 6'h00) written.rate_mode = data[1:0];
     if (word == 6'h00) written.gain_shift = data[6:2];
     if (word == 6'h00) written.recovery_stages = data[11:7];
@@ -348,7 +402,8 @@ package roce_regs_pkg;
   // A word of the status half.
   function automatic logic [31:0] status_word(
       input logic [4:0] word, input status_t status, input logic [15:0] width,
-      input logic [31:0] slots, input logic [7:0] queue, input logic [31:0] memory_bytes);
+      input logic [31:0] slots, input logic [7:0] queue, input logic [31:0] memory_bytes,
+      input logic is_full);
     logic [1023:0] words;
     words = {
       32'd0,
@@ -374,14 +429,14 @@ package roce_regs_pkg;
       32'd0,
       32'd0,
       32'd0,
-      32'd0,
+      {27'd0, status.fault, status.has_fault, is_full},
       status.completed,
       status.posted,
       {26'd0, status.status, status.has_failed, status.is_refused, status.is_running},
       memory_bytes,
       slots,
-      {8'd39, queue, width},
-      {16'h1, 16'h2},
+      {8'd50, queue, width},
+      {16'h1, 16'h3},
       32'h53574952
     };
     status_word = words[word*32+:32];

@@ -1,6 +1,6 @@
-// A whole board that writes samples into the memory of a host over RoCEv2, but for its converter,
-// its MAC and its software: memory of messages, queue pair, congestion control, ARP and echo,
-// registers, MAC FIFO; 64 bits.
+// A whole board that writes samples into the memory of a host over RoCEv2, and with Full takes what the
+// host writes and sends, but for its converter, its MAC and its software: memory of messages, queue
+// pair, congestion control, ARP and echo, registers, MAC FIFO; 64 bits.
 //
 //   samples -> roce_writer -> memory -> roce_requester -> tx_mux -> mac_fifo -> MAC
 //                   ^ completions        |   ^ answers      ^ ARP, echo
@@ -8,11 +8,17 @@
 //                         rate_control ------+           session <- frame_store
 //   MAC -> mac_fifo -> eth_ip_check, form_bth -> roce_rx                ^
 //                            +------------------------------------------+
+//                  with Full: +-> requests -> roce_responder -> memory port; its answers leave as
+//                                             packets do
 //
 // Samples are beats of a stream whose source can wait. `run` of the registers begins a connection;
 // message k leaves as an RDMA WRITE with immediate k to slot k modulo `region_slots` of the peer's
 // region. The host's software keeps up with the slots; a WRITE with immediate waits for a receive
 // request of the host (RNR NAK), which is the one way to hold the board back.
+//
+// With Full the registers open one region of the memory port, at its own addresses, to the peer. SENDs, and
+// WRITEs with immediate, need receive requests at the ports of the same name; ports of roce_endpoint.
+// Without Full these ports give nothing.
 //
 // CNPs, and marked ACKs where `congested_acks_cut` is set, cut the rate of the packets
 // (rate_control). ARP and echo requests are answered by the control processor of the stream's
@@ -27,6 +33,7 @@ module roce_board #(
     parameter int unsigned Slots       = 128,   // packets in flight
     parameter int unsigned Queue       = 16,    // messages that wait or are in flight
     parameter int unsigned MemoryBytes = 65536, // of messages
+    parameter bit          Full        = 1'b0,  // the receiving half too
     parameter int unsigned RdLatency   = 2,
     parameter              MemoryStyle = "block"
 ) (
@@ -54,6 +61,20 @@ module roce_board #(
     input wire logic        s_axis_rx_tvalid,
     input wire logic        s_axis_rx_tlast,
     input wire logic        s_axis_rx_tuser,
+
+    // receive requests, and the memory that the peer may write to
+    input  wire logic        receive_valid_i,
+    output logic             receive_ready_o,
+    input  wire roce_pkg::receive_t  receive_i,
+    output logic             received_valid_o,
+    input  wire logic        received_ready_i,
+    output roce_pkg::received_t      received_o,
+    output logic             wr_valid_o,
+    input  wire logic        wr_ready_i,
+    output logic      [63:0] wr_addr_o,
+    output logic      [63:0] wr_data_o,
+    output logic      [ 7:0] wr_keep_o,
+    output logic             wr_last_o,
 
     input  wire logic [10:0] s_axil_awaddr,
     input  wire logic [ 2:0] s_axil_awprot,
@@ -136,33 +157,95 @@ module roce_board #(
   );
 
   // ------------------------------------------------------------------ queue pair
-  logic              answer_valid, packet, marked, outside, cnp;
+  logic              answer_valid, request_valid, packet, marked, outside, cnp;
   roce_pkg::answer_t answer;
+  roce_pkg::request_t request;
   logic [23:0]       rate;
   logic [15:0]       packet_bytes;
   logic [63:0]       d_tdata;
   logic [7:0]        d_tkeep;
   logic              d_tvalid, d_tready, d_tlast;
+  logic              v, last;  // what is received, checked
+  logic [63:0]       vdata;
 
   // A bit more than the memory's address: a message may go round its end.
-  roce_requester #(.Slots(Slots), .Queue(Queue), .Aw(Aw + 1)) u_requester (
-      .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .self_i(self), .peer_i(peer),
-      .run_i(run), .cfg_i(qp), .refused_o(refused), .is_running_o(running),
-      .abort_i(cmd.flush), .rate_i(rate), .burst_ns_i(cfg.pace_burst_ns),
-      .post_valid_i(post_valid), .post_ready_o(post_ready), .post_reject_o(), .post_i(post),
-      .completion_valid_o(completion_valid), .completion_o(completion),
-      .answer_valid_i(answer_valid), .answer_i(answer),
-      .response_valid_i(1'b0), .response_ready_o(), .response_i(56'd0),
-      .rd_valid_o(rd_valid), .rd_ready_i(rd_ready), .rd_addr_o(rd_addr),
-      .rd_valid_i(reply_valid), .rd_data_i(reply),
-      .m_axis_tdata(d_tdata), .m_axis_tkeep(d_tkeep), .m_axis_tvalid(d_tvalid),
-      .m_axis_tready(d_tready), .m_axis_tlast(d_tlast),
-      .charge_bytes_o(packet_bytes), .ev_packet_o(packet), .ev_repeat_o(events.retransmissions),
-      .ev_ack_o(events.acks), .ev_marked_o(marked), .ev_outside_o(outside),
-      .ev_sequence_nak_o(events.sequence_naks), .ev_rnr_nak_o(events.rnr_naks),
-      .ev_copy_o(events.naks_repeated), .ev_timeout_o(events.timeouts),
-      .ev_dropped_o(events.answers_dropped), .ev_cnp_o(cnp)
-  );
+  if (Full) begin : g_full
+    logic unexpected, has_fault_q;
+    roce_pkg::fault_e fault, fault_q;
+
+    roce_endpoint #(.Slots(Slots), .Queue(Queue), .Aw(Aw + 1)) u_endpoint (
+        .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .self_i(self), .peer_i(peer),
+        .run_i(run), .cfg_i(qp),
+        .peer_psn_i(cfg.peer_psn), .rnr_timer_i(cfg.rnr_timer),
+        .cnp_interval_ns_i(cfg.cnp_interval_ns),
+        .region_i({cfg.local_key, cfg.may_write, cfg.local_region, cfg.local_bytes}),
+        .refused_o(refused), .is_running_o(running),
+        .abort_i(cmd.flush), .rate_i(rate), .burst_ns_i(cfg.pace_burst_ns),
+        .post_valid_i(post_valid), .post_ready_o(post_ready), .post_reject_o(), .post_i(post),
+        .completion_valid_o(completion_valid), .completion_o(completion),
+        .receive_valid_i(receive_valid_i), .receive_ready_o(receive_ready_o),
+        .receive_i(receive_i), .received_valid_o(received_valid_o),
+        .received_ready_i(received_ready_i), .received_o(received_o),
+        .valid_i(v), .last_i(last), .data_i(vdata),
+        .request_valid_i(request_valid), .request_i(request),
+        .answer_valid_i(answer_valid), .answer_i(answer),
+        .rd_valid_o(rd_valid), .rd_ready_i(rd_ready), .rd_addr_o(rd_addr),
+        .rd_valid_i(reply_valid), .rd_data_i(reply),
+        .wr_valid_o(wr_valid_o), .wr_ready_i(wr_ready_i), .wr_addr_o(wr_addr_o),
+        .wr_data_o(wr_data_o), .wr_keep_o(wr_keep_o), .wr_last_o(wr_last_o),
+        .m_axis_tdata(d_tdata), .m_axis_tkeep(d_tkeep), .m_axis_tvalid(d_tvalid),
+        .m_axis_tready(d_tready), .m_axis_tlast(d_tlast),
+        .charge_bytes_o(packet_bytes), .ev_packet_o(packet), .ev_repeat_o(events.retransmissions),
+        .ev_ack_o(events.acks), .ev_marked_o(marked), .ev_outside_o(outside),
+        .ev_sequence_nak_o(events.sequence_naks), .ev_rnr_nak_o(events.rnr_naks),
+        .ev_copy_o(events.naks_repeated), .ev_timeout_o(events.timeouts),
+        .ev_dropped_o(events.answers_dropped), .ev_cnp_o(cnp),
+        .ev_received_o(events.requests), .ev_duplicate_o(events.duplicates),
+        .ev_gap_o(events.out_of_order), .ev_not_ready_o(events.not_ready),
+        .ev_fault_o(events.faults), .ev_after_fault_o(events.after_fault),
+        .ev_unexpected_o(unexpected), .ev_no_room_o(events.requests_dropped),
+        .ev_request_marked_o(events.requests_marked), .ev_cnp_sent_o(events.cnps_sent),
+        .fault_o(fault)
+    );
+
+    // What comes while no connection runs is judged by none.
+    assign events.unexpected = unexpected || (request_valid && !run);
+    assign events.receives   = received_valid_o && received_ready_i
+        && received_o.status <= roce_pkg::ReceiveWrite;
+    assign status.has_fault  = has_fault_q;
+    assign status.fault      = fault_q;
+
+    always_ff @(posedge clk_i) begin
+      has_fault_q <= (has_fault_q || events.faults) && run && !rst_i;
+      if (events.faults) fault_q <= fault;
+    end
+  end else begin : g_send
+    roce_requester #(.Slots(Slots), .Queue(Queue), .Aw(Aw + 1)) u_requester (
+        .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .self_i(self), .peer_i(peer),
+        .run_i(run), .cfg_i(qp), .refused_o(refused), .is_running_o(running),
+        .abort_i(cmd.flush), .rate_i(rate), .burst_ns_i(cfg.pace_burst_ns),
+        .post_valid_i(post_valid), .post_ready_o(post_ready), .post_reject_o(), .post_i(post),
+        .completion_valid_o(completion_valid), .completion_o(completion),
+        .answer_valid_i(answer_valid), .answer_i(answer),
+        .response_valid_i(1'b0), .response_ready_o(), .response_i(57'd0),
+        .rd_valid_o(rd_valid), .rd_ready_i(rd_ready), .rd_addr_o(rd_addr),
+        .rd_valid_i(reply_valid), .rd_data_i(reply),
+        .m_axis_tdata(d_tdata), .m_axis_tkeep(d_tkeep), .m_axis_tvalid(d_tvalid),
+        .m_axis_tready(d_tready), .m_axis_tlast(d_tlast),
+        .charge_bytes_o(packet_bytes), .ev_packet_o(packet), .ev_repeat_o(events.retransmissions),
+        .ev_ack_o(events.acks), .ev_marked_o(marked), .ev_outside_o(outside),
+        .ev_sequence_nak_o(events.sequence_naks), .ev_rnr_nak_o(events.rnr_naks),
+        .ev_copy_o(events.naks_repeated), .ev_timeout_o(events.timeouts),
+        .ev_dropped_o(events.answers_dropped), .ev_cnp_o(cnp)
+    );
+
+    assign {receive_ready_o, received_valid_o, received_o, wr_valid_o, wr_addr_o, wr_data_o,
+        wr_keep_o, wr_last_o} = '0;
+    assign {events.requests, events.receives, events.duplicates, events.out_of_order,
+        events.not_ready, events.faults, events.after_fault, events.unexpected,
+        events.requests_dropped, events.requests_marked, events.cnps_sent} = '0;
+    assign {status.has_fault, status.fault} = '0;
+  end
 
   // The same parameters as the stream's, which rate_control knows by the registers of its core.
   sw_regs_pkg::cfg_t rate_cfg;
@@ -210,9 +293,9 @@ module roce_board #(
     for (int i = 7; i > 0; i--) if (!r_tkeep[i]) count = 4'(i);
   end
 
-  logic        v, last, passed, is_arp, is_icmp, fv, fdone, cv, bad_rx, bad_length;
+  logic        passed, is_arp, is_icmp, fv, fdone, cv, bad_rx, bad_length;
   logic [3:0]  vcount, fbeat, cbeat;
-  logic [63:0] vdata, fdata, cdata;
+  logic [63:0] fdata, cdata;
   logic [15:0] fbytes;
   logic [23:0] cnext;
   logic [4:0]  cleft;
@@ -232,7 +315,7 @@ module roce_board #(
       .ev_udp_sum_o(events.udp_checksum)
   );
 
-  logic        b_passed, b_length, b_version, b_icrc, roce_length;
+  logic        b_passed, b_length, b_version, b_icrc, ack_request, roce_length;
   logic [7:0]  opcode;
   logic [1:0]  padding;
   logic [15:0] pkey, len_bytes;
@@ -245,20 +328,20 @@ module roce_board #(
       .p_left_i(cleft), .passed_o(b_passed), .bad_length_o(b_length),
       .bad_version_o(b_version), .bad_icrc_o(b_icrc), .opcode_o(opcode), .solicited_o(),
       .padding_o(padding), .pkey_o(pkey), .fecn_o(), .becn_o(), .qp_o(qp_number),
-      .ack_request_o(), .psn_o(psn), .len_bytes_o(len_bytes), .behind_o(behind)
+      .ack_request_o(ack_request), .psn_o(psn), .len_bytes_o(len_bytes), .behind_o(behind)
   );
 
   logic is_roce;
   assign is_roce = v && last && passed && !is_arp && !is_icmp;
 
-  roce_rx u_rx (
+  roce_rx #(.Full(Full)) u_rx (
       .clk_i(clk_i), .rst_i(rst_i), .peer_ip_i(cfg.peer_ip), .local_qp_i(cfg.local_qp),
       .f_valid_i(fv), .f_beat_i(fbeat), .f_data_i(fdata), .f_done_i(fdone), .judged_i(is_roce),
       .passed_i(b_passed), .bad_length_i(b_length), .bad_version_i(b_version),
       .bad_icrc_i(b_icrc), .opcode_i(opcode), .padding_i(padding), .pkey_i(pkey),
-      .qp_i(qp_number), .ack_request_i(1'b0), .psn_i(psn), .len_bytes_i(len_bytes),
+      .qp_i(qp_number), .ack_request_i(ack_request), .psn_i(psn), .len_bytes_i(len_bytes),
       .behind_i(behind), .answer_valid_o(answer_valid), .answer_o(answer),
-      .request_valid_o(), .request_o(),
+      .request_valid_o(request_valid), .request_o(request),
       .ev_length_o(roce_length), .ev_version_o(events.versions), .ev_icrc_o(events.corrupted),
       .ev_pkey_o(events.partition_keys), .ev_stranger_o(events.strangers),
       .ev_opcode_o(events.opcodes), .ev_syndrome_o(events.syndromes)
@@ -382,7 +465,9 @@ module roce_board #(
       .rd_done_i(rd_done), .rd_error_i(rd_error), .rd_data_i(reg_data)
   );
 
-  roce_csr #(.Slots(Slots), .Queue(Queue), .MemoryBytes(MemoryBytes)) u_csr (
+  roce_csr #(
+      .Slots(Slots), .Queue(Queue), .MemoryBytes(MemoryBytes), .Full(Full)
+  ) u_csr (
       .clk_i(clk_i), .rst_i(rst_i),
       .wr_valid_i(wr_valid), .wr_addr_i(wr_addr), .wr_data_i(wr_data), .wr_whole_i(wr_whole),
       .wr_done_o(wr_done), .wr_error_o(wr_error), .rd_valid_i(rd_ask), .rd_addr_i(reg_addr),

@@ -6,7 +6,8 @@
 //      |          responses  |  +--> frames
 //      +-> requests -> roce_responder --> memory of what is received
 //
-// Answers to the peer leave through the requester's frames, in front of packets that are not begun.
+// Answers to the peer, and CNPs, leave through the requester's frames, in front of packets that are not
+// begun and at any rate.
 // The halves fail together (IB 10.3, ERROR): what is posted to either is flushed then, and a NAK that
 // is due still leaves. All else is as in the two modules: throughput, latencies, back-pressure, and
 // what stands while `run_i` is high. One clock.
@@ -30,6 +31,7 @@ module roce_endpoint #(
     input  wire roce_pkg::qp_t               cfg_i,
     input  wire logic                 [23:0] peer_psn_i,   // of the peer's first request
     input  wire logic                 [ 4:0] rnr_timer_i,  // code of our RNR NAKs
+    input  wire logic                 [19:0] cnp_interval_ns_i,
     input  wire roce_pkg::region_t           region_i,
     output      logic                        refused_o,
     output      logic                        is_running_o,
@@ -100,6 +102,8 @@ module roce_endpoint #(
     output      logic                        ev_after_fault_o,
     output      logic                        ev_unexpected_o,
     output      logic                        ev_no_room_o,
+    output      logic                        ev_request_marked_o,
+    output      logic                        ev_cnp_sent_o,
     output      roce_pkg::fault_e            fault_o
 );
 
@@ -117,8 +121,9 @@ module roce_endpoint #(
   ) u_responder (
       .clk_i             (clk_i),
       .rst_i             (rst_i),
+      .time_ns_i         (time_ns_i),
       .run_i             (run_i && !refused_o),
-      .cfg_i             ({peer_psn_i, cfg_i.mtu, rnr_timer_i}),
+      .cfg_i             ({peer_psn_i, cfg_i.mtu, rnr_timer_i, cnp_interval_ns_i}),
       .region_i          (region_i),
       .abort_i           (abort_i || (began_q && !is_sending)),
       .refused_o         (),
@@ -151,6 +156,8 @@ module roce_endpoint #(
       .ev_after_fault_o  (ev_after_fault_o),
       .ev_unexpected_o   (ev_unexpected_o),
       .ev_no_room_o      (ev_no_room_o),
+      .ev_marked_o       (ev_request_marked_o),
+      .ev_cnp_o          (ev_cnp_sent_o),
       .fault_o           (fault_o)
   );
 

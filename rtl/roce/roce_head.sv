@@ -1,5 +1,6 @@
 // Makes the frame of one packet of a SEND or RDMA WRITE: Ethernet, IPv4 and UDP with BTH, RETH and
-// ImmDt, payload, ICRC (IB 9.2, 9.3, 7.8.1; A17.3), W bits wide.
+// ImmDt, payload, ICRC (IB 9.2, 9.3, 7.8.1; A17.3); of an acknowledgement, whose AETH takes the place of
+// ImmDt; of a CNP (A17.9.3), whose 16 reserved bytes are a RETH of zeros. W bits wide.
 //
 // head_builder makes the first 54 bytes, up to the end of the BTH. What else is in front of the
 // payload is put before it here, and frame_join puts all of it at byte 54, so that the payload
@@ -57,11 +58,13 @@ module roce_head #(
     $error("W must be 64 or 512");
   end
 
-  // BTH, IB 9.2: version and padding are 0.
+  // BTH, IB 9.2: version and padding are 0. A CNP has BECN, and not MigReq.
+  logic is_cnp;
   logic [8*roce_pkg::BthBytes-1:0] bth;
+  assign is_cnp = job_i.opcode[7];
   assign bth = {
-    job_i.opcode, job_i.is_solicited, 1'b1, 6'd0, roce_pkg::PKey,
-    8'd0, job_i.destination, job_i.ack_request, 7'd0, job_i.psn
+    job_i.opcode, job_i.is_solicited, !is_cnp, 6'd0, roce_pkg::PKey,
+    1'b0, is_cnp, 6'd0, job_i.destination, job_i.ack_request, 7'd0, job_i.psn
   };
 
   // All that is behind the BTH.
@@ -89,6 +92,7 @@ module roce_head #(
       .self_i     (self_i),
       .peer_i     (peer),
       .job_valid_i(job_valid_i),
+      .tos_i      (is_cnp ? roce_pkg::TosCnp : net_pkg::TosEct0),
       .job_ready_o(job_ready_o),
       .header_i   (bth),
       .payload_i  ({len_bytes, 80'd0}),

@@ -23,7 +23,8 @@ package roce_pkg;
   localparam logic [7:0] OpReadResponse = 8'h0D;  // the first of three
   localparam logic [7:0] OpAcknowledge = 8'h11;
   localparam logic [7:0] OpAtomicAcknowledge = 8'h12;
-  localparam logic [7:0] OpCnp = 8'h81;  // A17.9.3
+  localparam logic [7:0] OpCnp = 8'h81;  // A17.9.3; alone has bit 7 of those that are sent
+  localparam logic [7:0] TosCnp = {6'd48, 2'd0};  // DSCP 48, not ECN-capable
 
   // A message to be sent; whole beats.
   typedef struct packed {
@@ -91,6 +92,7 @@ package roce_pkg;
     logic        is_last;        // LAST or ONLY
     logic        has_immediate;
     logic        ack_request;
+    logic        is_marked;      // CE, RFC 3168
     logic [23:0] psn;
     logic [13:0] len_bytes;      // of the payload, without padding
   } request_t;
@@ -100,6 +102,7 @@ package roce_pkg;
     logic [23:0] first_psn;      // of the peer's first request
     logic [2:0]  mtu;            // as in qp_t
     logic [4:0]  rnr_timer;      // code of IB 9.7.5.2.8
+    logic [19:0] cnp_interval_ns;  // the shortest from one CNP to the next; 0 sends none
   } responder_t;
 
   // Memory that the peer may write to, by addresses of the memory port.
@@ -133,8 +136,9 @@ package roce_pkg;
     logic [31:0]     len_bytes;  // of the message
   } received_t;
 
-  // An acknowledgement to be sent; its syndrome and MSN are the AETH, IB 9.7.5.
+  // A CNP to be sent, or an acknowledgement; its syndrome and MSN are the AETH, IB 9.7.5.
   typedef struct packed {
+    logic        is_cnp;         // the rest is 0 then
     logic [23:0] psn;
     logic [7:0]  syndrome;
     logic [23:0] msn;

@@ -317,11 +317,14 @@ module roce_requester #(
       job_addr_q  <= slot_q.addr;
       job_valid_q <= 1'b1;
     end
-    // Its AETH stands where a request has ImmDt.
+    // Its AETH stands where a request has ImmDt, a CNP's reserved bytes where one has RETH.
     if (respond) begin
-      job_q.opcode        <= roce_pkg::OpAcknowledge;
-      job_q.has_reth      <= 1'b0;
-      job_q.has_immediate <= 1'b1;
+      job_q.opcode         <= response_i.is_cnp ? roce_pkg::OpCnp : roce_pkg::OpAcknowledge;
+      job_q.has_reth       <= response_i.is_cnp;
+      job_q.has_immediate  <= !response_i.is_cnp;
+      job_q.remote_address <= '0;
+      job_q.rkey           <= '0;
+      job_q.message_bytes  <= '0;
       job_q.is_solicited  <= 1'b0;
       job_q.ack_request   <= 1'b0;
       job_q.destination   <= cfg_i.remote_qp;

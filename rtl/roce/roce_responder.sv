@@ -21,6 +21,9 @@
 // At most one answer is due. It names the newest packet, and so acknowledges all before it; an ACK
 // takes the place of a NAK whose packet came meanwhile. `response_o` may change until it is taken.
 //
+// A request with ECN's CE makes a CNP due (notification_point), whatever else becomes of it; but not
+// behind a failure. A CNP leaves before an answer.
+//
 // A WRITE goes to the addresses that it names, which the region's bounds hold; a SEND to those of
 // its receive request. One receive request at a time is taken from the caller. It completes with the
 // last packet of a SEND, or of a WRITE with immediate; after a failure all are flushed. A beat of
@@ -36,8 +39,7 @@
 // While it is low, for at least 4 cycles, all is forgotten, receive requests too; a beat that is
 // offered to the memory stays. `abort_i` fails the connection without an answer. `region_i` may
 // change at any time and counts from the next packet on. A frame that is longer than what the store
-// holds is dropped. A region and a receive request end at 2^64 at most. Does not send CNPs. One
-// clock.
+// holds is dropped. A region and a receive request end at 2^64 at most. One clock.
 `default_nettype none
 
 module roce_responder #(
@@ -49,6 +51,7 @@ module roce_responder #(
 ) (
     input  wire logic                   clk_i,
     input  wire logic                   rst_i,
+    input  wire logic            [63:0] time_ns_i,
     // connection
     input  wire logic                   run_i,
     input  wire roce_pkg::responder_t   cfg_i,
@@ -89,6 +92,9 @@ module roce_responder #(
     output      logic                   ev_after_fault_o,
     output      logic                   ev_unexpected_o,   // a READ or the like before the expected
     output      logic                   ev_no_room_o,      // in the store
+    // beside these
+    output      logic                   ev_marked_o,       // a request had CE
+    output      logic                   ev_cnp_o,          // a CNP is sent
     output      roce_pkg::fault_e       fault_o
 );
 
@@ -168,7 +174,7 @@ module roce_responder #(
   );
 
   // What roce_rx says of each frame in the store. Of bits: yosys has no arrays of structs.
-  (* ram_style = "distributed" *)logic [43:0] request_mem[Frames];
+  (* ram_style = "distributed" *)logic [44:0] request_mem[Frames];
   logic [Fw:0] put_q, got_q;
   logic take_request;
   roce_pkg::request_t request, request_q;
@@ -481,14 +487,31 @@ module roce_responder #(
   end
 
   // ------------------------------------------------------------------ answers
-  logic is_due_q, is_nak_q;
+  logic is_due_q, is_nak_q, is_owed, is_cnp;
   logic [7:0] syndrome_q;
 
-  assign response_valid_o = is_due_q;
-  assign response_o       = {
-    is_nak_q ? expected_q : expected_q - 24'd1, is_nak_q ? syndrome_q : roce_pkg::SyndromeAck, msn_q
+  // What the store has no room for has met a switch on its way too.
+  assign ev_marked_o = !has_failed_q && ((is_judged && request_q.is_marked)
+      || (ev_no_room_o && request_i.is_marked));
+  assign is_cnp      = is_owed && !has_failed_q;
+  assign ev_cnp_o    = is_cnp && response_ready_i;
+
+  notification_point u_notification (
+      .clk_i        (clk_i),
+      .rst_i        (flush_q),
+      .time_ns_i    (time_ns_i),
+      .interval_ns_i(cfg_i.cnp_interval_ns),
+      .mark_i       (ev_marked_o),
+      .owed_o       (is_owed),
+      .sent_i       (ev_cnp_o)
+  );
+
+  assign response_valid_o = is_due_q || is_cnp;
+  assign response_o       = is_cnp ? {1'b1, 56'd0} : {
+    1'b0, is_nak_q ? expected_q : expected_q - 24'd1,
+    is_nak_q ? syndrome_q : roce_pkg::SyndromeAck, msn_q
   };
-  assign taken            = is_due_q && response_ready_i;
+  assign taken            = is_due_q && response_ready_i && !is_cnp;
 
   always_ff @(posedge clk_i) begin
     if (taken) is_due_q <= 1'b0;

@@ -122,6 +122,7 @@ module roce_rx #(
   always_comb begin
     request              = '0;
     request.ack_request  = ack_request_i;
+    request.is_marked    = is_marked_late_q[Wait-1];
     request.psn          = psn_i;
     request.is_supported = opcode_i < roce_pkg::OpReadRequest;
     if (request.is_supported) begin

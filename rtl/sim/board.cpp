@@ -234,6 +234,7 @@ class Board {
                 seconds, double(model_.cycles()) / 1e6, down_.counts().lost, up_.counts().lost,
                 down_.counts().corrupted, up_.counts().corrupted);
     std::fputs(counters("  ").c_str(), stdout);
+    core_->say_end();
   }
 
   BoardOptions options_;

@@ -15,6 +15,7 @@ namespace {
 constexpr uint64_t kSlowMax = 1'000;
 
 constexpr uint32_t kQpnMin = 2, kNumberMax = (1 << 24) - 1;
+constexpr uint64_t kRegionBytesMax = 1 << 30;
 
 constexpr const char* kUsage =
     "The sender in hardware, simulated, as a board on a network.\n\n"
@@ -45,7 +46,12 @@ constexpr const char* kUsage =
     "  --psn N           PSN of its first request, below 2^24 [0]\n"
     "  --mtu N           path MTU: 256, 512, 1024, 2048 or 4096; the peer's counts if smaller [4096]\n"
     "  --message BYTES   of a message: multiples of 8, to 1 MiB [4096]\n"
-    "  --messages N      ends the source after N messages [never]\n";
+    "  --messages N      ends the source after N messages [never]\n\n"
+    "Built with FULL=1 as well, the board takes what a peer writes and sends, and sends nothing to a peer\n"
+    "that opens no region:\n\n"
+    "  --region BYTES    memory that the peer may write to; receive requests of --message bytes each are\n"
+    "                    for it too, one behind the other [1048576]\n"
+    "  --out FILE        gets that memory in the end\n";
 
 }  // namespace
 
@@ -124,6 +130,8 @@ void set(BoardOptions& options, const std::string& name, const std::string& text
   else if (name == "--mtu") options.roce.mtu = parse_path_mtu(name, text);
   else if (name == "--message") options.roce.message_bytes = uint32_t(count(UINT32_MAX));
   else if (name == "--messages") options.roce.messages = uint32_t(count(UINT32_MAX));
+  else if (name == "--region") options.roce.region_bytes = number(name, text, 1, kRegionBytesMax);
+  else if (name == "--out") options.roce.out_path = text;
   else throw std::runtime_error("no option is called " + name);
 }
 

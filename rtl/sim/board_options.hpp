@@ -16,6 +16,8 @@ struct RoceOptions {
   std::string peer_path, line_path;
   uint32_t qpn = 17, psn = 0, mtu = 4096, message_bytes = 4096;
   uint32_t messages = 0;  // 0 = without end
+  uint64_t region_bytes = 1 << 20;  // of the memory that a peer may write to
+  std::string out_path;   // of the file that has it in the end
 };
 
 struct BoardOptions {

@@ -34,6 +34,8 @@ class Core {
   // Ends what is open, in order.
   virtual void close() = 0;
   virtual void say_start(const Port& port) const = 0;
+  // What is left to do in the end.
+  virtual void say_end() {}
   // The longest step of the board's clock while it is open.
   virtual uint64_t step_ns_max() const = 0;
 };

@@ -1,6 +1,6 @@
-// rtl/roce/roce_endpoint.sv in lock-step with the Requester and the Responder of samplewire_roce:
-// random messages, acknowledgements, NAKs and silence, and a peer's requests, right and wrong; the
-// packets and answers that leave, the memory that is written and the completions are compared after
+// rtl/roce/roce_endpoint.sv in lock-step with the Requester, the Responder and the NotificationPoint of
+// samplewire_roce: random messages, acknowledgements, NAKs and silence, and a peer's requests, right
+// and wrong, some of them marked; the packets, answers and CNPs that leave, the memory that is written and the completions are compared after
 // every step. If one half fails, so does the other.
 //
 //   lockstep_roce [--seed N] [--steps N]
@@ -27,7 +27,7 @@ namespace {
 constexpr unsigned kSlots = 128, kQueue = 16;  // of the module
 constexpr unsigned kRestCycles = 64;           // more than from an answer to a frame's first beat
 constexpr uint32_t kPsns = 1 << 24;
-constexpr uint8_t kAcknowledge = 0x11;
+constexpr uint8_t kAcknowledge = 0x11, kCnp = 0x81;
 constexpr unsigned kReceives = 64;             // of the software's queue
 constexpr uint64_t kReceiveMemory = 1ull << 40;  // each receive request has 64 KiB from there on
 
@@ -38,6 +38,8 @@ constexpr std::array<uint8_t, 4> kSyndromes = {0x00, 0x20, 0x60, 0x60};
 using Packet = std::tuple<unsigned, uint32_t, bool>;  // opcode, PSN, AckReq
 using Completion = std::pair<uint64_t, uint32_t>;     // id, status
 using Answer = std::tuple<uint32_t, unsigned, uint32_t>;  // PSN, syndrome, MSN
+// A CNP among them: PSN 0, its opcode, DSCP 48 without ECN, BECN.
+const Answer kNotification = {0, kCnp, 0xC040};
 // Id, status, whether it has an immediate, the immediate, bytes.
 using Received = std::tuple<uint64_t, uint32_t, bool, uint32_t, uint32_t>;
 // What one packet writes: the address and the bytes.
@@ -48,6 +50,7 @@ struct Figures {
   std::array<uint64_t, 4> answers{};
   uint64_t requests = 0, executed = 0, faults = 0, received = 0;
   std::array<uint64_t, 4> given{};  // answers to the peer, by kind
+  uint64_t marks = 0, cnps = 0;
 };
 
 // Fills a packed struct, its last field first.
@@ -83,6 +86,7 @@ class Lockstep {
   ~Lockstep() {
     sw_requester_free(software_);
     sw_responder_free(responder_);
+    sw_notification_free(point_);
   }
   Lockstep(const Lockstep&) = delete;
   Lockstep& operator=(const Lockstep&) = delete;
@@ -124,11 +128,16 @@ class Lockstep {
     r.may_write = !random_.chance(0.05);
     sw_responder_free(responder_);
     responder_ = sw_responder_new(&r, kReceives);
+    sw_notification_free(point_);
+    const uint64_t interval_ns = random_.chance(0.2) ? 0
+        : 1 + random_.below(random_.chance(0.5) ? 10'000 : 0xFFFFF);
+    point_ = interval_ns ? sw_notification_new(interval_ns) : nullptr;
     peer_.begin(r);
     receives_.clear();
     posted_ = 0;
     model_.peer_psn_i = r.first_psn;
     model_.rnr_timer_i = r.rnr_timer;
+    model_.cnp_interval_ns_i = uint32_t(interval_ns);
     Fields(model_.region_i.data()).put(r.len_bytes, 64).put(r.address, 64)
         .put(uint64_t(r.may_write), 1).put(r.key, 32);
     model_.run_i = 0;
@@ -204,14 +213,19 @@ class Lockstep {
   // Up to the deadline, or not quite.
   void silence() {
     const uint64_t deadline = sw_requester_timeout(software_);
+    uint64_t until = now_;
     if (deadline == UINT64_MAX) {
-      now_ += random_.below(1'000'000);
+      until += random_.below(1'000'000);
     } else {
       const uint64_t left = deadline > now_ ? deadline - now_ : 0;
-      if (random_.chance(0.6)) now_ += left + random_.below(3);
-      else if (left > 0) now_ += random_.chance(0.5) ? left - 1 : random_.below(left);
-      figures_.timeouts += now_ >= deadline;
+      if (random_.chance(0.6)) until += left + random_.below(3);
+      else if (left > 0) until += random_.chance(0.5) ? left - 1 : random_.below(left);
     }
+    // A CNP that is due before has a step of its own.
+    const uint64_t due = point_ ? sw_notification_timeout(point_) : UINT64_MAX;
+    if (due > now_ && due <= until) until = random_.chance(0.3) ? due - 1 : due;
+    figures_.timeouts += until >= deadline;
+    now_ = until;
     sw_requester_run(software_, now_);
   }
 
@@ -228,6 +242,10 @@ class Lockstep {
   void request() {
     const uint32_t expected = sw_responder_expected(responder_);
     const sw::PeerPacket packet = peer_.draw(random_, expected);
+    if (packet.is_marked && !is_over_) {
+      if (point_) sw_notification_mark(point_);
+      figures_.marks++;
+    }
     sw_roce_place place{};
     if (sw_responder_handle(responder_, &packet.request, packet.payload.data(), &place))
       wanted_.emplace_back(place.is_receive ? kReceiveMemory + (place.id << 16) + place.offset
@@ -306,6 +324,8 @@ class Lockstep {
         at_ = 0;
         // The BTH, IB 9.2, from frame byte 42 on; the AETH behind it.
         if (head_[42] == kAcknowledge) given_.emplace_back(number(51), head_[54], number(55));
+        else if (head_[42] == kCnp)
+          given_.emplace_back(number(51), head_[42], uint32_t(head_[15]) << 8 | head_[46]);
         else packets_.emplace_back(head_[42], number(51), head_[50] >> 7);
       }
     }
@@ -335,6 +355,10 @@ class Lockstep {
   void compare_receiver() {
     std::vector<Answer> answers;
     std::vector<Received> received;
+    if (point_ && !is_over_ && sw_notification_poll(point_, now_)) {
+      answers.push_back(kNotification);
+      figures_.cnps++;
+    }
     sw_roce_response response;
     while (sw_responder_transmit(responder_, &response)) {
       answers.emplace_back(response.psn, response.syndrome, response.msn);
@@ -420,6 +444,7 @@ class Lockstep {
   bool is_over_ = false;                 // one of the halves has failed
   sw_responder* responder_ = nullptr;
   sw_responder_config receiver_{};
+  sw_notification *point_ = nullptr;     // none where no CNPs are sent
   sw::Peer peer_;
   std::deque<std::pair<uint64_t, uint32_t>> receives_;  // id, bytes; the hardware takes them
   unsigned posted_ = 0;                  // of the software, and not done
@@ -459,7 +484,8 @@ int main(int argc, char** argv) {
   std::printf("%llu steps of %llu connections: %llu packets, %llu of them repeats; %llu ACKs, "
               "%llu RNR NAKs, %llu sequence NAKs, %llu fatal NAKs, %llu timers, %llu failures\n"
               "%llu requests of the peer: %llu executed, %llu break a rule; answered by %llu ACKs, "
-              "%llu RNR NAKs, %llu sequence NAKs, %llu fatal NAKs; %llu receive requests done\n",
+              "%llu RNR NAKs, %llu sequence NAKs, %llu fatal NAKs; %llu receive requests done; "
+              "%llu are marked, %llu CNPs\n",
               static_cast<unsigned long long>(f.steps),
               static_cast<unsigned long long>(f.connections),
               static_cast<unsigned long long>(f.packets),
@@ -477,6 +503,8 @@ int main(int argc, char** argv) {
               static_cast<unsigned long long>(f.given[kRnrNak]),
               static_cast<unsigned long long>(f.given[kSequenceNak]),
               static_cast<unsigned long long>(f.given[kFatalNak]),
-              static_cast<unsigned long long>(f.received));
+              static_cast<unsigned long long>(f.received),
+              static_cast<unsigned long long>(f.marks),
+              static_cast<unsigned long long>(f.cnps));
   return 0;
 }

@@ -1,4 +1,5 @@
-// The program of a board whose core writes into a peer's memory by RoCEv2 (docs/roce.md#a-board).
+// The program of a board whose core writes into a peer's memory by RoCEv2, and with the receiving half
+// has memory that the peer writes to (docs/roce.md#a-board).
 //
 // The connection is exchanged by lines of JSON in files (docs/roce.md#the-exchange-of-connections):
 // this board's is printed at the start, the peer's is read when it is there. The peer's Ethernet
@@ -26,6 +27,8 @@ constexpr unsigned kLooksPerFile = 20;
 constexpr uint32_t kQpnMin = 2, kNumberMax = (1 << 24) - 1;
 constexpr uint64_t kLineBytesMax = 65'536;
 constexpr uint32_t kAckEvery = 16;
+constexpr uint32_t kRegionKey = 0x5357'0001;
+constexpr uint64_t kRegionAddress = 0x10'0000'0000;
 
 #define SW_NAME(number, name) {number, name},
 constexpr Name kRegisters[] = {SW_ROCE_REG_EACH(SW_NAME)};
@@ -78,6 +81,13 @@ class RoceCore : public Core {
     if (options.udp_port) throw std::runtime_error("--udp: RoCEv2 needs Ethernet");
     if (options.roce.peer_path.empty())
       throw std::runtime_error("--carriage rdma needs --peer, the file of the peer's line");
+    is_full_ = driver_.read(SW_ROCE_REG_RECEIVER) & 1u << SW_ROCE_REG_RECEIVER_IS_FULL_SHIFT;
+    if (!is_full_ && !options.roce.out_path.empty())
+      throw std::runtime_error("--out: this board was built without the receiving half (FULL=1)");
+    if (is_full_) {
+      memory_.resize(options.roce.region_bytes);
+      model.on_edge = [this](const Vboard&) { receive(); };
+    }
     if (!options.roce.line_path.empty()) {
       std::ofstream file(options.roce.line_path);
       if (!(file << own_line() << '\n').flush())
@@ -102,8 +112,9 @@ class RoceCore : public Core {
     driver_.write(SW_ROCE_REG_MAC_HI, get16(mac));
     driver_.write(SW_ROCE_REG_IP, options_.setup.self.ip);
     driver_.write_line(options_.setup.line_gbps);
-    const uint64_t words = roce.message_bytes / 8;
-    model_.top().source_beats_i = roce.messages ? roce.messages * words : UINT64_MAX;
+    // The source begins with the connection.
+    model_.top().source_beats_i = 0;
+    received_ = next_ = 0;
     phase_ = Phase::Waiting;
   }
 
@@ -125,6 +136,7 @@ class RoceCore : public Core {
     const bool is_done = options_.roce.messages && completed == options_.roce.messages;
     if (is_done || (is_closing_ && completed == driver_.read(SW_ROCE_REG_POSTED))) {
       std::printf("%" PRIu32 " messages written\n", completed);
+      if (is_full_) std::printf("%" PRIu64 " messages received\n", received_);
       end();
     }
   }
@@ -136,6 +148,14 @@ class RoceCore : public Core {
     std::erase_if(stations_, [&](const Station& s) { return s.ip == station.ip; });
     stations_.push_front(station);
     if (stations_.size() > kStationsMax) stations_.pop_back();
+  }
+
+  void say_end() override {
+    if (options_.roce.out_path.empty()) return;
+    std::ofstream file(options_.roce.out_path, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(memory_.data()), std::streamsize(memory_.size()));
+    if (!file.flush())
+      throw std::runtime_error("--out: cannot write " + options_.roce.out_path);
   }
 
   bool is_open() const override { return phase_ == Phase::Running; }
@@ -166,6 +186,7 @@ class RoceCore : public Core {
 
  private:
   enum class Phase { Waiting, Running, Ended };
+  static constexpr unsigned kReceiveSend = 0, kReceiveWrite = 1;  // roce_pkg::receive_status_e
 
   struct Station {
     uint32_t ip;
@@ -176,7 +197,9 @@ class RoceCore : public Core {
     const RoceOptions& roce = options_.roce;
     return "{\"address\":\"" + dotted(options_.setup.self.ip) + "\",\"qpn\":" +
            std::to_string(roce.qpn) + ",\"psn\":" + std::to_string(roce.psn) + ",\"mtu\":" +
-           std::to_string(roce.mtu) + ",\"rkey\":0,\"region_address\":0,\"region_bytes\":0}";
+           std::to_string(roce.mtu) + ",\"rkey\":" + std::to_string(is_full_ ? kRegionKey : 0) +
+           ",\"region_address\":" + std::to_string(is_full_ ? kRegionAddress : 0) +
+           ",\"region_bytes\":" + std::to_string(memory_.size()) + "}";
   }
 
   // The file may hold other text around the object.
@@ -187,6 +210,7 @@ class RoceCore : public Core {
     const size_t begin = text.find('{'), end = text.find('}', begin);
     if (begin == text.npos || end == text.npos) return;
     peer_ = parse_line(text.substr(begin, end - begin + 1));
+    if (is_full_ && peer_->region_bytes == 0) return;
     if (peer_->region_bytes < options_.roce.message_bytes)
       throw std::runtime_error("--peer: `region_bytes` " + std::to_string(peer_->region_bytes) +
                                " holds no message of " +
@@ -214,12 +238,46 @@ class RoceCore : public Core {
     driver_.write64(SW_ROCE_REG_REGION_LO, peer_->region_address);
     driver_.write(SW_ROCE_REG_MESSAGE, roce.message_bytes);
     const uint64_t slots = peer_->region_bytes / roce.message_bytes;
-    driver_.write(SW_ROCE_REG_REGION_SLOTS, uint32_t(std::min<uint64_t>(slots, UINT32_MAX)));
+    driver_.write(SW_ROCE_REG_REGION_SLOTS,
+                  uint32_t(std::clamp<uint64_t>(slots, 1, UINT32_MAX)));
+    if (is_full_) open_region();
+    const uint64_t words = roce.message_bytes / 8;
+    if (slots) model_.top().source_beats_i = roce.messages ? roce.messages * words : UINT64_MAX;
     driver_.write(SW_ROCE_REG_CONTROL, 1);
     std::printf("connected to %s, queue pair %u, path MTU %u; %" PRIu64 " slots of %u bytes\n",
                 dotted(peer_->ip).c_str(), peer_->qpn, mtu, slots, roce.message_bytes);
     std::fflush(stdout);
     phase_ = Phase::Running;
+  }
+
+  void open_region() {
+    const uint32_t receive = driver_.read(SW_ROCE_REG_RECEIVE) & ~SW_ROCE_REG_RECEIVE_PEER_PSN_MASK;
+    driver_.write(SW_ROCE_REG_RECEIVE, receive | peer_->psn);
+    driver_.write(SW_ROCE_REG_LOCAL_KEY, kRegionKey);
+    driver_.write64(SW_ROCE_REG_LOCAL_REGION_LO, kRegionAddress);
+    driver_.write64(SW_ROCE_REG_LOCAL_BYTES_LO, memory_.size());
+    driver_.write(SW_ROCE_REG_LOCAL_RIGHTS, 1);
+  }
+
+  // Before each edge of the clock: what is written goes to memory; while there is room there, a receive
+  // request of one message waits. A SEND uses it up, a WRITE with immediate leaves its memory to the next.
+  void receive() {
+    Vboard& top = model_.top();
+    if (top.wr_valid_o) {
+      for (unsigned i = 0; i < sizeof(top.wr_data_o); ++i) {
+        if (top.wr_keep_o >> i & 1)
+          memory_.at(top.wr_addr_o - kRegionAddress + i) = uint8_t(top.wr_data_o >> (8 * i));
+      }
+    }
+    if (top.received_valid_o && top.received_status_o <= kReceiveWrite) {
+      ++received_;
+      if (top.received_status_o == kReceiveSend) next_ += top.received_bytes_o;
+    }
+    top.receive_valid_i = next_ < memory_.size();
+    top.receive_id_i = uint16_t(received_);
+    top.receive_address_i = kRegionAddress + next_;
+    top.receive_bytes_i =
+        uint32_t(std::min<uint64_t>(options_.roce.message_bytes, memory_.size() - next_));
   }
 
   void end() {
@@ -233,6 +291,9 @@ class RoceCore : public Core {
   Phase phase_ = Phase::Waiting;
   bool is_closing_ = false;
   unsigned looks_ = 0;
+  bool is_full_ = false;
+  Bytes memory_;                        // that the peer may write to
+  uint64_t received_ = 0, next_ = 0;    // messages; where the next one's memory begins
   std::optional<Line> peer_;
   std::deque<Station> stations_;
 };

@@ -1,10 +1,12 @@
 // roce_board on one clock, which ticks at each change of tick_i, as one_clock has samplewire_board;
-// with a source that waits: 64-bit numbers from 0 on, below source_beats_i.
+// with a source that waits: 64-bit numbers from 0 on, below source_beats_i. Its memory, and its receive
+// requests, are the program's.
 `default_nettype none
 
 module roce_one_clock #(
     parameter int unsigned Slots       = 256,
-    parameter int unsigned MemoryBytes = 1 << 20  // a full window at an MTU of 4,096 bytes
+    parameter int unsigned MemoryBytes = 1 << 20, // a full window at an MTU of 4,096 bytes
+    parameter bit          Full        = 1'b0
 ) (
     input wire logic        tick_i,
     input wire logic        rst_i,
@@ -45,6 +47,19 @@ module roce_one_clock #(
     output logic             s_axil_rvalid,
     input  wire logic        s_axil_rready,
 
+    input  wire logic        receive_valid_i,
+    output logic             receive_ready_o,
+    input  wire logic [15:0] receive_id_i,
+    input  wire logic [63:0] receive_address_i,
+    input  wire logic [31:0] receive_bytes_i,
+    output logic             received_valid_o,
+    output logic       [1:0] received_status_o,
+    output logic      [31:0] received_bytes_o,
+    output logic             wr_valid_o,
+    output logic      [63:0] wr_addr_o,
+    output logic      [63:0] wr_data_o,
+    output logic      [ 7:0] wr_keep_o,
+
     input  wire logic [63:0] source_beats_i,
     output logic             samples_taken_o
 );
@@ -76,7 +91,11 @@ module roce_one_clock #(
     valid_q <= !rst_q && ((valid_q && !ready) || beat < source_beats_i);
   end
 
-  roce_board #(.Slots(Slots), .MemoryBytes(MemoryBytes)) u_board (
+  roce_pkg::received_t received;
+  assign received_status_o = received.status;
+  assign received_bytes_o  = received.len_bytes;
+
+  roce_board #(.Slots(Slots), .MemoryBytes(MemoryBytes), .Full(Full)) u_board (
       .clk_i(clk), .rst_i(rst_q), .time_ns_i(time_q),
       .s_axis_tdata(beat_q), .s_axis_tvalid(valid_q), .s_axis_tready(ready),
       .mac_tx_clk_i(clk), .mac_tx_rst_i(mac_tx_rst_q),
@@ -87,6 +106,11 @@ module roce_one_clock #(
       .s_axis_rx_tdata(s_axis_rx_tdata), .s_axis_rx_tkeep(s_axis_rx_tkeep),
       .s_axis_rx_tvalid(s_axis_rx_tvalid), .s_axis_rx_tlast(s_axis_rx_tlast),
       .s_axis_rx_tuser(s_axis_rx_tuser),
+      .receive_valid_i(receive_valid_i), .receive_ready_o(receive_ready_o),
+      .receive_i({receive_id_i, receive_address_i, receive_bytes_i}),
+      .received_valid_o(received_valid_o), .received_ready_i(1'b1), .received_o(received),
+      .wr_valid_o(wr_valid_o), .wr_ready_i(1'b1), .wr_addr_o(wr_addr_o),
+      .wr_data_o(wr_data_o), .wr_keep_o(wr_keep_o), .wr_last_o(),
       .s_axil_awaddr(s_axil_awaddr), .s_axil_awprot(3'd0), .s_axil_awvalid(s_axil_awvalid),
       .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(s_axil_wstrb),
       .s_axil_wvalid(s_axil_wvalid), .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp),

@@ -29,6 +29,7 @@ struct Opcode {
 struct PeerPacket {
   sw_roce_request request{};
   std::vector<uint8_t> payload;
+  bool is_marked = false;  // CE
 
   Opcode opcode() const { return Opcode(request.opcode); }
 
@@ -53,7 +54,8 @@ struct PeerPacket {
     const unsigned flags = unsigned(it.is_supported()) << 5 | unsigned(it.is_write()) << 4 |
         unsigned(it.is_first()) << 3 | unsigned(it.is_last()) << 2 |
         unsigned(it.has_immediate()) << 1 | request.ack_request;
-    return uint64_t(flags) << 38 | uint64_t(request.psn) << 14 | request.len_bytes;
+    return uint64_t(flags) << 39 | uint64_t(is_marked) << 38 | uint64_t(request.psn) << 14 |
+        request.len_bytes;
   }
 
  private:
@@ -71,6 +73,7 @@ class Peer {
 
   PeerPacket draw(Random& random, uint32_t expected) const {
     PeerPacket packet = next(random);
+    packet.is_marked = random.chance(0.3);
     const uint64_t choice = random.below(100);
     int64_t at = 0;
     if (choice < 10) at = -1 - int64_t(random.below(4));

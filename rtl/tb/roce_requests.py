@@ -33,6 +33,7 @@ class Request:
     key: int = 0
     total: int | None = None  # the payload's length by default
     immediate: int = 0
+    tos: int = 2
 
     def frame(self, src: Peer, dst: Peer, qp: int, *, version: int = 0, **fields: int) -> bytes:
         """Its frame, with other fields of the BTH."""
@@ -47,7 +48,7 @@ class Request:
         header = {**roce.BTH, "destination": qp, "ack_request": self.ack_request,
                   "psn": self.psn, **fields}  # fmt: skip
         transport = roce.bth(self.opcode, header, pad, version) + body + self.payload + bytes(pad)
-        return framed(transport, src, dst)
+        return framed(transport, src, dst, tos=self.tos)
 
 
 @dataclass

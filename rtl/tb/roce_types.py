@@ -16,12 +16,12 @@ WORK_REQUEST = (("id", 16), ("is_write", 1), ("is_solicited", 1), ("has_immediat
                 ("immediate", 32), ("remote_address", 64), ("rkey", 32), ("addr", 40),
                 ("len_bytes", 32))  # fmt: skip
 ANSWER = (("kind", 3), ("code", 5), ("psn", 24), ("is_marked", 1))
-RESPONDER = (("first_psn", 24), ("mtu", 3), ("rnr_timer", 5))
+RESPONDER = (("first_psn", 24), ("mtu", 3), ("rnr_timer", 5), ("cnp_interval_ns", 20))
 REGION = (("key", 32), ("may_write", 1), ("address", 64), ("len_bytes", 64))
 RECEIVE = (("id", 16), ("address", 64), ("len_bytes", 32))
 RECEIVED = (("id", 16), ("status", 2), ("has_immediate", 1), ("immediate", 32),
             ("len_bytes", 32))  # fmt: skip
-RESPONSE = (("psn", 24), ("syndrome", 8), ("msn", 24))
+RESPONSE = (("is_cnp", 1), ("psn", 24), ("syndrome", 8), ("msn", 24))
 RECEIVE_SEND, RECEIVE_WRITE, RECEIVE_FAILED, RECEIVE_FLUSHED = range(4)
 ACK, RNR_NAK, SEQUENCE_NAK, FATAL_NAK, CNP = range(5)
 (DONE, INVALID_REQUEST, REMOTE_ACCESS, REMOTE_OPERATION, RETRIES_EXCEEDED, RNR_RETRIES_EXCEEDED,

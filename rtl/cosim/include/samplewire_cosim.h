@@ -222,6 +222,19 @@ uint32_t sw_responder_expected(const sw_responder *responder);
 int sw_responder_has_failed(const sw_responder *responder);
 void sw_responder_flush(sw_responder *responder);
 
+/* samplewire_roce::qp::NotificationPoint. */
+typedef struct sw_notification sw_notification;
+
+/* With at most one CNP in the interval. */
+sw_notification *sw_notification_new(uint64_t interval_ns);
+void sw_notification_free(sw_notification *point);
+/* A marked packet has come. */
+void sw_notification_mark(sw_notification *point);
+/* 1 = a CNP leaves. */
+int sw_notification_poll(sw_notification *point, uint64_t now_ns);
+/* When to poll again; UINT64_MAX = never. */
+uint64_t sw_notification_timeout(const sw_notification *point);
+
 /* samplewire_switch::Switch: one class, marks as frames leave, the tail dropped, no PFC. */
 typedef struct sw_switch sw_switch;
 

@@ -4,7 +4,7 @@
 //! checks every delivered byte; [`abi`] is what C++ calls, declared in
 //! `include/samplewire_cosim.h`. [`rate`] is the machine of congestion control alone,
 //! [`network`] a switch between several boards, [`roce`] a requester of RoCEv2,
-//! [`roce_responder`] a responder.
+//! [`roce_responder`] a responder, [`roce_notification`] its notification point.
 
 pub mod abi;
 pub mod host;
@@ -12,4 +12,5 @@ pub mod network;
 pub mod pattern;
 pub mod rate;
 pub mod roce;
+pub mod roce_notification;
 pub mod roce_responder;

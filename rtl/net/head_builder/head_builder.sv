@@ -1,8 +1,8 @@
 // Header and trailer of Ethernet, IPv4 and UDP frames, whatever the width: head_serial at 64 bits,
 // head_wide at 512, behind the one interface that is described here.
 //
-// A frame: 42 bytes of Ethernet, IPv4 (no options, ECT(0), DF) and UDP headers, made from self_i,
-// peer_i and the lengths; HeaderBytes bytes of the packet's own header, which the job brings; the
+// A frame: 42 bytes of Ethernet, IPv4 (no options, DF) and UDP headers, made from self_i, peer_i,
+// tos_i and the lengths; HeaderBytes bytes of the packet's own header, which the job brings; the
 // payload; 4 bytes of trailer. The payload begins at frame byte HeadBytes, which may be any byte of
 // a beat: frame_join puts it there. Where HeadBytes is whole beats a core may do without.
 //
@@ -16,7 +16,8 @@
 //
 //   port                  meaning
 //   self_i, peer_i        stand still from 32 cycles before a job on
-//   job_valid_i           a job: header_i and payload_i stand with it until job_ready_o
+//   job_valid_i           a job: tos_i, header_i and payload_i stand with it until job_ready_o
+//   tos_i                 IPv4's type of service, ECT(0) (02h) or above
 //   header_i              first byte of the packet's header in its highest bits
 //   payload_i             length, CRC, and the sum if UdpSum
 //   job_ready_o           the job is taken
@@ -57,6 +58,7 @@ module head_builder #(
     input  wire net_pkg::peer_t                self_i,
     input  wire net_pkg::peer_t                peer_i,
     input  wire logic                          job_valid_i,
+    input  wire logic                    [7:0] tos_i,
     output      logic                          job_ready_o,
     input  wire logic      [8*HeaderBytes-1:0] header_i,
     input  wire net_pkg::payload_t             payload_i,
@@ -89,6 +91,7 @@ module head_builder #(
         .self_i     (self_i),
         .peer_i     (peer_i),
         .job_valid_i(job_valid_i),
+        .tos_i      (tos_i),
         .header_i   (header_i),
         .payload_i  (payload_i),
         .hold_i     (hold_i),
@@ -120,6 +123,7 @@ module head_builder #(
         .self_i     (self_i),
         .peer_i     (peer_i),
         .job_valid_i(job_valid_i),
+        .tos_i      (tos_i),
         .header_i   (header_i),
         .payload_i  (payload_i),
         .hold_i     (hold_i),

@@ -30,6 +30,7 @@ module head_serial #(
     input  wire net_pkg::peer_t                self_i,
     input  wire net_pkg::peer_t                peer_i,
     input  wire logic                          job_valid_i,
+    input  wire logic                    [7:0] tos_i,
     input  wire logic      [8*HeaderBytes-1:0] header_i,
     input  wire net_pkg::payload_t             payload_i,
     input  wire logic                          hold_i,
@@ -145,8 +146,8 @@ module head_serial #(
   end
 
   // The header's words. Lengths from that of the payload.
-  // Version and length of header, ECT(0); DF; TTL 64, UDP.
-  localparam logic [15:0] IpWord0 = 16'h4502;
+  // Version and length of header, ECT(0), which tos_i exceeds; DF; TTL 64, UDP.
+  localparam logic [15:0] IpWord0 = {8'h45, net_pkg::TosEct0};
   localparam logic [15:0] IpWord3 = 16'h4000;
   localparam logic [15:0] IpWord4 = 16'h4011;
   localparam logic [15:0] UdpMore = 16'(8 + HeaderBytes + 4);
@@ -173,7 +174,7 @@ module head_serial #(
   always_comb begin
     unique case (index_q)
       4'd0: word = {peer_i.mac, self_i.mac[47:32]};
-      4'd1: word = {self_i.mac[31:0], 16'h0800, IpWord0};
+      4'd1: word = {self_i.mac[31:0], 16'h0800, IpWord0[15:8], tos_i};
       4'd2: word = {length, 16'h0000, IpWord3, IpWord4};
       4'd3: word = {~ip_q, self_i.ip, peer_i.ip[31:16]};
       4'd4: word = {peer_i.ip[15:0], self_i.port, peer_i.port, length};
@@ -250,7 +251,7 @@ module head_serial #(
   );
   localparam logic [15:0] UdpConst = net_pkg::add1c(16'h0011, ~IpConst);
 
-  logic [15:0] slice, slice_q, number, sum, ip_fixed_q, udp_fixed_q;
+  logic [15:0] slice, slice_q, number, sum, ip_fixed_q, ip_more_q, udp_fixed_q;
   logic [16:0] sum_q;
   logic is_first, swaps;
 
@@ -286,7 +287,8 @@ module head_serial #(
         17'(sum_q[16] && !is_first);
     if (step_q == IpFixedStep) ip_fixed_q <= sum;
     if (step_q == UdpFixedStep) udp_fixed_q <= sum;
-    ip_q <= net_pkg::add1c(ip_fixed_q, len_bytes);
+    ip_more_q <= len_bytes + 16'(tos_i - net_pkg::TosEct0);
+    ip_q      <= net_pkg::add1c(ip_fixed_q, ip_more_q);
   end
 
   // Never zero (docs/protocol.md#2.1): a sum of all ones, whose complement would be zero, stays.

@@ -29,6 +29,7 @@ module head_wide #(
     input  wire net_pkg::peer_t                self_i,
     input  wire net_pkg::peer_t                peer_i,
     input  wire logic                          job_valid_i,
+    input  wire logic                    [7:0] tos_i,
     input  wire logic      [8*HeaderBytes-1:0] header_i,
     input  wire net_pkg::payload_t             payload_i,
     input  wire logic                          hold_i,
@@ -50,8 +51,8 @@ module head_wide #(
   // Lengths from that of the payload, docs/protocol.md#2.4.
   localparam logic [15:0] UdpMore = 16'(8 + HeaderBytes + 4);
   localparam logic [15:0] IpMore = UdpMore + 16'd20;
-  // Version and length of header, ECT(0); DF; TTL 64, UDP.
-  localparam logic [15:0] IpWord0 = 16'h4502;
+  // Version and length of header, ECT(0), which tos_i exceeds; DF; TTL 64, UDP.
+  localparam logic [15:0] IpWord0 = {8'h45, net_pkg::TosEct0};
   localparam logic [15:0] IpWord3 = 16'h4000;
   localparam logic [15:0] IpWord4 = 16'h4011;
 
@@ -169,6 +170,7 @@ module head_wide #(
   // Second stage: CRC of the packet, UDP and IPv4 checksums.
   typedef struct packed {
     logic [15:0] len_bytes;
+    logic [7:0] tos;
     logic [8*HeaderBytes-1:0] header;
     logic [31:0] crc;
     logic [31:0] shift;
@@ -216,7 +218,7 @@ module head_wide #(
     unique case (close_step_q)
       4'd0: begin
         udp_q <= 33'(udp_q[31:16]) + 33'(udp_q[15:0]) + 33'(udp_q[32]);
-        ip_q  <= 17'(head_q.len_bytes) + 17'(ip_fixed_q);
+        ip_q  <= 17'(ip_q[15:0]) + 17'(ip_fixed_q);
       end
       4'd1: begin
         udp_q <= 33'(udp_q[15:0]) + 33'(udp_fixed_q) + 33'(udp_q[16]);
@@ -231,7 +233,9 @@ module head_wide #(
       close_step_q     <= 4'd0;
       is_closed_q      <= 1'b0;
       udp_q            <= sum_next;
+      ip_q             <= 17'(payload_i.len_bytes) + 17'(tos_i - net_pkg::TosEct0);
       head_q.len_bytes <= payload_i.len_bytes;
+      head_q.tos       <= tos_i;
       head_q.header    <= header_i;
       head_q.crc       <= payload_i.crc;
       head_q.shift     <= payload_i.shift;
@@ -248,6 +252,7 @@ module head_wide #(
 
   // Third stage.
   typedef struct packed {
+    logic [7:0] tos;
     logic [15:0] ip_bytes;
     logic [15:0] ip_sum;
     logic [15:0] udp_bytes;
@@ -261,6 +266,7 @@ module head_wide #(
 
   always_ff @(posedge clk_i) begin
     if (move) begin
+      out_q.tos       <= head_q.tos;
       out_q.ip_bytes  <= head_q.len_bytes + IpMore;
       out_q.ip_sum    <= ~ip_q[15:0];
       out_q.udp_bytes <= head_q.len_bytes + UdpMore;
@@ -279,7 +285,7 @@ module head_wide #(
 
   assign frame_head = {
     peer_i.mac, self_i.mac, 16'h0800,
-    IpWord0, out_q.ip_bytes, 16'h0000, IpWord3, IpWord4, out_q.ip_sum,
+    IpWord0[15:8], out_q.tos, out_q.ip_bytes, 16'h0000, IpWord3, IpWord4, out_q.ip_sum,
     self_i.ip, peer_i.ip,
     self_i.port, peer_i.port, out_q.udp_bytes, out_q.udp_sum,
     out_q.header

@@ -85,6 +85,7 @@ module frame_tx #(
       .self_i     (self_i),
       .peer_i     (peer_i),
       .job_valid_i(job_valid_i),
+      .tos_i      (net_pkg::TosEct0),
       .job_ready_o(job_ready_o),
       .header_i   (header),
       .payload_i  ({job_i.desc.len_bytes, job_i.crc, job_i.shift, job_i.sum}),

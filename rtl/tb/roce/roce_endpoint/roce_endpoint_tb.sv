@@ -15,6 +15,8 @@ module roce_endpoint_tb #(
     input  wire logic                        run_i,
     input  wire roce_pkg::qp_t               cfg_i,
     input  wire logic                 [23:0] peer_psn_i,
+    input  wire logic                 [19:0] cnp_interval_ns_i,
+    input  wire logic                 [23:0] rate_i,
     input  wire roce_pkg::region_t           region_i,
     output      logic                        refused_o,
     output      logic                        is_running_o,
@@ -100,8 +102,7 @@ module roce_endpoint_tb #(
   ) u_dut (
       .clk_i, .rst_i, .time_ns_i, .self_i, .peer_i, .run_i, .cfg_i, .peer_psn_i,
       .rnr_timer_i      (5'd9),
-      .region_i, .refused_o, .is_running_o, .abort_i,
-      .rate_i           (24'd0),
+      .cnp_interval_ns_i, .region_i, .refused_o, .is_running_o, .abort_i, .rate_i,
       .burst_ns_i       (20'd100),
       .post_valid_i, .post_ready_o,
       .post_reject_o    (),
@@ -141,6 +142,8 @@ module roce_endpoint_tb #(
       .ev_after_fault_o (),
       .ev_unexpected_o  (),
       .ev_no_room_o     (),
+      .ev_request_marked_o(),
+      .ev_cnp_sent_o    (),
       .fault_o          ()
   );
 

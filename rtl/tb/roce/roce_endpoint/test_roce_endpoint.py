@@ -3,6 +3,7 @@ answers and packets, and what a failure of one half does to the other."""
 
 import random
 from collections import deque
+from itertools import pairwise
 
 import cocotb
 import pytest
@@ -36,6 +37,7 @@ HOST = Peer(mac=0x98F2B3010203, ip=0xC0A80A63, port=4791)
 OUR_QP, HOST_QP, REGION_KEY, ADDRESS, MTU = 0x1234, 0x5678, 0xABCD, 0x10_0000, 256
 # By a beat's bytes: so many packets of 256 bytes are begun at most when an answer is due.
 AHEAD = {8: 3, 64: 6}
+CNP_INTERVAL_NS = 3000
 RECEIVES_AT = ADDRESS + (1 << 20)  # the memory of receive requests
 
 
@@ -48,7 +50,8 @@ class PeerSender:
         self.acked = self.next = self.wait = 0
         self.answers: list[tuple[int, int, int]] = []
 
-    def put(self, is_write: bool, data: bytes, *, immediate: int | None, address: int = 0):
+    def put(self, is_write: bool, data: bytes, *, immediate: int | None, address: int = 0,
+            tos: int = 2):  # fmt: skip
         parts = [data[at : at + MTU] for at in range(0, len(data), MTU)] or [b""]
         for number, part in enumerate(parts):
             is_last = number == len(parts) - 1
@@ -58,7 +61,7 @@ class PeerSender:
                 opcode + (roce.WRITE_FIRST if is_write else 0),
                 (self.psn + len(self.packets)) % PSNS, part,
                 ack_request=is_last or random.random() < 0.3, address=address, key=REGION_KEY,
-                total=len(data), immediate=immediate or 0,
+                total=len(data), immediate=immediate or 0, tos=tos,
             ))  # fmt: skip
 
     def take(self, psn: int, syndrome: int, msn: int):
@@ -92,6 +95,7 @@ class Network:
         self.responder: Responder | None = None
         self.late: deque[tuple[int, bytes]] = deque()
         self.losses = 0
+        self.cnps: list[int] = []  # cycles
 
     def drive(self):
         if self.sender is not None and (frame := self.sender.drive()) is not None:
@@ -114,6 +118,12 @@ class Network:
                 assert frame == acknowledgement(psn, frame[54], msn)
                 if random.random() >= self.loss:
                     self.sender.take(psn, frame[54], msn)
+            elif frame[42] == roce.CNP:
+                header = {**roce.BTH, "destination": HOST_QP, "psn": 0, "becn": True,
+                          "migrated": False}  # fmt: skip
+                cnp = roce.bth(roce.CNP, header, 0) + bytes(16)
+                assert frame == framed(cnp, US, HOST, tos=48 << 2)
+                self.cnps.append(now)
             elif random.random() >= self.loss:
                 answer = self.responder.handle(frame)
                 if answer is not None:
@@ -179,6 +189,7 @@ class TB:
             ack_every=8, timeout=3, retries=7, rnr_retries=7,
         )  # fmt: skip
         dut.peer_psn_i.value = psns[1]
+        dut.cnp_interval_ns_i.value, dut.rate_i.value = CNP_INTERVAL_NS, 0
         dut.region_i.value = pack(
             REGION, key=REGION_KEY, may_write=1, address=ADDRESS, len_bytes=1 << 20
         )
@@ -271,6 +282,28 @@ async def an_answer_leaves_in_front_of_packets_that_are_not_begun(dut):
 
 
 @cocotb.test()
+async def notifications_leave_at_any_rate_and_once_in_an_interval(dut):
+    tb = TB(dut)
+    await tb.start()
+    tb.network.delay = 1_000_000  # no answer comes
+    dut.rate_i.value = 1  # a packet of 256 bytes in 22 ms
+    for number in range(3):
+        tb.post(number, 256, is_write=True)
+    await tb.bench.run(2000)
+    sent = len(tb.wire.frames)
+    assert sent < 3
+    begin = tb.bench.now
+    while tb.bench.now - begin < 4 * CNP_INTERVAL_NS / tb.posts.cycle_ns:
+        tb.network.sender.put(True, b"12345678", immediate=None, address=ADDRESS, tos=3)
+        await tb.bench.run(100)
+    cnps = tb.network.cnps
+    assert 3 <= len(cnps) <= 5
+    gaps = [b - a for a, b in pairwise(cnps)]
+    assert all(abs(gap - CNP_INTERVAL_NS / tb.posts.cycle_ns) < 40 for gap in gaps), gaps
+    assert all(frame[42] in (roce.CNP, roce.ACKNOWLEDGE) for frame, _ in tb.wire.frames[sent:])
+
+
+@cocotb.test()
 async def halves_fail_together(dut):
     for is_peers_fault in (True, False):
         tb = TB(dut)
@@ -307,7 +340,8 @@ def test_roce_endpoint(width):
     run(
         "roce_endpoint_tb",
         sources=[
-            "roce_endpoint", "roce_responder", "frame_fifo", "roce_requester", "roce_qp", "window",
+            "roce_endpoint", "roce_responder", "notification_point", "frame_fifo",
+            "roce_requester", "roce_qp", "window",
             "nack_walker", "pacer", "read_ahead", "roce_head", "head_builder", "head_serial",
             "head_wide", "header_crc", "crc_combine", "frame_join", "crc_append", "ring", "roce_rx",
             "eth_ip_check", "ip_sums", "ip_sums_wide", "form_bth", "crc_check", "crc_step64",

@@ -16,6 +16,7 @@ from runner import run
 US = Peer(mac=0x02A1B2C3D4E5, ip=0xC0A80A02, port=0xC123)
 HOST = Peer(mac=0x98F2B3010203, ip=0xC0A80A63, port=4791)
 OPCODES = range(12)
+CNP_TOS = 48 << 2
 
 
 class Jobs:
@@ -118,19 +119,24 @@ async def requests_of_the_vectors_leave_byte_for_byte(dut):
     await tb.start()
     rows = [
         row for row in vectors()["frames"]
-        if row["opcode"] in OPCODES and len(row["payload"]) // 2 % tb.jobs.beat == 0
-        and row["bth"]["p_key"] == 0xFFFF
+        if row["opcode"] == roce.CNP or (
+            row["opcode"] in OPCODES and len(row["payload"]) // 2 % tb.jobs.beat == 0
+            and row["bth"]["p_key"] == 0xFFFF
+        )
     ]  # fmt: skip
-    assert len(rows) >= (8 if tb.jobs.beat == 8 else 3)
+    assert len(rows) >= (9 if tb.jobs.beat == 8 else 4) and rows[-1]["opcode"] == roce.CNP
     for row in rows:
         # The table's own route has another identification, which the ICRC covers: the program
         # that wrote the table writes the same packet for ours.
         transport = bytes.fromhex(row["hex"])[42:-4]
         assert roce.frame(row["route"], transport).hex() == row["hex"]
+        is_cnp = row["opcode"] == roce.CNP
+        route = {"tos": CNP_TOS} if is_cnp else {}
         reth = row.get("reth", {"address": "0", "key": 0, "len_bytes": 0})
         tb.put(
-            framed(transport, US, HOST), bytes.fromhex(row["payload"]), opcode=row["opcode"],
-            has_reth=int("reth" in row), has_immediate=int("immediate" in row),
+            framed(transport, US, HOST, **route), bytes.fromhex(row.get("payload", "")),
+            opcode=row["opcode"], has_reth=int("reth" in row or is_cnp),
+            has_immediate=int("immediate" in row),
             is_solicited=int(row["bth"]["solicited"]), ack_request=int(row["bth"]["ack_request"]),
             destination=row["bth"]["destination"], psn=row["bth"]["psn"],
             remote_address=int(reth["address"], 16), rkey=reth["key"],

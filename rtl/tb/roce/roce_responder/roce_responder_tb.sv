@@ -8,6 +8,7 @@ module roce_responder_tb #(
 ) (
     input  wire logic                   clk_i,
     input  wire logic                   rst_i,
+    input  wire logic            [63:0] time_ns_i,
     input  wire net_pkg::peer_t         self_i,
     input  wire logic            [31:0] peer_ip_i,
     input  wire logic            [23:0] local_qp_i,
@@ -42,7 +43,7 @@ module roce_responder_tb #(
     output      roce_pkg::response_t    response_o,
     // counters, in the order of the modules' ports, from bit 0 on
     output      logic             [6:0] rx_events_o,
-    output      logic             [7:0] events_o,
+    output      logic             [9:0] events_o,
     output      roce_pkg::fault_e       fault_o
 );
 
@@ -71,7 +72,7 @@ module roce_responder_tb #(
       .Beats (Beats),
       .Frames(Frames)
   ) u_dut (
-      .clk_i, .rst_i, .run_i, .cfg_i, .region_i, .abort_i, .refused_o, .is_failed_o,
+      .clk_i, .rst_i, .time_ns_i, .run_i, .cfg_i, .region_i, .abort_i, .refused_o, .is_failed_o,
       .valid_i         (valid),
       .last_i          (last),
       .data_i          (data),
@@ -89,6 +90,8 @@ module roce_responder_tb #(
       .ev_after_fault_o(events_o[5]),
       .ev_unexpected_o (events_o[6]),
       .ev_no_room_o    (events_o[7]),
+      .ev_marked_o     (events_o[8]),
+      .ev_cnp_o        (events_o[9]),
       .fault_o
   );
 

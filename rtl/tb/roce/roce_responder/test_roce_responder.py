@@ -45,7 +45,7 @@ QP, REGION_KEY, ADDRESS, REGION_BYTES, TIMER = 0x11, 0x1234_5678, 0xFFFF_FFFF_00
 MTUS = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
 RX_EVENTS = ("length", "version", "icrc", "pkey", "stranger", "opcode", "syndrome")
 EVENTS = ("packet", "duplicate", "gap", "not_ready", "fault", "after_fault", "unexpected",
-          "no_room")  # fmt: skip
+          "no_room", "marked", "cnp")  # fmt: skip
 QUIET_CYCLES = 40
 
 # Where Soft-RoCE does otherwise; docs/roce.md#a-foreign-peer gives the reasons.
@@ -55,11 +55,11 @@ DIFFERS = {"half of all psns behind", "first shorter than the mtu", "only longer
 
 
 class Answers:
-    """Takes answers (PSN, syndrome, MSN) and the events of each packet."""
+    """Takes answers (PSN, syndrome, MSN), or "cnp", and the events of each packet."""
 
     def __init__(self, dut):
         self.dut, self.odds = dut, 1.0
-        self.taken: list[tuple[int, ...]] = []
+        self.taken: list[tuple[int, ...] | str] = []
         self.seen: list[str] = []
         self.faults: list[int] = []
         self.rx: list[str] = []
@@ -73,7 +73,9 @@ class Answers:
     def after(self, now: int):
         dut = self.dut
         if self._is_ready and dut.response_valid_o.value == 1:
-            self.taken.append(unpack(RESPONSE, dut.response_o.value.to_unsigned()))
+            is_cnp, *fields = unpack(RESPONSE, dut.response_o.value.to_unsigned())
+            assert not is_cnp or not any(fields)
+            self.taken.append("cnp" if is_cnp else tuple(fields))
             self.last_event = now
         events, rx = dut.events_o.value.to_unsigned(), dut.rx_events_o.value.to_unsigned()
         if events or rx:
@@ -99,7 +101,7 @@ class TB:
 
     async def start(self, **choices):
         dut = self.dut
-        for name in ("run_i", "abort_i", "valid_i", "cfg_i", "region_i"):
+        for name in ("run_i", "abort_i", "valid_i", "cfg_i", "region_i", "time_ns_i"):
             getattr(dut, name).value = 0
         dut.rst_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
@@ -109,7 +111,7 @@ class TB:
 
     async def connect(self, *, psn=None, mtu=1, key=REGION_KEY, address=ADDRESS,
                       size=REGION_BYTES, may_write=True, ends=(US, HOST, QP),
-                      timer=TIMER):  # fmt: skip
+                      timer=TIMER, cnp_interval=0):  # fmt: skip
         """Ends the connection and begins the next."""
         dut = self.dut
         dut.run_i.value = 0
@@ -119,7 +121,8 @@ class TB:
         us, host, self.qp = ends
         dut.self_i.value, dut.peer_ip_i.value, dut.local_qp_i.value = us.packed(), host.ip, self.qp
         psn = random.choice([random.getrandbits(24), PSNS - 3]) if psn is None else psn
-        dut.cfg_i.value = pack(RESPONDER, first_psn=psn, mtu=mtu, rnr_timer=timer)
+        dut.cfg_i.value = pack(RESPONDER, first_psn=psn, mtu=mtu, rnr_timer=timer,
+                               cnp_interval_ns=cnp_interval)  # fmt: skip
         self.region(key=key, address=address, len_bytes=size, may_write=int(may_write))
         self.model = Model(psn, MTUS[mtu], timer, key, address, size, may_write)
         self.memory.bytes.clear()
@@ -565,6 +568,82 @@ async def what_finds_no_room_is_dropped_whole_and_comes_again(dut):
 
 
 @cocotb.test()
+async def marked_requests_are_reported_once_in_an_interval(dut):
+    tb = TB(dut)
+    interval, now = 50_000, (1 << 47) - 20_000  # the time's low bits wrap within the interval
+    await tb.start(cnp_interval=interval)
+    dut.time_ns_i.value = now
+
+    async def give(request: Request) -> list:
+        tb.model.take(request)
+        tb.put(request)
+        await tb.settle()
+        assert tb.answers.taken[-1:] in ([], ["cnp"], [tb.model.answer()])
+        taken, tb.answers.taken = tb.answers.taken, []
+        return taken
+
+    def write(**fields) -> Request:
+        return tb.next(roce.WRITE_ONLY, b"12345678", **fields)
+
+    for tos in (0, 1, 2, 0xC2, 0xFC):
+        assert "cnp" not in await give(write(tos=tos))
+    first = await give(write(tos=3))
+    assert first[0] == "cnp" and len(first) == 2  # in front of the ACK
+    # Whatever becomes of it; all within the interval.
+    for packet in (write(tos=3), write(tos=0xFF, skip=-1), write(tos=3, skip=1),
+                   tb.next(roce.SEND_ONLY, b"1", tos=3)):  # fmt: skip
+        assert "cnp" not in await give(packet)
+    assert tb.answers.seen.count("marked") == 5 and tb.answers.seen.count("cnp") == 1
+    dut.time_ns_i.value = now + interval - 1
+    await tb.bench.run(40)
+    assert not tb.answers.taken
+    dut.time_ns_i.value = now + interval
+    await tb.bench.run(40)
+    dut.time_ns_i.value = now + 2 * interval
+    await tb.bench.run(40)
+    assert tb.answers.taken == ["cnp"]
+    tb.answers.taken.clear()
+    # Each of these, with the interval over; the last one ends the connection.
+    for number, packet in enumerate((
+        write(tos=3, skip=-1), write(tos=3, skip=1), tb.next(roce.SEND_ONLY, b"1", tos=3),
+        tb.next(roce.READ_REQUEST, bytes(16), tos=3, skip=-1), write(tos=3, key=0),
+    )):  # fmt: skip
+        now += 4 * interval
+        dut.time_ns_i.value = now
+        assert ("cnp" in await give(packet)) == (number < 4), packet
+    assert tb.model.fault == KEY and "cnp" not in await give(write(tos=3))
+    # A CNP that is owed is not sent behind a failure, nor on the next connection.
+    await tb.connect(cnp_interval=interval)
+    assert "cnp" in await give(write(tos=3)) and "cnp" not in await give(write(tos=3))
+    dut.abort_i.value = 1
+    await tb.bench.run(1)
+    dut.abort_i.value = 0
+    dut.time_ns_i.value = now + 8 * interval
+    await tb.bench.run(40)
+    await tb.connect(cnp_interval=interval)
+    assert "cnp" not in await give(write()) and "cnp" in await give(write(tos=3))
+    await tb.connect(cnp_interval=0)
+    assert "cnp" not in await give(write(tos=3)) and "marked" in tb.answers.seen
+
+
+@cocotb.test()
+async def marked_request_without_room_is_reported(dut):
+    tb = TB(dut)
+    await tb.start(cnp_interval=1000)
+    tb.memory.odds = 0.0
+    sent = packets(tb, True, 256 * 60, immediate=False, address=ADDRESS, key=REGION_KEY)
+    for packet in sent[:-1]:
+        tb.put(packet)
+    await tb.bench.until(lambda: not tb.receive.queue)
+    await tb.bench.run(40)
+    assert "no_room" in tb.answers.seen and not tb.answers.taken
+    sent[-1].tos = 3
+    tb.put(sent[-1])
+    await tb.bench.run(200)
+    assert tb.answers.taken == ["cnp"] and tb.answers.seen[-3:].count("no_room") == 1
+
+
+@cocotb.test()
 async def a_connection_that_ends_in_mid_packet_leaves_nothing_to_the_next(dut):
     tb = TB(dut)
     await tb.start()
@@ -642,7 +721,8 @@ def test_roce_responder(width, is_all):
     run(
         "roce_responder_tb",
         sources=[
-            "roce_responder", "frame_fifo", "roce_rx", "eth_ip_check", "ip_sums", "ip_sums_wide",
+            "roce_responder", "notification_point", "frame_fifo", "roce_rx", "eth_ip_check",
+            "ip_sums", "ip_sums_wide",
             "form_bth", "crc_check", "crc_step64", "rtl/tb/roce/roce_rx/roce_rx_tb.sv",
             "rtl/tb/roce/roce_responder/roce_responder_tb.sv",
         ],

@@ -38,8 +38,8 @@ while time.monotonic() < end:
 
 @pytest.fixture(scope="session")
 def binary() -> Path:
-    """The board's program."""
-    return build_board("board_rdma", "CARRIAGE=rdma")
+    """The board's program, with the receiving half, which the other tests need."""
+    return build_board("board_rdma_full", "CARRIAGE=rdma", "FULL=1")
 
 
 class Listener:
