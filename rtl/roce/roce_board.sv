@@ -220,23 +220,38 @@ module roce_board #(
       if (events.faults) fault_q <= fault;
     end
   end else begin : g_send
+    logic               cmd_valid, cmd_ready, cmd_refused, failed, any_cnp;
+    roce_pkg::command_e qp_cmd;
+
+    roce_run u_run (
+        .clk_i(clk_i), .rst_i(rst_i), .run_i(run), .abort_i(cmd.flush),
+        .refused_o(refused), .is_running_o(running),
+        .cmd_valid_o(cmd_valid), .cmd_ready_i(cmd_ready), .cmd_o(qp_cmd), .refused_i(cmd_refused),
+        .failed_i(failed)
+    );
+
+    assign cnp = any_cnp && running;
+
     roce_requester #(.Slots(Slots), .Queue(Queue), .Aw(Aw + 1)) u_requester (
-        .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .self_i(self), .peer_i(peer),
-        .run_i(run), .cfg_i(qp), .refused_o(refused), .is_running_o(running),
-        .abort_i(cmd.flush), .rate_i(rate), .burst_ns_i(cfg.pace_burst_ns),
-        .post_valid_i(post_valid), .post_ready_o(post_ready), .post_reject_o(), .post_i(post),
-        .completion_valid_o(completion_valid), .completion_o(completion),
-        .answer_valid_i(answer_valid), .answer_i(answer),
-        .response_valid_i(1'b0), .response_ready_o(), .response_i(57'd0),
+        .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .self_i(self),
+        .cmd_valid_i(cmd_valid), .cmd_ready_o(cmd_ready), .cmd_i(qp_cmd), .cmd_qp_i(1'b0),
+        .cfg_i(qp), .peer_i(peer), .refused_o(cmd_refused),
+        .rate_i(rate), .burst_ns_i(cfg.pace_burst_ns),
+        .post_valid_i(post_valid), .post_ready_o(post_ready), .post_reject_o(), .post_full_o(),
+        .post_qp_i(1'b0), .post_i(post),
+        .completion_valid_o(completion_valid), .completion_qp_o(), .completion_o(completion),
+        .answer_valid_i(answer_valid), .answer_qp_i(1'b0), .answer_i(answer),
+        .response_valid_i(1'b0), .response_ready_o(), .response_qp_i(1'b0), .response_i(57'd0),
         .rd_valid_o(rd_valid), .rd_ready_i(rd_ready), .rd_addr_o(rd_addr),
         .rd_valid_i(reply_valid), .rd_data_i(reply),
         .m_axis_tdata(d_tdata), .m_axis_tkeep(d_tkeep), .m_axis_tvalid(d_tvalid),
         .m_axis_tready(d_tready), .m_axis_tlast(d_tlast),
-        .charge_bytes_o(packet_bytes), .ev_packet_o(packet), .ev_repeat_o(events.retransmissions),
+        .charge_qp_o(), .charge_bytes_o(packet_bytes), .ev_qp_o(), .ev_failed_o(failed),
+        .ev_packet_o(packet), .ev_repeat_o(events.retransmissions),
         .ev_ack_o(events.acks), .ev_marked_o(marked), .ev_outside_o(outside),
         .ev_sequence_nak_o(events.sequence_naks), .ev_rnr_nak_o(events.rnr_naks),
         .ev_copy_o(events.naks_repeated), .ev_timeout_o(events.timeouts),
-        .ev_dropped_o(events.answers_dropped), .ev_cnp_o(cnp)
+        .ev_dropped_o(events.answers_dropped), .ev_cnp_o(any_cnp)
     );
 
     assign {receive_ready_o, received_valid_o, received_o, wr_valid_o, wr_addr_o, wr_data_o,
@@ -335,12 +350,13 @@ module roce_board #(
   assign is_roce = v && last && passed && !is_arp && !is_icmp;
 
   roce_rx #(.Full(Full)) u_rx (
-      .clk_i(clk_i), .rst_i(rst_i), .peer_ip_i(cfg.peer_ip), .local_qp_i(cfg.local_qp),
+      .clk_i(clk_i), .rst_i(rst_i), .local_qp_i(cfg.local_qp),
+      .peer_set_i(1'b1), .peer_qp_i(1'b0), .peer_ip_i(cfg.peer_ip),
       .f_valid_i(fv), .f_beat_i(fbeat), .f_data_i(fdata), .f_done_i(fdone), .judged_i(is_roce),
       .passed_i(b_passed), .bad_length_i(b_length), .bad_version_i(b_version),
       .bad_icrc_i(b_icrc), .opcode_i(opcode), .padding_i(padding), .pkey_i(pkey),
       .qp_i(qp_number), .ack_request_i(ack_request), .psn_i(psn), .len_bytes_i(len_bytes),
-      .behind_i(behind), .answer_valid_o(answer_valid), .answer_o(answer),
+      .behind_i(behind), .answer_valid_o(answer_valid), .answer_qp_o(), .answer_o(answer),
       .request_valid_o(request_valid), .request_o(request),
       .ev_length_o(roce_length), .ev_version_o(events.versions), .ev_icrc_o(events.corrupted),
       .ev_pkey_o(events.partition_keys), .ev_stranger_o(events.strangers),

@@ -9,8 +9,8 @@
 // Answers to the peer, and CNPs, leave through the requester's frames, in front of packets that are not
 // begun and at any rate.
 // The halves fail together (IB 10.3, ERROR): what is posted to either is flushed then, and a NAK that
-// is due still leaves. All else is as in the two modules: throughput, latencies, back-pressure, and
-// what stands while `run_i` is high. One clock.
+// is due still leaves. All else is as in the two modules, and in roce_run: throughput, latencies,
+// back-pressure, and what stands while `run_i` is high. One clock.
 `default_nettype none
 
 module roce_endpoint #(
@@ -110,6 +110,23 @@ module roce_endpoint #(
   logic response_valid, response_ready, has_failed, is_sending, began_q;
   roce_pkg::response_t response;
 
+  logic cmd_valid, cmd_ready, cmd_refused, failed, any_cnp;
+  roce_pkg::command_e cmd;
+
+  roce_run u_run (
+      .clk_i       (clk_i),
+      .rst_i       (rst_i),
+      .run_i       (run_i),
+      .abort_i     (abort_i || has_failed),
+      .refused_o   (refused_o),
+      .is_running_o(is_sending),
+      .cmd_valid_o (cmd_valid),
+      .cmd_ready_i (cmd_ready),
+      .cmd_o       (cmd),
+      .refused_i   (cmd_refused),
+      .failed_i    (failed)
+  );
+
   // The requester runs from some cycles behind `run_i` to its failure.
   always_ff @(posedge clk_i) began_q <= (began_q || is_sending) && run_i && !rst_i;
   assign is_running_o = is_sending && !has_failed;
@@ -172,24 +189,30 @@ module roce_endpoint #(
       .rst_i             (rst_i),
       .time_ns_i         (time_ns_i),
       .self_i            (self_i),
-      .peer_i            (peer_i),
-      .run_i             (run_i),
+      .cmd_valid_i       (cmd_valid),
+      .cmd_ready_o       (cmd_ready),
+      .cmd_i             (cmd),
+      .cmd_qp_i          (1'b0),
       .cfg_i             (cfg_i),
-      .refused_o         (refused_o),
-      .is_running_o      (is_sending),
-      .abort_i           (abort_i || has_failed),
+      .peer_i            (peer_i),
+      .refused_o         (cmd_refused),
       .rate_i            (rate_i),
       .burst_ns_i        (burst_ns_i),
       .post_valid_i      (post_valid_i),
       .post_ready_o      (post_ready_o),
       .post_reject_o     (post_reject_o),
+      .post_full_o       (),
+      .post_qp_i         (1'b0),
       .post_i            (post_i),
       .completion_valid_o(completion_valid_o),
+      .completion_qp_o   (),
       .completion_o      (completion_o),
       .answer_valid_i    (answer_valid_i),
+      .answer_qp_i       (1'b0),
       .answer_i          (answer_i),
       .response_valid_i  (response_valid),
       .response_ready_o  (response_ready),
+      .response_qp_i     (1'b0),
       .response_i        (response),
       .rd_valid_o        (rd_valid_o),
       .rd_ready_i        (rd_ready_i),
@@ -201,7 +224,10 @@ module roce_endpoint #(
       .m_axis_tvalid     (m_axis_tvalid),
       .m_axis_tready     (m_axis_tready),
       .m_axis_tlast      (m_axis_tlast),
+      .charge_qp_o       (),
       .charge_bytes_o    (charge_bytes_o),
+      .ev_qp_o           (),
+      .ev_failed_o       (failed),
       .ev_packet_o       (ev_packet_o),
       .ev_repeat_o       (ev_repeat_o),
       .ev_ack_o          (ev_ack_o),
@@ -212,8 +238,10 @@ module roce_endpoint #(
       .ev_copy_o         (ev_copy_o),
       .ev_timeout_o      (ev_timeout_o),
       .ev_dropped_o      (ev_dropped_o),
-      .ev_cnp_o          (ev_cnp_o)
+      .ev_cnp_o          (any_cnp)
   );
+
+  assign ev_cnp_o = any_cnp && is_sending;
 
 endmodule
 

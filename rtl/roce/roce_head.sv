@@ -14,9 +14,10 @@
 // m_axis_tready. tvalid has no gap inside a frame unless the payload has one behind its first beat.
 //
 // A job stands from `job_valid_i` to `job_ready_o`. `hold_i`: none is begun meanwhile. `start_o`:
-// it is begun, its payload is wanted; at 512 bits the next one may then be shown. `self_i` and
-// `peer_i` stand still from 32 cycles before a job on; the port of `self_i` is the source port,
-// that of `peer_i` is not looked at. Does not pad: a frame has at least 58 bytes. One clock.
+// it is begun, its payload is wanted; at 512 bits the next one may then be shown. `self_i` stands still
+// from 32 cycles before a job on, its port is the source port. With the job stand its receiver,
+// `peer_i`, whose port is not looked at, and `ip_sum_i`, the ones' complement sum of both IPv4
+// addresses. Does not pad: a frame has at least 58 bytes. One clock.
 `default_nettype none
 
 module roce_head #(
@@ -26,6 +27,7 @@ module roce_head #(
     input  wire logic              rst_i,
     input  wire net_pkg::peer_t    self_i,
     input  wire net_pkg::peer_t    peer_i,
+    input  wire logic       [15:0] ip_sum_i,
     input  wire logic              job_valid_i,
     output      logic              job_ready_o,
     input  wire roce_pkg::packet_t job_i,
@@ -85,12 +87,14 @@ module roce_head #(
       .HeaderBytes(roce_pkg::BthBytes),
       .WholeWords (1'b0),
       .UdpSum     (1'b0),
-      .Trailer    (1'b0)
+      .Trailer    (1'b0),
+      .PeerByJob  (1'b1)
   ) u_head (
       .clk_i      (clk_i),
       .rst_i      (rst_i),
       .self_i     (self_i),
       .peer_i     (peer),
+      .ip_sum_i   (ip_sum_i),
       .job_valid_i(job_valid_i),
       .tos_i      (is_cnp ? roce_pkg::TosCnp : net_pkg::TosEct0),
       .job_ready_o(job_ready_o),

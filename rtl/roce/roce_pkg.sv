@@ -68,6 +68,23 @@ package roce_pkg;
     logic [2:0]  rnr_retries;     // 7: no limit
   } qp_t;
 
+  // What a requester is to do with one of its queue pairs.
+  typedef enum logic [1:0] {
+    CommandBegin,  // a connection, whatever was before
+    CommandEnd,    // and forget what was posted
+    CommandAbort   // and flush what was posted
+  } command_e;
+
+  // A packet that leaves next: which one of its work request.
+  typedef struct packed {
+    logic [2:0]  mtu;
+    logic [23:0] psn;
+    logic [23:0] offset;          // packets from the request's first one
+    logic        is_first;
+    logic        is_last;
+    logic        ack_request;
+  } choice_t;
+
   // A received packet of the peer's.
   typedef enum logic [2:0] {
     AnswerAck,

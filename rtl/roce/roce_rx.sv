@@ -1,4 +1,4 @@
-// Chooses what a queue pair needs of received RoCEv2 packets from its peer: ACK, NAK and CNP for a
+// Chooses what queue pairs need of received RoCEv2 packets from their peers: ACK, NAK and CNP for a
 // requester, and with Full the requests for a responder. Stands beside eth_ip_check and form_bth, W
 // bits wide as they are.
 //
@@ -9,19 +9,26 @@
 // multiple of 4 bytes with its padding (IB 9.2); one that is not supported has a record too, it gets
 // a NAK. A received credit is ignored; so are MigReq, BECN and the MSN.
 //
+// Queue pair n has the number `local_qp_i` + n. Its peer's address is what `peer_ip_i` was when
+// `peer_set_i` was high with `peer_qp_i` n.
+//
 // Throughput: a packet in the least time that eth_ip_check needs for one, 8 cycles at 64 bits, one
 // at 512. Latency: one cycle from form_bth's verdict to `answer_valid_o` or `request_valid_o`. No
 // back-pressure. Does not compare PSNs. One clock.
 `default_nettype none
 
 module roce_rx #(
-    parameter int unsigned W    = 64,
-    parameter bit          Full = 1'b0
+    parameter  int unsigned W       = 64,
+    parameter  int unsigned Qps     = 1,
+    parameter  bit          Full    = 1'b0,
+    localparam int unsigned QpWidth = Qps > 1 ? $clog2(Qps) : 1
 ) (
     input  wire logic              clk_i,
     input  wire logic              rst_i,
+    input  wire logic       [23:0] local_qp_i,   // of the first QP
+    input  wire logic              peer_set_i,
+    input  wire logic [QpWidth-1:0] peer_qp_i,
     input  wire logic       [31:0] peer_ip_i,
-    input  wire logic       [23:0] local_qp_i,
     // eth_ip_check: the beats, and a datagram to RoCE's port that passed, with form_bth's verdict
     input  wire logic              f_valid_i,
     input  wire logic       [ 3:0] f_beat_i,
@@ -43,6 +50,7 @@ module roce_rx #(
     input  wire logic       [31:0] behind_i,
 
     output      logic              answer_valid_o,
+    output      logic [QpWidth-1:0] answer_qp_o,  // of a request too
     output      roce_pkg::answer_t answer_o,
 
     output      logic               request_valid_o,
@@ -58,7 +66,7 @@ module roce_rx #(
 );
 
   // The sender's address, frame bytes 26 to 29, and ECN, in byte 15, on their way beside the verdict
-  // of form_bth.
+  // of form_bth. It is that of the queue pair's peer.
   localparam int unsigned Nb = W / 8;
   localparam int unsigned Wait = W == 64 ? 4 : 5;
 
@@ -66,16 +74,30 @@ module roce_rx #(
     $error("W must be 64 or 512");
   end
 
-  logic is_peer_q, is_marked_q;
-  logic [Wait-1:0] is_peer_late_q, is_marked_late_q;
+  logic is_marked_q, is_peer;
+  logic [31:0] sender_q;
+  logic [31:0] sender_late_q[Wait];
+  logic [Wait-1:0] is_marked_late_q;
   always_ff @(posedge clk_i) begin
-    if (f_valid_i && f_beat_i == 4'(26 / Nb))
-      is_peer_q <= bits_pkg::be32(f_data_i[8*(26%Nb)+:32]) == peer_ip_i;
+    if (f_valid_i && f_beat_i == 4'(26 / Nb)) sender_q <= f_data_i[8*(26%Nb)+:32];
     if (f_valid_i && f_beat_i == 4'(15 / Nb)) is_marked_q <= &f_data_i[8*(15%Nb)+:2];
-    is_peer_late_q   <= {is_peer_late_q[Wait-2:0], f_done_i ? is_peer_q : is_peer_late_q[0]};
+    sender_late_q[0] <= f_done_i ? sender_q : sender_late_q[0];
+    for (int unsigned i = 1; i < Wait; i++) sender_late_q[i] <= sender_late_q[i-1];
     is_marked_late_q <= {
       is_marked_late_q[Wait-2:0], f_done_i ? is_marked_q : is_marked_late_q[0]
     };
+  end
+
+  logic [31:0] peer_ip_mem[Qps];
+  logic [23:0] index;
+  logic [QpWidth-1:0] qp, peer_qp;
+  assign peer_qp = Qps > 1 ? peer_qp_i : '0;
+  assign index   = qp_i - local_qp_i;
+  assign qp      = Qps > 1 ? index[QpWidth-1:0] : '0;
+  assign is_peer = index < 24'(Qps) && bits_pkg::be32(sender_late_q[Wait-1]) == peer_ip_mem[qp];
+  always_ff @(posedge clk_i) begin
+    if (peer_set_i) peer_ip_mem[peer_qp] <= peer_ip_i;
+    answer_qp_o <= qp;
   end
 
   // AETH, IB 9.7.5: a kind in the syndrome's bits 6 and 5, under a reserved one.
@@ -143,7 +165,7 @@ module roce_rx #(
 
   always_ff @(posedge clk_i) begin
     request_valid_o <= judged_i && !rst_i && passed_i && pkey_i == roce_pkg::PKey
-        && is_peer_late_q[Wait-1] && qp_i == local_qp_i && is_request && !is_short && !is_odd;
+        && is_peer && is_request && !is_short && !is_odd;
     request_o <= Full ? request : '0;
   end
 
@@ -157,7 +179,7 @@ module roce_rx #(
         ev_version_o <= bad_version_i;
         ev_icrc_o    <= bad_icrc_i;
       end else if (pkey_i != roce_pkg::PKey) ev_pkey_o <= 1'b1;
-      else if (!is_peer_late_q[Wait-1] || qp_i != local_qp_i) ev_stranger_o <= 1'b1;
+      else if (!is_peer) ev_stranger_o <= 1'b1;
       else if (is_request) ev_length_o <= is_short || is_odd;
       else if (!is_ack && !is_cnp) ev_opcode_o <= 1'b1;
       else if (!is_length_ok) ev_length_o <= 1'b1;

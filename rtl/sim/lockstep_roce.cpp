@@ -18,11 +18,14 @@
 #include <vector>
 
 #include "Vroce_endpoint.h"
+#include "fields.hpp"
 #include "random.hpp"
 #include "roce_peer.hpp"
 #include "samplewire_cosim.h"
 
 namespace {
+
+using sw::Fields;
 
 constexpr unsigned kSlots = 128, kQueue = 16;  // of the module
 constexpr unsigned kRestCycles = 64;           // more than from an answer to a frame's first beat
@@ -51,24 +54,6 @@ struct Figures {
   uint64_t requests = 0, executed = 0, faults = 0, received = 0;
   std::array<uint64_t, 4> given{};  // answers to the peer, by kind
   uint64_t marks = 0, cnps = 0;
-};
-
-// Fills a packed struct, its last field first.
-class Fields {
- public:
-  explicit Fields(uint32_t* words) : words_(words) {}
-  Fields& put(uint64_t value, unsigned bits) {
-    for (unsigned i = 0; i < bits; i++, at_++) {
-      const uint32_t bit = 1u << (at_ % 32);
-      uint32_t& word = words_[at_ / 32];
-      word = (value >> i & 1) ? word | bit : word & ~bit;
-    }
-    return *this;
-  }
-
- private:
-  uint32_t* words_;
-  unsigned at_ = 0;
 };
 
 class Lockstep {
@@ -141,12 +126,12 @@ class Lockstep {
     Fields(model_.region_i.data()).put(r.len_bytes, 64).put(r.address, 64)
         .put(uint64_t(r.may_write), 1).put(r.key, 32);
     model_.run_i = 0;
-    for (int n = 0; n < 8; n++) cycle();
+    for (int n = 0; n < 20; n++) cycle();
     Fields(model_.cfg_i.data()).put(c.rnr_retries, 3).put(c.retries, 3).put(c.timeout, 5)
         .put(c.ack_every, 16).put(c.window, 16).put(c.mtu, 3).put(c.first_psn, 24)
         .put(0x22, 24).put(0x11, 24);
     model_.run_i = 1;
-    for (int n = 0; n < 30; n++) cycle();
+    for (int n = 0; n < 40; n++) cycle();
     sent_ = oldest_ = 0;
     has_failed_ = is_over_ = false;
     if (!software_ || !responder_ || model_.refused_o || !model_.is_running_o) fault_ = "no connection begins";
@@ -182,12 +167,16 @@ class Lockstep {
           .put(0, 32).put(uint64_t(request.has_immediate), 1).put(0, 1)
           .put(uint64_t(request.is_write), 1).put(request.id, 16);
       model_.post_valid_i = 1;
-      model_.clk_i = 0;
-      model_.eval();
-      if (bool(model_.post_ready_o) != is_taken)
-        fault_ = is_taken ? "a request is not taken" : "a request is taken beyond the queue";
-      cycle();
+      bool is_ready = false;
+      for (unsigned k = 0; k < kRestCycles && !is_ready; k++) {
+        model_.clk_i = 0;
+        model_.eval();
+        is_ready = model_.post_ready_o;
+        cycle();
+      }
       model_.post_valid_i = 0;
+      if (is_ready != is_taken)
+        fault_ = is_taken ? "a request is not taken" : "a request is taken beyond the queue";
     }
   }
 

@@ -43,7 +43,7 @@ WIDTHS = (64, 512)
 # What --check looks at.
 CHECKED = (f"{SENDER}:64", "roce_requester:64")
 # Rows beside those of the modules as they are: a module with another value of a parameter.
-VARIANTS = ("dcqcn Flows=16", "roce_board Full=1")
+VARIANTS = ("dcqcn Flows=16", "roce_qp Qps=16", "roce_requester Qps=16", "roce_board Full=1")
 # Growth that is let pass: both of these.
 GROWTH, GROWTH_LUT = 0.05, 50
 # Picoseconds of wire behind each LUT, a hundred times what yosys takes: the mapper then bounds
@@ -107,7 +107,7 @@ def run(command: list[str | Path], log: Path) -> str:
 
 def build(top: str, width: int, texts: dict[str, str], flat: bool = True) -> Path:
     """The netlist of a module; a width of 0 is for one that has none."""
-    name = f"{top}_{width}" if width else top.replace(" ", "_")
+    name = top.replace(" ", "_") + (f"_{width}" if width else "")
     top, *values = top.split()
     sets = [value.replace("=", " ") for value in values]
     if width:

@@ -15,6 +15,9 @@ QP = (("local_qp", 24), ("remote_qp", 24), ("first_psn", 24), ("mtu", 3), ("wind
 WORK_REQUEST = (("id", 16), ("is_write", 1), ("is_solicited", 1), ("has_immediate", 1),
                 ("immediate", 32), ("remote_address", 64), ("rkey", 32), ("addr", 40),
                 ("len_bytes", 32))  # fmt: skip
+CHOICE = (("mtu", 3), ("psn", 24), ("offset", 24), ("is_first", 1),
+          ("is_last", 1), ("ack_request", 1))  # fmt: skip
+COMPLETION = (("id", 16), ("status", 3))
 ANSWER = (("kind", 3), ("code", 5), ("psn", 24), ("is_marked", 1))
 RESPONDER = (("first_psn", 24), ("mtu", 3), ("rnr_timer", 5), ("cnp_interval_ns", 20))
 REGION = (("key", 32), ("may_write", 1), ("address", 64), ("len_bytes", 64))
@@ -23,6 +26,7 @@ RECEIVED = (("id", 16), ("status", 2), ("has_immediate", 1), ("immediate", 32),
             ("len_bytes", 32))  # fmt: skip
 RESPONSE = (("is_cnp", 1), ("psn", 24), ("syndrome", 8), ("msn", 24))
 RECEIVE_SEND, RECEIVE_WRITE, RECEIVE_FAILED, RECEIVE_FLUSHED = range(4)
+BEGIN, END, ABORT = range(3)
 ACK, RNR_NAK, SEQUENCE_NAK, FATAL_NAK, CNP = range(5)
 (DONE, INVALID_REQUEST, REMOTE_ACCESS, REMOTE_OPERATION, RETRIES_EXCEEDED, RNR_RETRIES_EXCEEDED,
  FLUSHED) = range(7)  # fmt: skip

@@ -15,7 +15,9 @@
 //                 with RETH            frame_join writes it, trailer_o is left open
 //
 //   port                  meaning
-//   self_i, peer_i        stand still from 32 cycles before a job on
+//   self_i, peer_i        stand still from 32 cycles before a job on; with PeerByJob peer_i
+//                         stands with the job instead
+//   ip_sum_i              with PeerByJob the sum of both IPv4 addresses, stands with the job
 //   job_valid_i           a job: tos_i, header_i and payload_i stand with it until job_ready_o
 //   tos_i                 IPv4's type of service, ECT(0) (02h) or above
 //   header_i              first byte of the packet's header in its highest bits
@@ -48,6 +50,7 @@ module head_builder #(
     parameter  bit          WholeWords  = 1'b1,
     parameter  bit          UdpSum      = 1'b1,
     parameter  bit          Trailer     = 1'b1,
+    parameter  bit          PeerByJob   = 1'b0,  // without UdpSum
     parameter  logic [31:0] Poly        = crc_pkg::Crc32cPoly,
     localparam int unsigned HeadBytes   = 42 + HeaderBytes,
     localparam int unsigned Beats       = (HeadBytes + W / 8 - 1) / (W / 8),
@@ -57,6 +60,7 @@ module head_builder #(
     input  wire logic                          rst_i,
     input  wire net_pkg::peer_t                self_i,
     input  wire net_pkg::peer_t                peer_i,
+    input  wire logic                   [15:0] ip_sum_i,
     input  wire logic                          job_valid_i,
     input  wire logic                    [7:0] tos_i,
     output      logic                          job_ready_o,
@@ -84,12 +88,14 @@ module head_builder #(
         .WholeWords (WholeWords),
         .UdpSum     (UdpSum),
         .Trailer    (Trailer),
+        .PeerByJob  (PeerByJob),
         .Poly       (Poly)
     ) u_head (
         .clk_i      (clk_i),
         .rst_i      (rst_i),
         .self_i     (self_i),
         .peer_i     (peer_i),
+        .ip_sum_i   (ip_sum_i),
         .job_valid_i(job_valid_i),
         .tos_i      (tos_i),
         .header_i   (header_i),
@@ -116,12 +122,14 @@ module head_builder #(
         .WholeWords (WholeWords),
         .UdpSum     (UdpSum),
         .Trailer    (Trailer),
+        .PeerByJob  (PeerByJob),
         .Poly       (Poly)
     ) u_head (
         .clk_i      (clk_i),
         .rst_i      (rst_i),
         .self_i     (self_i),
         .peer_i     (peer_i),
+        .ip_sum_i   (ip_sum_i),
         .job_valid_i(job_valid_i),
         .tos_i      (tos_i),
         .header_i   (header_i),

@@ -13,7 +13,8 @@
 //
 // A job stands from `job_valid_i` to `done_i`, the cycle behind that which takes its last header beat
 // and the trailer.
-// `self_i` and `peer_i` stand still from 32 cycles before a job on. One clock.
+// `self_i` and `peer_i` stand still from 32 cycles before a job on; with PeerByJob `peer_i` and
+// `ip_sum_i` stand with the job. One clock.
 `default_nettype none
 
 module head_serial #(
@@ -21,6 +22,7 @@ module head_serial #(
     parameter  bit          WholeWords  = 1'b1,
     parameter  bit          UdpSum      = 1'b1,
     parameter  bit          Trailer     = 1'b1,
+    parameter  bit          PeerByJob   = 1'b0,
     parameter  logic [31:0] Poly        = crc_pkg::Crc32cPoly,
     localparam int unsigned Words       = (42 + HeaderBytes + 7) / 8,
     localparam int unsigned BeatWidth   = $clog2(Words)
@@ -29,6 +31,7 @@ module head_serial #(
     input  wire logic                          rst_i,
     input  wire net_pkg::peer_t                self_i,
     input  wire net_pkg::peer_t                peer_i,
+    input  wire logic                   [15:0] ip_sum_i,
     input  wire logic                          job_valid_i,
     input  wire logic                    [7:0] tos_i,
     input  wire logic      [8*HeaderBytes-1:0] header_i,
@@ -48,8 +51,8 @@ module head_serial #(
   localparam int unsigned Halves = (HeaderBytes + 2 + 3) / 4;
   localparam int unsigned PadBytes = 4 * Halves - 2 - HeaderBytes;
 
-  if (UdpSum && !Trailer) begin : g_sum
-    $error("the UDP checksum covers the trailer");
+  if (UdpSum && (!Trailer || PeerByJob)) begin : g_sum
+    $error("the UDP checksum covers the trailer, and the addresses for longer than a job");
   end
   if (HeaderBytes < 4 || HeaderBytes > 44) begin : g_header
     $error("a packet's header has 4 to 44 bytes: there are steps for no more");
@@ -285,7 +288,8 @@ module head_serial #(
     slice_q <= slice;
     sum_q   <= {1'b0, number} + {1'b0, is_first ? 16'd0 : sum_q[15:0]} +
         17'(sum_q[16] && !is_first);
-    if (step_q == IpFixedStep) ip_fixed_q <= sum;
+    if (PeerByJob) ip_fixed_q <= net_pkg::add1c(IpConst, ip_sum_i);
+    else if (step_q == IpFixedStep) ip_fixed_q <= sum;
     if (step_q == UdpFixedStep) udp_fixed_q <= sum;
     ip_more_q <= len_bytes + 16'(tos_i - net_pkg::TosEct0);
     ip_q      <= net_pkg::add1c(ip_fixed_q, ip_more_q);

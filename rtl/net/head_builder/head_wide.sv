@@ -12,7 +12,8 @@
 // `done_i`, which takes header and trailer.
 //
 // A job is taken when its second stage begins (`start_o`); until then it may be withdrawn. `self_i`
-// and `peer_i` stand still from 32 cycles before a job on. One clock.
+// and `peer_i` stand still from 32 cycles before a job on; with PeerByJob `peer_i` and `ip_sum_i`
+// stand with the job. One clock.
 `default_nettype none
 
 module head_wide #(
@@ -20,6 +21,7 @@ module head_wide #(
     parameter  bit          WholeWords  = 1'b1,
     parameter  bit          UdpSum      = 1'b1,
     parameter  bit          Trailer     = 1'b1,
+    parameter  bit          PeerByJob   = 1'b0,
     parameter  logic [31:0] Poly        = crc_pkg::Crc32cPoly,
     localparam int unsigned HeadBytes   = 42 + HeaderBytes,
     localparam int unsigned Beats       = (HeadBytes + 63) / 64
@@ -28,6 +30,7 @@ module head_wide #(
     input  wire logic                          rst_i,
     input  wire net_pkg::peer_t                self_i,
     input  wire net_pkg::peer_t                peer_i,
+    input  wire logic                   [15:0] ip_sum_i,
     input  wire logic                          job_valid_i,
     input  wire logic                    [7:0] tos_i,
     input  wire logic      [8*HeaderBytes-1:0] header_i,
@@ -107,8 +110,8 @@ module head_wide #(
   // Where a packet's bytes are the odd ones of the sum's words, its words enter with bytes swapped.
   localparam bit IsOdd = HeaderBytes % 2 != 0;
 
-  if (UdpSum && !Trailer) begin : g_sum
-    $error("the UDP checksum covers the trailer");
+  if (UdpSum && (!Trailer || PeerByJob)) begin : g_sum
+    $error("the UDP checksum covers the trailer, and the addresses for longer than a job");
   end
   if (HeaderBytes < 4 || HeaderBytes > 86) begin : g_header
     $error("a header has at most two beats");
@@ -169,6 +172,8 @@ module head_wide #(
 
   // Second stage: CRC of the packet, UDP and IPv4 checksums.
   typedef struct packed {
+    logic [79:0] peer;  // MAC, IP
+    logic [15:0] ip_fixed;
     logic [15:0] len_bytes;
     logic [7:0] tos;
     logic [8*HeaderBytes-1:0] header;
@@ -218,7 +223,7 @@ module head_wide #(
     unique case (close_step_q)
       4'd0: begin
         udp_q <= 33'(udp_q[31:16]) + 33'(udp_q[15:0]) + 33'(udp_q[32]);
-        ip_q  <= 17'(ip_q[15:0]) + 17'(ip_fixed_q);
+        ip_q  <= 17'(ip_q[15:0]) + 17'(PeerByJob ? head_q.ip_fixed : ip_fixed_q);
       end
       4'd1: begin
         udp_q <= 33'(udp_q[15:0]) + 33'(udp_fixed_q) + 33'(udp_q[16]);
@@ -234,6 +239,8 @@ module head_wide #(
       is_closed_q      <= 1'b0;
       udp_q            <= sum_next;
       ip_q             <= 17'(payload_i.len_bytes) + 17'(tos_i - net_pkg::TosEct0);
+      head_q.peer      <= {peer_i.mac, peer_i.ip};
+      head_q.ip_fixed  <= net_pkg::add1c(IpConst, ip_sum_i);
       head_q.len_bytes <= payload_i.len_bytes;
       head_q.tos       <= tos_i;
       head_q.header    <= header_i;
@@ -252,6 +259,7 @@ module head_wide #(
 
   // Third stage.
   typedef struct packed {
+    logic [79:0] peer;
     logic [7:0] tos;
     logic [15:0] ip_bytes;
     logic [15:0] ip_sum;
@@ -266,6 +274,7 @@ module head_wide #(
 
   always_ff @(posedge clk_i) begin
     if (move) begin
+      out_q.peer      <= head_q.peer;
       out_q.tos       <= head_q.tos;
       out_q.ip_bytes  <= head_q.len_bytes + IpMore;
       out_q.ip_sum    <= ~ip_q[15:0];
@@ -283,10 +292,13 @@ module head_wide #(
   logic [512*Beats-1:0] beats;
   logic beat_q;  // the second one
 
+  logic [79:0] peer;
+  assign peer = PeerByJob ? out_q.peer : {peer_i.mac, peer_i.ip};
+
   assign frame_head = {
-    peer_i.mac, self_i.mac, 16'h0800,
+    peer[79:32], self_i.mac, 16'h0800,
     IpWord0[15:8], out_q.tos, out_q.ip_bytes, 16'h0000, IpWord3, IpWord4, out_q.ip_sum,
-    self_i.ip, peer_i.ip,
+    self_i.ip, peer[31:0],
     self_i.port, peer_i.port, out_q.udp_bytes, out_q.udp_sum,
     out_q.header
   };

@@ -84,6 +84,7 @@ module frame_tx #(
       .rst_i      (rst_i),
       .self_i     (self_i),
       .peer_i     (peer_i),
+      .ip_sum_i   (16'd0),
       .job_valid_i(job_valid_i),
       .tos_i      (net_pkg::TosEct0),
       .job_ready_o(job_ready_o),

@@ -14,8 +14,8 @@ pub struct RequesterConfig {
     /// Packets that may wait for an acknowledgement, 1 to 2^23. More bridge a longer round trip; a
     /// loss repeats up to so many.
     pub window: u32,
-    /// An acknowledgement is requested at the end of each message and every so many packets, 1 to
-    /// the window.
+    /// An acknowledgement is requested at the end of each message, and by the packet that is so many
+    /// behind the last one that did or behind the way back: 1 to the window.
     pub ack_every: u32,
     /// How long to wait for an acknowledgement.
     pub timeout: AckTimeout,

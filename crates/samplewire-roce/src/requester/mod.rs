@@ -34,6 +34,8 @@ pub struct Requester<S> {
     sent: u64,
     /// The number of the request that `next` belongs to.
     cursor: u64,
+    /// Packets since the last that requested an acknowledgement, or since the way back.
+    since: u32,
     retries: Retries,
     /// The receiver is not ready for the packet at `acked`: until when to wait.
     waits_until: Option<Nanos>,
@@ -139,6 +141,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
             next: 0,
             sent: 0,
             cursor: 0,
+            since: 0,
             retries: Retries::new(&config, Nanos(0)),
             waits_until: None,
             timeout_at: None,
@@ -156,7 +159,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
     pub fn begin(&mut self, config: RequesterConfig) -> Result<(), RequesterConfigError> {
         config.check()?;
         self.queue.clear();
-        (self.acked, self.next, self.sent, self.cursor) = (0, 0, 0, 0);
+        (self.acked, self.next, self.sent, self.cursor, self.since) = (0, 0, 0, 0, 0);
         self.retries = Retries::new(&config, Nanos(0));
         (self.waits_until, self.timeout_at, self.has_gone_back) = (None, None, false);
         self.phase = Phase::Running;
@@ -290,6 +293,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
             self.stats.packets += 1;
         }
         self.stats.payload_bytes += u64::from(request.payload.len_bytes);
+        self.since = if request.ack_request { 0 } else { self.since + 1 };
         self.next += 1;
         self.sent = self.sent.max(self.next);
         if self.next == self.queue.get(self.cursor).end {
@@ -384,6 +388,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
         self.stats.messages += self.queue.complete_before(position);
         if self.next < position {
             self.next = position;
+            self.since = 0;
             self.cursor = self.queue.completed();
         }
         self.retries = Retries::new(&self.config, now);
@@ -398,6 +403,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
     /// The next packet to send is the oldest that is not acknowledged. The timer starts with it.
     const fn go_back(&mut self) {
         self.next = self.acked;
+        self.since = 0;
         self.cursor = self.queue.completed();
         self.timeout_at = None;
     }
@@ -426,7 +432,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Requester<S> {
         };
         let immediate = request.immediate.filter(|_| is_last);
         let opcode = Opcode::of_packet(is_write, is_first, is_last, immediate.is_some());
-        let is_interval = (self.next + 1).is_multiple_of(u64::from(self.config.ack_every));
+        let is_interval = self.since + 1 == self.config.ack_every;
         Request {
             opcode,
             psn: self.psn(self.next),

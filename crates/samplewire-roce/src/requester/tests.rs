@@ -124,6 +124,19 @@ fn window_bounds_what_is_outstanding_and_always_contains_an_ack_request() {
     assert_eq!(leaving(&mut it, NOW), [8, 9, 10, 11]);
 }
 
+#[test]
+fn ack_requests_are_counted_from_the_last_one_and_from_the_way_back() {
+    let mut it = requester(config());
+    it.post(send(1, 256)).expect("there is room");
+    it.post(send(2, 6 * 256)).expect("there is room");
+    let requests =
+        |packets: Vec<Request>| -> Vec<bool> { packets.iter().map(|it| it.ack_request).collect() };
+    let first = requests(packets(&mut it, NOW));
+    assert_eq!(first, [true, false, false, false, true, false, true]);
+    answer(&mut it, NOW, 2, GAP);
+    assert_eq!(requests(packets(&mut it, NOW)), [false, false, false, true, true]);
+}
+
 /// IB 9.7.5.1.2: an ACK is for all packets before it too.
 #[test]
 fn coalesced_ack_completes_several_messages_once_and_in_order() {

@@ -52,6 +52,7 @@ module head_builder_tb #(
   ) u_head_builder (
       .clk_i, .rst_i, .self_i, .peer_i, .job_valid_i, .job_ready_o, .header_i, .payload_i,
       .tos_i      (net_pkg::TosEct0),
+      .ip_sum_i   (16'd0),
       .hold_i     (1'b0),
       .start_o, .held_o(), .busy_o,
       .ready_o    (ready),

@@ -66,7 +66,10 @@ module roce_endpoint_tb #(
       .Full(1'b1)
   ) u_rx (
       .clk_i, .rst_i, .self_i,
+      .peer_set_i     (1'b1),
+      .peer_qp_i      (1'b0),
       .peer_ip_i      (peer_i.ip),
+      .answer_qp_o    (),
       .local_qp_i     (cfg_i.local_qp),
       .valid_i, .last_i, .count_i, .data_i,
       .checked_o      (),

@@ -15,8 +15,15 @@ from runner import run
 
 US = Peer(mac=0x02A1B2C3D4E5, ip=0xC0A80A02, port=0xC123)
 HOST = Peer(mac=0x98F2B3010203, ip=0xC0A80A63, port=4791)
+OTHER = Peer(mac=0xFFFF12345678, ip=0xFFFEFDFC, port=4791)
 OPCODES = range(12)
 CNP_TOS = 48 << 2
+
+
+def ip_sum(*ends: Peer) -> int:
+    """The ones' complement sum of addresses."""
+    total = sum((end.ip >> 16) + (end.ip & 0xFFFF) for end in ends)
+    return (total & 0xFFFF) + (total >> 16)
 
 
 class Jobs:
@@ -25,14 +32,14 @@ class Jobs:
     def __init__(self, dut):
         self.dut, self.odds = dut, 1.0
         self.beat = len(dut.s_data_i) // 8
-        self.jobs: deque[tuple[int, bytes]] = deque()
+        self.jobs: deque[tuple[int, bytes, Peer]] = deque()
         self.words: deque[int] = deque()
         self.is_shown = self.is_offered = False
         self.shown_at: list[int] = []
         self.now = 0
 
-    def put(self, job: int, payload: bytes):
-        self.jobs.append((job, payload))
+    def put(self, job: int, payload: bytes, peer: Peer):
+        self.jobs.append((job, payload, peer))
 
     def drive(self):
         self.now += 1
@@ -42,6 +49,8 @@ class Jobs:
         self.dut.job_valid_i.value = int(self.is_shown)
         if self.is_shown:
             self.dut.job_i.value = self.jobs[0][0]
+            peer = self.jobs[0][2]
+            self.dut.peer_i.value, self.dut.ip_sum_i.value = peer.packed(), ip_sum(US, peer)
         self.is_offered = self.is_offered or (bool(self.words) and random.random() < self.odds)
         self.dut.s_valid_i.value = int(self.is_offered)
         data = self.words[0] if self.is_offered else random.getrandbits(8 * self.beat)
@@ -72,15 +81,15 @@ class TB:
     async def start(self):
         dut = self.dut
         dut.rst_i.value, dut.hold_i.value = 1, 0
-        dut.self_i.value, dut.peer_i.value = US.packed(), HOST.packed()
+        dut.self_i.value = US.packed()
         cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
         await self.bench.run(4)
         dut.rst_i.value = 0
         await self.bench.run(32)
 
-    def put(self, frame: bytes, payload: bytes, **fields: int):
+    def put(self, frame: bytes, payload: bytes, peer: Peer = HOST, **fields: int):
         self.expected.append(frame)
-        self.jobs.put(pack(PACKET, len_bytes=len(payload), **fields), payload)
+        self.jobs.put(pack(PACKET, len_bytes=len(payload), **fields), payload, peer)
 
     def put_opcode(self, opcode: int, size: int):
         """A packet of random fields, as scapy writes it."""
@@ -89,12 +98,13 @@ class TB:
         immediate = random.randbytes(4) if opcode in roce.WITH_IMMEDIATE else b""
         bth = {"dqpn": random.getrandbits(24), "psn": random.getrandbits(24),
                "ackreq": random.getrandbits(1), "solicited": random.getrandbits(1)}  # fmt: skip
+        peer = random.choice([HOST, OTHER])
         frame = roce_frame(
-            reth + immediate + payload, ends=(US, HOST), opcode=opcode, padcount=0, migreq=1,
+            reth + immediate + payload, ends=(US, peer), opcode=opcode, padcount=0, migreq=1,
             pkey=0xFFFF, fecn=0, becn=0, **bth,
         )  # fmt: skip
         self.put(
-            frame, payload, opcode=opcode, has_reth=int(bool(reth)),
+            frame, payload, peer, opcode=opcode, has_reth=int(bool(reth)),
             has_immediate=int(bool(immediate)), is_solicited=bth["solicited"],
             ack_request=bth["ackreq"], destination=bth["dqpn"], psn=bth["psn"],
             remote_address=int.from_bytes(reth[:8], "big"),

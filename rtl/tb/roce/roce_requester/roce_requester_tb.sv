@@ -2,27 +2,34 @@
 `default_nettype none
 
 module roce_requester_tb #(
-    parameter int unsigned W     = 64,
-    parameter int unsigned Slots = W == 512 ? 1024 : 128,
-    parameter int unsigned Queue = 16,
-    parameter int unsigned Aw    = W == 512 ? 11 : 14
+    parameter  int unsigned W       = 64,
+    parameter  int unsigned Qps     = 1,
+    parameter  int unsigned Slots   = W == 512 ? 1024 : 128,
+    parameter  int unsigned Queue   = 16,
+    parameter  int unsigned Aw      = W == 512 ? 11 : 14,
+    localparam int unsigned QpWidth = Qps > 1 ? $clog2(Qps) : 1
 ) (
     input  wire logic                        clk_i,
     input  wire logic                        rst_i,
     input  wire logic                 [63:0] time_ns_i,
     input  wire net_pkg::peer_t              self_i,
-    input  wire net_pkg::peer_t              peer_i,
-    input  wire logic                        run_i,
+    input  wire logic                 [23:0] local_qp_i,  // of the first QP
+    input  wire logic                        cmd_valid_i,
+    output      logic                        cmd_ready_o,
+    input  wire roce_pkg::command_e          cmd_i,
+    input  wire logic          [QpWidth-1:0] cmd_qp_i,
     input  wire roce_pkg::qp_t               cfg_i,
+    input  wire net_pkg::peer_t              peer_i,
     output      logic                        refused_o,
-    output      logic                        is_running_o,
-    input  wire logic                        abort_i,
     input  wire logic                 [23:0] rate_i,
     input  wire logic                        post_valid_i,
     output      logic                        post_ready_o,
     output      logic                        post_reject_o,
+    output      logic                        post_full_o,
+    input  wire logic          [QpWidth-1:0] post_qp_i,
     input  wire roce_pkg::work_request_t     post_i,
     output      logic                        completion_valid_o,
+    output      logic          [QpWidth-1:0] completion_qp_o,
     output      roce_pkg::completion_t       completion_o,
     // received frames
     input  wire logic                        valid_i,
@@ -41,20 +48,25 @@ module roce_requester_tb #(
     output      logic                        m_axis_tvalid,
     input  wire logic                        m_axis_tready,
     output      logic                        m_axis_tlast,
+    output      logic          [QpWidth-1:0] ev_qp_o,
     output      logic                 [ 9:0] events_o  // in the order of the ports, from bit 0 on
 );
 
   logic answer_valid, rd_valid, reply_valid;
   roce_pkg::answer_t answer;
+  logic [QpWidth-1:0] answer_qp;
   logic [Aw-1:0] rd_addr;
   logic [W-1:0] reply;
 
   roce_rx_tb #(
-      .W(W)
+      .W  (W),
+      .Qps(Qps)
   ) u_rx (
-      .clk_i, .rst_i, .self_i,
+      .clk_i, .rst_i, .self_i, .local_qp_i,
+      .peer_set_i    (cmd_ready_o && cmd_i == roce_pkg::CommandBegin),
+      .peer_qp_i     (cmd_qp_i),
       .peer_ip_i     (peer_i.ip),
-      .local_qp_i    (cfg_i.local_qp),
+      .answer_qp_o   (answer_qp),
       .valid_i, .last_i, .count_i, .data_i,
       .checked_o     (),
       .valid_o       (),
@@ -83,18 +95,22 @@ module roce_requester_tb #(
 
   roce_requester #(
       .W    (W),
+      .Qps  (Qps),
       .Slots(Slots),
       .Queue(Queue),
       .Aw   (Aw)
   ) u_dut (
-      .clk_i, .rst_i, .time_ns_i, .self_i, .peer_i, .run_i, .cfg_i, .refused_o, .is_running_o,
-      .abort_i, .rate_i,
+      .clk_i, .rst_i, .time_ns_i, .self_i, .cmd_valid_i, .cmd_ready_o, .cmd_i, .cmd_qp_i, .cfg_i,
+      .peer_i, .refused_o, .rate_i,
       .burst_ns_i       (20'd100),
-      .post_valid_i, .post_ready_o, .post_reject_o, .post_i, .completion_valid_o, .completion_o,
+      .post_valid_i, .post_ready_o, .post_reject_o, .post_full_o, .post_qp_i, .post_i,
+      .completion_valid_o, .completion_qp_o, .completion_o,
       .answer_valid_i   (answer_valid),
+      .answer_qp_i      (answer_qp),
       .answer_i         (answer),
       .response_valid_i (1'b0),
       .response_ready_o (),
+      .response_qp_i    ('0),
       .response_i       ('0),
       .rd_valid_o       (rd_valid),
       .rd_ready_i       (mem_ready_i),
@@ -102,7 +118,10 @@ module roce_requester_tb #(
       .rd_valid_i       (reply_valid),
       .rd_data_i        (reply),
       .m_axis_tdata, .m_axis_tkeep, .m_axis_tvalid, .m_axis_tready, .m_axis_tlast,
+      .charge_qp_o      (),
       .charge_bytes_o   (),
+      .ev_qp_o,
+      .ev_failed_o      (),
       .ev_packet_o      (events_o[0]),
       .ev_repeat_o      (events_o[1]),
       .ev_ack_o         (events_o[2]),

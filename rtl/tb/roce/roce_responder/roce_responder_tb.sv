@@ -56,6 +56,9 @@ module roce_responder_tb #(
       .Full(1'b1)
   ) u_rx (
       .clk_i, .rst_i, .self_i, .peer_ip_i, .local_qp_i, .valid_i, .last_i, .count_i, .data_i,
+      .peer_set_i     (1'b1),
+      .peer_qp_i      (1'b0),
+      .answer_qp_o    (),
       .checked_o      (),
       .valid_o        (valid),
       .last_o         (last),

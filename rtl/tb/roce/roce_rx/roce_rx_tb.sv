@@ -2,12 +2,16 @@
 `default_nettype none
 
 module roce_rx_tb #(
-    parameter int unsigned W    = 64,
-    parameter bit          Full = 1'b0
+    parameter  int unsigned W       = 64,
+    parameter  int unsigned Qps     = 1,
+    parameter  bit          Full    = 1'b0,
+    localparam int unsigned QpWidth = Qps > 1 ? $clog2(Qps) : 1
 ) (
     input  wire logic              clk_i,
     input  wire logic              rst_i,
     input  wire net_pkg::peer_t    self_i,
+    input  wire logic              peer_set_i,
+    input  wire logic [QpWidth-1:0] peer_qp_i,
     input  wire logic       [31:0] peer_ip_i,
     input  wire logic       [23:0] local_qp_i,
     input  wire logic              valid_i,
@@ -19,6 +23,7 @@ module roce_rx_tb #(
     output      logic              last_o,
     output      logic    [  W-1:0] data_o,
     output      logic              answer_valid_o,
+    output      logic [QpWidth-1:0] answer_qp_o,
     output      roce_pkg::answer_t answer_o,
     output      logic              request_valid_o,
     output      roce_pkg::request_t request_o,
@@ -113,9 +118,10 @@ module roce_rx_tb #(
 
   roce_rx #(
       .W   (W),
+      .Qps (Qps),
       .Full(Full)
   ) i_dut (
-      .clk_i, .rst_i, .peer_ip_i, .local_qp_i,
+      .clk_i, .rst_i, .local_qp_i, .peer_set_i, .peer_qp_i, .peer_ip_i,
       .f_valid_i    (fv),
       .f_beat_i     (fbeat),
       .f_data_i     (fdata),
@@ -133,7 +139,7 @@ module roce_rx_tb #(
       .psn_i        (psn),
       .len_bytes_i  (len_bytes),
       .behind_i     (behind),
-      .answer_valid_o, .answer_o, .request_valid_o, .request_o,
+      .answer_valid_o, .answer_qp_o, .answer_o, .request_valid_o, .request_o,
       .ev_length_o   (events_o[0]),
       .ev_version_o  (events_o[1]),
       .ev_icrc_o     (events_o[2]),

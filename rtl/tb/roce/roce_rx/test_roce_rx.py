@@ -33,6 +33,7 @@ class TB:
     async def start(self):
         dut = self.dut
         dut.rst_i.value, dut.valid_i.value = 1, 0
+        dut.peer_set_i.value, dut.peer_qp_i.value = 1, 0
         self.ends(US, HOST, QP)
         cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
         for _ in range(4):
