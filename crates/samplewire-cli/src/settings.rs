@@ -447,7 +447,7 @@ mod tests {
         let error = expanded("samplewire probe addr=h,colour=red").unwrap_err().to_string();
         assert_eq!(
             error,
-            "`addr=h,colour=red`: probe has no option `colour`; it has timeout, json"
+            "`addr=h,colour=red`: probe has no option `colour`; it has timeout, carriage, json"
         );
         let error = expanded("samplewire probe addr=h,json=maybe").unwrap_err().to_string();
         assert!(error.contains("`json` is \"maybe\""), "{error}");
