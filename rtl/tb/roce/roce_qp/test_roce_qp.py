@@ -1,5 +1,5 @@
-"""roce_qp alone, one QP and 16: which PSNs an answer may name, go-back-N, timers and counts (IB 9.7,
-9.9). Where there are more QPs, others begin, send, fail and end meanwhile."""
+"""roce_qp alone, one QP and 16: which PSNs an answer may name, go-back-N, timers and counts (IB
+9.7, 9.9). Where there are more QPs, others begin, send, fail and end meanwhile."""
 
 import random
 from collections import deque

@@ -1,5 +1,6 @@
-"""roce_requester, with one QP and 16, against responders in Python: loss both ways, gaps, RNR, silence,
-PSNs that wrap, failures; QPs that break and begin again while others run; throughput and latency."""
+"""roce_requester, with one QP and 16, against responders in Python: loss both ways, gaps, RNR,
+silence, PSNs that wrap, failures; QPs that break and begin again while others run; throughput and
+latency."""
 
 import random
 from collections import deque
@@ -495,9 +496,7 @@ async def queue_pairs_break_and_begin_again_while_others_run(dut):
             tb.receive.queue.append((0, victim.responder.answer(0x62, psn)))
         await tb.bench.run(random.randrange(100, 600))
         assert step < 100
-    await tb.bench.until(
-        lambda: all(len(it.completions) >= len(it.ids) for it in whole), 1_000_000
-    )
+    await tb.bench.until(lambda: all(len(it.completions) >= len(it.ids) for it in whole), 1_000_000)
     for connection in whole:
         connection.check()
     # Of the others, what is complete is in order and whole.
