@@ -131,7 +131,7 @@ const LOOK_PAUSE: Nanos = Nanos::from_millis(1);
 /// Frames of one visit, so that others get their turn.
 const FRAMES_MAX: usize = 64;
 
-/// Longer than a host usually takes to look at its packets, so that it is not sent all again.
+/// A busy host reads its packets in less time: they are not all sent again because of it.
 const TIMEOUT_MIN: Nanos = Nanos::from_millis(16);
 
 /// Frames that may wait for an acknowledgement: a loss repeats up to so many.
