@@ -45,8 +45,7 @@ fn every_sample_arrives_through_faults_of_both_ways() {
         let spec = FaultSpec::new().loss(0.01).duplicate(0.01).corrupt(0.005).reorder(0.01);
         spec.depth(4).seed(seed)
     };
-    let [far, near] =
-        cable(|link, end| Box::new(Lossy { link, model: Model::new(&faults(end as u64)) }));
+    let [far, near] = cable(|link, end| lossy(link, Model::new(&faults(end as u64))));
     let (address, sends) = device(Some(far));
     let link = Faults::new(udp(address), &faults(7), &faults(8)).unwrap();
     let mut stream = open(Box::new(link), Some(near), address);
@@ -107,7 +106,7 @@ fn probe_shows_whether_a_device_offers_rdma_and_what_stream_would_result() {
 #[test]
 fn both_ends_name_a_queue_pair_that_failed() {
     let is_cut = Arc::new(AtomicBool::new(false));
-    let [far, near] = cable(|link, _| Box::new(Cut { link, is_cut: Arc::clone(&is_cut) }));
+    let [far, near] = cable(|link, _| cut(link, Arc::clone(&is_cut)));
     let terms = DrawnTerms { dead_ms: 500, idle_ms: 50, ranges_max: 32 };
     let (address, sends) = device_of(DeviceOptions::new().drawn(terms), Some(far));
     let mut stream = open(udp(address), Some(near), address);
@@ -239,7 +238,7 @@ fn memory_of_the_slots_and_of_the_writes_is_stated() {
 /// costs nothing more.
 #[test]
 fn frames_of_another_queue_pair_are_foreign_at_both_ends() {
-    let [far, near] = cable(|link, _| Box::new(Renumbered { link }));
+    let [far, near] = cable(|link, _| renumbered(link));
     let mut source = CounterSource::new(1e6, 0).expect("a rate in range");
     let options = DeviceOptions::new().window(256).sends(source.info().clone());
     let link = Udp::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).unwrap();
@@ -470,119 +469,68 @@ fn cable(link: impl Fn(Dgram, usize) -> Box<dyn EtherLink>) -> [StationConfig; 2
     })
 }
 
-/// A link with faults on what it sends.
-struct Lossy {
+/// A cable's end that does something else with what it sends.
+struct Altered<F> {
     link: Dgram,
-    model: Model,
+    send: F,
 }
 
-/// A link that sends each frame of RoCEv2 twice, first to another queue pair at the same place.
-struct Renumbered {
-    link: Dgram,
+/// With faults.
+fn lossy(link: Dgram, mut model: Model) -> Box<dyn EtherLink> {
+    let send = move |link: &mut Dgram, frame: &[u8]| {
+        let fate = model.decide(frame.len());
+        let mut bytes = frame.to_vec();
+        if let Some(corruption) = fate.corrupt {
+            corruption.apply(&mut bytes);
+        }
+        let copies = if fate.lost { 0 } else { 1 + u32::from(fate.duplicate) };
+        (0..copies).try_fold(true, |_, _| link.send(&bytes))
+    };
+    Box::new(Altered { link, send })
 }
 
-/// A link that loses everything once it is cut.
-struct Cut {
-    link: Dgram,
-    is_cut: Arc<AtomicBool>,
-}
-
-impl AsFd for Renumbered {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.link.as_fd()
-    }
-}
-
-impl EtherLink for Renumbered {
-    fn name(&self) -> &str {
-        self.link.name()
-    }
-
-    fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
-        self.link.recv(into)
-    }
-
-    fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
+/// Each frame of RoCEv2 leaves twice, first to another queue pair at the same place.
+fn renumbered(link: Dgram) -> Box<dyn EtherLink> {
+    let send = |link: &mut Dgram, frame: &[u8]| {
         if let Ok(whole) = Frame::new_checked(frame) {
             let mut packet = whole.packet();
             // The number of its opening, above the place.
             packet.bth.destination = Qpn::new(packet.bth.destination.get() ^ 1 << 20);
             let mut other = [0; FRAME_BYTES_MAX];
             let len = packet.emit(&whole.route(), &mut other);
-            self.link.send(&other[..len])?;
+            link.send(&other[..len])?;
         }
-        self.link.send(frame)
-    }
-
-    fn flush(&mut self) -> Result<bool, EtherError> {
-        self.link.flush()
-    }
-
-    fn forget(&mut self) -> usize {
-        self.link.forget()
-    }
-
-    fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
-        self.link.dropped()
-    }
+        link.send(frame)
+    };
+    Box::new(Altered { link, send })
 }
 
-impl AsFd for Lossy {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.link.as_fd()
-    }
-}
-
-impl AsFd for Cut {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.link.as_fd()
-    }
-}
-
-impl EtherLink for Lossy {
-    fn name(&self) -> &str {
-        self.link.name()
-    }
-
-    fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
-        self.link.recv(into)
-    }
-
-    fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
-        let fate = self.model.decide(frame.len());
-        let mut bytes = frame.to_vec();
-        if let Some(corruption) = fate.corrupt {
-            corruption.apply(&mut bytes);
-        }
-        let copies = if fate.lost { 0 } else { 1 + u32::from(fate.duplicate) };
-        (0..copies).try_fold(true, |_, _| self.link.send(&bytes))
-    }
-
-    fn flush(&mut self) -> Result<bool, EtherError> {
-        self.link.flush()
-    }
-
-    fn forget(&mut self) -> usize {
-        self.link.forget()
-    }
-
-    fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
-        self.link.dropped()
-    }
-}
-
-impl EtherLink for Cut {
-    fn name(&self) -> &str {
-        self.link.name()
-    }
-
-    fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
-        self.link.recv(into)
-    }
-
-    fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
+/// Everything is lost once it is cut.
+fn cut(link: Dgram, is_cut: Arc<AtomicBool>) -> Box<dyn EtherLink> {
+    let send = move |link: &mut Dgram, frame: &[u8]| {
         // Relaxed: nothing else is read by it.
-        if self.is_cut.load(Ordering::Relaxed) { Ok(true) } else { self.link.send(frame) }
+        if is_cut.load(Ordering::Relaxed) { Ok(true) } else { link.send(frame) }
+    };
+    Box::new(Altered { link, send })
+}
+
+impl<F> AsFd for Altered<F> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.link.as_fd()
+    }
+}
+
+impl<F: FnMut(&mut Dgram, &[u8]) -> Result<bool, EtherError> + Send> EtherLink for Altered<F> {
+    fn name(&self) -> &str {
+        self.link.name()
+    }
+
+    fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
+        self.link.recv(into)
+    }
+
+    fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
+        (self.send)(&mut self.link, frame)
     }
 
     fn flush(&mut self) -> Result<bool, EtherError> {

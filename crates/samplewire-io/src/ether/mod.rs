@@ -13,6 +13,8 @@ mod dgram;
 mod headers;
 mod packet;
 mod routes;
+#[cfg(test)]
+pub(crate) mod scripted;
 mod station;
 mod sys;
 mod tap;

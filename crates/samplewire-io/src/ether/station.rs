@@ -290,72 +290,17 @@ const IPV4_DESTINATION: std::ops::Range<usize> = 30..34;
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
-    use std::fs::File;
     use std::sync::{Arc, Mutex};
 
+    use super::super::scripted::{Scripted, Wire};
     use super::*;
 
     const ME: (Ipv4Addr, [u8; 6]) = (Ipv4Addr::new(10, 0, 0, 1), [2, 0, 0, 0, 0, 1]);
     const PEER: (Ipv4Addr, [u8; 6]) = (Ipv4Addr::new(10, 0, 0, 2), [2, 0, 0, 0, 0, 2]);
     const AWAY: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 7);
 
-    /// What a link gives and has taken.
-    #[derive(Default)]
-    struct Wire {
-        comes: VecDeque<Vec<u8>>,
-        sent: Vec<Vec<u8>>,
-        is_full: bool,
-    }
-
-    struct Scripted {
-        wire: Arc<Mutex<Wire>>,
-        file: File,
-    }
-
-    impl EtherLink for Scripted {
-        fn name(&self) -> &str {
-            "scripted"
-        }
-
-        fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
-            let frame = self.wire.lock().unwrap().comes.pop_front();
-            Ok(frame.map(|frame| {
-                into[..frame.len()].copy_from_slice(&frame);
-                frame.len()
-            }))
-        }
-
-        fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
-            let mut wire = self.wire.lock().unwrap();
-            if !wire.is_full {
-                wire.sent.push(frame.to_vec());
-            }
-            Ok(!wire.is_full)
-        }
-
-        fn flush(&mut self) -> Result<bool, EtherError> {
-            Ok(true)
-        }
-
-        fn forget(&mut self) -> usize {
-            0
-        }
-
-        fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
-            Ok(None)
-        }
-    }
-
-    impl AsFd for Scripted {
-        fn as_fd(&self) -> BorrowedFd<'_> {
-            self.file.as_fd()
-        }
-    }
-
     fn station() -> (EtherStation, Arc<Mutex<Wire>>) {
-        let wire = Arc::<Mutex<Wire>>::default();
-        let file = File::open("/dev/null").expect("it is everywhere");
-        let link = Scripted { wire: Arc::clone(&wire), file };
+        let (link, wire) = Scripted::new();
         (EtherStation::new(Box::new(link), ME.0, ME.1), wire)
     }
 

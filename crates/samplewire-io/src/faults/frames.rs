@@ -181,77 +181,22 @@ const FRAMES_MAX: usize = 64;
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
-    use std::fs::File;
     use std::sync::Mutex;
 
     use super::*;
     use crate::ether::Arp;
+    use crate::ether::scripted::{Scripted, Wire};
     use crate::faults::{Direction, Entry, FaultSpec, Faults, PacketTypes};
     use crate::link::Link;
     use crate::memory;
-
-    /// What a link gives and has taken.
-    #[derive(Default)]
-    struct Wire {
-        comes: VecDeque<Vec<u8>>,
-        sent: Vec<Vec<u8>>,
-        is_full: bool,
-    }
-
-    struct Scripted {
-        wire: Arc<Mutex<Wire>>,
-        file: File,
-    }
-
-    impl AsFd for Scripted {
-        fn as_fd(&self) -> BorrowedFd<'_> {
-            self.file.as_fd()
-        }
-    }
-
-    impl EtherLink for Scripted {
-        fn name(&self) -> &str {
-            "scripted"
-        }
-
-        fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
-            let frame = self.wire.lock().unwrap().comes.pop_front();
-            Ok(frame.map(|frame| {
-                into[..frame.len()].copy_from_slice(&frame);
-                frame.len()
-            }))
-        }
-
-        fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
-            let mut wire = self.wire.lock().unwrap();
-            if !wire.is_full {
-                wire.sent.push(frame.to_vec());
-            }
-            Ok(!wire.is_full)
-        }
-
-        fn flush(&mut self) -> Result<bool, EtherError> {
-            Ok(true)
-        }
-
-        fn forget(&mut self) -> usize {
-            0
-        }
-
-        fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
-            Ok(None)
-        }
-    }
 
     type Under = (Faults<memory::Memory>, Box<dyn EtherLink>, Arc<Mutex<Wire>>);
 
     fn under(transmit: &FaultSpec, receive: &FaultSpec) -> Under {
         let (near, _far) = memory::pair(4, 2_000, 2_000).unwrap();
         let mut faults = Faults::new(near, transmit, receive).unwrap();
-        let wire = Arc::new(Mutex::new(Wire::default()));
-        let file = File::open("/dev/null").unwrap();
-        let link = faults.frames(Box::new(Scripted { wire: Arc::clone(&wire), file }));
+        let (link, wire) = Scripted::new();
+        let link = faults.frames(Box::new(link));
         (faults, link, wire)
     }
 
