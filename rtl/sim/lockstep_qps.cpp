@@ -19,24 +19,18 @@
 #include "Vroce_requester.h"
 #include "fields.hpp"
 #include "random.hpp"
+#include "roce_lockstep.hpp"
 #include "samplewire_cosim.h"
 
 namespace {
 
-using sw::Fields;
+using namespace sw;
 
 constexpr unsigned kQps = QPS, kSlots = 128, kQueue = 16;  // of the module
 // More than from an answer to a frame's first beat; each QP's timer is looked at in it.
 constexpr unsigned kRestCycles = 64 + 20 * kQps;
-constexpr uint32_t kPsns = 1 << 24, kRemote = 0x100;
+constexpr uint32_t kRemote = 0x100;
 enum Command { kBegin, kEnd, kAbort };
-
-// Of the AETH, IB 9.7.5.1.2, and of roce_pkg::answer_e.
-enum Kind { kAck, kRnrNak, kSequenceNak, kFatalNak };
-constexpr std::array<uint8_t, 4> kSyndromes = {0x00, 0x20, 0x60, 0x60};
-
-using Packet = std::tuple<unsigned, uint32_t, bool>;  // opcode, PSN, AckReq
-using Completion = std::pair<uint64_t, uint32_t>;     // id, status
 
 struct Figures {
   uint64_t steps = 0, connections = 0, packets = 0, repeats = 0, timeouts = 0, failures = 0;
@@ -301,23 +295,12 @@ class Lockstep {
   bool reads_ = false;
 };
 
-int usage() {
-  std::fputs("lockstep_qps [--seed N] [--steps N]\n", stderr);
-  return 2;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  uint64_t seed = 1, steps = 20'000;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) return usage();
-    const uint64_t value = std::strtoull(argv[i + 1], nullptr, 0);
-    if (name == "--seed") seed = value;
-    else if (name == "--steps") steps = value;
-    else return usage();
-  }
+  sw::LockstepOptions options;
+  if (!options.read(argc, argv)) return 2;
+  const auto [seed, steps] = options;
   Figures f;
   Lockstep lockstep(seed, f);
   const std::string fault = lockstep.run(steps);

@@ -20,26 +20,20 @@
 #include "Vroce_endpoint.h"
 #include "fields.hpp"
 #include "random.hpp"
+#include "roce_lockstep.hpp"
 #include "roce_peer.hpp"
 #include "samplewire_cosim.h"
 
 namespace {
 
-using sw::Fields;
+using namespace sw;
 
 constexpr unsigned kSlots = 128, kQueue = 16;  // of the module
 constexpr unsigned kRestCycles = 64;           // more than from an answer to a frame's first beat
-constexpr uint32_t kPsns = 1 << 24;
 constexpr uint8_t kAcknowledge = 0x11, kCnp = 0x81;
 constexpr unsigned kReceives = 64;             // of the software's queue
 constexpr uint64_t kReceiveMemory = 1ull << 40;  // each receive request has 64 KiB from there on
 
-// Of the AETH, IB 9.7.5.1.2, and of roce_pkg::answer_e.
-enum Kind { kAck, kRnrNak, kSequenceNak, kFatalNak };
-constexpr std::array<uint8_t, 4> kSyndromes = {0x00, 0x20, 0x60, 0x60};
-
-using Packet = std::tuple<unsigned, uint32_t, bool>;  // opcode, PSN, AckReq
-using Completion = std::pair<uint64_t, uint32_t>;     // id, status
 using Answer = std::tuple<uint32_t, unsigned, uint32_t>;  // PSN, syndrome, MSN
 // A CNP among them: PSN 0, its opcode, DSCP 48 without ECN, BECN.
 const Answer kNotification = {0, kCnp, 0xC040};
@@ -443,23 +437,12 @@ class Lockstep {
   bool writing_ = false;
 };
 
-int usage() {
-  std::fputs("lockstep_roce [--seed N] [--steps N]\n", stderr);
-  return 2;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  uint64_t seed = 1, steps = 20'000;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) return usage();
-    const uint64_t value = std::strtoull(argv[i + 1], nullptr, 0);
-    if (name == "--seed") seed = value;
-    else if (name == "--steps") steps = value;
-    else return usage();
-  }
+  sw::LockstepOptions options;
+  if (!options.read(argc, argv)) return 2;
+  const auto [seed, steps] = options;
   Figures f;
   Lockstep lockstep(seed, f);
   while (f.steps < steps) {
