@@ -9,10 +9,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RTL = Path("rtl")
-FOLDERS = ("lib", "net", "ctl", "regs", "send", "roce", "stream", "conv", "top")
+FOLDERS = ("lib", "net", "ctl", "regs", "send", "roce", "nic", "stream", "conv", "top")
 # In the order in which they use each other.
 PACKAGES = (
-    "bits_pkg", "crc_pkg", "wire_pkg", "net_pkg", "send_pkg", "roce_pkg", "sw_regs_pkg",
+    "bits_pkg", "crc_pkg", "wire_pkg", "net_pkg", "send_pkg", "roce_pkg", "nic_pkg", "sw_regs_pkg",
     "roce_regs_pkg", "ctl_sender_pkg",
 )  # fmt: skip
 

@@ -1,0 +1,94 @@
+// The NIC: operations on its queues, the word in front of a frame, and its buses.
+//
+// T is B. Sahu, Performance Optimization of a NIC for SoC Prototyping, IIT Bombay 2025. The layouts
+// of its NIC_1.2 hold: field by field from the highest bit down, as the structures here. Addresses
+// count bytes. Each bus is a request and a response with valid and ready; responses come in the
+// order of their requests, one for each, of a write too.
+`default_nettype none
+
+package nic_pkg;
+
+  localparam int unsigned Servers = 4;  // processors or tasks that have queues of their own
+  localparam int unsigned Depth = 64;  // pointers in a queue
+  localparam int unsigned HeaderBytes = 8;  // the control word in front of a frame
+
+  // ------------------------------------------------------------------ queues
+
+  // Where buffers wait: one free queue, a receive and a transmit queue of each server.
+  typedef enum logic [1:0] {
+    Free     = 2'd0,
+    Receive  = 2'd1,
+    Transmit = 2'd2
+  } kind_e;
+
+  typedef struct packed {
+    kind_e      kind;
+    logic [1:0] server;  // 0 for the free queue
+  } queue_t;
+
+  typedef struct packed {
+    logic        push;     // 0: pop
+    queue_t      queue;
+    logic [31:0] pointer;  // of a push
+  } op_t;
+
+  // What an operation gives. A pointer is a multiple of 8, so that its low bits are free for these.
+  localparam logic [31:0] ResultDone = 32'h0;  // of a push
+  localparam logic [31:0] ResultEmpty = 32'h1;  // of a pop
+  localparam logic [31:0] ResultFull = 32'h2;  // of a push
+  localparam logic [31:0] ResultLocked = 32'h3;  // another port holds the lock of the free queue
+  localparam logic [31:0] ResultBad = 32'h4;  // a push of no buffer, or of one that the NIC owns
+
+  // ------------------------------------------------------------------ frames in memory
+
+  // Dword 0 of a buffer; the frame follows, from its destination address on, without FCS. A
+  // transmitted frame needs `len_bytes` only.
+  typedef struct packed {
+    logic [31:0] counter;    // the free-running counter at the frame's first beat
+    logic [15:0] len_bytes;  // of the frame
+    logic [7:0]  flags;
+    logic [7:0]  keep;       // tkeep of the last beat
+  } control_t;
+
+  // ------------------------------------------------------------------ buses
+
+  // ACB: memory (T A.2, A.3). `mask` has a 1 for each byte that is written or wanted.
+  typedef struct packed {
+    logic        lock;     // no other master until its next request without
+    logic        read;
+    logic [7:0]  mask;
+    logic [35:0] address;
+    logic [63:0] data;
+  } acb_request_t;
+
+  typedef struct packed {
+    logic        err;
+    logic [63:0] data;
+  } acb_response_t;
+
+  // AFB: registers (T A.4, A.5).
+  typedef struct packed {
+    logic        lock;
+    logic        read;
+    logic [3:0]  mask;
+    logic [35:0] address;
+    logic [31:0] data;
+  } afb_request_t;
+
+  // The register file (T A.8, A.9). T has 6 bits of index, too few for its 256 registers.
+  typedef struct packed {
+    logic        read;
+    logic [3:0]  mask;
+    logic [7:0]  index;
+    logic [31:0] data;
+  } register_request_t;
+
+  // Of both.
+  typedef struct packed {
+    logic        err;
+    logic [31:0] data;
+  } register_response_t;
+
+endpackage
+
+`default_nettype wire
