@@ -47,6 +47,7 @@ impl Link for Stalled {
     fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
         self.receives += 1;
         if self.receives.is_multiple_of(self.period) {
+            // The fault: real packets must fill a real socket meanwhile.
             std::thread::sleep(Duration::from_millis(3));
         }
         self.link.recv(batch)

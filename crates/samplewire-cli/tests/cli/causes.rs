@@ -17,6 +17,7 @@ fn read_for(pipe: &mut File, time: Duration) {
     while Instant::now() < until {
         // Not blocking: nothing may be there, which is no reason to stay longer.
         let _len = pipe.read(&mut bytes).unwrap_or(0);
+        // Samples of 1 ms: a pipe has room for eight times as many.
         sleep(Duration::from_millis(1));
     }
 }

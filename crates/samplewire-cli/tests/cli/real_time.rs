@@ -135,6 +135,7 @@ fn idle_cpu_s(options: &[&str]) -> f64 {
         let [user, system] = [11, 12].map(|at| fields[at].parse::<f64>().unwrap());
         user + system
     };
+    // What is measured is a second of time, and not the start before it.
     std::thread::sleep(Duration::from_millis(200));
     let before = ticks();
     std::thread::sleep(Duration::from_secs(1));

@@ -74,6 +74,7 @@ pub(crate) fn run(
     let own_device = Device::start(plan.payload_bytes, OWN_DEVICE_BPS, OWN_DEVICE_BPS)?;
     let recording = Recording::make(device.address)?;
     let honest = Honest::open(device)?;
+    // Its start is not measured.
     std::thread::sleep(plan.window);
     let mut rows = Vec::new();
     for attack in ATTACKS.iter().filter(|attack| attack.name.contains(only)) {
@@ -228,6 +229,7 @@ fn forged_taken(moment: &Moment, target: Target) -> u64 {
 
 fn window(plan: Plan, look: impl Fn() -> Look) -> Window {
     let before = look();
+    // What is measured: a time of the stream and of the attack.
     std::thread::sleep(plan.window);
     before.until(&look())
 }
