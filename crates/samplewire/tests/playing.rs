@@ -23,7 +23,7 @@ use samplewire::{
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
-use samplewire_testing::{PATIENCE, wait_until};
+use samplewire_testing::{PATIENCE, skip, wait_until};
 
 /// A device that plays one session into a raw file.
 struct Stage {
@@ -152,8 +152,7 @@ fn recording_is_played_whole_through_faults() {
     );
     let path = folder.join("modes1.sigmf-meta");
     if !path.exists() {
-        println!("skipped: no test data at {}", folder.display());
-        return;
+        return skip(format_args!("no test data at {}", folder.display()));
     }
     let recording = std::fs::read(folder.join("modes1.sigmf-data")).expect("the samples");
     let info = StreamInfo::new(Format::Uc8, 1, 2e6).expect("a rate in range");

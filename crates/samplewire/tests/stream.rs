@@ -19,7 +19,7 @@ use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{CloseReason, Flags};
 use samplewire_proto::{Cause, Gap, Rng};
-use samplewire_testing::PATIENCE;
+use samplewire_testing::{PATIENCE, skip};
 
 fn every_fault(seed: u64) -> FaultSpec {
     FaultSpec::new().loss(0.01).corrupt(0.001).duplicate(0.001).reorder(0.01).seed(seed)
@@ -345,7 +345,7 @@ fn test_data() -> Option<PathBuf> {
         .map_or_else(|| root.join("../shared/data"), PathBuf::from);
     let is_there = folder.join("modes1.sigmf-meta").exists();
     if !is_there {
-        println!("skipped: no test data at {}", folder.display());
+        skip(format_args!("no test data at {}", folder.display()));
     }
     is_there.then_some(folder)
 }

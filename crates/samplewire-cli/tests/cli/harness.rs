@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
-use samplewire_testing::{PATIENCE, wait_for, wait_until};
+use samplewire_testing::{PATIENCE, skip, wait_for, wait_until};
 
 use crate::metered::numbers_of;
 
@@ -335,7 +335,7 @@ pub(crate) fn real_recording() -> Option<PathBuf> {
     );
     let path = folder.join("modes1.sigmf-meta");
     if !path.exists() {
-        eprintln!("skipped: {} is not there (SAMPLEWIRE_TEST_DATA names its folder)", text(&path));
+        skip(format_args!("{} is not there (SAMPLEWIRE_TEST_DATA names its folder)", text(&path)));
         return None;
     }
     Some(path)
@@ -345,7 +345,7 @@ pub(crate) fn real_recording() -> Option<PathBuf> {
 pub(crate) fn has_program(name: &str) -> bool {
     let found = Command::new(name).arg("--version").output().is_ok();
     if !found {
-        eprintln!("skipped: {name} is not installed");
+        skip(format_args!("{name} is not installed"));
     }
     found
 }

@@ -9,7 +9,7 @@ use std::process::{Child, Command};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{InputModes, LocalModes, OutputModes, tcgetattr};
-use samplewire_testing::{PATIENCE, wait_until};
+use samplewire_testing::{PATIENCE, skip, wait_until};
 use serde_json::Value;
 
 use crate::harness::{folder, run, signal, terminal, text, wait};
@@ -310,10 +310,7 @@ fn live_view_ends_when_its_terminal_goes() {
     top.close();
     assert_eq!(wait(&mut top.child).signal(), Some(libc::SIGHUP));
     if ignores_hang_ups() {
-        println!(
-            "skipped: the signal; these tests were started by nohup, and all below them ignore it"
-        );
-        return;
+        return skip("the signal; tests that nohup started ignore it, as does all that they start");
     }
     // Like a shell: the processes of the terminal get a signal.
     let mut top = Terminal::start(&sockets, &["top"]);

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use samplewire_testing::skip;
+
 use crate::cpu::{Thread, memory_bytes, process_cpu_ns};
 use crate::flood::{ATTACKS, Attack, Attackers, Places, Target};
 use crate::forge::can_forge;
@@ -79,7 +81,7 @@ pub(crate) fn run(
     let mut rows = Vec::new();
     for attack in ATTACKS.iter().filter(|attack| attack.name.contains(only)) {
         if attack.forges() && !can_forge() {
-            eprintln!("skipped, needs CAP_NET_RAW: {}", attack.name);
+            skip(format_args!("needs CAP_NET_RAW: {}", attack.name));
             continue;
         }
         let places = Places {
