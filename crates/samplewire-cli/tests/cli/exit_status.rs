@@ -25,6 +25,7 @@ fn usage_is_1_and_help_0() {
     run::<&str>(&[]).expect_error(1, &["Usage: samplewire [OPTIONS] <COMMAND>"]);
     run(&["play"]).expect_error(1, &["play"]);
     run(&["record", "127.0.0.1"]).expect_error(1, &["<FILE>"]);
+    run(&["emulate", "in.raw"]).expect_error(1, &["--source in.raw"]);
     run(&["--help"]).expect(0);
     assert!(run(&["--version"]).expect(0).text().starts_with("samplewire "));
     let ran = run(&["record", "--help"]).expect(0);
