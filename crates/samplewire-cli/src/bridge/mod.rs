@@ -63,7 +63,7 @@ fn bridge(
     console: &mut Console,
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
-    let exporter = Exporter::start("bridge", arguments.metrics.address, console)?;
+    let exporter = wiring::export("bridge", &arguments.metrics, console)?;
     let faults = FaultPair::new(&arguments.faults)?;
     let mut entries = Vec::new();
     let ways = match (&arguments.listen, &arguments.address) {

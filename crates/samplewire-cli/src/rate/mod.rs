@@ -22,7 +22,6 @@ use crate::document;
 use crate::failure::Failure;
 use crate::figures::span;
 use crate::interrupt::Interrupt;
-use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::real_time;
@@ -44,7 +43,7 @@ fn measure(
     console: &mut Console,
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
-    let exporter = Exporter::start("rate", arguments.metrics.address, console)?;
+    let exporter = wiring::export("rate", &arguments.metrics, console)?;
     let address = wiring::address(&arguments.address)?;
     wiring::check_channels(&arguments.channels)?;
     arguments.carriage.check()?;

@@ -25,7 +25,6 @@ use crate::figures::{exact, grouped, measured, span};
 use crate::finishing;
 use crate::interrupt::{Interrupt, wait_ready};
 use crate::memory::check_window;
-use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::real_time;
@@ -50,7 +49,7 @@ fn replay(
     console: &mut Console,
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
-    let exporter = Exporter::start("replay", arguments.metrics.address, console)?;
+    let exporter = wiring::export("replay", &arguments.metrics, console)?;
     let address = wiring::address(&arguments.address)?;
     let faults = FaultPair::new(&arguments.faults)?;
     let source = open_source(arguments)?;
