@@ -20,6 +20,7 @@ use samplewire_record::source::SourceError;
 use samplewire_record::verify::VerifyError;
 use samplewire_sim::{CongestionError, EtherSwitchConfigError, ExploreFileError};
 
+use crate::bridge::BridgeError;
 use crate::capture::CaptureError;
 use crate::console::{Console, Lines};
 use crate::figures::measured;
@@ -274,6 +275,16 @@ impl Failure {
                 Some("leave --format out to keep the stream's own format".into())
             }
             _ => None,
+        }
+    }
+}
+
+impl From<BridgeError> for Failure {
+    fn from(error: BridgeError) -> Self {
+        match error {
+            BridgeError::Port(error) => error.into(),
+            BridgeError::Send(error) => Self::Play(error.into()),
+            BridgeError::System(error) => error.into(),
         }
     }
 }

@@ -8,8 +8,8 @@ use samplewire::source::StreamInfo;
 use samplewire::{DeviceOptions, ReceiveOptions, ReceiveStream, SendOptions, SendStream};
 use samplewire_io::{FaultLog, Udp};
 
-use super::shape::Shape;
 use crate::arguments::BridgeArguments;
+use crate::bridge::Shape;
 use crate::failure::Failure;
 use crate::faults::FaultPair;
 use crate::memory::check_window;
