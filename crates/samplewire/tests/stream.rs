@@ -232,7 +232,7 @@ fn consumer_that_stops_makes_the_converter_overflow_and_every_index_is_named() {
     );
     let mut receiver = device.receive(&ReceiveOptions::new().window(64));
     let first = receiver.next().expect("samples").unwrap();
-    // The stall is the fault: 64 packets at either end hold 28 ms.
+    // The stall is the fault: longer than both ends hold samples.
     std::thread::sleep(std::time::Duration::from_millis(300));
     drop(first);
     let mut next = None;
@@ -301,7 +301,7 @@ fn consumer_that_is_slow_holds_a_file_back_and_loses_nothing() {
         assert_eq!(block.index(), next);
         assert_eq!(block.gaps(), []);
         next += block.len() as u64;
-        // A consumer that is slow: of the 250 ms the device could fill its window in one.
+        // The consumer is slower than the device.
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     receiver.close();

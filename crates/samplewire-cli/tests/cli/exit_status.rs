@@ -127,7 +127,7 @@ fn converter_without_room_loses_samples_on_both_accounts() {
     let device = Device::start(&["--source", "counter", "--rate", "20M", "--once"]);
     let mut recorder = spawn(&["record", &device.address, "-", "--nsamps", "30M"]);
     let mut stdout = recorder.stdout.take().unwrap();
-    // The stall is the fault: longer than both ends hold samples, some 200 ms.
+    // The stall is the fault: longer than both ends hold samples.
     std::thread::sleep(Duration::from_millis(700));
     let mut samples = Vec::new();
     stdout.read_to_end(&mut samples).unwrap();
@@ -150,7 +150,7 @@ fn disk_that_is_too_slow_is_named() {
     assert!(made.success());
     let recorder = Running::start(&["record", &device.address, text(&file), "--nsamps", "30M"]);
     let mut disk = std::fs::File::open(&file).unwrap();
-    // The stall is the fault: longer than both ends hold samples, some 300 ms.
+    // The stall is the fault: longer than both ends hold samples.
     std::thread::sleep(Duration::from_millis(700));
     std::io::copy(&mut disk, &mut std::io::sink()).unwrap();
     let ran = recorder.finish().expect(3);

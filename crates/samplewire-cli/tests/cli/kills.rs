@@ -42,6 +42,7 @@ fn recording_survives_kills_of_either_side() {
             wait(&mut recorder);
         }
         before = verified(&file, before);
+        // How long it is away is drawn too.
         sleep(Duration::from_millis(rng.below(200)));
         let started = Instant::now();
         if kills_recorder {
@@ -101,6 +102,7 @@ fn kill_recorders_of_a_series(name: &str, options: &[&str]) {
         let mut recorder = spawn(&arguments);
         let part = until_a_part_is_added(&file);
         if kill % 2 == 1 {
+            // Drawn: within three parts.
             sleep(Duration::from_micros(rng.below(20_000)));
         }
         signal(&recorder, libc::SIGKILL);

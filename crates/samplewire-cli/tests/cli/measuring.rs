@@ -78,7 +78,7 @@ fn samples_that_a_stopped_host_costs_are_not_reported_as_the_wires() {
     let rate = Running::start(&rate);
     rate.until_metric("samplewire_receiver_received_total", |packets| packets > 1_000.0);
     rate.signal(libc::SIGSTOP);
-    // The stall is the fault: longer than both ends hold samples, some 500 ms each.
+    // The stall is the fault: longer than both ends hold samples.
     std::thread::sleep(Duration::from_millis(1_200));
     rate.signal(libc::SIGCONT);
     let ran = rate.finish().expect(3);

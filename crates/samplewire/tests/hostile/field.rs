@@ -127,6 +127,7 @@ fn measure(
         let look = || Look::take(attack.target, honest, own_device, &attackers);
         quiet.push(window(plan, look));
         attackers.go(true);
+        // Neither its begin nor what it leaves behind is measured.
         std::thread::sleep(SETTLING);
         // What an attack needs once, such as its own stream, is no growth.
         memory_before.get_or_insert_with(memory_bytes);
