@@ -189,8 +189,7 @@ impl Setup<'_> {
     /// The sockets that a stream goes to.
     fn outward(&mut self, info: &StreamInfo) -> Result<Outward, Failure> {
         let (kind, endpoints) = self.arguments.outward().expect("samples go to sockets");
-        let stream = (info.format, info.channels);
-        let shape = open::shape(self.arguments, (kind, endpoints.len()), stream)?;
+        let shape = open::shape(self.arguments, kind, endpoints.len(), info)?;
         let sockets = open::sockets(self.arguments, kind, endpoints, &shape)?;
         self.print_sockets(&sockets, &shape);
         let (gaps, items_max) = (self.arguments.gaps, self.arguments.items as usize);
@@ -200,8 +199,7 @@ impl Setup<'_> {
     /// The sockets that a stream comes from.
     fn inward(&mut self, info: &StreamInfo) -> Result<Inward, Failure> {
         let (kind, endpoints) = self.arguments.inward().expect("samples come from sockets");
-        let stream = (info.format, info.channels);
-        let shape = open::shape(self.arguments, (kind, endpoints.len()), stream)?;
+        let shape = open::shape(self.arguments, kind, endpoints.len(), info)?;
         let sockets = open::sockets(self.arguments, kind, endpoints, &shape)?;
         self.print_sockets(&sockets, &shape);
         Ok(Inward::new(shape, sockets)?)

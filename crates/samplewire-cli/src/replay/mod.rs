@@ -71,7 +71,7 @@ fn replay(
     let format = source.info().format;
     let mut source = fitted(source, arguments, &device, console)?;
     let first = first_index(arguments, &device);
-    announce(arguments, console, document, (&stream, &device, first));
+    announce(arguments, console, document, &stream, &device, first);
     if format != device.format {
         console.line(format_args!("  converted  from {format} to {}", device.format));
     }
@@ -297,7 +297,9 @@ fn announce(
     arguments: &ReplayArguments,
     console: &mut Console,
     document: &mut Document,
-    (stream, device, first_index): (&SendStream, &DeviceInfo, SampleIndex),
+    stream: &SendStream,
+    device: &DeviceInfo,
+    first_index: SampleIndex,
 ) {
     // A clock before 1970 is written as 1970.
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
