@@ -482,9 +482,9 @@ fn begin(
     let window = options.window.min(accept.params.window.max(1));
     let terms = opening::terms(accept, window);
     let payload_bytes = usize::from(info.payload_bytes);
-    let held = (HOLD_MAX, info.rate_hz());
     let packet_samples = info.packet_samples as usize;
-    let quantum_packets = quantum::packets(payload_bytes, packet_samples, held, terms.window);
+    let quantum_packets =
+        quantum::packets(payload_bytes, packet_samples, HOLD_MAX, info.rate_hz(), terms.window);
     let quanta = quantum::of_window(terms.window, quantum_packets);
     let pool = PoolConfig::new(quanta, quantum_packets as usize * payload_bytes);
     let pool = Pool::new(pool.huge_pages(options.real_time.wants_huge_pages()))?;
