@@ -136,7 +136,7 @@ kills: ## a recording through KILLS (100) kills of its recorder and its device, 
 link: ## a ZMQ radio link over two bridges and a bad wire, SAMPLES (100000000) each way, some minutes
 	@tools/setup.sh linker
 	SAMPLEWIRE_LINK_SAMPLES=$(SAMPLES) cargo test --quiet -p samplewire-cli --test cli -- \
-	    long_link --nocapture
+	    long_link --ignored --nocapture
 
 doc: ## the libraries' documentation, in target/doc
 	@tools/setup.sh linker

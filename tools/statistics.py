@@ -43,7 +43,7 @@ def outputs(table: Table, manual: str) -> dict[Path, str]:
             table, "samplewire", "Counters of ports and their streams", SAMPLEWIRE_USES
         ),
         crates / "samplewire-ffi/src/counters.rs": rust.c_structures(table),
-        crates / "samplewire-cli/src/counters.rs": rust.command(table),
+        crates / "samplewire-cli/src/metrics/counters.rs": rust.command(table),
         Path("python/src/counters.rs"): rust.python(table),
         Path("python/samplewire/_counters.py"): text.dataclasses(table),
         Path("soapy/src/sensor_tables.hpp"): text.sensors(table),

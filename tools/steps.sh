@@ -21,8 +21,10 @@ step() {
     exec {out}> >(exec tee "$log")
     printer=$!
     # In this shell: what a function of the caller sets stays set.
+    export SAMPLEWIRE_SKIPS=$log.skips
     "$@" >&"$out" 2>&1 {out}>&-
     status=$?
+    unset SAMPLEWIRE_SKIPS
     exec {out}>&-
     # All is printed soon, unless a process that outlives the step still holds its output.
     for _ in {1..50}; do
@@ -41,12 +43,20 @@ count() {
         failed+=("$3")
     fi
     took+=("$2 s: $3")
-    local count
+    local count line
     count=$(skips_of "$4")
     if [ "$count" != 0 ]; then
         skipped+=("$3: $count of its tests")
         skipped_tests=$((skipped_tests + count))
     fi
+    # Tests in Rust that find out as they run add a line each (crates/samplewire-testing).
+    local skips=$4.skips
+    [ -e "$skips" ] || return 0
+    while IFS= read -r line; do
+        skipped+=("$3: $line")
+        skipped_tests=$((skipped_tests + 1))
+    done <"$skips"
+    rm -f "$skips"
 }
 
 # skips_of LOG: tests that pytest, unittest or cargo skipped, by their summaries
@@ -65,6 +75,7 @@ begin() {
     {
         local start=$SECONDS status
         renice -n 19 -p "$BASHPID" >/dev/null
+        export SAMPLEWIRE_SKIPS=$log.skips
         "$@"
         status=$?
         printf '%s %s\n' "$status" "$((SECONDS - start))" >"$log.ended"

@@ -201,7 +201,7 @@ class Command(unittest.TestCase):
     def test_check_names_the_file_that_differs_and_a_run_writes_it(self) -> None:
         written = ["statistics.toml", "docs/statistics.md", "python/src/counters.rs",
                    "python/samplewire/_counters.py", "soapy/src/sensor_tables.hpp"]  # fmt: skip
-        written += [str(it.relative_to(ROOT)) for it in ROOT.glob("crates/*/src/counters.rs")]
+        written += [str(it.relative_to(ROOT)) for it in ROOT.glob("crates/*/src/**/counters.rs")]
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
             for path in written:

@@ -199,7 +199,7 @@ def command(table: Table) -> str:
         "use samplewire_proto::session::ListenStats;",
         "use serde::Serialize;",
         "",
-        "use crate::metrics::tables::{Kind, Metric, Table};",
+        "use super::tables::{Kind, Metric, Table};",
         "",
     ]
     for group in (it for it in table.groups.values() if it.metric):

@@ -98,7 +98,7 @@ impl Sink<f32> for Watch {
         let calls = CALLS.load(Ordering::Relaxed);
         self.quanta += 1;
         if self.quanta == 1 {
-            // The other threads go to sleep meanwhile.
+            // The other threads go to sleep meanwhile; nothing shows that they do.
             thread::sleep(Duration::from_millis(20));
         } else if self.quanta == QUANTA / 4 {
             self.before = calls;

@@ -192,6 +192,7 @@ fn block_that_sleeps_is_left_alone_until_it_is_woken() {
     let begin = Instant::now();
     let run = std::thread::spawn(move || graph.run(Sequence::new()));
     let waker = started.recv().unwrap();
+    // What is measured: how often it is called in a time without work.
     std::thread::sleep(Duration::from_millis(300));
     is_up.store(1, Ordering::Release);
     waker.wake();

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use samplewire_circuit::blocks::{Head, NullSink, NullSource};
 use samplewire_circuit::{
@@ -333,7 +332,7 @@ fn drain_passes_on_what_is_under_way_and_stop_ends() {
         let control = graph.control();
         let drain = std::thread::spawn(move || {
             while control.blocks().iter().any(|block| block.counters.samples == 0) {
-                std::thread::sleep(Duration::from_millis(1));
+                std::thread::yield_now();
             }
             control.drain();
         });

@@ -156,7 +156,7 @@ fn sink_that_waits_for_ever_is_no_stall_and_can_be_stopped() {
         let graph = graph.build().unwrap();
         let control = graph.control();
         let stopper = std::thread::spawn(move || {
-            // Longer than it takes to be held for standing still.
+            // Longer than the second after which a graph that stands still is an error.
             std::thread::sleep(Duration::from_millis(1_500));
             control.stop();
         });

@@ -10,7 +10,6 @@ use samplewire_record::account::Hop;
 use samplewire_record::sigmf::RecordedCause;
 
 use crate::host::HostHints;
-use crate::record::json::cause_key;
 
 /// How a count relates to the true number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +124,7 @@ impl Doubts {
 
     /// All causes in JSON, by the keys of `gap_samples`.
     pub(crate) fn causes(&self) -> Words {
-        let entry = |cause| (cause_key(cause), self.of_cause(cause).as_str());
+        let entry = |cause: RecordedCause| (cause.key(), self.of_cause(cause).as_str());
         RecordedCause::ALL.into_iter().map(entry).collect()
     }
 
@@ -204,7 +203,7 @@ mod tests {
         let mut counts: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (subject, bound, doubt) in RULES {
             let key = match subject {
-                Subject::Cause(cause) => cause_key(cause),
+                Subject::Cause(cause) => cause.key(),
                 Subject::Hop(hop) => hop.as_str(),
             };
             counts.entry((bound.as_str(), doubt.words())).or_default().push(format!("`{key}`"));

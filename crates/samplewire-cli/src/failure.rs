@@ -20,9 +20,11 @@ use samplewire_record::source::SourceError;
 use samplewire_record::verify::VerifyError;
 use samplewire_sim::{CongestionError, EtherSwitchConfigError, ExploreFileError};
 
+use crate::bridge::BridgeError;
+use crate::capture::CaptureError;
 use crate::console::{Console, Lines};
-use crate::decode::CaptureError;
 use crate::figures::measured;
+use crate::metrics::ExportError;
 use crate::outcome::Outcome;
 use crate::roce::{RoceError, verbs_tip};
 use crate::settings::SettingsError;
@@ -78,8 +80,8 @@ pub(crate) enum Failure {
     #[error("cannot listen: {0}")]
     Listen(OpenError),
     /// The metrics server cannot listen.
-    #[error("--metrics {address}: {source}")]
-    Metrics { address: SocketAddr, source: io::Error },
+    #[error("--metrics {0}")]
+    Metrics(#[from] ExportError),
     /// A ZeroMQ socket cannot bind or connect.
     #[error("{name}: {source}")]
     Zmq { name: String, source: io::Error },
@@ -206,7 +208,7 @@ impl Failure {
             Self::Listen(OpenError::Link(LinkError::System { address, source, .. })) => {
                 port_tip(*address, source, "ss -ulnp", "--listen")
             }
-            Self::Metrics { address, source } => {
+            Self::Metrics(ExportError { address, source }) => {
                 port_tip(*address, source, "ss -tlnp", "--metrics")
             }
             Self::Switch(EtherSwitchConfigError::Ports(_)) => {
@@ -273,6 +275,16 @@ impl Failure {
                 Some("leave --format out to keep the stream's own format".into())
             }
             _ => None,
+        }
+    }
+}
+
+impl From<BridgeError> for Failure {
+    fn from(error: BridgeError) -> Self {
+        match error {
+            BridgeError::Port(error) => error.into(),
+            BridgeError::Send(error) => Self::Play(error.into()),
+            BridgeError::System(error) => error.into(),
         }
     }
 }

@@ -4,8 +4,8 @@ use samplewire_record::counters::StreamCounters;
 use serde::Serialize;
 
 use crate::console::Console;
-use crate::counters::ReceiverCounters;
 use crate::figures::grouped;
+use crate::metrics::counters::ReceiverCounters;
 
 /// Prints the counts of each stream, if there are several.
 pub(crate) fn print(console: &mut Console, lanes: &[StreamCounters]) {

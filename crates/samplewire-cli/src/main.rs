@@ -8,12 +8,13 @@
 mod account;
 mod arguments;
 mod bridge;
+mod bridging;
 mod cadence;
+mod capture;
 mod card;
 mod certainty;
 mod congestion;
 mod console;
-mod counters;
 mod decode;
 mod demo;
 mod dissector;
@@ -88,7 +89,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Replay(arguments) => replay::run(arguments),
         Command::Rate(arguments) => rate::run(arguments),
         Command::Latency(arguments) => latency::run(arguments),
-        Command::Bridge(arguments) => bridge::run(arguments),
+        Command::Bridge(arguments) => bridging::run(arguments),
         Command::Top(arguments) => top::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Sim(arguments) => sim::run(arguments),
@@ -106,4 +107,35 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
 fn explain(error: &clap::Error) -> ExitCode {
     let is_printed = error.print().is_ok();
     if is_printed && !error.use_stderr() { ExitCode::SUCCESS } else { Outcome::Usage.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    /// Folders that another program could use: they know no option, console or exit status.
+    const LIBRARIES: [&str; 4] = ["bridge", "capture", "metrics", "zmtp"];
+
+    fn sources(folder: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).expect("the sources are beside the test");
+        let paths = entries.map(|entry| entry.expect("it can be read").path());
+        paths.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
+    }
+
+    #[test]
+    fn libraries_use_libraries_and_words_for_numbers_alone() {
+        for library in LIBRARIES {
+            for path in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(library)) {
+                let text = fs::read_to_string(&path).expect("text");
+                for used in text.split("crate::").skip(1) {
+                    let name = used.split(|it: char| !it.is_alphanumeric() && it != '_').next();
+                    let name = name.expect("a part before it");
+                    let is_right = LIBRARIES.contains(&name) || name == "figures";
+                    assert!(is_right, "{}: crate::{name}", path.display());
+                }
+                assert!(!text.contains("clap"), "{}", path.display());
+            }
+        }
+    }
 }

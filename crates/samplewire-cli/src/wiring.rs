@@ -1,4 +1,5 @@
-//! The link of a command: a UDP socket, injected faults, and a capture of the packets.
+//! The link of a command: a UDP socket, injected faults, and a capture of the packets. And where its
+//! counters are.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,10 +13,31 @@ use samplewire_io::{
 };
 use samplewire_record::sink::SinkError;
 
+use crate::arguments::MetricsOption;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::figures::{grouped, measured};
+use crate::metrics::Exporter;
 use crate::settings;
+
+/// Exports the counters of `verb`, and prints where they are.
+///
+/// # Errors
+/// [`Failure::Metrics`]
+pub(crate) fn export(
+    verb: &'static str,
+    option: &MetricsOption,
+    console: &mut Console,
+) -> Result<Exporter, Failure> {
+    let (exporter, reach) = Exporter::start(verb, option.address)?;
+    if let Some(address) = reach.tcp {
+        console.note(format_args!("metrics: http://{address}/metrics"));
+    }
+    if let Some(error) = reach.unseen {
+        console.warn(format_args!("`samplewire top` does not see this: {error}"));
+    }
+    Ok(exporter)
+}
 
 /// A link, and the logs of its layers.
 pub(crate) struct Wiring {

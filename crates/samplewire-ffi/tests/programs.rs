@@ -10,6 +10,7 @@ use samplewire_c::{
     SW_TEXT_BYTES, sw_device_free, sw_device_get_address, sw_device_new, sw_device_options,
     sw_device_options_init, sw_result,
 };
+use samplewire_testing::skip;
 
 #[test]
 fn received_samples_are_checked_in_c() {
@@ -216,7 +217,7 @@ fn crate_root() -> &'static Path {
 fn has(program: &str) -> bool {
     let has = Command::new(program).arg("--version").output().is_ok();
     if !has {
-        eprintln!("skipped: there is no {program}");
+        skip(format_args!("there is no {program}"));
     }
     has
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use samplewire_io::{Batch, Capture, Ecn, Link, Outgoing, Udp, UdpOptions};
+use samplewire_testing::skip;
 
 const LENGTHS_BYTES: [usize; 8] = [34, 1, 0, 1_472, 8_192, 8_193, 8_950, 2];
 
@@ -68,8 +69,7 @@ fn tshark_finds_every_frame_and_no_fault() {
         let path = temporary(name);
         let count = capture(local, &path);
         let Some(frames) = tshark(&path) else {
-            println!("skipped: tshark is not on this machine");
-            return;
+            return skip("tshark is not on this machine");
         };
         assert_eq!(frames.len(), count);
         let v4 = local.starts_with('1');

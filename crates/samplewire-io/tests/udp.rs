@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use samplewire_io::udp::route_mtu_bytes;
 use samplewire_io::{Batch, Ecn, Favoured, Link, LinkError, Outgoing, Udp, UdpOptions, Word};
+use samplewire_testing::skip;
 
 fn v4() -> SocketAddr {
     "127.0.0.1:0".parse().unwrap()
@@ -108,8 +109,7 @@ fn joined_packets_are_entered_one_by_one_in_few_receives() {
     let peer = far.local_addr();
     let mut near = Udp::client(peer, &UdpOptions::new()).unwrap();
     if !near.capabilities().segmentation {
-        println!("skipped: this kernel does not know UDP_SEGMENT");
-        return;
+        return skip("this kernel does not know UDP_SEGMENT");
     }
     let bytes: Vec<_> = (0..64_u8).map(|number| [number; 500]).collect();
     let packets: Vec<_> =
@@ -145,8 +145,7 @@ fn window_for_which_room_was_made_is_not_dropped() {
             far.make_room(packets, packet_bytes);
             let granted = far.capabilities().receive_buffer_bytes;
             if granted < packets as usize * packet_bytes {
-                eprintln!("skipped: the system grants {granted} bytes and no more");
-                return;
+                return skip(format_args!("the system grants {granted} bytes and no more"));
             }
             let peer = far.local_addr();
             // Segments of one message may share memory, and then cost less.
@@ -270,8 +269,7 @@ fn kernel_finds_each_of_a_thousand_favoured_values() {
     let values: Vec<u32> = (0..1_025).map(|number| number << 21 | 1).collect();
     let word = Word { offset_bytes: 2, values: &values };
     if !port.favour(Some(&Favoured { alternatives: &[&[word]] })) {
-        // Before Linux 6.7 net.core.optmem_max may be too little.
-        return;
+        return skip("net.core.optmem_max is too little, as before Linux 6.7");
     }
     for values in values.chunks(25) {
         for _ in 0..200 {

@@ -1,11 +1,16 @@
-//! What the tests of several crates share: waiting for a condition instead of for a time.
+//! What the tests of several crates share: waiting for a condition instead of for a time, and tests
+//! that a machine does not allow.
 //!
 //! A test on a loaded machine is slow, not wrong. So a test waits until its condition holds, and
 //! only [`PATIENCE`] says that it never will.
 
 #![forbid(unsafe_code)]
 
-use std::thread::sleep;
+use std::fmt::Display;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::Path;
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 /// How long a test waits for what must happen. A loaded machine of two cores was seen to hold a
@@ -39,6 +44,29 @@ pub fn wait_for<T>(what: &str, deadline: Duration, mut look: impl FnMut() -> Opt
     }
 }
 
+/// Reports that the rest of the running test is left out, and why. It passes then, since the harness
+/// of Rust has no other word; so `make test` counts the lines in the file `SAMPLEWIRE_SKIPS`.
+///
+/// # Panics
+/// When that file cannot be written.
+pub fn skip(why: impl Display) {
+    let thread = thread::current();
+    let line = format!("{}: {why}\n", thread.name().unwrap_or("a test"));
+    eprint!("skipped: {line}");
+    if let Some(path) = std::env::var_os(SKIPS) {
+        let path = Path::new(&path);
+        add(path, &line).unwrap_or_else(|error| panic!("{SKIPS}={}: {error}", path.display()));
+    }
+}
+
+/// Adds a line to a file, in one call: tests run beside each other.
+fn add(path: &Path, line: &str) -> io::Result<()> {
+    OpenOptions::new().create(true).append(true).open(path)?.write_all(line.as_bytes())
+}
+
+/// Names the file of skipped tests.
+const SKIPS: &str = "SAMPLEWIRE_SKIPS";
+
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -54,6 +82,16 @@ mod tests {
             (looks == 3).then_some(looks)
         });
         assert_eq!(found, 3);
+    }
+
+    #[test]
+    fn skips_are_lines_of_one_file() {
+        let path = std::env::temp_dir().join(format!("samplewire-skips-{}", std::process::id()));
+        for line in ["one: no tshark\n", "two: not root\n"] {
+            add(&path, line).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one: no tshark\ntwo: not root\n");
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::time::Duration;
 pub(crate) fn packets(
     payload_bytes: usize,
     packet_samples: usize,
-    (hold_max, rate_hz): (Duration, f64),
+    hold_max: Duration,
+    rate_hz: f64,
     window: u32,
 ) -> u32 {
     let by_size = (BYTES / payload_bytes) as u32;
@@ -49,13 +50,13 @@ mod tests {
 
     #[test]
     fn size_time_and_window_bound_a_quantum() {
-        assert_eq!(packets(8_000, 2_000, (HOLD_MAX, 0.0), 1_024), 8, "64 KiB");
-        assert_eq!(packets(1_408, 352, (HOLD_MAX, 2e6), 1_024), 5, "1 ms");
-        assert_eq!(packets(1_408, 352, (HOLD_MAX, 1e9), 64), 8, "an eighth of the window");
+        assert_eq!(packets(8_000, 2_000, HOLD_MAX, 0.0, 1_024), 8, "64 KiB");
+        assert_eq!(packets(1_408, 352, HOLD_MAX, 2e6, 1_024), 5, "1 ms");
+        assert_eq!(packets(1_408, 352, HOLD_MAX, 1e9, 64), 8, "an eighth of the window");
         for (window, quantum_packets) in [(8, 2), (16, 4), (32, 8), (64, 8), (80, 10)] {
-            assert_eq!(packets(1_408, 352, (HOLD_MAX, 1e9), window), quantum_packets, "{window}");
+            assert_eq!(packets(1_408, 352, HOLD_MAX, 1e9, window), quantum_packets, "{window}");
         }
-        assert_eq!(packets(8_896, 4_448, (HOLD_MAX, 2e6), 3), 1, "at least one");
+        assert_eq!(packets(8_896, 4_448, HOLD_MAX, 2e6, 3), 1, "at least one");
     }
 
     #[test]

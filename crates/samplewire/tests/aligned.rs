@@ -18,7 +18,7 @@ use samplewire::{
 use samplewire_circuit::TagKind;
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::wire::{Flags, RefuseReason};
-use samplewire_testing::PATIENCE;
+use samplewire_testing::{PATIENCE, wait_until};
 
 /// A device that plays each of its sources to one receiver.
 struct Sender {
@@ -266,15 +266,13 @@ fn start_that_is_called_off_is_not_waited_for_and_moves_no_index() {
     let options = options().stream(0);
     let opened = options.clone().start_index(now + 50_000_000).open(sender.address);
     let opened = opened.expect("it lies ahead");
+    // Long enough to see an index that moves.
     std::thread::sleep(Duration::from_millis(300));
     opened.close();
     let then = probe(sender.address, PATIENCE).expect("it answers").first_index;
     assert!((now..now + 30_000_000).contains(&then), "{now} {then}");
     // Its program has released it, so no receiver may open it.
-    let until = Instant::now() + Duration::from_secs(2);
-    while !sender.threads[0].is_finished() && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("its program ends", PATIENCE, || sender.threads[0].is_finished());
     let refused = options.open(sender.address).expect_err("there is no sender");
     assert!(
         matches!(refused, OpenError::Refused { reason: RefuseReason::Busy, retry_ms: 1.., .. }),

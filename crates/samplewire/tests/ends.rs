@@ -278,6 +278,7 @@ fn source_sleeps_while_nothing_comes() {
     let control = graph.control();
     let started = Instant::now();
     let run = std::thread::spawn(move || graph.run(Sequence::new()).unwrap());
+    // What is measured: how often it is called in a time without samples.
     std::thread::sleep(Duration::from_millis(500));
     control.stop();
     let report = run.join().unwrap();

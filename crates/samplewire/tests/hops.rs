@@ -25,6 +25,7 @@ use samplewire_io::{
 };
 use samplewire_proto::Cause;
 use samplewire_proto::wire::{Flags, Packet, parse};
+use samplewire_testing::skip;
 
 /// A socket whose thread is held up now and then, so that it overflows.
 struct Stalled {
@@ -47,6 +48,7 @@ impl Link for Stalled {
     fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
         self.receives += 1;
         if self.receives.is_multiple_of(self.period) {
+            // The fault: real packets must fill a real socket meanwhile.
             std::thread::sleep(Duration::from_millis(3));
         }
         self.link.recv(batch)
@@ -92,12 +94,12 @@ impl Damage {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|error| println!("skipped: no python3: {error}"))
+            .map_err(|error| skip(format_args!("no python3: {error}")))
             .ok()?;
         let mut begun = [0; 5];
         let said = child.stdout.as_mut().expect("it is piped").read_exact(&mut begun);
         if said.is_err() {
-            println!("skipped: a raw socket is not allowed here (needs root)");
+            skip("a raw socket is not allowed here (needs root)");
             child.wait().expect("it is our child");
             return None;
         }

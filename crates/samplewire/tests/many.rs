@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use samplewire::format::Format;
 use samplewire::receiver::{Port, ReceiveStream};
@@ -40,6 +40,7 @@ impl Many {
                 let mut has_fed = false;
                 streams.retain_mut(|it| !it.feed(&mut has_fed));
                 if !has_fed && streams.len() == count {
+                    // Nothing wakes one thread for all of its streams.
                     std::thread::sleep(Duration::from_micros(200));
                 }
             }
@@ -145,14 +146,10 @@ impl Taken {
 
 /// Takes everything of all until each has ended.
 fn take_all(streams: &mut [Taken]) {
-    let until = Instant::now() + PATIENCE;
-    while streams.iter().any(|it| it.end().is_none()) {
+    wait_until("every stream ends", PATIENCE, || {
         streams.iter_mut().for_each(Taken::take);
-        let left: Vec<_> =
-            streams.iter().filter(|it| it.end().is_none()).map(|it| it.stream).collect();
-        assert!(Instant::now() < until, "streams {left:?} have not ended");
-        std::thread::sleep(Duration::from_micros(200));
-    }
+        streams.iter().all(|it| it.end().is_some())
+    });
 }
 
 #[test]

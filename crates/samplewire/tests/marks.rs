@@ -11,6 +11,7 @@ use samplewire::source::NullSource;
 use samplewire::transmitter::{Overflow, StatsHandle, TransmitterSnapshot};
 use samplewire::{Control, DeviceOptions, ReceiveOptions};
 use samplewire_io::{Batch, Capabilities, Ecn, Link, LinkError, Outgoing, Udp, UdpOptions, Waker};
+use samplewire_testing::{PATIENCE, wait_for};
 
 /// A switch that marks all DATA or none, behind an interface of that speed.
 struct Switch {
@@ -107,20 +108,13 @@ impl Run {
         what: &str,
         is_so: impl Fn(&TransmitterSnapshot) -> bool,
     ) -> TransmitterSnapshot {
-        let begin = Instant::now();
-        loop {
-            let stats = self.stats();
-            if is_so(&stats) {
-                return stats;
-            }
-            assert!(begin.elapsed() < PATIENCE, "not {what}: {:?}", stats.stream);
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_for(what, PATIENCE, || Some(self.stats()).filter(&is_so))
     }
 
     /// Bits of UDP payload a second over a span.
     fn rate_bps(&self, span: Duration) -> f64 {
         let (begin, before) = (Instant::now(), self.stats().stream.bytes);
+        // The span of the measurement.
         std::thread::sleep(span);
         // The counters are some milliseconds old at both ends.
         (self.stats().stream.bytes - before) as f64 * 8.0 / begin.elapsed().as_secs_f64()
@@ -129,14 +123,8 @@ impl Run {
     /// Waits until the rate over a span fits, and returns it: a round trip that lasts longer than the
     /// rate takes to recover, as on a busy machine, cuts too seldom.
     fn until_rate(&self, what: &str, is_so: impl Fn(f64) -> bool) -> f64 {
-        let begin = Instant::now();
-        loop {
-            let bps = self.rate_bps(Duration::from_millis(100));
-            if is_so(bps) {
-                return bps;
-            }
-            assert!(begin.elapsed() < PATIENCE, "not {what}: {bps:e} b/s");
-        }
+        let look = || Some(self.rate_bps(Duration::from_millis(100))).filter(|bps| is_so(*bps));
+        wait_for(what, PATIENCE, look)
     }
 
     fn finish(self) {
@@ -178,6 +166,3 @@ fn fixed_control_keeps_its_rate_whatever_is_marked() {
     assert!((25e6..55e6).contains(&rate_bps), "{rate_bps:e} b/s");
     run.finish();
 }
-
-/// More than a loaded machine takes.
-const PATIENCE: Duration = Duration::from_secs(20);

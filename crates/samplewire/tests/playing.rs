@@ -23,7 +23,7 @@ use samplewire::{
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
-use samplewire_testing::{PATIENCE, wait_until};
+use samplewire_testing::{PATIENCE, skip, wait_until};
 
 /// A device that plays one session into a raw file.
 struct Stage {
@@ -152,8 +152,7 @@ fn recording_is_played_whole_through_faults() {
     );
     let path = folder.join("modes1.sigmf-meta");
     if !path.exists() {
-        println!("skipped: no test data at {}", folder.display());
-        return;
+        return skip(format_args!("no test data at {}", folder.display()));
     }
     let recording = std::fs::read(folder.join("modes1.sigmf-data")).expect("the samples");
     let info = StreamInfo::new(Format::Uc8, 1, 2e6).expect("a rate in range");
@@ -199,6 +198,7 @@ fn sender_that_pauses_makes_an_underrun_that_is_named_to_the_sample() {
     let (first, end) = send(&mut transmitter, &mut *counter(3_000_000), LEAD, |sent| {
         if pauses.first().is_some_and(|&at| sent >= at) {
             pauses.remove(0);
+            // The pause is the fault, and the device's clock is real.
             std::thread::sleep(Duration::from_millis(500));
         }
     });
@@ -229,6 +229,7 @@ fn policy_stop_ends_the_stream_at_the_first_sample_that_is_missing() {
     let (first, end) = send(&mut transmitter, &mut *source, LEAD, |sent| {
         if sent >= 200_000 && !has_paused {
             has_paused = true;
+            // Longer than the device holds samples, and it ends the stream.
             std::thread::sleep(Duration::from_secs(3));
         }
     });
@@ -248,6 +249,7 @@ fn burst_without_a_lead_is_late_and_says_by_how_much() {
     let stage = Stage::start(&info, true, &file);
     let mut transmitter =
         SendOptions::new().timeout(PATIENCE).open(stage.address).expect("it answers");
+    // By so much its index passes the first of the stream.
     std::thread::sleep(Duration::from_millis(50));
     let (first, end) = send(&mut transmitter, &mut *counter(100_000), Duration::ZERO, |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
@@ -292,6 +294,7 @@ fn bursts_are_played_at_their_times_with_nothing_between_them() {
         let source = &mut *counter(samples);
         let end = transmitter.send_burst(source, first, |_| false).expect("it is sent");
         assert_eq!(end, first + samples);
+        // Between two bursts: longer than the longest of them lasts.
         std::thread::sleep(Duration::from_millis(20));
     }
     let end = firsts.last().map(|(first, samples)| first + samples).expect("some");
@@ -327,7 +330,8 @@ fn losses_past_their_deadline_are_played_as_zeros_with_their_cause() {
 fn start_in_the_past_is_refused_and_one_ahead_taken() {
     let (info, file) = (sc16(1e6), file("start"));
     let stage = Stage::start(&info, true, &file);
-    std::thread::sleep(Duration::from_millis(20));
+    let clock = stage.clock.expect("it has one");
+    wait_until("the index passes 5", PATIENCE, || clock.index_at(Instant::now()) > 5);
     let options = |index| SendOptions::new().timeout(PATIENCE).start_index(index);
     match options(5).open(stage.address) {
         Err(OpenError::Refused { reason: RefuseReason::StartIndex, .. }) => {}
@@ -451,7 +455,7 @@ fn same_owner_takes_a_stream_to_the_device_over() {
     let mut filling = first.quantum(PATIENCE).expect("open").expect("room");
     filling.bytes_mut().fill(1);
     first.submit(filling, 4_000, first.session().first_index, Flags::START).expect("it follows");
-    std::thread::sleep(Duration::from_millis(100));
+    wait_until("samples come", PATIENCE, || first.stats().stream.received_by_peer > 0);
     match SendOptions::new().timeout(PATIENCE).owner(8).open(device.address) {
         Err(OpenError::Refused { reason: RefuseReason::Busy, .. }) => {}
         other => panic!("{other:?}"),

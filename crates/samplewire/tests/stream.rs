@@ -19,7 +19,7 @@ use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{CloseReason, Flags};
 use samplewire_proto::{Cause, Gap, Rng};
-use samplewire_testing::PATIENCE;
+use samplewire_testing::{PATIENCE, skip};
 
 fn every_fault(seed: u64) -> FaultSpec {
     FaultSpec::new().loss(0.01).corrupt(0.001).duplicate(0.001).reorder(0.01).seed(seed)
@@ -232,6 +232,7 @@ fn consumer_that_stops_makes_the_converter_overflow_and_every_index_is_named() {
     );
     let mut receiver = device.receive(&ReceiveOptions::new().window(64));
     let first = receiver.next().expect("samples").unwrap();
+    // The stall is the fault: longer than both ends hold samples.
     std::thread::sleep(std::time::Duration::from_millis(300));
     drop(first);
     let mut next = None;
@@ -300,6 +301,7 @@ fn consumer_that_is_slow_holds_a_file_back_and_loses_nothing() {
         assert_eq!(block.index(), next);
         assert_eq!(block.gaps(), []);
         next += block.len() as u64;
+        // The consumer is slower than the device.
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     receiver.close();
@@ -320,6 +322,7 @@ fn interrupted_wait_ends_at_once_and_the_stream_does_not() {
     let mut receiver = device.receive(&ReceiveOptions::new());
     let interrupter = receiver.interrupter();
     let thread = std::thread::spawn(move || {
+        // Nothing shows that the other thread waits.
         std::thread::sleep(Duration::from_millis(50));
         interrupter.interrupt();
     });
@@ -342,7 +345,7 @@ fn test_data() -> Option<PathBuf> {
         .map_or_else(|| root.join("../shared/data"), PathBuf::from);
     let is_there = folder.join("modes1.sigmf-meta").exists();
     if !is_there {
-        println!("skipped: no test data at {}", folder.display());
+        skip(format_args!("no test data at {}", folder.display()));
     }
     is_there.then_some(folder)
 }

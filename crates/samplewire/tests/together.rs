@@ -14,7 +14,7 @@ use samplewire_io::{
     Batch, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, Udp, UdpOptions, Waker,
 };
 use samplewire_proto::wire::Flags;
-use samplewire_testing::PATIENCE;
+use samplewire_testing::{PATIENCE, wait_until};
 
 /// A link that takes no DATA while its gate is shut.
 struct Gated {
@@ -123,11 +123,9 @@ fn packets_of_many_streams_leave_in_one_call() {
             .expect("it follows");
     }
     // A link that takes nothing is offered what is ready again and again.
-    let until = Instant::now() + PATIENCE;
-    while gate.most.load(Ordering::SeqCst) < STREAMS.into() {
-        assert!(Instant::now() < until, "{} packets a call", gate.most.load(Ordering::SeqCst));
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_until("a call with a packet of each", PATIENCE, || {
+        gate.most.load(Ordering::SeqCst) >= STREAMS.into()
+    });
     gate.is_shut.store(false, Ordering::SeqCst);
     for receiver in &mut receivers {
         let until = Instant::now() + PATIENCE;

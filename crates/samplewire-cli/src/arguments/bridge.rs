@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clap::builder::PossibleValue;
 use clap::{ArgGroup, Args, ValueEnum};
 use samplewire::Delivery;
 use samplewire::format::Format;
@@ -9,6 +10,7 @@ use samplewire::options::WINDOW_DEFAULT;
 
 use super::values;
 use super::{ControlOptions, MetricsOption, RealTimeOptions};
+use crate::bridge::GapFill;
 use crate::faults::FaultOption;
 use crate::zmtp::{Endpoint, Kind};
 
@@ -141,13 +143,19 @@ pub(crate) struct BridgeArguments {
     pub(crate) faults: Vec<FaultOption>,
 }
 
-/// What replaces missing samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum GapFill {
-    /// As many zeros: the sample count still tracks time
-    Zeros,
-    /// Nothing: the samples after a gap directly follow those before it
-    Skip,
+impl ValueEnum for GapFill {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Zeros, Self::Skip]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Zeros => PossibleValue::new("zeros")
+                .help("As many zeros: the sample count still tracks time"),
+            Self::Skip => PossibleValue::new("skip")
+                .help("Nothing: the samples after a gap directly follow those before it"),
+        })
+    }
 }
 
 impl BridgeArguments {

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::values;
-use crate::decode::Wanted;
+use crate::capture::Wanted;
 
 /// Decodes a capture.
 #[derive(Args, Debug)]
@@ -22,7 +23,8 @@ pub(crate) struct DecodeArguments {
 
     /// Print only these types: DATA, MARK, REPORT, OPEN, CHALLENGE, ACCEPT, REFUSE, CLOSE,
     /// CLOSE_ACK as the packet states it; BAD for an invalid packet, ROCE for RoCEv2
-    #[arg(long = "type", value_name = "TYPE,..", value_delimiter = ',', ignore_case = true)]
+    #[arg(long = "type", value_name = "TYPE,..", value_delimiter = ',', ignore_case = true,
+        value_parser = wanted())]
     pub(crate) types: Vec<Wanted>,
 
     /// Print every field of each packet, and the bytes of DATA
@@ -46,6 +48,20 @@ pub(crate) struct DissectorArguments {
     /// Install into this folder
     #[arg(long, value_name = "DIR", requires = "install")]
     pub(crate) folder: Option<PathBuf>,
+}
+
+/// Packets by their names.
+fn wanted() -> impl TypedValueParser<Value = Wanted> {
+    let values = Wanted::NAMES.map(|(name, wanted)| match wanted {
+        Wanted::Bad => PossibleValue::new(name).help("An invalid packet"),
+        Wanted::Roce => PossibleValue::new(name).help("A RoCEv2 packet"),
+        _ => PossibleValue::new(name),
+    });
+    PossibleValuesParser::new(values).map(|text| {
+        let mut named = Wanted::NAMES.into_iter();
+        let found = named.find(|(name, _)| name.eq_ignore_ascii_case(&text));
+        found.expect("the parser has checked it").1
+    })
 }
 
 const DECODE_AFTER_HELP: &str = "\

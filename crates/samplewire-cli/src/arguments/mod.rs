@@ -31,7 +31,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
-pub(crate) use bridge::{BridgeArguments, GapFill};
+pub(crate) use bridge::BridgeArguments;
 pub(crate) use carriage::{CarriageKind, CarriageOption, ReceiveCarriageOption};
 pub(crate) use congestion::{
     CongestionOptions, ExploreArguments, ScenarioKind, SimControl, TrafficKind,

@@ -8,21 +8,19 @@ use samplewire::transmitter::{Filling, SendError, SendStream};
 use samplewire_proto::wire::Flags;
 
 use super::ending::Ending;
-use super::news::News;
+use super::report::Report;
 use super::shape::Shape;
 use super::wait::Waiting;
 use super::watch::Watch;
-use crate::console::Console;
 use crate::zmtp::{Kind, Socket};
 
 /// The sockets that samples come from, and their open quantum.
-pub(super) struct Inward {
-    pub(super) shape: Shape,
+pub(crate) struct Inward {
+    shape: Shape,
     lanes: Vec<Lane>,
     scratch: Vec<u8>,
     waiting: Waiting,
-    news: News,
-    pub(super) watch: Watch,
+    watch: Watch,
 }
 
 /// A socket, and the received samples that are in no quantum yet: the first bytes of a buffer.
@@ -42,13 +40,18 @@ struct Open {
 impl Inward {
     /// # Errors
     /// The system has no file descriptor.
-    pub(super) fn new(shape: Shape, sockets: Vec<Socket>, watch: Watch) -> io::Result<Self> {
+    pub(crate) fn new(shape: Shape, sockets: Vec<Socket>) -> io::Result<Self> {
         let lanes = sockets.into_iter().map(|socket| {
             let buffer = vec![0; BUFFER_BYTES].into();
             Lane { socket, buffer, start: 0, end: 0 }
         });
-        let (lanes, waiting, news) = (lanes.collect(), Waiting::new()?, News::new());
-        Ok(Self { shape, lanes, scratch: Vec::new(), waiting, news, watch })
+        let (lanes, waiting, watch) = (lanes.collect(), Waiting::new()?, Watch::default());
+        Ok(Self { shape, lanes, scratch: Vec::new(), waiting, watch })
+    }
+
+    /// Its counts, which other threads may read.
+    pub(crate) const fn watch(&self) -> &Watch {
+        &self.watch
     }
 
     /// Carries samples into a session until both directions end. The first sample is `lead` samples
@@ -62,14 +65,14 @@ impl Inward {
         stream: &mut SendStream,
         lead: u64,
         ending: &Ending,
-        console: &mut Console,
+        report: &mut dyn Report,
     ) -> Result<(), PumpError> {
         let stats = stream.stats_handle();
         let mut open: Option<Open> = None;
         let mut index = stream.session().first_index;
         let mut flags = if lead > 0 { Flags::START } else { Flags::NONE };
         while !ending.has_come() {
-            self.turn(Instant::now(), console);
+            self.turn(Instant::now(), report);
             let items = self.fill();
             let is_full = match &mut open {
                 Some(open) if items > 0 => self.join(open, items),
@@ -135,22 +138,25 @@ impl Inward {
     }
 
     /// Does the pending work at the sockets.
-    pub(super) fn turn(&mut self, now: Instant, console: &mut Console) {
+    pub(super) fn turn(&mut self, now: Instant, report: &mut dyn Report) {
         for lane in &mut self.lanes {
             lane.socket.turn(now);
-            self.news.print(&mut lane.socket, now, console);
+            while let Some(notice) = lane.socket.notice() {
+                report.notice(&lane.socket, &notice);
+            }
         }
+        report.passes(now);
     }
 
     /// Does the pending work while no session wants samples. A SUB stays disconnected meanwhile:
     /// publishing continues, and a stream must begin with the samples that are published then.
-    pub(super) fn idle(&mut self, now: Instant, console: &mut Console) {
+    pub(super) fn idle(&mut self, now: Instant, report: &mut dyn Report) {
         for lane in self.lanes.iter_mut().filter(|lane| lane.socket.kind() == Kind::Sub) {
             lane.socket.leave();
             (lane.start, lane.end) = (0, 0);
         }
         if self.lanes.iter().all(|lane| lane.socket.kind() != Kind::Sub) {
-            self.turn(now, console);
+            self.turn(now, report);
         }
     }
 

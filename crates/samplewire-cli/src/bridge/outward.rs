@@ -10,27 +10,31 @@ use samplewire_record::account::{Account, HeldUp};
 use samplewire_record::sigmf::RecordedGap;
 
 use super::ending::Ending;
-use super::news::News;
+use super::report::Report;
 use super::shape::Shape;
 use super::wait::Waiting;
 use super::watch::Watch;
-use crate::arguments::GapFill;
-use crate::cadence::Cadence;
-use crate::console::Console;
-use crate::record::gap_lines::GapLines;
 use crate::zmtp::{Offered, Socket};
 
+/// What replaces missing samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GapFill {
+    /// As many zeros: the sample count still tracks time.
+    Zeros,
+    /// Nothing: the samples after a gap directly follow those before it.
+    Skip,
+}
+
 /// The sockets that send samples, and the samples on their way to them.
-pub(super) struct Outward {
-    pub(super) shape: Shape,
+pub(crate) struct Outward {
+    shape: Shape,
     gaps: GapFill,
     /// Maximum samples in a message.
     items_max: usize,
     lanes: Vec<Lane>,
     scratch: Vec<u8>,
     waiting: Waiting,
-    news: News,
-    pub(super) watch: Watch,
+    watch: Watch,
 }
 
 /// A socket, and the message that it sends next.
@@ -52,12 +56,11 @@ struct Pending {
 impl Outward {
     /// # Errors
     /// The system has no free file descriptor.
-    pub(super) fn new(
+    pub(crate) fn new(
         shape: Shape,
         gaps: GapFill,
         items_max: usize,
         sockets: Vec<Socket>,
-        watch: Watch,
     ) -> io::Result<Self> {
         let room = items_max * shape.item_bytes();
         let lanes = sockets.into_iter().map(|socket| {
@@ -65,8 +68,13 @@ impl Outward {
             Lane { socket, message }
         });
         let scratch = Vec::with_capacity(items_max * shape.stream.sample_bytes());
-        let (lanes, waiting, news) = (lanes.collect(), Waiting::new()?, News::new());
-        Ok(Self { shape, gaps, items_max, lanes, scratch, waiting, news, watch })
+        let (lanes, waiting, watch) = (lanes.collect(), Waiting::new()?, Watch::default());
+        Ok(Self { shape, gaps, items_max, lanes, scratch, waiting, watch })
+    }
+
+    /// Its counts, which other threads may read.
+    pub(crate) const fn watch(&self) -> &Watch {
+        &self.watch
     }
 
     /// Carries a stream until it ends, or both directions end.
@@ -77,21 +85,15 @@ impl Outward {
         &mut self,
         receiver: &mut ReceiveStream,
         ending: &Ending,
-        console: &mut Console,
+        report: &mut dyn Report,
     ) -> io::Result<Account> {
         let info = receiver.info();
         let mut account = Account::new(info.first_index, None);
-        let mut lines = GapLines::new(info.rate_hz());
-        let mut cadence = Cadence::new(Duration::from_secs(1), Instant::now());
         let mut held_up = HeldUp::new(info.rate_hz());
         let mut pending = Pending::default();
         let mut has_more = true;
         while has_more && !ending.has_come() {
-            let now = Instant::now();
-            self.turn(now, console);
-            if cadence.is_due(now) {
-                lines.next_second(console);
-            }
+            self.turn(Instant::now(), report);
             while self.room() > 0 {
                 if pending.is_empty() {
                     match self.waiting.poll_next(receiver) {
@@ -106,7 +108,7 @@ impl Outward {
                                 let gap = RecordedGap::from(gap);
                                 let is_held_up = held_up.before(&gap, || receiver.stats().stalls);
                                 account.take_gap(&gap, is_held_up);
-                                lines.print(console, &gap);
+                                report.gap(&gap);
                             }
                             pending = self.follow(&mut account, block);
                         }
@@ -118,7 +120,6 @@ impl Outward {
                 self.wait()?;
             }
         }
-        lines.next_second(console);
         Ok(account)
     }
 
@@ -189,11 +190,14 @@ impl Outward {
     }
 
     /// Does the pending work at the sockets.
-    pub(super) fn turn(&mut self, now: Instant, console: &mut Console) {
+    pub(super) fn turn(&mut self, now: Instant, report: &mut dyn Report) {
         for lane in &mut self.lanes {
             lane.socket.turn(now);
-            self.news.print(&mut lane.socket, now, console);
+            while let Some(notice) = lane.socket.notice() {
+                report.notice(&lane.socket, &notice);
+            }
         }
+        report.passes(now);
     }
 
     fn wait(&self) -> io::Result<()> {
@@ -205,11 +209,11 @@ impl Outward {
     ///
     /// # Errors
     /// The system call that waits failed.
-    pub(super) fn drain(&mut self, console: &mut Console) -> io::Result<u64> {
+    pub(super) fn drain(&mut self, report: &mut dyn Report) -> io::Result<u64> {
         let mut until = Instant::now() + LINGER;
         loop {
             let now = Instant::now();
-            self.turn(now, console);
+            self.turn(now, report);
             if self.send() {
                 until = now + LINGER;
             }

@@ -7,15 +7,15 @@ use samplewire::format::{Format, convert};
 
 /// The formats on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// Samples of the stream.
-    pub(super) stream: Format,
+    pub(crate) stream: Format,
     /// Channels of the stream.
-    pub(super) channels: u16,
+    pub(crate) channels: u16,
     /// Samples of the sockets.
-    pub(super) zmq: Format,
+    pub(crate) zmq: Format,
     /// Sockets: 1, or as many as channels.
-    pub(super) sockets: usize,
+    pub(crate) sockets: usize,
 }
 
 impl Shape {
@@ -25,12 +25,12 @@ impl Shape {
     }
 
     /// Bytes that a socket carries for one index.
-    pub(super) fn item_bytes(&self) -> usize {
+    pub(crate) fn item_bytes(&self) -> usize {
         self.zmq.sample_bytes() * usize::from(self.channels) / self.sockets
     }
 
     /// A byte of a zero sample, at a socket.
-    pub(super) const fn zero(&self) -> u8 {
+    pub(crate) const fn zero(&self) -> u8 {
         if matches!(self.zmq, Format::Uc8) { UC8_ZERO } else { 0 }
     }
 

@@ -7,7 +7,7 @@ use crate::zmtp::Counts;
 
 /// A handle to the counts of one direction, over all its sessions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Watch(Arc<Shared>);
+pub(crate) struct Watch(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -22,18 +22,18 @@ struct Shared {
 
 /// The counts at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Carried {
+pub(crate) struct Carried {
     /// Samples of the stream, of all channels each.
-    pub(super) samples: u64,
+    pub(crate) samples: u64,
     /// Samples missing from the stream.
-    pub(super) missing: u64,
+    pub(crate) missing: u64,
     /// Zeros that replaced these, and pauses.
-    pub(super) zeros: u64,
+    pub(crate) zeros: u64,
     /// The sum over the sockets.
-    pub(super) messages: u64,
-    pub(super) dropped_messages: u64,
-    pub(super) dropped_bytes: u64,
-    pub(super) torn_bytes: u64,
+    pub(crate) messages: u64,
+    pub(crate) dropped_messages: u64,
+    pub(crate) dropped_bytes: u64,
+    pub(crate) torn_bytes: u64,
 }
 
 // Relaxed throughout: figures for display.
@@ -59,7 +59,7 @@ impl Watch {
         self.0.torn_bytes.store(all.torn_bytes, Ordering::Relaxed);
     }
 
-    pub(super) fn carried(&self) -> Carried {
+    pub(crate) fn carried(&self) -> Carried {
         let shared = &self.0;
         Carried {
             samples: shared.samples.load(Ordering::Relaxed),

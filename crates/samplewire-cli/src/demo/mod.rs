@@ -23,9 +23,9 @@ use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::figures::{grouped, measured};
 use crate::interrupt::Interrupt;
-use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::stream::{path_words, stream_of, stream_words};
+use crate::wiring;
 
 use comparison::Comparison;
 use device::{Device, scene};
@@ -36,7 +36,7 @@ use verdict::Verdict;
 /// Streams for a while and accounts for every index.
 pub(crate) fn run(arguments: &DemoArguments) -> Result<Outcome, Failure> {
     let mut console = Console::new(Lines::Stdout, false);
-    let exporter = Exporter::start("demo", arguments.metrics.address, &mut console)?;
+    let exporter = wiring::export("demo", &arguments.metrics, &mut console)?;
     let interrupt = Interrupt::install()?;
     // Created before the stream is open: it takes longer than the window lasts.
     let comparison = Comparison::new(scene(arguments)?);

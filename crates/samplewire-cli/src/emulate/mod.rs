@@ -27,7 +27,7 @@ use crate::faults::{FaultPair, print_counts};
 use crate::figures::{grouped, measured, span};
 use crate::interrupt::Interrupt;
 use crate::memory::check_window;
-use crate::metrics::{self, About, Exporter};
+use crate::metrics::{self, About};
 use crate::outcome::Outcome;
 use crate::real_time;
 use crate::stream::stream_words;
@@ -41,7 +41,7 @@ use supply::Supply;
 /// Serves session after session until it is interrupted.
 pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     let mut console = Console::new(Lines::Stdout, arguments.progress);
-    let exporter = Exporter::start("emulate", arguments.metrics.address, &mut console)?;
+    let exporter = wiring::export("emulate", &arguments.metrics, &mut console)?;
     let address = wiring::address(&arguments.listen)?;
     let faults = FaultPair::new(&arguments.faults)?;
     let supplies = Supply::of(arguments)?;

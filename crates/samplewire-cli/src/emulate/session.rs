@@ -108,7 +108,7 @@ impl Player {
         // Other streams end at the same time; the lock keeps their lines apart.
         let _together = std::io::stdout().lock();
         let first_index = session.first_index;
-        print_summary(console, (&id, first_index), &summary, frame_bytes, started.elapsed());
+        print_summary(console, &id, first_index, &summary, frame_bytes, started.elapsed());
         let refused = self.listener.stats().send_errors.saturating_sub(refused_before);
         if refused > 0 {
             console.line(format_args!(
@@ -138,7 +138,8 @@ impl Player {
 
 fn print_summary(
     console: &mut Console,
-    (id, first_index): (&str, SampleIndex),
+    id: &str,
+    first_index: SampleIndex,
     summary: &PlaySummary,
     frame_bytes: u64,
     elapsed: Duration,

@@ -14,7 +14,6 @@ use crate::document;
 use crate::failure::Failure;
 use crate::figures::{grouped, span};
 use crate::interrupt::Interrupt;
-use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::real_time;
@@ -35,7 +34,7 @@ fn measure(
     console: &mut Console,
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
-    let exporter = Exporter::start("latency", arguments.metrics.address, console)?;
+    let exporter = wiring::export("latency", &arguments.metrics, console)?;
     let address = wiring::address(&arguments.address)?;
     let control = arguments.control.control()?;
     let interrupt = Interrupt::install()?;

@@ -7,6 +7,7 @@
 
 pub(crate) mod client;
 mod connection;
+pub(crate) mod counters;
 pub(crate) mod local;
 mod page;
 mod server;
@@ -14,7 +15,6 @@ mod stream;
 pub(crate) mod tables;
 pub(crate) mod text;
 
-use std::fmt::Display;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
@@ -24,13 +24,10 @@ use std::thread::JoinHandle;
 use samplewire::receiver::StatsHandle;
 use samplewire::{DeviceInfo, SendStream};
 
-use crate::console::Console;
-use crate::failure::Failure;
-use crate::switch::figures::Figures;
-
 use local::LocalSocket;
 use server::{Listener, Server};
 pub(crate) use stream::{About, Direction, View, ended};
+pub(crate) use tables::PortFigures;
 
 /// Answers requests until it is dropped.
 #[derive(Debug)]
@@ -43,43 +40,54 @@ pub(crate) struct Exporter {
     _local: Option<LocalSocket>,
 }
 
+/// Where the counters of a process can be read.
+#[derive(Debug, Default)]
+pub(crate) struct Reach {
+    /// Over TCP; the system may have chosen the port.
+    pub(crate) tcp: Option<SocketAddr>,
+    /// Why this user's `top` does not see the process, if it does not.
+    pub(crate) unseen: Option<String>,
+}
+
+/// The counters cannot be exported at an address.
+#[derive(Debug, thiserror::Error)]
+#[error("{address}: {source}")]
+pub(crate) struct ExportError {
+    pub(crate) address: SocketAddr,
+    pub(crate) source: io::Error,
+}
+
 impl Exporter {
-    /// Starts to answer for `verb`: for this user's `top`, and over TCP at `address`. Prints the
-    /// address, since the system may have chosen the port. Warns if `top` cannot see the process.
+    /// Starts to answer for `verb`: for this user's `top`, and over TCP at `address`.
     ///
     /// # Errors
-    /// [`Failure::Metrics`] if it cannot listen at `address`; none without an address.
+    /// It cannot listen at `address`; none without an address.
     pub(crate) fn start(
         verb: &'static str,
         address: Option<SocketAddr>,
-        console: &mut Console,
-    ) -> Result<Self, Failure> {
-        let mut listeners = Vec::new();
+    ) -> Result<(Self, Reach), ExportError> {
+        let (mut listeners, mut reach) = (Vec::new(), Reach::default());
         if let Some(address) = address {
-            let failed = |source| Failure::Metrics { address, source };
+            let failed = |source| ExportError { address, source };
             let listener = TcpListener::bind(address).map_err(failed)?;
             listener.set_nonblocking(true).map_err(failed)?;
-            let bound = listener.local_addr().map_err(failed)?;
-            console.note(format_args!("metrics: http://{bound}/metrics"));
+            reach.tcp = Some(listener.local_addr().map_err(failed)?);
             listeners.push(Listener::Tcp(listener));
         }
-        let unseen = |console: &mut Console, error: &dyn Display| {
-            console.warn(format_args!("`samplewire top` does not see this: {error}"));
-        };
         let mut local = None;
         match LocalSocket::bind() {
             Ok((socket, listener)) => {
                 listeners.push(Listener::Unix(listener));
                 local = Some(socket);
             }
-            Err(error) => unseen(console, &error),
+            Err(error) => reach.unseen = Some(error.to_string()),
         }
         let registry = Registry::of(verb);
         let is_asked = !listeners.is_empty();
         let served = match (is_asked.then(|| serve(listeners, registry.clone())), address) {
-            (Some(Err(source)), Some(address)) => return Err(Failure::Metrics { address, source }),
+            (Some(Err(source)), Some(address)) => return Err(ExportError { address, source }),
             (Some(Err(error)), None) => {
-                unseen(console, &error);
+                reach.unseen = Some(error.to_string());
                 None
             }
             (Some(Ok(served)), _) => Some(served),
@@ -87,7 +95,7 @@ impl Exporter {
         };
         let local = local.filter(|_| served.is_some());
         let (stop, thread) = served.unzip();
-        Ok(Self { registry, stop, thread, _local: local })
+        Ok((Self { registry, stop, thread, _local: local }, reach))
     }
 
     /// The list of exported streams.
@@ -126,7 +134,7 @@ struct List {
     next_id: u64,
     entries: Vec<Listed>,
     /// The ports of a switch.
-    switch: Option<Exported<Vec<Figures>>>,
+    switch: Option<Exported<Vec<PortFigures>>>,
 }
 
 struct Listed {
@@ -177,7 +185,7 @@ impl Registry {
     }
 
     /// Exports the ports of a switch.
-    pub(crate) fn add_switch(&self, ports: Exported<Vec<Figures>>) {
+    pub(crate) fn add_switch(&self, ports: Exported<Vec<PortFigures>>) {
         lock(&self.list).switch = Some(ports);
     }
 

@@ -6,14 +6,12 @@ use samplewire_proto::Cause;
 use samplewire_record::account::{Hop, Hops};
 use samplewire_record::sigmf::RecordedCause;
 
+use super::counters::{LISTENER, PLAYER, PORT, RECEIVER, RECEIVER_PORT, SENDER, SENDER_PORT};
 use super::stream::{About, View};
-use super::tables::{GAP_SAMPLES, Kind, LINK_DROPPED, RECORDING, SWITCH_PORT, Table};
-use crate::counters::{LISTENER, PLAYER, PORT, RECEIVER, RECEIVER_PORT, SENDER, SENDER_PORT};
-use crate::record::json::cause_key;
-use crate::switch::figures::Figures;
+use super::tables::{GAP_SAMPLES, Kind, LINK_DROPPED, PortFigures, RECORDING, SWITCH_PORT, Table};
 
 /// The page of a process that runs `verb` with these streams.
-pub(super) fn render(verb: &str, views: &[(About, View)], ports: &[Figures]) -> String {
+pub(super) fn render(verb: &str, views: &[(About, View)], ports: &[PortFigures]) -> String {
     let mut page = Page(String::with_capacity(PAGE_BYTES));
     page.head("samplewire_info", "gauge", "This process");
     let (version, pid) = (env!("CARGO_PKG_VERSION"), std::process::id());
@@ -114,7 +112,7 @@ impl Page {
     }
 
     /// Writes the ports of a switch.
-    fn ports(&mut self, ports: &[Figures]) {
+    fn ports(&mut self, ports: &[PortFigures]) {
         if ports.is_empty() {
             return;
         }
@@ -171,7 +169,7 @@ impl Page {
                 if !std::mem::replace(&mut has_head, true) {
                     self.head(&name, "counter", "Samples in gaps, by cause");
                 }
-                let labels = format!("{labels},cause=\"{}\"", cause_key(cause));
+                let labels = format!("{labels},cause=\"{}\"", cause.key());
                 self.sample(&name, &labels, samples);
             }
         }
@@ -196,7 +194,7 @@ fn labels_of(about: &About) -> String {
     format!("device=\"{device}\",stream=\"{stream}\",direction=\"{}\"", direction.as_str())
 }
 
-fn port_label(port: &Figures) -> String {
+fn port_label(port: &PortFigures) -> String {
     format!("port={}", Quoted(&port.name))
 }
 

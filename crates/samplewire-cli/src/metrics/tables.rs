@@ -2,7 +2,7 @@
 
 use samplewire_record::account::Account;
 
-use crate::switch::figures::Figures;
+use samplewire_sim::PortCounts;
 
 /// Counters of one kind, with a common prefix.
 pub(crate) struct Table<T: 'static> {
@@ -68,8 +68,25 @@ pub(crate) const RECORDING: Table<Account> = Table {
     ],
 };
 
+/// The counts of a port of a switch, and of its link.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PortFigures {
+    /// The link.
+    pub(crate) name: String,
+    pub(crate) counts: PortCounts,
+    /// Bytes that wait to leave.
+    pub(crate) queue_bytes: u64,
+    /// The queue up to which no frame is marked, and above which every frame is; 0 if none ever is.
+    pub(crate) kmin_bytes: u64,
+    pub(crate) kmax_bytes: u64,
+    /// Frames that the link dropped before they were read; `None` if it does not count them.
+    pub(crate) link_dropped: Option<u64>,
+    /// Frames that the link did not take.
+    pub(crate) link_refused: u64,
+}
+
 /// The counters of a port of `switch`.
-pub(crate) const SWITCH_PORT: Table<Figures> = Table {
+pub(crate) const SWITCH_PORT: Table<PortFigures> = Table {
     prefix: "samplewire_switch_port_",
     metrics: &[
         Metric {

@@ -9,8 +9,8 @@ use samplewire::source::StreamInfo;
 use samplewire::transmitter::TransmitterSnapshot;
 use samplewire_record::account::Account;
 
+use super::counters;
 use super::*;
-use crate::counters;
 
 /// A process with a stream of every kind.
 fn registry() -> (Registry, Vec<Entry>) {
@@ -164,10 +164,10 @@ fn thread_that_panicked_takes_nothing_with_it() {
 #[test]
 fn count_that_a_link_does_not_have_is_left_out() {
     let registry = Registry::of("switch");
-    let port = |name: &str, link_dropped| Figures {
+    let port = |name: &str, link_dropped| PortFigures {
         name: name.into(),
         link_dropped,
-        ..Figures::default()
+        ..PortFigures::default()
     };
     let exported = Exported::new(vec![port("tap", Some(3)), port("dgram", None)]);
     registry.add_switch(exported.clone());

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use crate::account::Counts;
 use crate::certainty::Words;
-use crate::counters::{ReceiverCounters, SenderCounters};
 use crate::host::HostHints;
 use crate::lanes::LaneEntry;
+use crate::metrics::counters::{ReceiverCounters, SenderCounters};
 use crate::probe::Device;
 use crate::real_time::RealTimeEntry;
 

@@ -22,7 +22,6 @@ use crate::document;
 use crate::failure::Failure;
 use crate::figures::span;
 use crate::interrupt::Interrupt;
-use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::real_time;
@@ -44,7 +43,7 @@ fn measure(
     console: &mut Console,
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
-    let exporter = Exporter::start("rate", arguments.metrics.address, console)?;
+    let exporter = wiring::export("rate", &arguments.metrics, console)?;
     let address = wiring::address(&arguments.address)?;
     wiring::check_channels(&arguments.channels)?;
     arguments.carriage.check()?;
@@ -114,24 +113,31 @@ fn measure(
             }
         }
     });
-    let signal = interrupt.signal();
-    Ok(conclude(arguments, console, document, (received, sent), signal))
+    let totals = Totals { received, sent, signal: interrupt.signal() };
+    Ok(conclude(arguments, console, document, &totals))
+}
+
+/// What a measurement has found.
+struct Totals {
+    received: Option<Received>,
+    sent: Option<Sent>,
+    /// The signal that ended it, if one did.
+    signal: Option<u8>,
 }
 
 fn conclude(
     arguments: &RateArguments,
     console: &mut Console,
     document: &mut Document,
-    (received, sent): (Option<Received>, Option<Sent>),
-    signal: Option<u8>,
+    totals: &Totals,
 ) -> Outcome {
-    let (received, sent) = (received.as_ref(), sent.as_ref());
+    let (received, sent) = (totals.received.as_ref(), totals.sent.as_ref());
     let crossed = tally::crossed(&arguments.fail_on, received, sent);
     let defect = received.and_then(|it| it.balance().err());
     let is_broken =
         received.is_some_and(|it| it.error.is_some()) || sent.is_some_and(|it| it.error.is_some());
     let is_whole = received.is_none_or(Received::is_whole) && sent.is_none_or(Sent::is_whole);
-    let outcome = match signal {
+    let outcome = match totals.signal {
         Some(signal) => Outcome::Interrupted { signal },
         None if is_broken => Outcome::Unreachable,
         None if !crossed.is_empty() => Outcome::Threshold,

@@ -14,11 +14,11 @@ use crate::account;
 use crate::arguments::values::{Subject, Threshold};
 use crate::certainty::Doubts;
 use crate::console::Console;
-use crate::counters::{ReceiverCounters, SenderCounters};
 use crate::figures::{bits_per_second, grouped, measured, span};
 use crate::hops;
 use crate::host::HostHints;
 use crate::lanes::{self, LaneEntry};
+use crate::metrics::counters::{ReceiverCounters, SenderCounters};
 
 /// The counts up to a moment, or between two moments.
 #[derive(Clone, Copy, Debug, Default)]

@@ -52,7 +52,7 @@ impl Transmitting {
         let started = Instant::now();
         let frame_bytes = self.stream.info().frame_bytes();
         let mut late = Late::default();
-        let result = self.send((is_over, interrupt), &mut late);
+        let result = self.send(is_over, interrupt, &mut late);
         late.look(&self.watch);
         let elapsed = started.elapsed();
         let snapshot = self.stream.stats();
@@ -68,7 +68,8 @@ impl Transmitting {
     /// How many samples were missing at their time; `None` if the command was interrupted.
     fn send(
         &mut self,
-        (is_over, interrupt): (&AtomicBool, &Interrupt),
+        is_over: &AtomicBool,
+        interrupt: &Interrupt,
         late: &mut Late,
     ) -> Result<Option<u64>, PlayError> {
         let is_interrupted = || interrupt.signal().is_some();

@@ -3,16 +3,15 @@
 //!
 //! `--json` prints one [`Document`]; `--json-stream` prints one [`Event`] on each line.
 
-use samplewire_proto::Cause;
 use samplewire_record::sigmf::{RecordedCause, RecordedGap};
 use serde::Serialize;
 
 use crate::account::Counts;
 use crate::certainty::Words;
-use crate::counters::ReceiverCounters;
 use crate::document::push_bounded;
 use crate::host::HostHints;
 use crate::lanes::LaneEntry;
+use crate::metrics::counters::ReceiverCounters;
 use crate::probe::Device;
 use crate::real_time::RealTimeEntry;
 
@@ -134,7 +133,7 @@ impl From<&RecordedGap> for GapEntry {
             samples: gap.count(),
             not_repaired: gap.not_repaired,
             source_lost: gap.source_lost,
-            cause: cause_key(gap.cause),
+            cause: gap.cause.key(),
             estimated: gap.is_estimated(),
             stream: gap.stream,
         }
@@ -258,21 +257,6 @@ impl GapSamples {
     }
 }
 
-/// Returns the JSON key of a cause.
-pub(crate) const fn cause_key(cause: RecordedCause) -> &'static str {
-    match cause {
-        RecordedCause::Stream(Cause::SourceOverflow) => "source_overflow",
-        RecordedCause::Stream(Cause::Deadline) => "deadline",
-        RecordedCause::Stream(Cause::GoneAtSender) => "gone_at_sender",
-        RecordedCause::Stream(Cause::NeverAsked) => "never_asked",
-        RecordedCause::Stream(Cause::ReceiverBehind) => "receiver_behind",
-        RecordedCause::DiskBehind => "disk_behind",
-        RecordedCause::Reconnected => "reconnected",
-        RecordedCause::RecorderRestarted => "recorder_restarted",
-        RecordedCause::DeviceRestarted => "device_restarted",
-    }
-}
-
 /// Some 8 MB of memory, and twice that as text.
 const GAPS_MAX: usize = 100_000;
 
@@ -285,7 +269,7 @@ mod tests {
         let sums = GapSamples::new(&[1, 2, 3, 4, 5, 6, 7, 8, 9]);
         let sums = serde_json::to_value(sums).unwrap();
         for (cause, samples) in RecordedCause::ALL.into_iter().zip(1..) {
-            assert_eq!(sums[cause_key(cause)], samples);
+            assert_eq!(sums[cause.key()], samples);
         }
     }
 

@@ -31,7 +31,6 @@ use crate::figures::{grouped, measured};
 use crate::finishing::{self, backlog_words};
 use crate::host::HostHints;
 use crate::interrupt::Interrupt;
-use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::real_time;
@@ -65,7 +64,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<Outcome, Failure> {
 }
 
 fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcome, Failure> {
-    let exporter = Exporter::start("record", arguments.metrics.address, reporter.console())?;
+    let exporter = wiring::export("record", &arguments.metrics, reporter.console())?;
     let found = match arguments.append {
         true => {
             sink::resumable(&arguments.file, arguments.split.is_some()).map_err(Failure::Create)?

@@ -14,11 +14,11 @@ use crate::account;
 use crate::arguments::values::{Subject, Threshold};
 use crate::certainty::Doubts;
 use crate::console::Console;
-use crate::counters::ReceiverCounters;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
 use crate::hops;
 use crate::host::HostHints;
 use crate::lanes::{self, LaneEntry};
+use crate::metrics::counters::ReceiverCounters;
 use crate::outcome::Outcome;
 
 /// A finished recording.

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::counters::SenderCounters;
+use crate::metrics::counters::SenderCounters;
 use crate::probe::Device;
 use crate::real_time::RealTimeEntry;
 

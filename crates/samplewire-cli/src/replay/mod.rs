@@ -25,7 +25,6 @@ use crate::figures::{exact, grouped, measured, span};
 use crate::finishing;
 use crate::interrupt::{Interrupt, wait_ready};
 use crate::memory::check_window;
-use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::real_time;
@@ -50,7 +49,7 @@ fn replay(
     console: &mut Console,
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
-    let exporter = Exporter::start("replay", arguments.metrics.address, console)?;
+    let exporter = wiring::export("replay", &arguments.metrics, console)?;
     let address = wiring::address(&arguments.address)?;
     let faults = FaultPair::new(&arguments.faults)?;
     let source = open_source(arguments)?;
@@ -72,7 +71,7 @@ fn replay(
     let format = source.info().format;
     let mut source = fitted(source, arguments, &device, console)?;
     let first = first_index(arguments, &device);
-    announce(arguments, console, document, (&stream, &device, first));
+    announce(arguments, console, document, &stream, &device, first);
     if format != device.format {
         console.line(format_args!("  converted  from {format} to {}", device.format));
     }
@@ -298,7 +297,9 @@ fn announce(
     arguments: &ReplayArguments,
     console: &mut Console,
     document: &mut Document,
-    (stream, device, first_index): (&SendStream, &DeviceInfo, SampleIndex),
+    stream: &SendStream,
+    device: &DeviceInfo,
+    first_index: SampleIndex,
 ) {
     // A clock before 1970 is written as 1970.
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

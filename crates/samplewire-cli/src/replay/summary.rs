@@ -10,8 +10,8 @@ use super::stop::Stop;
 use crate::arguments::values::{Subject, Threshold};
 use crate::congestion::congestion_words;
 use crate::console::Console;
-use crate::counters::SenderCounters;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
+use crate::metrics::counters::SenderCounters;
 use crate::outcome::Outcome;
 
 /// A finished replay.

@@ -3,39 +3,22 @@
 use std::time::Duration;
 
 use samplewire_io::ether::EtherError;
-use samplewire_sim::PortCounts;
 
 use super::driver::Driver;
 use super::json;
 use crate::console::Console;
 use crate::figures::{grouped, measured};
-
-/// The counts of a port.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Figures {
-    /// The link.
-    pub(crate) name: String,
-    pub(crate) counts: PortCounts,
-    /// Bytes that wait to leave.
-    pub(crate) queue_bytes: u64,
-    /// The queue up to which no frame is marked, and above which every frame is; 0 if none ever is.
-    pub(crate) kmin_bytes: u64,
-    pub(crate) kmax_bytes: u64,
-    /// Frames that the link dropped before they were read; `None` if it does not count them.
-    pub(crate) link_dropped: Option<u64>,
-    /// Frames that the link did not take.
-    pub(crate) link_refused: u64,
-}
+use crate::metrics::PortFigures;
 
 /// All ports of `driver`.
 ///
 /// # Errors
 /// The counters of a link cannot be read.
-pub(super) fn look(driver: &mut Driver) -> Result<Vec<Figures>, EtherError> {
+pub(super) fn look(driver: &mut Driver) -> Result<Vec<PortFigures>, EtherError> {
     let switch = &driver.switch;
     let ports = driver.ports.iter_mut().zip(switch.ports()).enumerate();
     let figures = ports.map(|(at, (port, counts))| {
-        Ok(Figures {
+        Ok(PortFigures {
             name: port.link.name().to_owned(),
             counts: *counts,
             queue_bytes: switch.queued_bytes(at),
@@ -50,8 +33,8 @@ pub(super) fn look(driver: &mut Driver) -> Result<Vec<Figures>, EtherError> {
 
 /// What happened at each port between two looks, `span` of the switch's clock apart.
 pub(super) fn interval(
-    before: &[Figures],
-    after: &[Figures],
+    before: &[PortFigures],
+    after: &[PortFigures],
     bps: u64,
     span: Duration,
 ) -> Vec<json::PortInterval> {
@@ -77,7 +60,7 @@ pub(super) fn interval(
 
 /// `out of r 9.95 Gb/s (99.5 %), queue 45.1 kB, 312 marks, 0 drops`: the port that sent the most. CNPs
 /// of all ports follow where there are any.
-pub(super) fn words(names: &[Figures], ports: &[json::PortInterval], bps: u64) -> String {
+pub(super) fn words(names: &[PortFigures], ports: &[json::PortInterval], bps: u64) -> String {
     let busiest = names.iter().zip(ports).max_by_key(|(_, port)| port.bytes_out);
     let Some((figures, port)) = busiest else { return String::new() };
     let drops: u64 = ports.iter().map(|port| port.dropped).sum();
@@ -104,8 +87,8 @@ pub(super) fn words(names: &[Figures], ports: &[json::PortInterval], bps: u64) -
 }
 
 /// Prints the sums, a line for each port, and a line for what is not zero.
-pub(super) fn print(console: &mut Console, ports: &[Figures]) {
-    for Figures { name, counts, link_dropped, link_refused, .. } in ports {
+pub(super) fn print(console: &mut Console, ports: &[PortFigures]) {
+    for PortFigures { name, counts, link_dropped, link_refused, .. } in ports {
         console.line(format_args!(
             "port {name}: {} frames in, {} out; {} and {} of wire; longest queue {}",
             grouped(counts.frames_in),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::figures::Figures;
+use crate::metrics::PortFigures;
 
 /// The JSON document of a run.
 pub(super) type Document = crate::document::Document<Start, Interval, End>;
@@ -131,8 +131,8 @@ pub(super) struct Late {
     pub(super) max_ns: u64,
 }
 
-impl From<&Figures> for Port {
-    fn from(figures: &Figures) -> Self {
+impl From<&PortFigures> for Port {
+    fn from(figures: &PortFigures) -> Self {
         let counts = &figures.counts;
         Self {
             name: figures.name.clone(),

@@ -19,11 +19,11 @@ use crate::document;
 use crate::failure::Failure;
 use crate::figures::{grouped, measured, span};
 use crate::interrupt::Interrupt;
-use crate::metrics::{Exported, Exporter};
+use crate::metrics::{Exported, PortFigures};
 use crate::outcome::Outcome;
+use crate::wiring;
 
 use driver::{Driver, Port};
-use figures::Figures;
 use json::{Document, End, Interval, Late, Start};
 use lateness::Lateness;
 
@@ -39,7 +39,7 @@ fn forward(
     console: &mut Console,
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
-    let exporter = Exporter::start("switch", arguments.metrics.address, console)?;
+    let exporter = wiring::export("switch", &arguments.metrics, console)?;
     let (bps, slow) = (arguments.rate as u64, arguments.slow.factor);
     let marking = marking(arguments, bps)?;
     let config = EtherSwitchConfig {
@@ -97,8 +97,8 @@ impl Run<'_> {
         console: &mut Console,
         document: &mut Document,
         interrupt: &Interrupt,
-        exported: &Exported<Vec<Figures>>,
-        mut before: Vec<Figures>,
+        exported: &Exported<Vec<PortFigures>>,
+        mut before: Vec<PortFigures>,
     ) -> Result<(), Failure> {
         let mut export = Cadence::new(EXPORT_PERIOD, self.started);
         let mut report = Cadence::new(REPORT_PERIOD, self.started);
@@ -194,7 +194,7 @@ fn announce(
     arguments: &SwitchArguments,
     console: &mut Console,
     document: &mut Document,
-    ports: &[Figures],
+    ports: &[PortFigures],
     marking: Option<Marking>,
 ) {
     let names: Vec<String> = ports.iter().map(|port| port.name.clone()).collect();
@@ -246,7 +246,12 @@ fn announce(
     });
 }
 
-fn conclude(console: &mut Console, document: &mut Document, ports: &[Figures], late: &Lateness) {
+fn conclude(
+    console: &mut Console,
+    document: &mut Document,
+    ports: &[PortFigures],
+    late: &Lateness,
+) {
     figures::print(console, ports);
     let [p50, p99, max] = [late.at(0.5), late.at(0.99), late.max()];
     console.line(format_args!(
@@ -304,7 +309,7 @@ mod tests {
     /// A link on which the next frame is always there, and that sees what is exported by then.
     struct Endless {
         socket: UnixDatagram,
-        exported: Exported<Vec<Figures>>,
+        exported: Exported<Vec<PortFigures>>,
         has_seen_counts: Arc<AtomicBool>,
     }
 

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use super::ports::{Port, ports};
 use crate::console;
-use crate::counters::RECEIVER;
 use crate::metrics::client::{self, Endpoint, FetchError};
+use crate::metrics::counters::RECEIVER;
 use crate::metrics::local;
 use crate::metrics::tables::{GAP_SAMPLES, RECORDING};
 use crate::metrics::text::Sample;

@@ -1,14 +1,14 @@
 //! The account of a run: every index of its range is in one term (`docs/statistics.md#the-account`),
 //! and a run that ended too early says so.
 
-use std::thread::{JoinHandle, sleep};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use samplewire::{DeviceOptions, Format, SendStream, StreamInfo};
 use samplewire_proto::wire::Flags;
 use serde_json::Value;
 
-use crate::harness::{Device, Ran, Running, folder, run, text};
+use crate::harness::{Device, METRICS, Ran, Running, folder, run, text, until_long};
 
 const TERMS: [&str; 5] = ["samples", "missing", "left_out", "not_written", "before_first"];
 
@@ -103,8 +103,8 @@ fn account_adds_up_wherever_the_recording_is_stopped() {
     assert_eq!((&end["result"], &end["silent_s"]), (&"whole".into(), &Value::Null));
     let ran = run(&[&record[..], &["--nsamps", "100001"]].concat()).expect(0);
     assert_eq!(account(&checked(&ran))[0], 100_001);
-    let recorder = Running::start(&record);
-    sleep(Duration::from_millis(500));
+    let recorder = Running::start(&[&record[..], &METRICS].concat());
+    recorder.until_metric("samplewire_recording_samples_total", |samples| samples > 0.0);
     recorder.signal(libc::SIGINT);
     let ran = recorder.finish().expect(130);
     assert_eq!(checked(&ran)["result"], "interrupted");
@@ -118,7 +118,7 @@ fn account_adds_up_over_gaps_and_two_runs_of_a_device() {
     let record = ["record", &device.address, text(&file), "--reconnect", "--json"];
     let more = ["--duration", "5s", "--delivery", "best-effort"];
     let recorder = Running::start(&[&record[..], &more].concat());
-    sleep(Duration::from_millis(600));
+    until_long(&file.with_extension("sigmf-data"), 4 << 20);
     device.kill();
     let device = Device::start(&[&["--listen", &device.address], &lossy[..]].concat());
     let ran = recorder.finish().expect(3);
@@ -135,8 +135,8 @@ fn recording_of_a_device_that_died_before_its_end_is_incomplete() {
     let mut device = Device::start(&["--source", "counter", "--rate", "2M"]);
     let record =
         ["record", &device.address, "null", "--json", "--progress", "--duration", "3500ms"];
-    let recorder = Running::start(&record);
-    sleep(Duration::from_millis(700));
+    let recorder = Running::start(&[&record[..], &METRICS].concat());
+    recorder.until_metric("samplewire_recording_samples_total", |samples| samples > 1e6);
     device.kill();
     let ran = recorder.finish().expect(3);
     let end = checked(&ran);
@@ -155,9 +155,8 @@ fn recording_of_a_device_that_died_before_its_end_is_incomplete() {
 fn recording_that_ends_without_a_stream_is_incomplete() {
     let mut device = Device::start(&["--source", "counter", "--rate", "2M"]);
     let record = ["record", &device.address, "null", "--reconnect", "--timeout", "300ms"];
-    let recorder = Running::start(&[&record[..], &["--duration", "2s"]].concat());
-    recorder.until("recording from");
-    sleep(Duration::from_millis(600));
+    let recorder = Running::start(&[&record[..], &["--duration", "2s"], &METRICS].concat());
+    recorder.until_metric("samplewire_recording_samples_total", |samples| samples > 1e6);
     device.kill();
     let ran = recorder.finish().expect(3);
     for words in ["incomplete: ", "  silent     nothing came from the device in the last 1."] {
@@ -168,8 +167,9 @@ fn recording_that_ends_without_a_stream_is_incomplete() {
 #[test]
 fn rate_of_a_device_that_died_is_incomplete() {
     let mut device = Device::start(&["--source", "null", "--rate", "2M"]);
-    let recorder = Running::start(&["rate", &device.address, "--duration", "2s", "--json"]);
-    sleep(Duration::from_millis(600));
+    let rate = ["rate", &device.address, "--duration", "2s", "--json"];
+    let recorder = Running::start(&[&rate[..], &METRICS].concat());
+    recorder.until_metric("samplewire_receiver_samples_delivered_total", |it| it > 1e6);
     device.kill();
     let ran = recorder.finish().expect(3);
     let document: Value = serde_json::from_slice(&ran.stdout).unwrap();

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use samplewire_testing::skip;
+
 use crate::harness::{Device, folder, run, text};
 
 /// Checks what `emulate` says with these arguments.
@@ -106,7 +108,7 @@ fn window_beyond_the_memory_is_refused_before_it_is_taken() {
     let available = meminfo.lines().find(|line| line.starts_with("MemAvailable:")).unwrap();
     let kibibytes: u64 = available.split_whitespace().nth(1).unwrap().parse().unwrap();
     if kibibytes > 140_000_000 {
-        return eprintln!("skipped: {kibibytes} KiB of memory take the largest window");
+        return skip(format_args!("{kibibytes} KiB of memory take the largest window"));
     }
     refused(&["--listen", "127.0.0.1:0", "--window", "16777216"], &["--window 16777216", "151 GB"]);
     let device = Device::start(&["--source", "null"]);
@@ -169,10 +171,10 @@ fn recording_on_a_full_disk_is_valid_as_far_as_it_goes() {
         .args(["--mount", "sh", "-c", ON_A_TINY_DISK, env!("CARGO_BIN_EXE_samplewire")])
         .args([text(&disk), &device.address, text(&folder)])
         .output();
-    let Ok(ran) = ran else { return eprintln!("skipped: unshare is not installed") };
+    let Ok(ran) = ran else { return skip("unshare is not installed") };
     let words = String::from_utf8(ran.stderr).unwrap();
     if ran.status.code() == Some(77) || words.contains("unshare: ") {
-        return eprintln!("skipped: a file system cannot be mounted here (needs root): {words}");
+        return skip(format_args!("a file system cannot be mounted here (needs root): {words}"));
     }
     assert_eq!(ran.status.code(), Some(3), "{words}");
     for part in ["out.sigmf-data", "no room for more than", "No space left", "make room"] {

@@ -3,13 +3,11 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::time::{Duration, Instant};
 
 use samplewire::source::counter_mismatch;
 
 use crate::bridge::Bridge;
-use crate::harness::{Device, Running, folder, run, text};
+use crate::harness::{Device, Running, folder, run, text, until_long};
 use crate::zmtp::{Peer, hello};
 
 const ANY: &str = "tcp://127.0.0.1:0";
@@ -30,15 +28,6 @@ fn gather(peer: &mut Peer, len_bytes: usize) -> Vec<u8> {
         bytes.extend_from_slice(&message[0]);
     }
     bytes
-}
-
-/// Waits until this much of a file is written; a player writes it in pieces of a MiB.
-fn wait_for(file: &Path, len_bytes: u64) {
-    let until = Instant::now() + Duration::from_secs(30);
-    while fs::metadata(file).map_or(0, |it| it.len()) < len_bytes {
-        assert!(Instant::now() < until, "{:?}", fs::metadata(file));
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]
@@ -146,7 +135,7 @@ fn what_is_published_is_played_by_a_device() {
         let parts = [&b"key"[..], message];
         peer.send(&parts[at % 2..]);
     }
-    wait_for(&file, 2 << 20);
+    until_long(&file, 2 << 20);
     let ran = bridge.interrupt().expect(130);
     assert!(ran.text().contains("to 127.0.0.1"), "{}", ran.text());
     device.finish().expect(0);
@@ -175,7 +164,7 @@ fn peer_that_dies_in_a_message_moves_no_sample() {
     for message in rest.chunks(36_000) {
         second.send(&[message]);
     }
-    wait_for(&file, 2 << 20);
+    until_long(&file, 2 << 20);
     let ran = bridge.interrupt().expect(130);
     assert!(ran.stderr.contains("is gone, and 4998 bytes of samples"), "{}", ran.stderr);
     device.finish().expect(0);

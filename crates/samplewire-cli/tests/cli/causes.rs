@@ -17,6 +17,7 @@ fn read_for(pipe: &mut File, time: Duration) {
     while Instant::now() < until {
         // Not blocking: nothing may be there, which is no reason to stay longer.
         let _len = pipe.read(&mut bytes).unwrap_or(0);
+        // Samples of 1 ms: a pipe has room for eight times as many.
         sleep(Duration::from_millis(1));
     }
 }
@@ -45,6 +46,7 @@ fn stalls_of_the_file_and_of_the_device_in_turn_each_have_their_own_cause() {
         read_for(pipe, ms(500));
     };
     read_for(&mut pipe, ms(400));
+    // Both stalls are faults of a length that the test is about.
     sleep(ms(130));
     read_for(&mut pipe, ms(500));
     stop_device(&mut pipe);

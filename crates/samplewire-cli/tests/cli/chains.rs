@@ -75,7 +75,9 @@ fn recording_of_a_processed_stream_is_proven_with_every_gap() {
     }
     let path = folder.join("no");
     let record = ["record", &device.address, text(&path), "--chain", "gain:2"];
-    run(&[&record[..], &["--reconnect"]].concat()).expect_error(1, &["--chain", "--reconnect"]);
+    for more in [&["--append"][..], &["--reconnect"], &["--channels", "0,1"]] {
+        run(&[&record[..], more].concat()).expect_error(1, &["--chain", more[0]]);
+    }
 }
 
 #[test]

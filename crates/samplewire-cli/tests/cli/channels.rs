@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use samplewire::source::counter_sample;
 use samplewire::{ReceiveOptions, ReceiveStream, probe_stream};
 use serde_json::Value;
 
-use crate::harness::{Device, Running, folder, run, text};
+use crate::harness::{Device, Running, folder, run, text, until_long};
 
 /// A bad wire each way.
 const BAD_WIRE: [&str; 4] = [
@@ -204,13 +203,13 @@ fn recording_of_one_stream_is_not_gone_on_with_by_another() {
     check_counter(&file, &[0]);
 }
 
-/// Opens a stream at an index this far ahead, and closes it a moment later.
+/// Opens a stream at an index this far ahead; returns when the device waits for it.
 fn open_ahead(device: &Device, stream: u16, samples: u64) -> ReceiveStream {
     let address = device.address.parse().unwrap();
     let now = probe_stream(address, stream, Duration::from_secs(3)).unwrap().first_index;
     let options = ReceiveOptions::new().stream(stream).start_index(now + samples);
     let receiver = options.open(address).unwrap();
-    sleep(Duration::from_millis(300));
+    device.until(&format!("stream {stream}, session 1: "));
     receiver
 }
 
@@ -244,7 +243,7 @@ fn streams_are_opened_again_together_when_the_device_restarts() {
     let file = folder("two-streams-reconnect").join("out");
     let record = ["record", &device.address, text(&file), "--channels", "0,1", "--reconnect"];
     let recorder = Running::start(&[&record[..], &["--duration", "3s"]].concat());
-    sleep(Duration::from_millis(900));
+    until_long(&file.with_extension("sigmf-data"), 4 << 20);
     device.kill();
     let listen = ["--listen", &device.address];
     let device = Device::start(&[&listen[..], &arguments[..]].concat());

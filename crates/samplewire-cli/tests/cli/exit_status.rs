@@ -4,7 +4,7 @@ use std::io::Read;
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use crate::harness::{Device, Running, folder, run, spawn, text, wait};
+use crate::harness::{Device, Running, folder, run, spawn, text, until_long, wait};
 
 #[test]
 fn whole_recording_is_0() {
@@ -25,6 +25,7 @@ fn usage_is_1_and_help_0() {
     run::<&str>(&[]).expect_error(1, &["Usage: samplewire [OPTIONS] <COMMAND>"]);
     run(&["play"]).expect_error(1, &["play"]);
     run(&["record", "127.0.0.1"]).expect_error(1, &["<FILE>"]);
+    run(&["emulate", "in.raw"]).expect_error(1, &["--source in.raw"]);
     run(&["--help"]).expect(0);
     assert!(run(&["--version"]).expect(0).text().starts_with("samplewire "));
     let ran = run(&["record", "--help"]).expect(0);
@@ -54,8 +55,7 @@ fn device_that_dies_is_2_and_the_file_is_whole_up_to_there() {
     let file = folder("dies").join("out.sc16");
     let arguments = ["record", &device.address, text(&file), "--timeout", "700ms"];
     let recorder = Running::start(&arguments);
-    recorder.until("recording from");
-    std::thread::sleep(Duration::from_millis(500));
+    until_long(&file, 200_000);
     device.kill();
     let ran = recorder.finish();
     assert!(ran.text().contains("broken off: "), "{}", ran.text());
@@ -70,7 +70,6 @@ fn device_that_restarts_is_found_at_once() {
     let mut device = Device::start(&["--source", "counter", "--rate", "2M"]);
     let recorder = Running::start(&["record", &device.address, "null"]);
     recorder.until("recording from");
-    std::thread::sleep(Duration::from_millis(400));
     device.kill();
     let again = Device::start(&["--listen", &device.address, "--source", "counter"]);
     assert_eq!(again.address, device.address);
@@ -128,6 +127,7 @@ fn converter_without_room_loses_samples_on_both_accounts() {
     let device = Device::start(&["--source", "counter", "--rate", "20M", "--once"]);
     let mut recorder = spawn(&["record", &device.address, "-", "--nsamps", "30M"]);
     let mut stdout = recorder.stdout.take().unwrap();
+    // The stall is the fault: longer than both ends hold samples.
     std::thread::sleep(Duration::from_millis(700));
     let mut samples = Vec::new();
     stdout.read_to_end(&mut samples).unwrap();
@@ -150,6 +150,7 @@ fn disk_that_is_too_slow_is_named() {
     assert!(made.success());
     let recorder = Running::start(&["record", &device.address, text(&file), "--nsamps", "30M"]);
     let mut disk = std::fs::File::open(&file).unwrap();
+    // The stall is the fault: longer than both ends hold samples.
     std::thread::sleep(Duration::from_millis(700));
     std::io::copy(&mut disk, &mut std::io::sink()).unwrap();
     let ran = recorder.finish().expect(3);

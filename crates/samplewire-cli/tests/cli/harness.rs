@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
-use samplewire_testing::{PATIENCE, wait_until};
+use samplewire_testing::{PATIENCE, skip, wait_for, wait_until};
+
+use crate::metered::numbers_of;
 
 /// What a command printed, and its exit status.
 #[derive(Debug)]
@@ -82,6 +84,24 @@ impl Running {
         wait_until(words, PATIENCE, || self.stdout.has(words) || self.stderr.has(words));
     }
 
+    /// Waits until this metric fits, of a command with [`METRICS`].
+    #[track_caller]
+    pub(crate) fn until_metric(&self, name: &str, is_so: impl Fn(f64) -> bool) {
+        let url = || self.stderr.line("metrics: http://");
+        until_metric(&wait_for("metrics", PATIENCE, url), name, is_so);
+    }
+
+    /// Waits until it has written so many bytes to standard output.
+    #[track_caller]
+    pub(crate) fn until_written(&self, len_bytes: usize) {
+        wait_until("bytes on standard output", PATIENCE, || self.stdout.len() >= len_bytes);
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn is_over(&mut self) -> bool {
+        self.child.try_wait().expect("it is our child").is_some()
+    }
+
     /// Sends a signal.
     pub(crate) fn signal(&self, number: i32) {
         signal(&self.child, number);
@@ -102,13 +122,13 @@ impl Running {
 }
 
 /// What a command prints, while it runs.
-struct Output {
+pub(crate) struct Output {
     bytes: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,
 }
 
 impl Output {
-    fn of(mut pipe: impl Read + Send + 'static) -> Self {
+    pub(crate) fn of(mut pipe: impl Read + Send + 'static) -> Self {
         let bytes = Arc::<Mutex<Vec<u8>>>::default();
         let shared = Arc::clone(&bytes);
         let reader = std::thread::spawn(move || {
@@ -124,12 +144,24 @@ impl Output {
         Self { bytes, reader }
     }
 
-    fn has(&self, words: &str) -> bool {
+    pub(crate) fn has(&self, words: &str) -> bool {
         let bytes = self.bytes.lock().expect("no panic");
         bytes.windows(words.len()).any(|window| window == words.as_bytes())
     }
 
-    fn finish(self) -> Vec<u8> {
+    /// The rest of the first whole line that begins like this.
+    fn line(&self, begin: &str) -> Option<String> {
+        let bytes = self.bytes.lock().expect("no panic");
+        let text = String::from_utf8_lossy(&bytes);
+        let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+        lines.find_map(|line| line.strip_prefix(begin)).map(str::to_owned)
+    }
+
+    fn len(&self) -> usize {
+        self.bytes.lock().expect("no panic").len()
+    }
+
+    pub(crate) fn finish(self) -> Vec<u8> {
         self.reader.join().expect("reading does not panic");
         std::mem::take(&mut self.bytes.lock().expect("no panic"))
     }
@@ -141,7 +173,7 @@ pub(crate) struct Background {
     /// Its output until it began.
     pub(crate) head: String,
     /// Its later output, and its standard error.
-    outputs: Option<[JoinHandle<Vec<u8>>; 2]>,
+    outputs: Option<[Output; 2]>,
 }
 
 impl Background {
@@ -151,16 +183,25 @@ impl Background {
         let mut stdin = child.stdin.take().expect("it is piped");
         // A command that reads only part of it closes the pipe.
         std::thread::spawn(move || stdin.write_all(&input));
-        let stderr = gather(child.stderr.take().expect("it is piped"));
+        let stderr = Output::of(child.stderr.take().expect("it is piped"));
         let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
         let mut head = String::new();
         while !head.contains(begun) {
             if stdout.read_line(&mut head).expect("standard output can be read") == 0 {
-                let stderr = stderr.join().expect("reading does not panic");
-                panic!("{arguments:?}: {head}{}", String::from_utf8_lossy(&stderr));
+                panic!("{arguments:?}: {head}{}", String::from_utf8_lossy(&stderr.finish()));
             }
         }
-        Self { child, head, outputs: Some([gather(stdout), stderr]) }
+        Self { child, head, outputs: Some([Output::of(stdout), stderr]) }
+    }
+
+    /// Waits until it has printed `words` since it began.
+    ///
+    /// # Panics
+    /// When they do not come within [`PATIENCE`].
+    #[track_caller]
+    pub(crate) fn until(&self, words: &str) {
+        let outputs = self.outputs.as_ref().expect("they are taken at the end");
+        wait_until(words, PATIENCE, || outputs.iter().any(|output| output.has(words)));
     }
 
     /// Its number as a process.
@@ -189,7 +230,7 @@ impl Background {
     pub(crate) fn finish(mut self) -> Ran {
         let status = wait(&mut self.child);
         let outputs = self.outputs.take().expect("they are taken once");
-        let [stdout, stderr] = outputs.map(|output| output.join().expect("reading does not panic"));
+        let [stdout, stderr] = outputs.map(Output::finish);
         Ran { status, stdout, stderr: String::from_utf8(stderr).expect("words are UTF-8") }
     }
 }
@@ -264,6 +305,23 @@ pub(crate) fn folder(test: &str) -> PathBuf {
     path
 }
 
+/// Waits until a metric of the page at `ADDRESS/metrics` fits.
+#[track_caller]
+pub(crate) fn until_metric(url: &str, name: &str, is_so: impl Fn(f64) -> bool) {
+    let address = url.strip_suffix("/metrics").expect("the path of the page");
+    wait_until(name, PATIENCE, || numbers_of(address).get(name).is_some_and(|&it| is_so(it)));
+}
+
+/// Options of a command whose metrics a test reads.
+pub(crate) const METRICS: [&str; 2] = ["--metrics", "127.0.0.1:0"];
+
+/// Waits until this much of a file is written; most writers write pieces of a MiB.
+#[track_caller]
+pub(crate) fn until_long(file: &Path, len_bytes: u64) {
+    let what = format!("{len_bytes} bytes in {}", file.display());
+    wait_until(&what, PATIENCE, || fs::metadata(file).is_ok_and(|it| it.len() >= len_bytes));
+}
+
 /// The path as an argument.
 pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are UTF-8")
@@ -277,7 +335,7 @@ pub(crate) fn real_recording() -> Option<PathBuf> {
     );
     let path = folder.join("modes1.sigmf-meta");
     if !path.exists() {
-        eprintln!("skipped: {} is not there (SAMPLEWIRE_TEST_DATA names its folder)", text(&path));
+        skip(format_args!("{} is not there (SAMPLEWIRE_TEST_DATA names its folder)", text(&path)));
         return None;
     }
     Some(path)
@@ -287,7 +345,7 @@ pub(crate) fn real_recording() -> Option<PathBuf> {
 pub(crate) fn has_program(name: &str) -> bool {
     let found = Command::new(name).arg("--version").output().is_ok();
     if !found {
-        eprintln!("skipped: {name} is not installed");
+        skip(format_args!("{name} is not installed"));
     }
     found
 }
@@ -313,6 +371,7 @@ pub(crate) fn wait(child: &mut Child) -> ExitStatus {
             child.kill().expect("it is our child");
             panic!("it still runs after {TIME_MAX:?}");
         }
+        // No call of the standard library waits for a process and a time.
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -326,14 +385,6 @@ pub(crate) fn spawn<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the binary was built for this test")
-}
-
-pub(crate) fn gather(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        pipe.read_to_end(&mut bytes).expect("the pipe can be read");
-        bytes
-    })
 }
 
 const TIME_MAX: Duration = Duration::from_secs(400);

@@ -39,8 +39,7 @@ fn interrupted_recording_is_closed_and_valid() {
 fn interrupted_device_ends_the_session_and_loses_nothing() {
     let device = Device::start(&["--source", "counter", "--rate", "2M"]);
     let recorder = Running::start(&["record", &device.address, "-"]);
-    recorder.until("recording from");
-    std::thread::sleep(Duration::from_millis(500));
+    recorder.until_written(400_000);
     let ran = device.interrupt().expect(0);
     assert!(ran.text().contains("session 1: finished"), "{}", ran.text());
     let ran = recorder.finish().expect(0);
@@ -53,7 +52,7 @@ fn opening_can_be_interrupted_at_once() {
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
     let recorder = Running::start(&["record", &address, "null", "--timeout", "30s"]);
-    std::thread::sleep(Duration::from_millis(300));
+    silent.recv_from(&mut [0; 9_000]).expect("an opening comes");
     let started = Instant::now();
     // Not SIGINT, which a shell without job control has its background commands ignore.
     recorder.signal(libc::SIGTERM);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use samplewire_proto::Rng;
 use samplewire_record::sigmf::Metadata;
-use samplewire_testing::PATIENCE;
+use samplewire_testing::{PATIENCE, wait_until};
 use serde_json::Value;
 
 use crate::harness::{Device, folder, run, signal, spawn, text, wait};
@@ -29,6 +29,7 @@ fn recording_survives_kills_of_either_side() {
     let mut returns = Vec::new();
     let (mut killed, mut before) = ([0; 2], 0);
     for kill in 0..kills {
+        // The moment is drawn: any may be the wrong one.
         sleep(Duration::from_millis(20 + rng.below(700)));
         // Each side alone, and both, are killed at least once.
         let sides = if kill < 3 { kill + 1 } else { 1 + rng.below(3) };
@@ -41,6 +42,7 @@ fn recording_survives_kills_of_either_side() {
             wait(&mut recorder);
         }
         before = verified(&file, before);
+        // How long it is away is drawn too.
         sleep(Duration::from_millis(rng.below(200)));
         let started = Instant::now();
         if kills_recorder {
@@ -100,6 +102,7 @@ fn kill_recorders_of_a_series(name: &str, options: &[&str]) {
         let mut recorder = spawn(&arguments);
         let part = until_a_part_is_added(&file);
         if kill % 2 == 1 {
+            // Drawn: within three parts.
             sleep(Duration::from_micros(rng.below(20_000)));
         }
         signal(&recorder, libc::SIGKILL);
@@ -156,10 +159,7 @@ fn verified(file: &Path, before: u64) -> u64 {
 /// Time until new samples arrive.
 fn until_it_grows(file: &Path, before: u64, started: Instant) -> Duration {
     let len = || fs::metadata(file.with_extension("sigmf-data")).map_or(0, |data| data.len());
-    while len() / 4 <= before {
-        assert!(started.elapsed() < RETURN_MAX, "no samples came for {RETURN_MAX:?}");
-        sleep(Duration::from_millis(2));
-    }
+    wait_until("samples", PATIENCE, || len() / 4 > before);
     started.elapsed()
 }
 
@@ -168,8 +168,9 @@ fn until_a_part_is_added(file: &Path) -> PathBuf {
     let part = |number| file.with_file_name(format!("out-{number:04}.sigmf-meta"));
     let next = (1..).map(part).find(|part| !part.exists()).expect("there are fewer parts");
     let started = Instant::now();
+    // A millisecond, as `wait_until` pauses, is too long: a part takes 6.
     while !next.exists() {
-        assert!(started.elapsed() < RETURN_MAX, "no part began for {RETURN_MAX:?}");
+        assert!(started.elapsed() < PATIENCE, "no part began for {PATIENCE:?}");
         sleep(Duration::from_micros(50));
     }
     next
@@ -197,6 +198,3 @@ pub(crate) fn check_samples(file: &Path) -> u64 {
     }
     bytes.len() as u64 / 4
 }
-
-/// Beside all other tests.
-const RETURN_MAX: Duration = PATIENCE;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::harness::{Device, Running, run};
+use crate::harness::{Device, METRICS, Running, run};
 
 #[test]
 fn rate_of_both_ways_is_that_of_the_device_with_nothing_lost() {
@@ -74,9 +74,11 @@ fn samples_that_the_wire_loses_are_reported_as_the_wires() {
 fn samples_that_a_stopped_host_costs_are_not_reported_as_the_wires() {
     let device = Device::start(&["--source", "null", "--rate", "20M", "--window", "4096"]);
     let list = ["--duration", "2500ms", "--mtu", "9000", "--delivery", "best-effort"];
-    let rate = Running::start(&[&["rate", &device.address], &list[..], &["--json"]].concat());
-    std::thread::sleep(Duration::from_millis(700));
+    let rate = [&["rate", &device.address, "--json"], &list[..], &METRICS].concat();
+    let rate = Running::start(&rate);
+    rate.until_metric("samplewire_receiver_received_total", |packets| packets > 1_000.0);
     rate.signal(libc::SIGSTOP);
+    // The stall is the fault: longer than both ends hold samples.
     std::thread::sleep(Duration::from_millis(1_200));
     rate.signal(libc::SIGCONT);
     let ran = rate.finish().expect(3);
@@ -93,7 +95,7 @@ fn samples_that_a_stopped_host_costs_are_not_reported_as_the_wires() {
 fn interrupted_rate_is_130() {
     let device = Device::start(&["--source", "null", "--rate", "1M"]);
     let rate = Running::start(&["rate", &device.address, "--duration", "1min"]);
-    std::thread::sleep(Duration::from_millis(800));
+    rate.until(" s  received ");
     rate.signal(libc::SIGINT);
     let ran = rate.finish().expect(130);
     assert!(ran.text().contains("received "), "{}", ran.text());

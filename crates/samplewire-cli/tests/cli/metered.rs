@@ -1,13 +1,11 @@
 //! A command whose counters are exported, and what reads them.
 
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-use serde_json::Value;
 
 use crate::harness::{signal, wait};
 
@@ -66,11 +64,7 @@ impl Metered {
 
     /// The page's numbers by their names and causes, as a plain client gets them.
     pub(crate) fn numbers(&self) -> BTreeMap<String, f64> {
-        let page = get(&self.url, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
-        let (head, body) = page.split_once("\r\n\r\n").expect("a head");
-        assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
-        let lines = body.lines().filter(|line| !line.starts_with('#'));
-        lines.map(number).collect()
+        numbers_of(&self.url)
     }
 
     /// Waits for its end; returns its status and its standard output.
@@ -97,6 +91,15 @@ pub(crate) fn command(sockets: &Path) -> Command {
     command
 }
 
+/// See [`Metered::numbers`]; the page is at this address.
+pub(crate) fn numbers_of(address: &str) -> BTreeMap<String, f64> {
+    let page = get(address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    let (head, body) = page.split_once("\r\n\r\n").expect("a head");
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+    let lines = body.lines().filter(|line| !line.starts_with('#'));
+    lines.map(number).collect()
+}
+
 fn get(address: &str, request: &str) -> String {
     let mut wire = TcpStream::connect(address).expect("it listens");
     wire.write_all(request.as_bytes()).expect("it reads");
@@ -119,12 +122,4 @@ pub(crate) fn top(sockets: &Path, arguments: &[&str]) -> (i32, Value) {
     let output = command(sockets).args(all).output().expect("it runs");
     let document = serde_json::from_slice(&output.stdout).expect("JSON");
     (output.status.code().expect("it ends without a signal"), document)
-}
-
-pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !is_so() {
-        assert!(started.elapsed() < Duration::from_secs(20), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }

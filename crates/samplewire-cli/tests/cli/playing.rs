@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::harness::{Device, Ran, Running, folder, real_recording, run, text};
+use crate::harness::{Device, Ran, Running, folder, real_recording, run, text, until_long};
 
 const BAD_WIRE: [&str; 4] = [
     "--fault",
@@ -96,10 +96,11 @@ fn sender_that_is_stopped_makes_underruns_that_are_named_to_the_sample() {
         ["replay", text(&source), &device.address, "--format", "sc16", "--window", "64"];
     let replay = Running::start(&arguments);
     replay.until("start      index ");
-    for _ in 0..2 {
-        std::thread::sleep(Duration::from_millis(800));
+    // A quarter of a second of samples is a MiB.
+    for stopped_at in [1, 4] {
+        until_long(&played, stopped_at << 20);
         replay.signal(libc::SIGSTOP);
-        std::thread::sleep(Duration::from_millis(500));
+        until_long(&played, (stopped_at + 2) << 20);
         replay.signal(libc::SIGCONT);
     }
     let sent = replay.finish().expect(3);
@@ -135,10 +136,9 @@ fn policy_stop_ends_both_sides_with_3_at_the_first_missing_sample() {
     let arguments = ["replay", text(&source), &device.address, "--format", "sc16"];
     let arguments = [&arguments[..], &["--window", "64", "--underflow", "stop"]].concat();
     let replay = Running::start(&arguments);
-    replay.until("start      index ");
-    std::thread::sleep(Duration::from_millis(700));
+    until_long(&played, 1 << 20);
     replay.signal(libc::SIGSTOP);
-    std::thread::sleep(Duration::from_millis(500));
+    device.until("stopped at an underrun");
     replay.signal(libc::SIGCONT);
     let sent = replay.finish();
     let first = first_index(&sent);
@@ -221,7 +221,8 @@ fn interrupted_replay_is_130_and_what_was_played_is_whole() {
     let device = Device::start(&["--play", text(&played), "--rate", "1M", "--once"]);
     let arguments = ["replay", text(&source), &device.address, "--format", "sc16"];
     let replay = Running::start(&[&arguments[..], &["--loop", "forever", "--at", LEAD]].concat());
-    std::thread::sleep(Duration::from_millis(3_000));
+    // More than a round of the loop.
+    until_long(&played, 5 << 20);
     replay.signal(libc::SIGINT);
     let ran = replay.finish().expect(130);
     assert!(ran.text().contains("signal 2 came"), "{}", ran.text());
@@ -239,7 +240,7 @@ fn index_that_has_passed_is_refused_with_what_to_do() {
     let folder = folder("passed");
     let source = counter(&folder, 100);
     let device = Device::start(&["--play", "null", "--rate", "1M"]);
-    std::thread::sleep(Duration::from_millis(50));
+    // Its clock began before it printed where it listens, and reaches 7 in 7 us.
     let arguments = ["replay", text(&source), &device.address, "--format", "sc16", "--at", "7"];
     run(&arguments).expect_error(2, &["refused: StartIndex", "--at +TIME"]);
 }
@@ -267,7 +268,8 @@ fn device_ends_at_once_while_it_waits_for_an_index_far_ahead() {
     let device = Device::start(&["--play", "null", "--rate", "1M", "--play-jump-max", "120min"]);
     let arguments = ["replay", text(&source), &device.address, "--format", "sc16"];
     let replay = Running::start(&[&arguments[..], &["--at", "+60min"]].concat());
-    std::thread::sleep(Duration::from_millis(700));
+    device.until("opened at index");
+    replay.until("start      index ");
     let started = std::time::Instant::now();
     device.interrupt().expect(0);
     // The device checks every 20 ms; the machine may be busy.

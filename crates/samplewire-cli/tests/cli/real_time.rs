@@ -4,6 +4,7 @@
 use std::process::Command;
 use std::time::Duration;
 
+use samplewire_testing::skip;
 use serde_json::Value;
 
 use crate::harness::{Device, folder, run, text};
@@ -89,8 +90,7 @@ fn stranger_to_all_rights_sees_what_each_would_take() {
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout == b"0\n");
     let has_setpriv = Command::new("setpriv").arg("--version").output().is_ok();
     if !is_root || !has_setpriv {
-        eprintln!("skipped: setpriv is not there, or may not change the user");
-        return;
+        return skip("setpriv is not there, or may not change the user");
     }
     // The binary may be in a folder that the other user cannot enter.
     let place = std::env::temp_dir().join(format!("samplewire-stranger-{}", std::process::id()));
@@ -135,6 +135,7 @@ fn idle_cpu_s(options: &[&str]) -> f64 {
         let [user, system] = [11, 12].map(|at| fields[at].parse::<f64>().unwrap());
         user + system
     };
+    // What is measured is a second of time, and not the start before it.
     std::thread::sleep(Duration::from_millis(200));
     let before = ticks();
     std::thread::sleep(Duration::from_secs(1));

@@ -1,6 +1,7 @@
 //! `record --reconnect` and `record --append`.
 
 use std::fs;
+use std::net::UdpSocket;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -31,6 +32,7 @@ fn stream_is_opened_again_when_the_device_restarts() {
     until_it_records(&file);
     let killed = Instant::now();
     device.kill();
+    // The time that the gap's estimate must cover.
     sleep(Duration::from_millis(200));
     let device =
         Device::start(&["--listen", &device.address, "--source", "counter", "--rate", "2M"]);
@@ -66,7 +68,7 @@ fn gap_is_exact_when_the_device_was_away_and_kept_running() {
     let recorder = Running::start(&arguments);
     until_it_records(&file);
     device.signal(libc::SIGSTOP);
-    sleep(Duration::from_secs(2));
+    recorder.until("lost: no samples came for 300ms (--timeout)");
     device.signal(libc::SIGCONT);
     until_it_records(&file);
     recorder.signal(libc::SIGTERM);
@@ -82,11 +84,12 @@ fn gap_is_exact_when_the_device_was_away_and_kept_running() {
 
 #[test]
 fn recorder_waits_for_a_device_that_is_not_there_yet() {
-    let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let address = free.to_string();
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
     let arguments = ["record", &address, "null", "--reconnect", "--nsamps", "1000"];
     let recorder = Running::start(&arguments);
-    sleep(Duration::from_millis(300));
+    silent.recv_from(&mut [0; 9_000]).expect("an opening comes");
+    drop(silent);
     let _device = Device::start(&["--listen", &address, "--source", "null", "--rate", "max"]);
     recorder.finish().expect(0);
 }

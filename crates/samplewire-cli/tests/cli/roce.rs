@@ -369,6 +369,7 @@ fn transfer_through_switch(folder: &Path, options: &[&str]) -> [Value; 3] {
         frame[6..14].copy_from_slice(&[0x02, 0, 0, 0, 0, 9, 0x88, 0xB5]);
         while !stop.load(Ordering::Relaxed) {
             drop(flood.send_to(&frame, &flood_to));
+            // The rate of the flood: more than the line has beside the transfer.
             std::thread::sleep(Duration::from_micros(300));
         }
     });

@@ -5,25 +5,28 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use samplewire_proto::wire::Flags;
+use samplewire_testing::{PATIENCE, wait_until};
 
-use crate::harness::{Device, folder, gather, signal, spawn, text, wait};
+use crate::harness::{Device, METRICS, Output, folder, signal, spawn, text, until_metric, wait};
 
 /// A command whose standard error is read as it comes.
 struct Watched {
     child: Child,
-    stdout: JoinHandle<Vec<u8>>,
+    stdout: Output,
     lines: Receiver<(String, Instant, Duration)>,
 }
 
 impl Watched {
     fn start(arguments: &[&str]) -> Self {
         let mut child = spawn(arguments);
-        let stdout = gather(child.stdout.take().expect("it is piped"));
+        let stdout = Output::of(child.stdout.take().expect("it is piped"));
         let stderr = BufReader::new(child.stderr.take().expect("it is piped"));
         let (sender, lines) = channel();
         std::thread::spawn(move || {
@@ -46,6 +49,17 @@ impl Watched {
         }
     }
 
+    /// Waits until it has printed these words on standard output: it then has a signal handler.
+    fn until(&self, words: &str) {
+        wait_until(words, PATIENCE, || self.stdout.has(words));
+    }
+
+    /// Waits until this metric fits, of a command with [`METRICS`].
+    fn until_metric(&self, name: &str, is_so: impl Fn(f64) -> bool) {
+        let (line, ..) = self.line("metrics: http://");
+        until_metric(line.rsplit("http://").next().expect("a page"), name, is_so);
+    }
+
     /// Sends SIGINT; returns how long the command takes to stop. This excludes the time for which
     /// it, and the reading thread, waited for a CPU on a busy machine.
     fn stops_after(&self) -> Duration {
@@ -59,8 +73,7 @@ impl Watched {
     /// Waits for the end: the exit status, and standard output.
     fn finish(mut self) -> (i32, String) {
         let status = wait(&mut self.child).code().expect("no signal killed it");
-        let stdout = self.stdout.join().expect("reading does not panic");
-        (status, String::from_utf8_lossy(&stdout).into_owned())
+        (status, String::from_utf8_lossy(&self.stdout.finish()).into_owned())
     }
 }
 
@@ -88,14 +101,14 @@ fn verbs_that_wait_or_receive_begin_to_stop_within_100_ms() {
     let file = folder("stop-receiving").join("a");
     let device = Device::start(&["--source", "counter", "--rate", "1M"]);
     let address = &device.address;
-    for (arguments, expected) in [
-        (vec!["record", address, text(&file), "--overwrite"], 130),
-        (vec!["rate", address], 130),
-        (vec!["emulate", "--listen", "127.0.0.1:0", "--play", "null"], 0),
+    for (arguments, begun, expected) in [
+        (vec!["record", address, text(&file), "--overwrite"], "recording from", 130),
+        (vec!["rate", address], "  socket ", 130),
+        (vec!["emulate", "--listen", "127.0.0.1:0", "--play", "null"], "waiting for", 0),
     ] {
         check(arguments[0], || {
             let watched = Watched::start(&arguments);
-            std::thread::sleep(MOMENT);
+            watched.until(begun);
             let stopped_after = watched.stops_after();
             let (code, words) = watched.finish();
             assert_eq!(code, expected, "{arguments:?}: {words}");
@@ -110,9 +123,9 @@ fn recorder_whose_device_is_gone_begins_to_stop_within_100_ms() {
         let mut device = Device::start(&["--source", "counter", "--rate", "1M"]);
         let arguments = ["record", &device.address, "null", "--reconnect", "--timeout", "200ms"];
         let recorder = Watched::start(&arguments);
-        std::thread::sleep(MOMENT);
+        recorder.until("recording from");
         device.kill();
-        std::thread::sleep(Duration::from_millis(700));
+        recorder.until("lost: ");
         let stopped_after = recorder.stops_after();
         let (code, words) = recorder.finish();
         assert!(code == 130 && words.contains("lost: "), "{code}: {words}");
@@ -131,10 +144,10 @@ fn verbs_that_send_begin_to_stop_within_100_ms_and_do_not_wait_for_room() {
     ] {
         check(arguments[0], || {
             let device = Device::start(&["--play", "null", "--rate", "1M", "--window", "64"]);
-            let mut arguments = [&arguments[..], &["--window", "64"]].concat();
+            let mut arguments = [&arguments[..], &["--window", "64"], &METRICS].concat();
             arguments[address_at] = &device.address;
             let watched = Watched::start(&arguments);
-            std::thread::sleep(MOMENT);
+            watched.until_metric("samplewire_sender_port_held", |packets| packets >= 64.0);
             let (stopped_after, stopped) = (watched.stops_after(), Instant::now());
             let (code, words) = watched.finish();
             assert_eq!(code, 130, "{words}");
@@ -150,12 +163,12 @@ fn verbs_that_send_begin_to_stop_within_100_ms_and_do_not_wait_for_room() {
 fn device_that_plays_zeros_for_a_far_jump_begins_to_stop_within_100_ms() {
     check("emulate --play", || {
         let fifo = fifo(&folder("stop-zeros"));
-        let reader = read_all(&fifo);
+        let (reader, read_bytes) = read_all(&fifo);
         let free = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let address = free.to_string();
         let play = ["emulate", "--listen", &address, "--play", text(&fifo), "--rate", "max:20M"];
         let device = Watched::start(&[&play[..], &["--play-jump-max", "60min"]].concat());
-        std::thread::sleep(MOMENT);
+        device.until("waiting for");
         let mut transmitter = samplewire::send().open(free).unwrap();
         assert!(transmitter.wait_ready(Duration::from_secs(5)).unwrap());
         // 288 GB.
@@ -165,23 +178,33 @@ fn device_that_plays_zeros_for_a_far_jump_begins_to_stop_within_100_ms() {
                 .submit(filling.expect("there is room"), 400, index, flags)
                 .expect("it follows");
         }
-        std::thread::sleep(MOMENT);
+        wait_until("zeros", PATIENCE, || read_bytes.load(Ordering::Relaxed) > 1_000_000);
         let stopped_after = device.stops_after();
         let (code, words) = device.finish();
         assert!(code == 0 && words.contains("played into"), "{code}: {words}");
-        let read_bytes = reader.join().unwrap();
+        reader.join().unwrap();
+        let read_bytes = read_bytes.load(Ordering::Relaxed);
         assert!((1_000_000..200_000_000_000).contains(&read_bytes), "{read_bytes}");
         stopped_after
     });
 }
 
-/// Reads a pipe to its end; returns the number of bytes.
-fn read_all(fifo: &Path) -> JoinHandle<u64> {
-    let fifo = fifo.to_owned();
-    std::thread::spawn(move || {
+/// Reads a pipe to its end, and counts the bytes.
+fn read_all(fifo: &Path) -> (JoinHandle<()>, Arc<AtomicU64>) {
+    let (fifo, read_bytes) = (fifo.to_owned(), Arc::<AtomicU64>::default());
+    let counter = Arc::clone(&read_bytes);
+    let reader = std::thread::spawn(move || {
         let mut file = File::open(fifo).expect("it is there");
-        std::io::copy(&mut file, &mut std::io::sink()).expect("it can be read")
-    })
+        let mut bytes = vec![0; 64 << 10];
+        loop {
+            match file.read(&mut bytes).expect("it can be read") {
+                0 => return,
+                // Relaxed: a count; the thread is joined before the sum is checked.
+                len => counter.fetch_add(len as u64, Ordering::Relaxed),
+            };
+        }
+    });
+    (reader, read_bytes)
 }
 
 #[test]
@@ -200,8 +223,10 @@ fn what_is_left_to_write_is_shown_when_it_takes_long() {
         })
     };
     let device = Device::start(&["--source", "counter", "--rate", "max"]);
-    let recorder = Watched::start(&["record", &device.address, text(&fifo)]);
-    std::thread::sleep(MOMENT);
+    let record = ["record", &device.address, text(&fifo)];
+    let recorder = Watched::start(&[&record[..], &METRICS].concat());
+    // More than the pipe holds.
+    recorder.until_metric("samplewire_recording_samples_total", |samples| samples > 500_000.0);
     recorder.stops_after();
     let (line, ..) = recorder.line("writing ");
     assert!(line.ends_with(&format!("B to {}", text(&fifo))), "{line}");
@@ -221,9 +246,6 @@ fn fifo(folder: &Path) -> PathBuf {
     assert_eq!(made, 0, "{}", std::io::Error::last_os_error());
     path
 }
-
-/// How long a command runs before the test acts.
-const MOMENT: Duration = Duration::from_millis(400);
 
 /// Time limit for the begin of a stop.
 const STOP_MAX: Duration = Duration::from_millis(100);

@@ -5,7 +5,8 @@ use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+
+use samplewire_testing::{PATIENCE, wait_until};
 
 use crate::harness::{folder, run, signal, text, wait};
 
@@ -42,11 +43,7 @@ fn progress_line_does_not_run_into_a_message_of_another_thread() {
         }
     });
     let wait_for = |words: &str| {
-        let started = Instant::now();
-        while !shown.lock().unwrap().contains(words) {
-            assert!(started.elapsed() < Duration::from_secs(60), "{:?}", shown.lock().unwrap());
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until(words, PATIENCE, || shown.lock().unwrap().contains(words));
     };
     wait_for(PROGRESS);
     let head = shown.lock().unwrap().clone();

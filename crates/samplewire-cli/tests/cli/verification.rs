@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use samplewire_testing::{PATIENCE, wait_until};
 use serde_json::Value;
 
-use crate::harness::{Device, Running, folder, run, signal, spawn, text, wait};
+use crate::harness::{Device, Running, folder, run, signal, spawn, text, until_long, wait};
 
 /// Records from a device that loses packets, without repairing them.
 fn recording_with_gaps(test: &str) -> PathBuf {
@@ -82,7 +83,7 @@ fn recording_whose_recorder_was_killed_is_proven() {
     let file = folder("verify-killed").join("out");
     let arguments = ["record", &device.address, text(&file), "--delivery", "best-effort"];
     let mut recorder = spawn(&arguments);
-    std::thread::sleep(std::time::Duration::from_millis(1_300));
+    until_long(&file.with_extension("sigmf-data"), 6_000_000);
     signal(&recorder, libc::SIGKILL);
     wait(&mut recorder);
     let document = verified(&file, 0);
@@ -105,14 +106,15 @@ fn recording_under_way_is_proven_at_every_look() {
     let device = Device::start(&[&arguments[..], &faults].concat());
     let file = folder("verify-under-way").join("out");
     let arguments = ["record", &device.address, text(&file), "--duration", "1500ms"];
-    let recorder = Running::start(&[&arguments[..], &["--delivery", "deadline:1ms"]].concat());
-    while !file.with_extension("sigmf-meta").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    for _ in 0..20 {
+    let mut recorder = Running::start(&[&arguments[..], &["--delivery", "deadline:1ms"]].concat());
+    let meta = file.with_extension("sigmf-meta");
+    wait_until("the recording", PATIENCE, || meta.exists());
+    let mut looks = 0;
+    while !recorder.is_over() {
         verified(&file, 0);
-        std::thread::sleep(std::time::Duration::from_millis(40));
+        looks += 1;
     }
+    assert!(looks > 1, "{looks} looks at a recording under way");
     recorder.finish();
     assert_eq!(verified(&file, 0)["finished"], true);
 }

@@ -3,7 +3,9 @@
 
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use samplewire_testing::wait_for;
 
 /// A peer after the handshake.
 pub(crate) struct Peer {
@@ -15,14 +17,8 @@ impl Peer {
     /// Connects to `tcp://ADDRESS` as a socket of this kind; waits for a listener that is not there
     /// yet.
     pub(crate) fn connect(address: &str, kind: &str) -> Self {
-        let until = Instant::now() + TIME_MAX;
-        loop {
-            match TcpStream::connect(address) {
-                Ok(stream) => return Self::over(stream, kind),
-                Err(error) if Instant::now() > until => panic!("{address}: {error}"),
-                Err(_) => std::thread::sleep(Duration::from_millis(10)),
-            }
-        }
+        let stream = wait_for(address, TIME_MAX, || TcpStream::connect(address).ok());
+        Self::over(stream, kind)
     }
 
     /// Accepts the next connection.

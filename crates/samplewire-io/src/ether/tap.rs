@@ -102,6 +102,8 @@ const NAME_WORDS: &str = "an interface has a name of 1 to 15 letters without / :
 
 #[cfg(test)]
 mod tests {
+    use samplewire_testing::skip;
+
     use super::*;
 
     #[test]
@@ -117,10 +119,7 @@ mod tests {
         let name = format!("swt{}", std::process::id());
         let mut tap = match Tap::open(&name) {
             Ok(tap) => tap,
-            Err(error) => {
-                println!("skipped: {error} (needs root and /dev/net/tun)");
-                return;
-            }
+            Err(error) => return skip(format_args!("{error} (needs root and /dev/net/tun)")),
         };
         let mut into = [0; 2_000];
         assert_eq!(tap.recv(&mut into).expect("it is open"), None);

@@ -86,6 +86,8 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::process::Command;
 
+    use samplewire_testing::skip;
+
     use super::*;
 
     /// A sysfs of an interface, and what it says of the speed.
@@ -128,10 +130,10 @@ mod tests {
             .args(["--exact", test, "--nocapture"])
             .env(IN_NAMESPACE, "yes")
             .output();
-        let Ok(ran) = ran else { return eprintln!("skipped: unshare is not installed") };
+        let Ok(ran) = ran else { return skip("unshare is not installed") };
         let words = [ran.stdout, ran.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
         if ran.status.code() == Some(77) || words[1].contains("unshare: ") {
-            return eprintln!("skipped: no interface can be made here (needs root): {words:?}");
+            return skip(format_args!("no interface can be made here (needs root): {words:?}"));
         }
         assert!(ran.status.success() && words[0].contains("1 passed"), "{words:?}");
     }

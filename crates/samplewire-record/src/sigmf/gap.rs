@@ -115,6 +115,21 @@ impl RecordedCause {
         }
     }
 
+    /// Returns the name in JSON and in labels of metrics.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Stream(Cause::SourceOverflow) => "source_overflow",
+            Self::Stream(Cause::Deadline) => "deadline",
+            Self::Stream(Cause::GoneAtSender) => "gone_at_sender",
+            Self::Stream(Cause::NeverAsked) => "never_asked",
+            Self::Stream(Cause::ReceiverBehind) => "receiver_behind",
+            Self::DiskBehind => "disk_behind",
+            Self::Reconnected => "reconnected",
+            Self::RecorderRestarted => "recorder_restarted",
+            Self::DeviceRestarted => "device_restarted",
+        }
+    }
+
     /// Returns the cause with this text.
     pub(crate) fn of_words(words: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|cause| cause.as_str() == words)

@@ -358,9 +358,11 @@ const ROOM_BYTES: u64 = 256 << 20;
 mod tests {
     use std::fs;
 
+    use samplewire_testing::skip;
+    use tempfile::TempDir;
+
     use super::*;
     use crate::storage::OsStorage;
-    use tempfile::TempDir;
 
     #[test]
     fn sample_written_in_part_is_cut_when_the_disk_is_full() {
@@ -389,7 +391,7 @@ mod tests {
         let path = folder.path().join("a");
         let bytes: Vec<u8> = (0..9_000_012_u32).map(|at| (at / 11) as u8).collect();
         let mut data = match DataFile::create(&OsStorage, &path, 12, false, true) {
-            Err(SinkError::NoDirect { .. }) => return eprintln!("skipped: no direct files here"),
+            Err(SinkError::NoDirect { .. }) => return skip("no direct files here"),
             opened => opened.unwrap(),
         };
         for piece in bytes[..8_400_000].chunks(60_000) {

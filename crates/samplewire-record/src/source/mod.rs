@@ -150,6 +150,6 @@ pub(crate) fn test_recording() -> Option<PathBuf> {
     if path.is_file() {
         return Some(path);
     }
-    eprintln!("skipped: no {} (set SAMPLEWIRE_TEST_DATA)", path.display());
+    samplewire_testing::skip(format_args!("no {} (SAMPLEWIRE_TEST_DATA)", path.display()));
     None
 }

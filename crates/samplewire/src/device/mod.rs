@@ -22,7 +22,7 @@ use crate::options::DeviceOptions;
 use crate::port::{BATCH_PACKETS, MTU_RANGE, seed};
 use crate::quantum::{self, HOLD_MAX};
 use crate::source::StreamInfo;
-use crate::transmitter::{Handle, Listener, SendError, SendStream};
+use crate::transmitter::{FlowSizes, Handle, Listener, SendError, SendStream};
 use crate::wakeups::{WakeHandle, Wakeups};
 
 pub use samplewire_proto::play::{PlayCounts, Underrun, UnderrunCause};
@@ -185,7 +185,7 @@ impl Device {
         let batches = std::iter::once(batch_bytes).chain(std::iter::repeat(0));
         let listeners = handles.into_iter().zip(&options.sends).zip(batches);
         let listeners = listeners.map(|((handle, info), batch_bytes)| {
-            Listener::of_port(handle, (info.clone(), address), batch_bytes, port.clone())
+            Listener::of_port(handle, info.clone(), address, batch_bytes, port.clone())
         });
         let listeners = listeners.collect();
         let receive_listener = options.plays.as_ref().map(|info| ReceiveListener {
@@ -221,7 +221,11 @@ fn half_out(
     let offer = Offer::new(info, options, mtu_bytes, HOLD_MAX)?;
     let control = options.control.of_source(info.rate_numerator, info.rate_denominator)?;
     let config = crate::transmitter::sender_config(options.link_bps, control)?;
-    let sizes = (offer.window, offer.quantum_packets, offer.quantum_bytes());
+    let sizes = FlowSizes {
+        window: offer.window,
+        quantum_packets: offer.quantum_packets,
+        quantum_bytes: offer.quantum_bytes(),
+    };
     let huge_pages = options.real_time.wants_huge_pages();
     let (flow, handle) = crate::transmitter::flow(config, sizes, huge_pages, wake_handle)?;
     let sending = Sending::new(flow, Side::Listener(offer));

@@ -91,9 +91,9 @@ impl Offer {
         }
         let payload_bytes_max = options.payload_bytes.map_or(payload_max, usize::from);
         let packet_samples = payload_bytes_max / frame_bytes;
-        let held = (hold_max, info.rate_hz());
+        let rate_hz = info.rate_hz();
         let quantum_packets =
-            quantum::packets(payload_bytes_max, packet_samples, held, options.window);
+            quantum::packets(payload_bytes_max, packet_samples, hold_max, rate_hz, options.window);
         Ok(Self {
             info: info.clone(),
             frame_bytes,
@@ -125,7 +125,8 @@ impl Offer {
         &self,
         request: &OpenRequest,
         is_out: bool,
-        (first_index, streams): (SampleIndex, u16),
+        first_index: SampleIndex,
+        streams: u16,
     ) -> Option<StreamTerms> {
         let pad = if is_out { usize::from(request.pad) } else { 0 };
         let offset = (HEADER_LEN + pad).min(PAYLOAD_OFFSET_MAX.into());
@@ -248,7 +249,7 @@ mod tests {
         let mut offer = Offer::new(&info, &options, 9_000, quantum::HOLD_MAX).unwrap();
         offer.drawn = DrawnTerms { dead_ms: 4_000, idle_ms: 70, ranges_max: 9 };
         let request = request(1_500);
-        let terms = offer.params(&request, true, (12_345, 4)).unwrap();
+        let terms = offer.params(&request, true, 12_345, 4).unwrap();
         let expected = AcceptParams {
             stream: 1,
             streams: 4,
@@ -295,7 +296,7 @@ mod tests {
             let options = DeviceOptions::new().payload_bytes(payload_bytes);
             let offer = Offer::new(&info, &options, 9_000, quantum::HOLD_MAX).unwrap();
             let packet_bytes = 28 + 22 + 1_440 + 4;
-            let terms = offer.params(&request(packet_bytes), true, (0, 2));
+            let terms = offer.params(&request(packet_bytes), true, 0, 2);
             assert_eq!(terms.is_some(), is_carried, "{payload_bytes} bytes");
         }
     }

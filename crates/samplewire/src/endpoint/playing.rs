@@ -16,7 +16,7 @@ use super::view::Machine;
 use crate::device::{Arrived, Offer, RTT_INITIAL, ReceiveListenerShared};
 use crate::info::DeviceInfo;
 use crate::port::{LINGER_MAX, PACKET_OVERHEAD_BYTES, PortCounts};
-use crate::receiver::{self, ReceiveFlow};
+use crate::receiver::{FlowParts, ReceiveFlow};
 use crate::wakeups::WakeHandle;
 
 /// The played stream of a port.
@@ -101,18 +101,21 @@ impl Playing {
             rtt: RTT_INITIAL,
         });
         let payload_bytes = usize::from(params.payload_bytes);
-        let quantum_packets = self.offer.quantum_packets_at(payload_bytes);
         link.make_room(terms.window, payload_bytes + PACKET_OVERHEAD_BYTES);
-        let frame_bytes = self.offer.frame_bytes;
-        let (flow, mut block_queue) = receiver::flow(
-            now,
-            (peer, self.clock),
-            (terms, config_of(request).with_jump_max(self.jump_max)),
-            (self.pool.clone(), quantum_packets),
-            (frame_bytes, self.hold_max),
-            self.wake_handle.clone(),
-        )
-        .expect("the offer was checked when it was made, and the index when it was chosen");
+        let parts = FlowParts {
+            peer,
+            clock: self.clock,
+            terms,
+            config: config_of(request).with_jump_max(self.jump_max),
+            pool: self.pool.clone(),
+            quantum_packets: self.offer.quantum_packets_at(payload_bytes),
+            frame_bytes: self.offer.frame_bytes,
+            hold_max: self.hold_max,
+            wake_handle: self.wake_handle.clone(),
+        };
+        let built = parts.build(now);
+        let (flow, mut block_queue) = built
+            .expect("the offer was checked when it was made, and the index when it was chosen");
         self.sessions += 1;
         let info = DeviceInfo {
             boot_id,

@@ -287,7 +287,7 @@ mod tests {
     use super::*;
     use crate::endpoint::Opened;
     use crate::port::Route;
-    use crate::transmitter::{self, Form};
+    use crate::transmitter::{self, FlowSizes, Form};
     use crate::wakeups::Wakeups;
 
     #[test]
@@ -296,7 +296,8 @@ mod tests {
         let (mut link, far) = memory::pair(8, 2_000, 2_000).unwrap();
         let waker = Waker::new().unwrap();
         let wake_handle = Wakeups::new(1, waker, std::time::Duration::ZERO).wake_handle(0);
-        let (config, sizes) = (SenderConfig::default(), (8, 4, 5 * 64));
+        let config = SenderConfig::default();
+        let sizes = FlowSizes { window: 8, quantum_packets: 4, quantum_bytes: 5 * 64 };
         let (mut flow, _handle) = transmitter::flow(config, sizes, false, wake_handle).unwrap();
         let terms = Terms {
             local_tag: Tag(1),

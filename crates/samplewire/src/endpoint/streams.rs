@@ -286,7 +286,7 @@ mod tests {
     use samplewire_proto::stream::{Carriage, Terms};
 
     use super::*;
-    use crate::receiver::flow;
+    use crate::receiver::FlowParts;
     use crate::wakeups::Wakeups;
 
     const PEER: &str = "127.0.0.1:9100";
@@ -313,15 +313,18 @@ mod tests {
         };
         let pool = Pool::new(PoolConfig::new(16, 512)).unwrap();
         let wake_handle = Wakeups::new(1, Waker::new().unwrap(), Duration::ZERO).wake_handle(0);
-        let (flow, _outlet) = flow(
-            Nanos(0),
-            (peer, Clock::start(1)),
-            (terms, ReceiverConfig::new()),
-            (pool, 8),
-            (4, Nanos(0)),
+        let parts = FlowParts {
+            peer,
+            clock: Clock::start(1),
+            terms,
+            config: ReceiverConfig::new(),
+            pool,
+            quantum_packets: 8,
+            frame_bytes: 4,
+            hold_max: Nanos(0),
             wake_handle,
-        )
-        .unwrap();
+        };
+        let (flow, _outlet) = parts.build(Nanos(0)).unwrap();
         let opened = Opened { tag, peer_tag: Tag(77), peer };
         Entry::Receiving(Box::new(Receiving { flow, opened, room: (64, 86) }))
     }

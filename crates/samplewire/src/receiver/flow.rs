@@ -6,14 +6,17 @@ mod item;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use samplewire_circuit::{Publisher, Quantum, Tag, TagKind};
+use samplewire_circuit::{Pool, Publisher, Quantum, Tag, TagKind};
 use samplewire_io::{Clock, Ecn, Link, LinkError, Meta, Outgoing};
-use samplewire_proto::receiver::{Delivered, Phase, Placement, REPORT_BYTES, Receiver, RecvSlot};
-use samplewire_proto::stream::End;
+use samplewire_proto::receiver::{
+    Delivered, Phase, Placement, REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot,
+};
+use samplewire_proto::stream::{End, Terms, TermsError};
 use samplewire_proto::wire::{Flags, Header, Packet, TlvKind, Tlvs};
 use samplewire_proto::{Nanos, SampleIndex};
 use samplewire_roce::wire::Frame;
 
+use super::BlockQueue;
 use super::hold::Hold;
 use super::payload_ring::{PayloadRing, Step};
 use super::shared::Shared;
@@ -22,6 +25,7 @@ use super::stalls::Stalls;
 use crate::counters::ReceiverSnapshot;
 use crate::endpoint::Station;
 use crate::port::BATCH_PACKETS;
+use crate::wakeups::WakeHandle;
 use item::Part;
 pub(crate) use item::{Item, Run};
 
@@ -68,28 +72,58 @@ pub(crate) struct ReceiveFlow {
     published_at: Nanos,
 }
 
-impl ReceiveFlow {
-    pub(crate) fn new(
-        (peer, clock): (SocketAddr, Clock),
-        receiver: Receiver<Box<[RecvSlot]>>,
-        payloads: PayloadRing,
-        items: rtrb::Producer<Item>,
-        shared: Arc<Shared>,
-        publisher: Publisher<ReceiverSnapshot>,
-        (frame_bytes, hold_max): (usize, Nanos),
-    ) -> Self {
+/// What a received stream is made of.
+pub(crate) struct FlowParts {
+    pub(crate) peer: SocketAddr,
+    pub(crate) clock: Clock,
+    pub(crate) terms: Terms,
+    pub(crate) config: ReceiverConfig,
+    /// Its quanta, which hold this many packets each.
+    pub(crate) pool: Pool,
+    pub(crate) quantum_packets: u32,
+    /// Bytes of a sample of all channels.
+    pub(crate) frame_bytes: usize,
+    /// How long samples may wait for their quantum to fill.
+    pub(crate) hold_max: Nanos,
+    pub(crate) wake_handle: WakeHandle,
+}
+
+impl FlowParts {
+    /// Both ends of the stream.
+    ///
+    /// # Errors
+    /// The terms are out of range.
+    pub(crate) fn build(self, now: Nanos) -> Result<(ReceiveFlow, BlockQueue), TermsError> {
+        let Self { terms, pool, quantum_packets, .. } = self;
+        let slots = vec![RecvSlot::default(); (terms.window as usize).next_power_of_two()];
+        let items_len = items_max(terms.window, quantum_packets);
+        let memory_bytes = size_of_val(&slots[..]) + items_len * size_of::<Item>();
+        let receiver = Receiver::new(terms, self.config, slots.into_boxed_slice(), now)?;
+        let payload_bytes = usize::from(terms.payload_bytes);
+        let payloads =
+            PayloadRing::new(pool, terms.first_seq, terms.window, quantum_packets, payload_bytes);
+        let (items, items_out) = rtrb::RingBuffer::new(items_len);
+        let (shared, publisher) = Shared::new(self.wake_handle);
+        let shared = Arc::new(shared);
+        let block_queue = BlockQueue {
+            items: items_out,
+            shared: Arc::clone(&shared),
+            window: terms.window,
+            block_samples_max: quantum_packets as usize * terms.packet_samples as usize,
+            memory_bytes,
+        };
         let parts = Vec::with_capacity(parts_max(payloads.quantum_packets()));
         let stalls = Stalls::new(receiver.window(), receiver.packet_samples());
-        Self {
-            peer,
-            clock,
+        let flow = ReceiveFlow {
+            peer: self.peer,
+            clock: self.clock,
             receiver,
             payloads,
             slots: None,
             items,
             shared,
-            frame_bytes,
-            hold: Hold::new(hold_max),
+            frame_bytes: self.frame_bytes,
+            hold: Hold::new(self.hold_max),
             parts,
             unrung: 0,
             handled: 0,
@@ -107,9 +141,12 @@ impl ReceiveFlow {
             snapshot: ReceiverSnapshot::default(),
             publisher,
             published_at: Nanos(0),
-        }
+        };
+        Ok((flow, block_queue))
     }
+}
 
+impl ReceiveFlow {
     /// Lets the packets of the stream come over RDMA.
     pub(crate) fn set_slots(&mut self, slots: Slots) {
         self.slots = Some(slots);

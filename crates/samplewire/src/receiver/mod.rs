@@ -21,9 +21,7 @@ use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Loan, Pages, Pool, PoolConfig, SharedQuantum};
 use samplewire_io::{Capabilities, Clock, LinkError};
-use samplewire_proto::receiver::{self as proto, ReceiverConfig, RecvSlot};
-
-use samplewire_proto::stream::{End, Terms, TermsError};
+use samplewire_proto::stream::End;
 use samplewire_proto::wire::CloseReason;
 use samplewire_proto::{Nanos, SampleIndex};
 
@@ -44,10 +42,9 @@ pub use aligned::{
 };
 pub use block::Block;
 use deadline::Deadline;
-pub(crate) use flow::ReceiveFlow;
-use flow::{Item, Run, WAIT_MAX, items_max};
+pub(crate) use flow::{FlowParts, ReceiveFlow};
+use flow::{Item, Run, WAIT_MAX};
 pub use interrupter::Interrupter;
-use payload_ring::PayloadRing;
 pub(crate) use port::Answer;
 pub use port::{PendingReceiver, Port};
 use shared::Shared;
@@ -472,7 +469,8 @@ struct Begun {
 /// Creates both ends of a stream that a device has accepted.
 fn begin(
     now: Nanos,
-    (address, clock): (SocketAddr, Clock),
+    address: SocketAddr,
+    clock: Clock,
     accepted: Accepted,
     options: &ReceiveOptions,
     wake_handle: WakeHandle,
@@ -484,22 +482,26 @@ fn begin(
     let window = options.window.min(accept.params.window.max(1));
     let terms = opening::terms(accept, window);
     let payload_bytes = usize::from(info.payload_bytes);
-    let held = (HOLD_MAX, info.rate_hz());
     let packet_samples = info.packet_samples as usize;
-    let quantum_packets = quantum::packets(payload_bytes, packet_samples, held, terms.window);
+    let quantum_packets =
+        quantum::packets(payload_bytes, packet_samples, HOLD_MAX, info.rate_hz(), terms.window);
     let quanta = quantum::of_window(terms.window, quantum_packets);
     let pool = PoolConfig::new(quanta, quantum_packets as usize * payload_bytes);
     let pool = Pool::new(pool.huge_pages(options.real_time.wants_huge_pages()))?;
     let (pool_bytes, pages) = (pool.memory_bytes(), pool.pages());
     let spins = options.real_time.how_it_waits().is_io_spinning();
-    let (mut flow, mut block_queue) = flow(
-        now,
-        (address, clock),
-        (terms, options.receiver_config()?),
-        (pool, quantum_packets),
-        (info.frame_bytes(), if spins { Nanos(0) } else { WAIT_MAX }),
+    let parts = FlowParts {
+        peer: address,
+        clock,
+        terms,
+        config: options.receiver_config()?,
+        pool,
+        quantum_packets,
+        frame_bytes: info.frame_bytes(),
+        hold_max: if spins { Nanos(0) } else { WAIT_MAX },
         wake_handle,
-    )?;
+    };
+    let (mut flow, mut block_queue) = parts.build(now)?;
     flow.set_reach(info.window.max(window));
     if let Some(rdma) = accepted.rdma {
         let slots = Slots::new(rdma, info.payload_bytes, terms.first_seq)?;
@@ -518,38 +520,6 @@ pub(crate) struct BlockQueue {
     block_samples_max: usize,
     /// Slots and rings, in bytes.
     pub(crate) memory_bytes: usize,
-}
-
-/// Creates both ends of a stream with these terms, over quanta of the pool.
-pub(crate) fn flow(
-    now: Nanos,
-    (peer, clock): (SocketAddr, Clock),
-    (terms, config): (Terms, ReceiverConfig),
-    (pool, quantum_packets): (Pool, u32),
-    (frame_bytes, hold_max): (usize, Nanos),
-    wake_handle: WakeHandle,
-) -> Result<(ReceiveFlow, BlockQueue), TermsError> {
-    let slots = vec![RecvSlot::default(); (terms.window as usize).next_power_of_two()];
-    let items_len = items_max(terms.window, quantum_packets);
-    let memory_bytes = size_of_val(&slots[..]) + items_len * size_of::<Item>();
-    let receiver = proto::Receiver::new(terms, config, slots.into_boxed_slice(), now)?;
-    let payload_bytes = usize::from(terms.payload_bytes);
-    let places =
-        PayloadRing::new(pool, terms.first_seq, terms.window, quantum_packets, payload_bytes);
-    let (producer, items) = rtrb::RingBuffer::new(items_len);
-    let (shared, publisher) = Shared::new(wake_handle);
-    let shared = Arc::new(shared);
-    let flow = ReceiveFlow::new(
-        (peer, clock),
-        receiver,
-        places,
-        producer,
-        Arc::clone(&shared),
-        publisher,
-        (frame_bytes, hold_max),
-    );
-    let block_samples_max = quantum_packets as usize * terms.packet_samples as usize;
-    Ok((flow, BlockQueue { items, shared, window: terms.window, block_samples_max, memory_bytes }))
 }
 
 /// The longest sleep of a waiting program: then it checks whether the I/O thread still runs.

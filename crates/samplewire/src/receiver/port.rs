@@ -559,7 +559,7 @@ impl Port {
         let waits = self.drive.granted.waits;
         let options = options.clone().real_time(options.real_time.clone().waits(waits));
         let Begun { flow, mut block_queue, info, pages } =
-            begin(at, (address, self.clock), accepted, &options, wake_handle)?;
+            begin(at, address, self.clock, accepted, &options, wake_handle)?;
         let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;
         let room = (block_queue.window, packet_bytes);
         let entry = Entry::Receiving(Box::new(Receiving { flow, opened, room }));

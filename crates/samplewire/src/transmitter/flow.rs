@@ -293,13 +293,13 @@ impl SendFlow {
         match submit {
             Submit::Samples { session, quantum, len_bytes, index, flags } if session == present => {
                 let held = &mut self.held;
-                let run = (index, flags);
                 stream.is_in_burst = len_bytes.is_multiple_of(stream.form.payload_bytes)
                     && !flags.contains(Flags::END_OF_BURST);
                 if let Some(watch) = &mut stream.watch {
                     watch.note_absent(index);
                 }
-                stream.slicer = Some(Slicer::new(held, quantum, len_bytes, run, stream.form));
+                stream.slicer =
+                    Some(Slicer::new(held, quantum, len_bytes, index, flags, stream.form));
             }
             Submit::Close { session, lost, reason } if session == present => {
                 stream.sender.lose_at_source(lost);

@@ -25,11 +25,12 @@ impl Listener {
     /// The program's half of a stream of a port.
     pub(crate) fn of_port(
         handle: Handle,
-        about: (StreamInfo, SocketAddr),
+        info: StreamInfo,
+        local: SocketAddr,
         batch_bytes: usize,
         port: Port,
     ) -> Self {
-        let (slot, submit) = Slot::new(handle, about, batch_bytes, port);
+        let (slot, submit) = Slot::new(handle, info, local, batch_bytes, port);
         slot.claim.give_back(submit);
         Self { seen_session: 0, slot }
     }

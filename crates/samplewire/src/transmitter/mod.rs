@@ -199,20 +199,24 @@ impl SendStream {
         opening::check_offer(&device, accept)?;
         let form = opening::form(&device, accept);
         let terms = opening::terms(accept, options.window);
-        let held = (HOLD_MAX, device.rate_hz());
         let packet_samples = terms.packet_samples as usize;
-        let quantum_packets =
-            quantum::packets(form.payload_bytes, packet_samples, held, terms.window);
+        let quantum_packets = quantum::packets(
+            form.payload_bytes,
+            packet_samples,
+            HOLD_MAX,
+            device.rate_hz(),
+            terms.window,
+        );
         let quantum_bytes = (quantum_packets as usize + 1) * form.payload_bytes;
-        let sizes = (terms.window, quantum_packets, quantum_bytes);
+        let sizes = FlowSizes { window: terms.window, quantum_packets, quantum_bytes };
         let huge_pages = options.real_time.wants_huge_pages();
         let (mut flow, handle) = flow(sender_config, sizes, huge_pages, port.wake_handle(place))?;
         let session = flow.begin(at, terms, form, route, quantum_packets)?;
         let side = Side::Opener(Opened::new(address, accept));
         let mut drive = port.serve(place, Entry::Sending(Box::new(Sending::new(flow, side))))?;
         drive.granted.ask_memory(&options.real_time, handle.pool.pages());
-        let about = (device.stream_info(), port.local_addr());
-        let (slot, submit) = Slot::new(handle, about, port.memory_bytes(), drive);
+        let (info, local) = (device.stream_info(), port.local_addr());
+        let (slot, submit) = Slot::new(handle, info, local, port.memory_bytes(), drive);
         let mut stream = Self::new(session, submit, slot);
         stream.device = Some(device);
         Ok(stream)
@@ -577,13 +581,23 @@ impl Handle {
     }
 }
 
-/// Makes both halves: a window, the packets and the bytes of a quantum.
+/// Sizes of a stream that is sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowSizes {
+    /// In packets.
+    pub(crate) window: u32,
+    pub(crate) quantum_packets: u32,
+    pub(crate) quantum_bytes: usize,
+}
+
+/// Makes both halves.
 pub(crate) fn flow(
     config: SenderConfig,
-    (window, quantum_packets, quantum_bytes): (u32, u32, usize),
+    sizes: FlowSizes,
     huge_pages: bool,
     wake_handle: WakeHandle,
 ) -> Result<(SendFlow, Handle), OpenError> {
+    let FlowSizes { window, quantum_packets, quantum_bytes } = sizes;
     let quanta = quantum::of_window(window, quantum_packets);
     let pool = Pool::new(PoolConfig::new(quanta, quantum_bytes).huge_pages(huge_pages))?;
     let held = RetransmitBuffer::new(window, quanta);

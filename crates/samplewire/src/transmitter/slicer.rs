@@ -39,7 +39,8 @@ impl Slicer {
         held: &mut RetransmitBuffer,
         quantum: Quantum,
         len_bytes: usize,
-        (index, flags): (SampleIndex, Flags),
+        index: SampleIndex,
+        flags: Flags,
         form: Form,
     ) -> Self {
         let quantum = held.insert(quantum);
@@ -178,8 +179,8 @@ mod tests {
         quantum.set_len(4 * PAYLOAD);
         quantum.data_mut().fill(0xFF);
         let form = Form { payload_bytes: PAYLOAD, frame_bytes: 4, granularity_bytes };
-        let run = (0, Flags::START | Flags::END_OF_BURST);
-        let mut slicer = Slicer::new(&mut held, quantum, 4 * samples, run, form);
+        let flags = Flags::START | Flags::END_OF_BURST;
+        let mut slicer = Slicer::new(&mut held, quantum, 4 * samples, 0, flags, form);
         assert!(slicer.push(&mut sender, &mut held).unwrap());
         assert_eq!(sender.next_index(), samples as u64);
         let payload_of = |seq: u32| held.payload(Seq(seq), PAYLOAD);
@@ -224,7 +225,7 @@ mod tests {
         let mut quantum = pool.take().unwrap();
         quantum.set_len(len_bytes + payload_bytes);
         let form = Form { payload_bytes, frame_bytes: 4, granularity_bytes: 8 };
-        let mut slicer = Slicer::new(&mut held, quantum, len_bytes, (0, Flags::NONE), form);
+        let mut slicer = Slicer::new(&mut held, quantum, len_bytes, 0, Flags::NONE, form);
         assert!(!slicer.push(&mut sender, &mut held).unwrap());
         sender.next_seq().0
     }

@@ -39,7 +39,8 @@ impl Slot {
     /// With the ring, for the first handle.
     pub(super) fn new(
         handle: Handle,
-        (info, local): (StreamInfo, SocketAddr),
+        info: StreamInfo,
+        local: SocketAddr,
         batch_bytes: usize,
         port: Port,
     ) -> (Self, rtrb::Producer<Submit>) {

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use samplewire_testing::{PATIENCE, wait_for};
+
 /// A thread of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Thread(u32);
@@ -24,13 +26,7 @@ impl Thread {
     /// The one thread of this name that `before` has not.
     pub(crate) fn newest(name: &str, before: &BTreeSet<Self>) -> Self {
         // A thread names itself, a moment after it was started.
-        for _ in 0..1_000 {
-            if let Some(thread) = Self::named(name).difference(before).next() {
-                return *thread;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
-        panic!("no thread named {name} was started");
+        wait_for(name, PATIENCE, || Self::named(name).difference(before).next().copied())
     }
 
     /// Lets others go first, by `renice`: an attacker's machine is not ours, and what it takes

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use samplewire_testing::skip;
+
 use crate::cpu::{Thread, memory_bytes, process_cpu_ns};
 use crate::flood::{ATTACKS, Attack, Attackers, Places, Target};
 use crate::forge::can_forge;
@@ -74,11 +76,12 @@ pub(crate) fn run(
     let own_device = Device::start(plan.payload_bytes, OWN_DEVICE_BPS, OWN_DEVICE_BPS)?;
     let recording = Recording::make(device.address)?;
     let honest = Honest::open(device)?;
+    // Its start is not measured.
     std::thread::sleep(plan.window);
     let mut rows = Vec::new();
     for attack in ATTACKS.iter().filter(|attack| attack.name.contains(only)) {
         if attack.forges() && !can_forge() {
-            eprintln!("skipped, needs CAP_NET_RAW: {}", attack.name);
+            skip(format_args!("needs CAP_NET_RAW: {}", attack.name));
             continue;
         }
         let places = Places {
@@ -124,6 +127,7 @@ fn measure(
         let look = || Look::take(attack.target, honest, own_device, &attackers);
         quiet.push(window(plan, look));
         attackers.go(true);
+        // Neither its begin nor what it leaves behind is measured.
         std::thread::sleep(SETTLING);
         // What an attack needs once, such as its own stream, is no growth.
         memory_before.get_or_insert_with(memory_bytes);
@@ -228,6 +232,7 @@ fn forged_taken(moment: &Moment, target: Target) -> u64 {
 
 fn window(plan: Plan, look: impl Fn() -> Look) -> Window {
     let before = look();
+    // What is measured: a time of the stream and of the attack.
     std::thread::sleep(plan.window);
     before.until(&look())
 }

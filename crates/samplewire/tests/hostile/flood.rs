@@ -232,6 +232,7 @@ impl Spent {
             if self.goes.load(Ordering::Relaxed) {
                 step().expect("an attacker's own calls work");
             } else {
+                // It checks its flags without a lock, as an attack under way does.
                 std::thread::sleep(Duration::from_millis(1));
             }
         }

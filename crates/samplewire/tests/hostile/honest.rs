@@ -105,6 +105,7 @@ fn play(
                 // take in one window must not flatter the next.
                 due = due.max(Instant::now() - CATCHING_UP_MAX);
                 due += Duration::from_secs_f64(samples as f64 / rate_hz);
+                // A converter's pace, in real time.
                 std::thread::sleep(due.saturating_duration_since(Instant::now()));
             }
             Ok(None) => {}

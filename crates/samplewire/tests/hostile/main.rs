@@ -18,6 +18,8 @@ mod tally;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use samplewire_testing::skip;
+
 use amplification::Answer;
 use field::{COST_MOST, KEPT_LEAST, Plan, Row, Window};
 use flood::{ATTACKS, Target};
@@ -47,6 +49,7 @@ fn honest_stream_beside_each_attack_loses_nothing_and_keeps_half_its_goodput() {
     assert_eq!(names, expected, "each attack is measured");
     let at_device = rows.iter().filter(|row| row.target == Target::Device);
     assert!(at_device.map(taken).sum::<u64>() > 0, "no attack reached the device");
+    let mut compared = 0;
     for row in &rows {
         let Row { attack, memory_growth_bytes, .. } = row;
         assert!(row.attacked.iter().any(|window| window.packets > 0), "{attack}: nothing was sent");
@@ -70,9 +73,13 @@ fn honest_stream_beside_each_attack_loses_nothing_and_keeps_half_its_goodput() {
         }
         if row.has_heard_the_pace(&plan) {
             assert!(row.kept() >= KEPT_LEAST, "{attack}: {:.2} of the goodput", row.kept());
+            compared += 1;
         } else {
             println!("the machine is taken otherwise: goodput not compared beside: {attack}");
         }
+    }
+    if compared == 0 {
+        skip("goodput beside attacks: other work takes this machine");
     }
 }
 

@@ -249,6 +249,8 @@ mod tests {
     use std::process::Command;
     use std::time::{Duration, Instant};
 
+    use samplewire_testing::skip;
+
     use super::*;
 
     /// A link on the loopback interface at a free port, and a socket that sends to it.
@@ -260,7 +262,7 @@ mod tests {
                 Some((link, sender, port))
             }
             Err(error) => {
-                println!("skipped: {error} (needs CAP_NET_RAW)");
+                skip(format_args!("{error} (needs CAP_NET_RAW)"));
                 None
             }
         }
@@ -344,8 +346,7 @@ mod tests {
             Command::new("ip").args(words.split(' ')).status().is_ok_and(|it| it.success())
         };
         if !ip("link add NAME type dummy") {
-            println!("skipped: no interface can be made (needs iproute2 and CAP_NET_ADMIN)");
-            return;
+            return skip("no interface can be made (needs iproute2 and CAP_NET_ADMIN)");
         }
         assert!(ip("address add 192.0.2.77/32 dev NAME") && ip("link set NAME up"));
         let mut link = PacketSocket::open(&name, Ipv4Addr::new(192, 0, 2, 77), 0).unwrap();

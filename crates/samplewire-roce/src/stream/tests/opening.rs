@@ -6,7 +6,7 @@ use samplewire_proto::session::{
 };
 use samplewire_proto::stream::Terms;
 use samplewire_proto::wire::{self, HEADER_LEN, QueuePairTerms, RdmaOffer, Role, SlotRegion};
-use samplewire_proto::{Nanos, Rng, SampleIndex, Seq, Tag};
+use samplewire_proto::{Nanos, Odds, Rng, SampleIndex, Seq, Tag};
 
 use super::world::{SAMPLE_BYTES, WAY, WINDOW};
 use crate::stream::Connection;
@@ -82,7 +82,7 @@ impl Wish {
         let slots = vec![StreamSlot::default()];
         let mut listener = Listener::new(slots, ListenConfig::new(), [1; 16], 1);
         let mut rng = Rng::stream(self.seed, 0x4F50_454E);
-        let mut loses = || rng.below(1 << 20) < (self.loss * f64::from(1 << 20)) as u64;
+        let mut loses = || rng.chance(Odds::of(self.loss));
         let (mut now, mut tag) = (now, Tag::NONE);
         let mut bytes = vec![0; 9_000];
         let peer = Peer::v4([192, 0, 2, 1], 40_000);

@@ -15,7 +15,7 @@ use samplewire_proto::wire::{Close, CloseReason, PacketType, SlotRegion};
 use samplewire_proto::{Departure, Seq, Tag, crc, wire};
 use samplewire_roce::wire::FRAME_BYTES_MAX;
 
-use super::super::{BlockQueue, flow, slots};
+use super::super::{BlockQueue, slots};
 use super::*;
 use crate::wakeups::Wakeups;
 
@@ -87,15 +87,18 @@ impl Rig {
             is_opener: true,
             ..terms
         };
-        let (flow, block_queue) = flow(
-            now,
-            (far.local_addr(), Clock::start(1)),
-            (terms, ReceiverConfig::new()),
-            (pool, room.quantum_packets),
-            (4, hold_max),
+        let parts = FlowParts {
+            peer: far.local_addr(),
+            clock: Clock::start(1),
+            terms,
+            config: ReceiverConfig::new(),
+            pool,
+            quantum_packets: room.quantum_packets,
+            frame_bytes: 4,
+            hold_max,
             wake_handle,
-        )
-        .unwrap();
+        };
+        let (flow, block_queue) = parts.build(now).unwrap();
         let batch = Batch::new(64, 2_000);
         let mut rig = Self { now, sender, flow, block_queue, near, far, batch, wakeups };
         // The first REPORT allows DATA to depart.

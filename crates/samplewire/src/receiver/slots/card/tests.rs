@@ -11,8 +11,8 @@ use samplewire_proto::stream::{End, Violation};
 use samplewire_proto::wire::{Close, CloseReason, Flags, Header, Packet, PacketType};
 use samplewire_proto::{Cause, Departure, Gap, Tag};
 
-use super::super::super::flow::{ReceiveFlow, WAIT_MAX};
-use super::super::super::{flow, payload_ring::PayloadRing};
+use super::super::super::flow::{FlowParts, ReceiveFlow, WAIT_MAX};
+use super::super::super::payload_ring::PayloadRing;
 use super::super::Slots;
 use super::super::tests::{
     PAYLOAD_BYTES, QUANTUM_PACKETS, REGION, bytes_of, pool, receiver, terms,
@@ -139,15 +139,18 @@ pub(crate) fn card_flow(
     clock: Clock,
     wake_handle: WakeHandle,
 ) -> (ReceiveFlow, FakeQueue) {
-    let (mut flow, _block_queue) = flow(
-        now,
-        (peer, clock),
-        (terms(), ReceiverConfig::new()),
-        (pool(), QUANTUM_PACKETS),
-        (4, WAIT_MAX),
+    let parts = FlowParts {
+        peer,
+        clock,
+        terms: terms(),
+        config: ReceiverConfig::new(),
+        pool: pool(),
+        quantum_packets: QUANTUM_PACKETS,
+        frame_bytes: 4,
+        hold_max: WAIT_MAX,
         wake_handle,
-    )
-    .expect("the terms hold");
+    };
+    let (mut flow, _block_queue) = parts.build(now).expect("the terms hold");
     let (slots, queue) = slots(REGION);
     flow.set_slots(slots);
     (flow, queue)

@@ -7,12 +7,11 @@ use samplewire_roce::wire::{Opcode, WireError};
 use super::names;
 use super::packet::{Crc, Decoded, Fault};
 use super::roce::RoceSighting;
-use crate::console::Console;
 use crate::figures::grouped;
 
 /// Counts of a capture.
 #[derive(Debug, Default)]
-pub(super) struct Summary {
+pub(crate) struct Summary {
     pub(super) frames: u64,
     /// Frames without a datagram, or of another port.
     pub(super) others: u64,
@@ -20,7 +19,7 @@ pub(super) struct Summary {
     /// Datagrams without a packet of the protocol.
     pub(super) foreign: u64,
     /// Those that were not captured whole.
-    pub(super) foreign_cut: u64,
+    pub(crate) foreign_cut: u64,
     /// Datagrams that held several packets.
     pub(super) runs: u64,
     pub(super) packets_of_runs: u64,
@@ -55,13 +54,15 @@ impl Summary {
     }
 
     /// Number of packets found, valid or not.
-    pub(super) fn packets(&self) -> u64 {
+    pub(crate) fn packets(&self) -> u64 {
         self.valid.values().chain(self.roce.values()).chain(self.faults.values()).sum()
     }
 
-    pub(super) fn print(&self, console: &mut Console) {
+    /// The counts in lines for people.
+    pub(crate) fn lines(&self) -> Vec<String> {
         let packets = self.packets();
-        console.line(format_args!("{} frames, {} packets", grouped(self.frames), grouped(packets)));
+        let head = format!("{} frames, {} packets", grouped(self.frames), grouped(packets));
+        let mut lines = vec![head];
         let valid: Vec<_> = self
             .valid
             .iter()
@@ -70,7 +71,7 @@ impl Summary {
             })
             .collect();
         if !valid.is_empty() {
-            console.line(format_args!("  valid      {}", valid.join(", ")));
+            lines.push(format!("  valid      {}", valid.join(", ")));
         }
         let roce: Vec<_> = self
             .roce
@@ -79,7 +80,7 @@ impl Summary {
             .map(|(opcode, count)| format!("{} {}", opcode.name(), grouped(*count)))
             .collect();
         if !roce.is_empty() {
-            console.line(format_args!("  roce       {}", roce.join(", ")));
+            lines.push(format!("  roce       {}", roce.join(", ")));
         }
         let bad: Vec<_> = self
             .faults
@@ -87,14 +88,14 @@ impl Summary {
             .map(|(words, count)| format!("{} {words}", grouped(*count)))
             .collect();
         if !bad.is_empty() {
-            console.line(format_args!(
+            lines.push(format!(
                 "  bad        {}; {} of them with a right crc",
                 bad.join(", "),
                 grouped(self.sealed_faults)
             ));
         }
         if self.runs > 0 {
-            console.line(format_args!(
+            lines.push(format!(
                 "  joined     {} datagrams held {} packets: the kernel splits or joins them \
                  beneath the capture",
                 grouped(self.runs),
@@ -102,7 +103,7 @@ impl Summary {
             ));
         }
         if self.foreign + self.others + self.fragments > 0 {
-            console.line(format_args!(
+            lines.push(format!(
                 "  not ours   {} datagrams, {} fragments, {} frames of other kinds",
                 grouped(self.foreign),
                 grouped(self.fragments),
@@ -110,18 +111,9 @@ impl Summary {
             ));
         }
         for (link, frames) in &self.links {
-            console
-                .line(format_args!("  not read   {} frames of link type {link}", grouped(*frames)));
+            lines.push(format!("  not read   {} frames of link type {link}", grouped(*frames)));
         }
-        if self.foreign_cut > 0 {
-            console.line(format_args!(
-                "  tip: {} of the datagrams are cut off, and their CRC with them: --port shows \
-                 them; tcpdump -s 0 keeps all bytes",
-                grouped(self.foreign_cut)
-            ));
-        } else if packets == 0 {
-            console.line(format_args!("  tip: --port shows what is there, whatever its CRC"));
-        }
+        lines
     }
 }
 

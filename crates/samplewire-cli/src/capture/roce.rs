@@ -6,9 +6,9 @@ use samplewire_roce::wire::{self, Body, Bth, NakCode, Packet, Syndrome, WireErro
 use serde::Serialize;
 use serde_json::Value;
 
-use super::capture::Frame;
 use super::datagram::Datagram;
 use super::fields::Hex;
+use super::reader::Frame;
 use super::words::seconds;
 use crate::figures::grouped;
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::watch::Carried;
+use crate::bridge::Carried;
 use crate::probe::Device;
 use crate::rate::json::Receive;
 use crate::real_time::RealTimeEntry;

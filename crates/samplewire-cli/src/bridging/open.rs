@@ -8,8 +8,8 @@ use samplewire::source::StreamInfo;
 use samplewire::{DeviceOptions, ReceiveOptions, ReceiveStream, SendOptions, SendStream};
 use samplewire_io::{FaultLog, Udp};
 
-use super::shape::Shape;
 use crate::arguments::BridgeArguments;
+use crate::bridge::Shape;
 use crate::failure::Failure;
 use crate::faults::FaultPair;
 use crate::memory::check_window;
@@ -143,9 +143,11 @@ fn info(arguments: &BridgeArguments, sockets: usize) -> Result<StreamInfo, Failu
 /// How samples of a stream map to samples of the sockets in one direction.
 pub(super) fn shape(
     arguments: &BridgeArguments,
-    (kind, sockets): (Kind, usize),
-    (stream, channels): (Format, u16),
+    kind: Kind,
+    sockets: usize,
+    info: &StreamInfo,
 ) -> Result<Shape, Failure> {
+    let (stream, channels) = (info.format, info.channels);
     let default = if matches!(kind, Kind::Req | Kind::Rep) { Format::Fc32 } else { stream };
     let zmq = arguments.format.unwrap_or(default);
     if zmq.is_complex() != stream.is_complex() {

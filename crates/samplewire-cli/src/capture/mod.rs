@@ -1,41 +1,48 @@
-//! `decode`: prints the packets of a capture in words.
+//! Captures in words: each packet of a pcapng or pcap file as a line, its fields, or a JSON object.
 
-mod capture;
 mod datagram;
 mod fields;
 mod flows;
 mod json;
 mod names;
 mod packet;
+mod reader;
 mod roce;
 mod segments;
 mod summary;
 mod words;
 
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::path::Path;
+use std::io::{self, Read, Write};
 
-use clap::ValueEnum;
 use samplewire_proto::wire::Packet;
 
-use self::capture::{CaptureReader, Frame};
 use self::datagram::{Content, Datagram};
 use self::flows::Flows;
 use self::packet::{Crc, Decoded};
+use self::reader::Frame;
 use self::roce::RoceSighting;
 use self::segments::Splitter;
-use self::summary::Summary;
-use crate::arguments::DecodeArguments;
-use crate::console::{Console, Lines};
-use crate::failure::Failure;
-use crate::outcome::Outcome;
 
-pub(crate) use self::capture::CaptureError;
+pub(crate) use self::reader::{CaptureError, CaptureReader};
+pub(crate) use self::summary::Summary;
 
-/// Filter for printed packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "SCREAMING_SNAKE_CASE")]
+/// What to write.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Options {
+    /// Use only datagrams from or to this UDP port, and show all of them.
+    pub(crate) port: Option<u16>,
+    /// Write only these packets; all of them if there is none.
+    pub(crate) types: Vec<Wanted>,
+    /// Write every field of each packet, and the bytes of DATA.
+    pub(crate) fields: bool,
+    /// Write one JSON object a line.
+    pub(crate) json: bool,
+    /// Flush the output behind each frame: its reader may watch it.
+    pub(crate) flushes: bool,
+}
+
+/// Packets to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Data = 0,
     Mark = 1,
@@ -64,46 +71,33 @@ struct Sighting<'a> {
     samples: Option<u64>,
 }
 
-/// Reads the capture to its end, or as far as possible.
-pub(crate) fn run(arguments: &DecodeArguments) -> Result<Outcome, Failure> {
-    let is_stdin = arguments.file == Path::new("-");
-    let name =
-        if is_stdin { "standard input".into() } else { arguments.file.display().to_string() };
-    let failed = |source| Failure::Input { path: name.clone(), source };
-    let input: Box<dyn Read> = if is_stdin {
-        Box::new(io::stdin().lock())
-    } else {
-        Box::new(File::open(&arguments.file).map_err(|error| failed(error.into()))?)
-    };
-    let input = BufReader::with_capacity(INPUT_BYTES, input);
-    let mut capture = CaptureReader::new(input).map_err(failed)?;
-    let out = BufWriter::with_capacity(OUTPUT_BYTES, io::stdout().lock());
-    let mut decoder = Decoder::new(arguments, out);
-    let ended = loop {
-        let written = match capture.next() {
-            Ok(Some(frame)) => decoder.frame(&frame),
-            Ok(None) => break Ok(()),
-            Err(error) => break Err(error),
-        };
-        // A user may watch a pipe, so flush each line.
-        let written = if is_stdin { written.and_then(|()| decoder.out.flush()) } else { written };
-        match written {
-            // If the reader is gone, the command ends as usual.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Outcome::Whole),
-            written => written?,
-        }
-    };
-    match decoder.out.flush() {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Outcome::Whole),
-        flushed => flushed?,
-    }
-    decoder.summary.print(&mut Console::new(Lines::Stderr, false));
-    ended.map(|()| Outcome::Whole).map_err(failed)
+/// Why packets are not all written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DecodeError {
+    /// The capture cannot be read, or not to its end.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// The output takes no more.
+    #[error(transparent)]
+    Output(#[from] io::Error),
+}
+
+/// Reads a capture to its end, or as far as possible, and writes its packets. Returns their counts, and
+/// why it ended early if it did.
+pub(crate) fn decode(
+    capture: CaptureReader<impl Read>,
+    out: impl Write,
+    options: &Options,
+) -> (Summary, Result<(), DecodeError>) {
+    let mut decoder = Decoder::new(options, out);
+    let ended = decoder.run(capture);
+    let flushed = decoder.out.flush();
+    (decoder.summary, ended.and(flushed.map_err(DecodeError::from)))
 }
 
 /// Turns frames into lines.
 struct Decoder<'a, W> {
-    arguments: &'a DecodeArguments,
+    options: &'a Options,
     out: W,
     splitter: Splitter,
     flows: Flows,
@@ -112,9 +106,19 @@ struct Decoder<'a, W> {
 }
 
 impl<'a, W: Write> Decoder<'a, W> {
-    fn new(arguments: &'a DecodeArguments, out: W) -> Self {
+    fn new(options: &'a Options, out: W) -> Self {
         let (splitter, flows, summary) = (Splitter::new(), Flows::default(), Summary::default());
-        Self { arguments, out, splitter, flows, summary, start_ns: None }
+        Self { options, out, splitter, flows, summary, start_ns: None }
+    }
+
+    fn run(&mut self, mut capture: CaptureReader<impl Read>) -> Result<(), DecodeError> {
+        while let Some(frame) = capture.next()? {
+            self.frame(&frame)?;
+            if self.options.flushes {
+                self.out.flush()?;
+            }
+        }
+        Ok(())
     }
 
     /// Processes a frame; an error comes from the output.
@@ -123,7 +127,7 @@ impl<'a, W: Write> Decoder<'a, W> {
         self.start_ns = self.start_ns.or(frame.time_ns);
         match datagram::content(frame.link_type, frame.bytes) {
             Content::Datagram(datagram) => {
-                let port = self.arguments.port;
+                let port = self.options.port;
                 let ports = [datagram.source.port(), datagram.destination.port()];
                 if port.is_none_or(|port| ports.contains(&port)) {
                     return if datagram.destination.port() == samplewire_roce::wire::UDP_PORT {
@@ -149,7 +153,7 @@ impl<'a, W: Write> Decoder<'a, W> {
         let mut packets = Packets { rest: Some(payload), rest_len: len_bytes, packet_len };
         if packets.clone().any(|packet| packet.crc == Crc::Right) {
             self.flows.learn(&datagram, is_run.then_some(packet_len));
-        } else if self.arguments.port.is_none() && !self.flows.is_known(&datagram) {
+        } else if self.options.port.is_none() && !self.flows.is_known(&datagram) {
             self.summary.foreign += 1;
             self.summary.foreign_cut += u64::from(payload.len() < len_bytes);
             return Ok(());
@@ -172,7 +176,7 @@ impl<'a, W: Write> Decoder<'a, W> {
 
     /// Shows a datagram to the port of RoCEv2: one packet, and its ICRC covers the IP header.
     fn roce(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>) -> io::Result<()> {
-        let DecodeArguments { types, verbose, json, .. } = self.arguments;
+        let Options { types, fields, json, .. } = self.options;
         let bytes = roce::frame_of(datagram);
         let sighting = RoceSighting::new(frame, datagram, &bytes, self.start_ns);
         self.summary.count_roce(&sighting);
@@ -185,28 +189,28 @@ impl<'a, W: Write> Decoder<'a, W> {
             return Ok(());
         }
         if *json {
-            serde_json::to_writer(&mut self.out, &roce::Line::new(&sighting, *verbose))?;
+            serde_json::to_writer(&mut self.out, &roce::Line::new(&sighting, *fields))?;
             return writeln!(self.out);
         }
         writeln!(self.out, "{sighting}")?;
-        if *verbose {
+        if *fields {
             writeln!(self.out, "{}", roce::FieldLines(&sighting))?;
         }
         Ok(())
     }
 
     fn packet(&mut self, sighting: &Sighting<'_>) -> io::Result<()> {
-        let DecodeArguments { types, verbose, json, .. } = self.arguments;
+        let Options { types, fields, json, .. } = self.options;
         self.summary.count(&sighting.packet);
         if !types.is_empty() && !types.iter().any(|wanted| wanted.has(&sighting.packet)) {
             return Ok(());
         }
         if *json {
-            serde_json::to_writer(&mut self.out, &json::Line::new(sighting, *verbose))?;
+            serde_json::to_writer(&mut self.out, &json::Line::new(sighting, *fields))?;
             return writeln!(self.out);
         }
         writeln!(self.out, "{}", words::Line { sighting, start_ns: self.start_ns })?;
-        if *verbose {
+        if *fields {
             writeln!(self.out, "{}", words::FieldLines(sighting))?;
         }
         Ok(())
@@ -214,6 +218,21 @@ impl<'a, W: Write> Decoder<'a, W> {
 }
 
 impl Wanted {
+    /// All of them, with their names.
+    pub(crate) const NAMES: [(&'static str, Self); 11] = [
+        ("DATA", Self::Data),
+        ("MARK", Self::Mark),
+        ("REPORT", Self::Report),
+        ("OPEN", Self::Open),
+        ("CHALLENGE", Self::Challenge),
+        ("ACCEPT", Self::Accept),
+        ("REFUSE", Self::Refuse),
+        ("CLOSE", Self::Close),
+        ("CLOSE_ACK", Self::CloseAck),
+        ("BAD", Self::Bad),
+        ("ROCE", Self::Roce),
+    ];
+
     fn has(self, packet: &Decoded<'_>) -> bool {
         match self {
             Self::Bad => packet.body.is_err(),
@@ -243,9 +262,6 @@ impl<'a> Iterator for Packets<'a> {
         Some(Decoded::new(bytes, len_bytes))
     }
 }
-
-const INPUT_BYTES: usize = 1 << 18;
-const OUTPUT_BYTES: usize = 1 << 16;
 
 #[cfg(test)]
 mod tests;

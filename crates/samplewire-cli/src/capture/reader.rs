@@ -59,7 +59,7 @@ pub(crate) enum CaptureError {
 }
 
 /// Reads a capture to its end.
-pub(super) struct CaptureReader<R> {
+pub(crate) struct CaptureReader<R> {
     input: R,
     /// The file header, if the file is pcap.
     pcap: Option<PcapHeader>,
@@ -84,7 +84,7 @@ struct Interface {
 
 impl<R: Read> CaptureReader<R> {
     /// Reads the header of the file.
-    pub(super) fn new(mut input: R) -> Result<Self, CaptureError> {
+    pub(crate) fn new(mut input: R) -> Result<Self, CaptureError> {
         let mut first = [0; 4];
         match read_up_to(&mut input, &mut first)? {
             0 => return Err(CaptureError::Empty),

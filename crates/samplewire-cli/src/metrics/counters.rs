@@ -10,7 +10,7 @@ use samplewire_proto::sender::SenderStats;
 use samplewire_proto::session::ListenStats;
 use serde::Serialize;
 
-use crate::metrics::tables::{Kind, Metric, Table};
+use super::tables::{Kind, Metric, Table};
 
 /// Metrics of [`ReceiverStats`].
 pub(crate) const RECEIVER: Table<ReceiverStats> = Table {

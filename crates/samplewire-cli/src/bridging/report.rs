@@ -1,0 +1,146 @@
+//! Prints what happens in one direction of a bridge, and keeps the results of its sessions.
+
+use std::time::{Duration, Instant};
+
+use samplewire::receiver::ReceiveStream;
+use samplewire::transmitter::SendStream;
+use samplewire_record::sigmf::RecordedGap;
+
+use super::news::News;
+use super::summary::Passed;
+use crate::bridge::{Counts, Report, Session};
+use crate::cadence::Cadence;
+use crate::console::Console;
+use crate::document::push_bounded;
+use crate::host::HostHints;
+use crate::interrupt::Interrupt;
+use crate::metrics::{Entry, View, ended};
+use crate::outcome::Outcome;
+use crate::record::gap_lines::GapLines;
+use crate::zmtp::{Notice, Socket};
+
+/// The results of the sessions of one direction.
+#[derive(Debug)]
+pub(super) struct Way {
+    pub(super) outcome: Outcome,
+    pub(super) sessions: Vec<Passed>,
+    /// Sessions that are not listed: the list is bounded.
+    pub(super) left_out: u64,
+    /// Samples that no peer accepted at the end.
+    pub(super) untaken: u64,
+    /// The error that ended the direction.
+    pub(super) error: Option<String>,
+}
+
+/// Prints a direction in its thread.
+pub(super) struct Reporter {
+    console: Console,
+    interrupt: Interrupt,
+    /// Whether peers open this end: it serves on after a session.
+    is_device: bool,
+    /// The counters of a device that receives.
+    entry: Option<Entry>,
+    /// The counters of the host when the session began.
+    host: Option<HostHints>,
+    gaps: GapLines,
+    news: News,
+    cadence: Cadence,
+    way: Way,
+}
+
+impl Reporter {
+    pub(super) fn new(
+        console: Console,
+        interrupt: Interrupt,
+        is_device: bool,
+        entry: Option<Entry>,
+    ) -> Self {
+        let outcome = Outcome::Whole;
+        let way = Way { outcome, sessions: Vec::new(), left_out: 0, untaken: 0, error: None };
+        Self {
+            console,
+            interrupt,
+            is_device,
+            entry,
+            host: None,
+            gaps: GapLines::new(0.0),
+            news: News::default(),
+            cadence: Cadence::new(Duration::from_secs(1), Instant::now()),
+            way,
+        }
+    }
+
+    /// The device took nothing for `timeout`, or a signal came first.
+    pub(super) fn not_ready(mut self, timeout: Duration) -> Way {
+        match self.interrupt.signal() {
+            Some(signal) => self.way.outcome = Outcome::Interrupted { signal },
+            None => {
+                self.way.outcome = Outcome::Unreachable;
+                self.way.error = Some(format!("sending: the device took nothing for {timeout:?}"));
+            }
+        }
+        self.way
+    }
+
+    /// The results. A device has already printed how its sessions ended.
+    pub(super) fn finish(mut self, untaken: u64) -> Way {
+        if self.is_device {
+            (self.way.outcome, self.way.error) = (Outcome::Whole, None);
+        }
+        Way { untaken, ..self.way }
+    }
+}
+
+impl Report for Reporter {
+    fn receives(&mut self, stream: &ReceiveStream) {
+        let info = stream.info();
+        if self.is_device {
+            self.console.line(format_args!("{} opened", info.address));
+        }
+        if let Some(entry) = &self.entry {
+            let stats = stream.stats_handle();
+            let (peer, packet_samples) = (Some(info.address), info.packet_samples);
+            let view = View { peer, packet_samples, ..View::default() };
+            entry.set(move || View { receiver: Some(stats.stats()), ..view.clone() });
+        }
+        self.host = Some(HostHints::now(info.address));
+        self.gaps = GapLines::new(info.rate_hz());
+    }
+
+    fn sends(&mut self, stream: &SendStream) {
+        if self.is_device {
+            self.console.line(format_args!("{} opened", stream.session().peer));
+        }
+    }
+
+    fn gap(&mut self, gap: &RecordedGap) {
+        self.gaps.print(&mut self.console, gap);
+    }
+
+    fn notice(&mut self, socket: &Socket, notice: &Notice) {
+        self.news.print(socket, notice, &mut self.console);
+    }
+
+    fn passes(&mut self, now: Instant) {
+        if self.cadence.is_due(now) {
+            self.gaps.next_second(&mut self.console);
+            self.news.next_second(&mut self.console);
+        }
+    }
+
+    fn ended(&mut self, session: Session) {
+        self.gaps.next_second(&mut self.console);
+        if let (Counts::Received(received), Some(entry)) = (&session.counts, &self.entry) {
+            let last = Some(ended(&received.snapshot));
+            entry.set(move || View { receiver: last, ..View::default() });
+        }
+        let passed = Passed::of(session, self.interrupt.signal(), self.host.take());
+        passed.print(&mut self.console);
+        self.way.outcome = passed.outcome;
+        self.way.error.clone_from(&passed.error);
+        push_bounded(&mut self.way.sessions, &mut self.way.left_out, SESSIONS_MAX, passed);
+    }
+}
+
+/// Maximum number of sessions listed in JSON.
+const SESSIONS_MAX: usize = 1_000;
