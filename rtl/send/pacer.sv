@@ -115,7 +115,7 @@ module pacer #(
   assign kept    = owed.was_free ? '0 : burst_ns_i;
   assign excess  = {1'b0, span_q} - (TimeWidth + 1)'(kept | Grace);
 
-  debt_t change, sum;  // less one where it is taken off
+  debt_t change, sum, debt;  // less one where it is taken off
   always_comb begin
     change = ~debt_t'(product_q);
     if (charge_i) change = debt_t'({charge_bytes_i, 16'd0});
@@ -130,10 +130,12 @@ module pacer #(
     assign is_cleared = rst_i || is_free;
   end
 
+  assign debt = is_cleared || ((is_full || is_late) && !charge_i) ? '1 : sum;
+
   logic sets_owed;
   assign sets_owed = charge_i || is_stalled || is_paying || is_full || is_late || is_cleared;
   always_comb begin
-    owed_d.debt       = is_cleared || ((is_full || is_late) && !charge_i) ? '1 : sum;
+    owed_d.debt       = debt;
     owed_d.was_free   = is_paying ? is_free : owed.was_free;
     owed_d.is_waiting = Flows > 1 && !is_setup && ((wait_i && !charge_i)
         || (owed.is_waiting && !wakes));
@@ -172,11 +174,11 @@ module pacer #(
     assign is_setup       = setup_q;
     assign is_last        = flow_q == FlowWidth'(Flows - 1);
     assign waits_for_wake = owed.is_waiting && wake_valid_o && !setup_q;
-    assign wakes          = is_paying && owed.is_waiting && owed_d.debt[DebtWidth-1];
+    assign wakes          = is_paying && owed.is_waiting && debt[DebtWidth-1];
     assign ok_o           = is_idle_mem[look_flow_i];
 
     always_ff @(posedge clk_i) begin
-      if (sets_owed) is_idle_mem[at] <= owed_d.debt[DebtWidth-1];
+      if (sets_owed) is_idle_mem[at] <= debt[DebtWidth-1];
       if (is_paying) flow_q <= is_last ? '0 : flow_q + 1'b1;
       if (is_paying && is_last) setup_q <= 1'b0;
       if (wakes && !setup_q) wake_flow_o <= flow_q;
