@@ -628,6 +628,15 @@ async def a_pace_is_kept(dut):
     await tb.finish()
 
 
+SOURCES = [
+    "roce_requester", "roce_qp", "turn_queue", "rate_control", "event_ring", "dcqcn", "pacer",
+    "read_ahead", "roce_head", "head_builder", "head_serial", "head_wide", "header_crc",
+    "crc_combine", "frame_join", "crc_append", "ring", "roce_rx", "eth_ip_check", "ip_sums",
+    "ip_sums_wide", "form_bth", "crc_check", "crc_step64", "rtl/tb/roce/roce_rx/roce_rx_tb.sv",
+    "rtl/tb/roce/roce_requester/roce_requester_tb.sv",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("width", [64, pytest.param(512, marks=pytest.mark.full)])
 @pytest.mark.parametrize("qps", [1, 16])
 @pytest.mark.parametrize("all_mtus", [False, pytest.param(True, marks=pytest.mark.full)])
@@ -635,15 +644,7 @@ def test_roce_requester(width, qps, all_mtus):
     is_short = qps > 1 and not all_mtus
     run(
         "roce_requester_tb",
-        sources=[
-            "roce_requester", "roce_qp", "turn_queue", "rate_control", "event_ring", "dcqcn",
-            "pacer", "read_ahead",
-            "roce_head", "head_builder", "head_serial", "head_wide", "header_crc", "crc_combine",
-            "frame_join", "crc_append", "ring", "roce_rx", "eth_ip_check", "ip_sums",
-            "ip_sums_wide", "form_bth", "crc_check", "crc_step64",
-            "rtl/tb/roce/roce_rx/roce_rx_tb.sv",
-            "rtl/tb/roce/roce_requester/roce_requester_tb.sv",
-        ],
+        sources=SOURCES,
         test_module="test_roce_requester",
         parameters={"W": width, "Qps": qps},
         plusargs=["+all"] if all_mtus else [],

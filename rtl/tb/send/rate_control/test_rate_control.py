@@ -1,5 +1,5 @@
-"""rate_control, of one flow and of 16: the machine of vectors/dcqcn.py, the ring of events, the rates
-that it keeps."""
+"""rate_control, of one flow and of 16: the machine of vectors/dcqcn.py, the ring of events, the
+rates that it keeps."""
 
 import random
 import sys
