@@ -1,5 +1,5 @@
-"""roce_board with several queue pairs by its registers: each has messages, a region, a state and a rate
-of its own, and begins and ends while others run."""
+"""roce_board with several queue pairs by its registers: each has messages, a region, a state and a
+rate of its own, and begins and ends while others run."""
 
 import random
 

@@ -1,5 +1,5 @@
-"""The paces of the queue pairs of roce_requester: each keeps to its own rate, CNPs cut that of their
-QP alone, at most once in D, whatever floods."""
+"""The paces of the queue pairs of roce_requester: each keeps to its own rate, CNPs cut that of
+their QP alone, at most once in D, whatever floods."""
 
 import random
 
