@@ -47,6 +47,7 @@ class Hosts(Host):
     def __init__(self, sink, source):
         super().__init__(sink, source)
         self.responders: dict[int, Responder] = {}
+        self.marked = 0  # the QP whose answers are
 
     def after(self, now: int):
         for frame, _ in self.sink.take():
@@ -54,6 +55,8 @@ class Hosts(Host):
             if found is not None and random.random() >= self.loss:
                 answer = found.handle(frame)
                 if answer is not None and random.random() >= self.loss:
+                    if found.qp == self.marked:
+                        answer = framed(answer[42:-4], found.us, US, tos=3)
                     self._later.append((now + self.delay, answer))
         while self._later and self._later[0][0] <= now:
             self.source.put(self._later.popleft()[1])
@@ -87,13 +90,13 @@ class Board(TB):
         self.bench.parts[:] = [self.time, self.samples, self.source, self.sink, self.host]
         self.connections: dict[int, Connection] = {}
 
-    async def begin(self, qp: int, timeout: int = 3, retries: int = 7) -> Connection:
+    async def begin(self, qp: int, timeout: int = 3, retries: int = 7, *, cuts: bool = False):
         it = Connection(qp)
         await self.write("queue_pair", qp)
         for name, value in {
             "peer_mac_lo": it.peer.mac & 0xFFFF_FFFF, "peer_mac_hi": it.peer.mac >> 32,
             "peer_ip": it.peer.ip, "remote_qp": it.remote, "first_psn": it.psn,
-            "retry": 1 | timeout << 3 | retries << 8 | 7 << 11, "window": 16 | 4 << 16,
+            "retry": 1 | timeout << 3 | retries << 8 | 7 << 11 | cuts << 14, "window": 16 | 4 << 16,
             "rkey": it.rkey, "region_lo": it.region & 0xFFFF_FFFF, "region_hi": it.region >> 32,
             "message": it.message, "region_slots": it.slots,
         }.items():  # fmt: skip
@@ -103,7 +106,6 @@ class Board(TB):
         it.first = self.samples.counts[qp]
         await self.write("control", 1)
         self.samples.open.append(qp)
-        return it
 
     async def close(self, qp: int):
         self.samples.open.remove(qp)
@@ -202,6 +204,26 @@ async def a_notification_cuts_the_rate_of_its_queue_pair(dut):
     assert await tb.read("queue_pairs") >> 8 == victim and await tb.read("event_rate") == line // 2
     for it in tb.connections.values():
         it.check()
+
+
+@cocotb.test()
+async def marked_acknowledgements_cut_the_rate_of_their_queue_pair(dut):
+    tb = Board(dut)
+    await tb.start()
+    for name, value in {"alpha_period": 1_000_000, "rise_period": 1_000_000,
+                        "rise_bytes": 1 << 25}.items():  # fmt: skip
+        await tb.write(name, value)
+    victim = random.randrange(1, QPS)
+    for qp in range(QPS):
+        await tb.begin(qp, cuts=True)
+    line = await tb.read("rate_line")
+    tb.host.marked = tb.connections[victim].remote
+    await tb.progress(list(range(QPS)), 5)
+    for qp in range(QPS):
+        rate = await tb.shown(qp, "rate")
+        assert rate <= line // 2 if qp == victim else rate == line
+    counted = await tb.counted()
+    assert counted["acks_marked"] >= counted["cuts"] >= 1 and not counted["cnps"]
 
 
 def test_roce_board_qps():
