@@ -1,8 +1,8 @@
 // rtl/roce/roce_requester.sv with QPS queue pairs in lock-step with as many Requesters of
 // samplewire_roce: random messages, acknowledgements, NAKs, silence, failures, and QPs that end and
 // begin again with other numbers; the packets that leave and the completions of every QP are compared
-// after every step. Half of the seeds have congestion notifications too, and as many machines of
-// samplewire_proto::rate::Dcqcn, whose state is compared; their timers are short, as a machine wants it.
+// after every step. The second half of the steps has congestion notifications too, and as many machines
+// of samplewire_proto::rate::Dcqcn, whose state is compared; its timers are short, as a machine wants it.
 //
 //   lockstep_qps_N [--seed N] [--steps N]
 //
@@ -68,10 +68,10 @@ uint16_t wire_bytes(const sw_roce_packet& packet) {
 
 class Lockstep {
  public:
-  Lockstep(uint64_t seed, Figures& figures) : random_(seed), figures_(figures) {
+  Lockstep(uint64_t seed, bool has_rates, Figures& figures)
+      : random_(seed), figures_(figures), has_rates_(has_rates) {
     model_.rst_i = 1;
     model_.m_axis_tready = model_.rd_ready_i = 1;
-    has_rates_ = random_.chance(0.5);
     put_rates(Fields(model_.rate_cfg_i.data()), params_, has_rates_ ? kDcqcn : 0);
     Fields(model_.self_i.data()).put(0xC123, 16).put(0xC0A80A02, 32).put(0x02A1B2C3D4E5, 48);
     for (int n = 0; n < 40; n++) cycle();
@@ -357,7 +357,8 @@ class Lockstep {
   uint64_t now_ = 1'000'000, settled_ = now_;
   std::array<uint8_t, 58> head_{};       // of the frame that leaves
   unsigned at_ = 0, quiet_ = 0;
-  bool reads_ = false, has_rates_ = false;
+  bool reads_ = false;
+  const bool has_rates_;
   const sw_dcqcn_params params_ = dcqcn_params();
 };
 
@@ -368,8 +369,12 @@ int main(int argc, char** argv) {
   if (!options.read(argc, argv)) return 2;
   const auto [seed, steps] = options;
   Figures f;
-  Lockstep lockstep(seed, f);
-  const std::string fault = lockstep.run(steps);
+  Lockstep packets(seed, false, f);
+  std::string fault = packets.run(steps / 2);
+  if (fault.empty()) {
+    Lockstep rates(seed, true, f);
+    fault = rates.run(steps - steps / 2);
+  }
   if (!fault.empty()) {
     std::printf("step %llu of seed %llu: %s\n", static_cast<unsigned long long>(f.steps),
                 static_cast<unsigned long long>(seed), fault.c_str());
