@@ -165,13 +165,14 @@ module roce_board #(
   logic                    we, rd_valid, rd_ready, reply_valid;
   logic [Aw-1:0]           waddr;
   logic [Aw:0]             rd_addr;
-  logic [63:0]             wdata, wdatas[Qps], reply;
+  logic [63:0]             wdata, reply;
   logic [Aw-1:0]           place;
-  roce_pkg::status_e       failure;
+  logic [2:0]              failure;
 
   // Each queue pair has a writer, and its part of the memory.
-  roce_pkg::work_request_t posts[Qps];
-  roce_pkg::status_e       failures[Qps];
+  localparam int unsigned PostBits = 219;  // of roce_pkg::work_request_t
+  logic [PostBits-1:0]     posts[Qps];  // of bits: yosys has no arrays of structs
+  logic [2:0]              failures[Qps];
   logic [Qps-1:0]          can_take, wes, posts_valid, has_failed;
   logic [31:0]             posted[Qps], completed[Qps];
   logic [PartAw-1:0]       waddrs[Qps];
@@ -179,6 +180,7 @@ module roce_board #(
   assign taker             = Qps > 1 ? s_axis_tdest : '0;
   assign s_axis_tready     = can_take[taker];
   assign we                = |wes;
+  assign wdata             = s_axis_tdata;
   assign waddr             = Qps > 1 ? Aw'({taker, waddrs[taker]}) : Aw'(waddrs[0]);
   assign status.posted     = posted[select];
   assign status.completed  = completed[select];
@@ -188,6 +190,15 @@ module roce_board #(
   for (genvar q = 0; q < int'(Qps); q++) begin : g_writer
     roce_pkg::target_t target;
     logic              writes;
+    roce_pkg::work_request_t own_post;
+    roce_pkg::status_e       own_failure;
+    logic [31:0]       own_posted, own_completed;
+    logic [PartAw-1:0] own_waddr;
+    assign posts[q]     = own_post;
+    assign failures[q]  = own_failure;
+    assign posted[q]    = own_posted;
+    assign completed[q] = own_completed;
+    assign waddrs[q]    = own_waddr;
 
     // Of several queue pairs the registers may have another one's connection later on.
     if (Qps > 1) begin : g_several
@@ -210,26 +221,26 @@ module roce_board #(
         .message_bytes_i(target.message_bytes),
         .s_axis_tdata(s_axis_tdata), .s_axis_tvalid(s_axis_tvalid && taker == index_t'(q)),
         .s_axis_tready(can_take[q]),
-        .we_o(wes[q]), .waddr_o(waddrs[q]), .wdata_o(wdatas[q]),
+        .we_o(wes[q]), .waddr_o(own_waddr), .wdata_o(),
         .post_valid_o(posts_valid[q]), .post_ready_i(post_ready && post_qp == index_t'(q)),
-        .post_o(posts[q]),
+        .post_o(own_post),
         .completion_valid_i(completion_valid && completion_qp == index_t'(q)),
-        .completion_i(completion), .posted_o(posted[q]), .completed_o(completed[q]),
-        .has_failed_o(has_failed[q]), .status_o(failures[q])
+        .completion_i(completion), .posted_o(own_posted), .completed_o(own_completed),
+        .has_failed_o(has_failed[q]), .status_o(own_failure)
     );
   end
-
-  assign wdata = wdatas[taker];
 
   // Posts take turns. A place in the memory: queue pair, a bit for messages that go round the end of its
   // part, place in the part.
   if (Qps > 1) begin : g_posts
     index_t turn_q;
+    roce_pkg::work_request_t own;
+    assign own        = posts[turn_q];
     assign post_qp    = turn_q;
     assign post_valid = posts_valid[turn_q];
     always_comb begin
-      post      = posts[turn_q];
-      post.addr = 40'({turn_q, 1'b0, posts[turn_q].addr[3+:PartAw], 3'd0});
+      post      = own;
+      post.addr = 40'({turn_q, 1'b0, own.addr[3+:PartAw], 3'd0});
     end
     assign place = {rd_addr[Aw-:QpWidth], rd_addr[PartAw-1:0]};
     always_ff @(posedge clk_i) begin

@@ -50,7 +50,6 @@ VARIANTS = (
     "roce_qp Qps=16",
     "roce_requester Qps=16",
     "roce_board Full=1",
-    "roce_board Qps=16",
 )
 # Growth that is let pass: both of these.
 GROWTH, GROWTH_LUT = 0.05, 50
