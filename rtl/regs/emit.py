@@ -19,6 +19,7 @@ PARAMETERS = {
     "Queue": ("queue", 8),
     "MemoryBytes": ("memory_bytes", 32),
     "Full": ("is_full", 1),
+    "Qps": ("qps", 8),
     "Counters": ("", 0),
     "Core": ("", 0),
 }

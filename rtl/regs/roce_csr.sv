@@ -4,9 +4,10 @@
 //
 // Refused writes are errors, change nothing and pulse ev_refused_o. While `run` is 1 they are all
 // but those of `command`, `control`, the pace, `event_index` and `local_rights`; and always a `message`
-// that is not whole beats from one to MemoryBytes, `region_slots` 0, what rate_check refuses, and
-// without Full what the receiving half alone has. Other numbers
-// that are out of range begin no connection (roce_requester).
+// that is not whole beats from one to MemoryBytes / Qps, `region_slots` 0, `select` from Qps on, what
+// rate_check refuses, and without Full what the receiving half alone has. Other numbers that are out of
+// range begin no connection (roce_requester). Of several queue pairs each has its `run` (run_o). While
+// hold_i is high, writes wait.
 //
 // A write acts in its second cycle, a read is done in its second; reads wait for a snapshot under
 // way. key_data_o is the register at key_addr_i, one of the first 32 of the control half, in the
@@ -17,7 +18,8 @@ module roce_csr #(
     parameter int unsigned Slots       = 128,
     parameter int unsigned Queue       = 16,
     parameter int unsigned MemoryBytes = 65536,
-    parameter bit          Full        = 1'b0
+    parameter bit          Full        = 1'b0,
+    parameter int unsigned Qps         = 1
 ) (
     input wire clk_i,
     input wire rst_i,
@@ -37,6 +39,8 @@ module roce_csr #(
     input  wire  [ 4:0] key_addr_i,
     output logic [31:0] key_data_o,
 
+    input  wire                    hold_i,
+    output logic [Qps-1:0]         run_o,
     output roce_regs_pkg::cfg_t    cfg_o,
     output roce_regs_pkg::cmd_t    cmd_o,
     output logic                   ev_refused_o,
@@ -65,6 +69,7 @@ module roce_csr #(
   // Writes: judged a cycle before they act.
   logic write_q, to_control_q, refused_q, write, write_control, is_contradictory, is_free, refused;
   logic [5:0] word;
+  logic is_of_one, any_run;  // of the selected queue pair
   roce_regs_pkg::cfg_t cfg_q;
 
   assign word = wr_addr_i[7:2];
@@ -80,8 +85,9 @@ module roce_csr #(
   );
 
   always_comb begin
-    is_free = 1'b0;  // may be written while the connection runs
-    refused = 1'b0;
+    is_free   = 1'b0;  // may be written while the connection runs
+    is_of_one = 1'b0;
+    refused   = 1'b0;
     unique case (word)
       roce_regs_pkg::OffCommand[7:2], roce_regs_pkg::OffControl[7:2],
       roce_regs_pkg::OffPaceRate[7:2], roce_regs_pkg::OffPaceBurst[7:2],
@@ -97,15 +103,29 @@ module roce_csr #(
       roce_regs_pkg::OffNotification[7:2]:
       refused = !Full;
       roce_regs_pkg::OffMessage[7:2]:
-      refused = |wr_data_i[2:0] || ~|wr_data_i || wr_data_i > MemoryBytes;
+      refused = |wr_data_i[2:0] || ~|wr_data_i || wr_data_i > MemoryBytes / Qps;
       roce_regs_pkg::OffRegionSlots[7:2]: refused = ~|wr_data_i;
+      roce_regs_pkg::OffQueuePair[7:2]: begin
+        is_free = 1'b1;
+        refused = {1'b0, wr_data_i[3:0]} >= 5'(Qps);
+      end
       default: refused = !word[5] && is_contradictory;
     endcase
-    if (cfg_q.run && !is_free) refused = 1'b1;
+    unique case (word)
+      roce_regs_pkg::OffPeerMacLo[7:2], roce_regs_pkg::OffPeerMacHi[7:2],
+      roce_regs_pkg::OffPeerIp[7:2], roce_regs_pkg::OffRemoteQp[7:2],
+      roce_regs_pkg::OffFirstPsn[7:2], roce_regs_pkg::OffRetry[7:2],
+      roce_regs_pkg::OffWindow[7:2], roce_regs_pkg::OffRkey[7:2],
+      roce_regs_pkg::OffRegionLo[7:2], roce_regs_pkg::OffRegionHi[7:2],
+      roce_regs_pkg::OffMessage[7:2], roce_regs_pkg::OffRegionSlots[7:2]:
+      is_of_one = 1'b1;
+      default: ;
+    endcase
+    if ((is_of_one ? cfg_q.run : any_run) && !is_free) refused = 1'b1;
   end
 
   always_ff @(posedge clk_i) begin
-    write_q      <= wr_valid_i && !write_q && !rst_i;
+    write_q      <= wr_valid_i && !write_q && !rst_i && !hold_i;
     to_control_q <= wr_whole_i && is_control(wr_addr_i) && roce_regs_pkg::ControlWritable[word];
     refused_q    <= refused;
   end
@@ -125,12 +145,36 @@ module roce_csr #(
     cmd_q = '0;
   end
 
+  logic selects, selected_runs;
+
   always @(posedge clk_i) begin
     if (write_control) cfg_q <= roce_regs_pkg::cfg_write(cfg_q, word, wr_data_i);
+    if (selects) cfg_q.run <= selected_runs;
     if (rst_i) begin
       cfg_q.run      <= 1'b0;
       cfg_q.loopback <= 2'd0;
     end
+  end
+
+  // cfg_q.run is that of the selected queue pair.
+  if (Qps > 1) begin : g_runs
+    localparam int unsigned QpWidth = $clog2(Qps);
+    logic [Qps-1:0] runs_q;
+    assign selects       = write_control && word == roce_regs_pkg::OffQueuePair[7:2];
+    assign selected_runs = runs_q[wr_data_i[QpWidth-1:0]];
+    assign run_o         = runs_q;
+    assign any_run       = |runs_q;
+    always @(posedge clk_i) begin
+      if (write_control && word == roce_regs_pkg::OffControl[7:2])
+        runs_q[cfg_q.select[QpWidth-1:0]] <= wr_data_i[0];
+      if (rst_i) runs_q <= '0;
+    end
+    initial runs_q = '0;
+  end else begin : g_run
+    assign selects       = 1'b0;
+    assign selected_runs = 1'b0;
+    assign run_o         = cfg_q.run;
+    assign any_run       = cfg_q.run;
   end
 
   always @(posedge clk_i) begin
@@ -176,7 +220,7 @@ module roce_csr #(
   assign control_data = rd_addr_i[7:2] == roce_regs_pkg::OffControl[7:2]
       ? roce_regs_pkg::control_word(cfg_q) : control_mem[rd_addr_i[7:2]];
   assign data = is_control(rd_addr_i) ? control_data : roce_regs_pkg::status_word(
-      rd_addr_i[6:2], status_i, 16'd64, Slots, 8'(Queue), MemoryBytes, Full);
+      rd_addr_i[6:2], status_i, 16'd64, Slots, 8'(Queue), MemoryBytes, Full, 8'(Qps));
 
   always_ff @(posedge clk_i) begin
     answers_q <= read && !rst_i;

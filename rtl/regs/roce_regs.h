@@ -36,6 +36,11 @@
 #define SW_ROCE_REG_RECEIVER_HAS_FAULT_MASK 0x1u
 #define SW_ROCE_REG_RECEIVER_FAULT_SHIFT 2
 #define SW_ROCE_REG_RECEIVER_FAULT_MASK 0x7u
+#define SW_ROCE_REG_QUEUE_PAIRS 0x024u
+#define SW_ROCE_REG_QUEUE_PAIRS_QPS_SHIFT 0
+#define SW_ROCE_REG_QUEUE_PAIRS_QPS_MASK 0xffu
+#define SW_ROCE_REG_QUEUE_PAIRS_EVENT_QP_SHIFT 8
+#define SW_ROCE_REG_QUEUE_PAIRS_EVENT_QP_MASK 0xfu
 #define SW_ROCE_REG_CORE 0x03cu
 #define SW_ROCE_REG_RATE 0x040u
 #define SW_ROCE_REG_RATE_TARGET 0x044u
@@ -104,6 +109,7 @@
 #define SW_ROCE_REG_LOCAL_BYTES_HI 0x0ecu
 #define SW_ROCE_REG_LOCAL_RIGHTS 0x0f0u
 #define SW_ROCE_REG_NOTIFICATION 0x0f4u
+#define SW_ROCE_REG_QUEUE_PAIR 0x0f8u
 #define SW_ROCE_REG_RATE_CONTROL 0x100u
 #define SW_ROCE_REG_RATE_CONTROL_RATE_MODE_SHIFT 0
 #define SW_ROCE_REG_RATE_CONTROL_RATE_MODE_MASK 0x3u
@@ -205,6 +211,7 @@ enum sw_roce_counter {
   X(SW_ROCE_REG_POSTED, "posted") \
   X(SW_ROCE_REG_COMPLETED, "completed") \
   X(SW_ROCE_REG_RECEIVER, "receiver") \
+  X(SW_ROCE_REG_QUEUE_PAIRS, "queue_pairs") \
   X(SW_ROCE_REG_CORE, "core") \
   X(SW_ROCE_REG_RATE, "rate") \
   X(SW_ROCE_REG_RATE_TARGET, "rate_target") \
@@ -243,6 +250,7 @@ enum sw_roce_counter {
   X(SW_ROCE_REG_LOCAL_BYTES_HI, "local_bytes_hi") \
   X(SW_ROCE_REG_LOCAL_RIGHTS, "local_rights") \
   X(SW_ROCE_REG_NOTIFICATION, "notification") \
+  X(SW_ROCE_REG_QUEUE_PAIR, "queue_pair") \
   X(SW_ROCE_REG_RATE_CONTROL, "rate_control") \
   X(SW_ROCE_REG_ALPHA_PERIOD, "alpha_period") \
   X(SW_ROCE_REG_RISE_PERIOD, "rise_period") \

@@ -39,6 +39,10 @@ REGISTERS = {
         Field("has_fault", 1, 1, 0, 0x0, 0x0),
         Field("fault", 2, 3, 0, 0x0, 0x0),
     )),
+    "queue_pairs": Register(0x024, "ro", (
+        Field("qps", 0, 8, 0, 0x0, 0x0, is_constant=True),
+        Field("event_qp", 8, 4, 0, 0x0, 0x0),
+    )),
     "core": Register(0x03C, "ro", (
         Field("core", 0, 8, 0, 0x0, 0x0, is_constant=True),
     )),
@@ -161,6 +165,9 @@ REGISTERS = {
     )),
     "notification": Register(0x0F4, "rw", (
         Field("cnp_interval_ns", 0, 20, 0, 0xC350, 0xC350),
+    )),
+    "queue_pair": Register(0x0F8, "rw", (
+        Field("select", 0, 4, 0, 0x0, 0x0),
     )),
     "rate_control": Register(0x100, "rw", (
         Field("rate_mode", 0, 2, 0, 0x2, 0x2),

@@ -36,6 +36,7 @@ package roce_regs_pkg;
     logic [63:0] local_bytes;
     logic may_write;
     logic [19:0] cnp_interval_ns;
+    logic [3:0] select;
     logic [1:0] rate_mode;
     logic [4:0] gain_shift;
     logic [4:0] recovery_stages;
@@ -67,6 +68,7 @@ package roce_regs_pkg;
     logic [31:0] completed;
     logic has_fault;
     logic [2:0] fault;
+    logic [3:0] event_qp;
     logic [23:0] rate;
     logic [23:0] rate_target;
     logic [16:0] alpha;
@@ -142,6 +144,7 @@ package roce_regs_pkg;
   localparam logic [10:0] OffPosted = 11'h018;
   localparam logic [10:0] OffCompleted = 11'h01c;
   localparam logic [10:0] OffReceiver = 11'h020;
+  localparam logic [10:0] OffQueuePairs = 11'h024;
   localparam logic [10:0] OffCore = 11'h03c;
   localparam logic [10:0] OffRate = 11'h040;
   localparam logic [10:0] OffRateTarget = 11'h044;
@@ -180,6 +183,7 @@ package roce_regs_pkg;
   localparam logic [10:0] OffLocalBytesHi = 11'h0ec;
   localparam logic [10:0] OffLocalRights = 11'h0f0;
   localparam logic [10:0] OffNotification = 11'h0f4;
+  localparam logic [10:0] OffQueuePair = 11'h0f8;
   localparam logic [10:0] OffRateControl = 11'h100;
   localparam logic [10:0] OffAlphaPeriod = 11'h104;
   localparam logic [10:0] OffRisePeriod = 11'h108;
@@ -224,6 +228,7 @@ package roce_regs_pkg;
   localparam logic [63:0] ResetLocalBytes = 64'h0;
   localparam logic ResetMayWrite = 1'h0;
   localparam logic [19:0] ResetCnpIntervalNs = 20'hc350;
+  localparam logic [3:0] ResetSelect = 4'h0;
   localparam logic [1:0] ResetRateMode = 2'h2;
   localparam logic [4:0] ResetGainShift = 5'h8;
   localparam logic [4:0] ResetRecoveryStages = 5'h5;
@@ -269,6 +274,7 @@ package roce_regs_pkg;
     ResetLocalBytes,
     ResetMayWrite,
     ResetCnpIntervalNs,
+    ResetSelect,
     ResetRateMode,
     ResetGainShift,
     ResetRecoveryStages,
@@ -298,9 +304,9 @@ package roce_regs_pkg;
   endfunction
 
   // A bit for each word of the low half (status) and the high half (control).
-  localparam logic [31:0] StatusReadable = 32'h007f81ff;
-  localparam logic [63:0] ControlReadable = 64'h3ffffffe000007ff;
-  localparam logic [63:0] ControlWritable = 64'h3fffffff000007ff;
+  localparam logic [31:0] StatusReadable = 32'h007f83ff;
+  localparam logic [63:0] ControlReadable = 64'h7ffffffe000007ff;
+  localparam logic [63:0] ControlWritable = 64'h7fffffff000007ff;
 
   // What a word of the control half reads before it is written; is_wide: at W = 512.
   function automatic logic [31:0] control_reset(input logic [5:0] word,
@@ -374,6 +380,7 @@ package roce_regs_pkg;
     if (word == 6'h3b) written.local_bytes[63:32] = data[31:0];
     if (word == 6'h3c) written.may_write = data[0];
     if (word == 6'h3d) written.cnp_interval_ns = data[19:0];
+    if (word == 6'h3e) written.select = data[3:0];
     if (word == 6'h00) written.rate_mode = data[1:0];
     if (word == 6'h00) written.gain_shift = data[6:2];
     if (word == 6'h00) written.recovery_stages = data[11:7];
@@ -403,7 +410,7 @@ package roce_regs_pkg;
   function automatic logic [31:0] status_word(
       input logic [4:0] word, input status_t status, input logic [15:0] width,
       input logic [31:0] slots, input logic [7:0] queue, input logic [31:0] memory_bytes,
-      input logic is_full);
+      input logic is_full, input logic [7:0] qps);
     logic [1023:0] words;
     words = {
       32'd0,
@@ -428,7 +435,7 @@ package roce_regs_pkg;
       32'd0,
       32'd0,
       32'd0,
-      32'd0,
+      {20'd0, status.event_qp, qps},
       {27'd0, status.fault, status.has_fault, is_full},
       status.completed,
       status.posted,
@@ -436,7 +443,7 @@ package roce_regs_pkg;
       memory_bytes,
       slots,
       {8'd50, queue, width},
-      {16'h1, 16'h3},
+      {16'h1, 16'h4},
       32'h53574952
     };
     status_word = words[word*32+:32];

@@ -376,7 +376,7 @@ package sw_regs_pkg;
       {8'd45, channels, nack_depth},
       slots,
       {slot_bytes, width},
-      {16'h1, 16'h3},
+      {16'h1, 16'h4},
       32'h53574952
     };
     status_word = words[word*32+:32];

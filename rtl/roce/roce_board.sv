@@ -5,11 +5,14 @@
 //   samples -> roce_writer -> memory -> roce_requester -> tx_mux -> mac_fifo -> MAC
 //                   ^ completions        |   ^ answers      ^ ARP, echo
 //                   +--------------------+   |              |
-//                         rate_control ------+           session <- frame_store
+//                                            |           session <- frame_store
 //   MAC -> mac_fifo -> eth_ip_check, form_bth -> roce_rx                ^
 //                            +------------------------------------------+
 //                  with Full: +-> requests -> roce_responder -> memory port; its answers leave as
 //                                             packets do
+//
+// With several queue pairs each has messages, a region and a part of the memory of its own. A beat goes to
+// the QP `s_axis_tdest`; while that one cannot take it, the source waits. The first one receives.
 //
 // Samples are beats of a stream whose source can wait. `run` of the registers begins a connection;
 // message k leaves as an RDMA WRITE with immediate k to slot k modulo `region_slots` of the peer's
@@ -20,8 +23,8 @@
 // WRITEs with immediate, need receive requests at the ports of the same name; ports of roce_endpoint.
 // Without Full these ports give nothing.
 //
-// CNPs, and marked ACKs where `congested_acks_cut` is set, cut the rate of the packets
-// (rate_control). ARP and echo requests are answered by the control processor of the stream's
+// CNPs, and marked ACKs where `congested_acks_cut` is set, cut the rate of the packets of their QP
+// (roce_requester). ARP and echo requests are answered by the control processor of the stream's
 // sender, which opens no streams here. The other datagrams that come, and all frames that fail a
 // check, are dropped and counted.
 //
@@ -30,18 +33,21 @@
 `default_nettype none
 
 module roce_board #(
-    parameter int unsigned Slots       = 128,   // packets in flight
-    parameter int unsigned Queue       = 16,    // messages that wait or are in flight
-    parameter int unsigned MemoryBytes = 65536, // of messages
+    parameter int unsigned Qps         = 1,     // to 16
+    parameter int unsigned Slots       = 128,   // packets in flight of each
+    parameter int unsigned Queue       = 16,    // messages of each that wait or are in flight
+    parameter int unsigned MemoryBytes = 65536, // of messages of all
     parameter bit          Full        = 1'b0,  // the receiving half too
     parameter int unsigned RdLatency   = 2,
-    parameter              MemoryStyle = "block"
+    parameter              MemoryStyle = "block",
+    localparam int unsigned QpWidth = Qps > 1 ? $clog2(Qps) : 1
 ) (
     input wire logic        clk_i,
     input wire logic        rst_i,
     input wire logic [63:0] time_ns_i,
 
     input  wire logic [63:0] s_axis_tdata,
+    input  wire logic [QpWidth-1:0] s_axis_tdest,
     input  wire logic        s_axis_tvalid,
     output logic             s_axis_tready,
 
@@ -99,9 +105,12 @@ module roce_board #(
 
   localparam int unsigned Beats = MemoryBytes / 8;
   localparam int unsigned Aw    = $clog2(Beats);
+  // Of the part of a queue pair.
+  localparam int unsigned PartAw = Qps > 1 ? Aw - QpWidth : Aw;
+  typedef logic [QpWidth-1:0] index_t;
 
-  if (MemoryBytes != 8 << Aw || MemoryBytes < 4096) begin : g_memory
-    $error("roce_board: MemoryBytes is a power of two, 4096 or more");
+  if (MemoryBytes != 8 << Aw || 8 << PartAw < 4096) begin : g_memory
+    $error("roce_board: MemoryBytes is a power of two, 4096 or more for each queue pair");
   end
 
   roce_regs_pkg::cfg_t    cfg;
@@ -120,48 +129,145 @@ module roce_board #(
 
   // The header of the first packet is made from addresses that stand for 32 cycles before.
   logic [5:0] settle_q;
-  logic run;
-  assign run = settle_q[5];
+  logic [Qps-1:0] cfg_runs, run, refused, begun, running;
+  logic is_busy, begins, holds;
+  index_t select, begin_qp;
+  assign run    = settle_q[5] ? cfg_runs : '0;
+  assign select = Qps > 1 ? index_t'(cfg.select) : '0;
+  // The registers stand while a connection begins.
+  assign holds  = Qps > 1 && (is_busy || (|cfg_runs && !settle_q[5]));
   always_ff @(posedge clk_i) begin
-    if (rst_i || !cfg.run) settle_q <= '0;
-    else if (!run) settle_q <= settle_q + 6'd1;
+    if (rst_i || ~|cfg_runs) settle_q <= '0;
+    else if (!settle_q[5]) settle_q <= settle_q + 6'd1;
   end
 
+  logic [Qps-1:0] aborts;
+  always_comb begin
+    aborts         = '0;
+    aborts[select] = cmd.flush;
+  end
+
+  roce_pkg::target_t cfg_target;
+  assign cfg_target = {cfg.rkey, cfg.region, cfg.region_slots, cfg.message_bytes};
+
+  send_pkg::rate_cfg_t rate_cfg;
+  assign rate_cfg = {
+    cfg.rate_mode, cfg.gain_shift, cfg.recovery_stages, cfg.alpha_period_ns, cfg.rise_period_ns,
+    cfg.cut_interval_ns, cfg.rise_bytes, cfg.rate_additive, cfg.rate_hyper, cfg.rate_minimum,
+    cfg.rate_start, cfg.rate_first_cut, cfg.rate_line, cfg.pace_rate, cfg.pace_burst_ns
+  };
+
   // ------------------------------------------------------------------ messages
-  logic                    refused, running, post_valid, post_ready, completion_valid;
+  logic                    post_valid, post_ready, post_full, completion_valid;
+  index_t                  completion_qp;
   roce_pkg::work_request_t post;
   roce_pkg::completion_t   completion;
   logic                    we, rd_valid, rd_ready, reply_valid;
   logic [Aw-1:0]           waddr;
   logic [Aw:0]             rd_addr;
   logic [63:0]             wdata, reply;
-  roce_pkg::status_e       failure;
+  logic [Aw-1:0]           place;
+  logic [2:0]              failure;
 
-  roce_writer #(.Aw(Aw)) u_writer (
-      .clk_i(clk_i), .rst_i(rst_i), .run_i(run && !refused),
-      .rkey_i(cfg.rkey), .region_i(cfg.region), .region_slots_i(cfg.region_slots),
-      .message_bytes_i(cfg.message_bytes),
-      .s_axis_tdata(s_axis_tdata), .s_axis_tvalid(s_axis_tvalid), .s_axis_tready(s_axis_tready),
-      .we_o(we), .waddr_o(waddr), .wdata_o(wdata),
-      .post_valid_o(post_valid), .post_ready_i(post_ready), .post_o(post),
-      .completion_valid_i(completion_valid), .completion_i(completion),
-      .posted_o(status.posted), .completed_o(status.completed),
-      .has_failed_o(status.has_failed), .status_o(failure)
-  );
+  // Each queue pair has a writer, and its part of the memory.
+  localparam int unsigned PostBits = 219;  // of roce_pkg::work_request_t
+  logic [PostBits-1:0]     posts[Qps];  // of bits: yosys has no arrays of structs
+  logic [2:0]              failures[Qps];
+  logic [Qps-1:0]          can_take, wes, posts_valid, has_failed;
+  logic [31:0]             posted[Qps], completed[Qps];
+  logic [PartAw-1:0]       waddrs[Qps];
+  index_t                  taker, post_qp;
+  assign taker             = Qps > 1 ? s_axis_tdest : '0;
+  assign s_axis_tready     = can_take[taker];
+  assign we                = |wes;
+  assign wdata             = s_axis_tdata;
+  assign waddr             = Qps > 1 ? Aw'({taker, waddrs[taker]}) : Aw'(waddrs[0]);
+  assign status.posted     = posted[select];
+  assign status.completed  = completed[select];
+  assign status.has_failed = has_failed[select];
+  assign failure           = failures[select];
+
+  for (genvar q = 0; q < int'(Qps); q++) begin : g_writer
+    roce_pkg::target_t target;
+    logic              writes;
+    roce_pkg::work_request_t own_post;
+    roce_pkg::status_e       own_failure;
+    logic [31:0]       own_posted, own_completed;
+    logic [PartAw-1:0] own_waddr;
+    assign posts[q]     = own_post;
+    assign failures[q]  = own_failure;
+    assign posted[q]    = own_posted;
+    assign completed[q] = own_completed;
+    assign waddrs[q]    = own_waddr;
+
+    // Of several queue pairs the registers may have another one's connection later on.
+    if (Qps > 1) begin : g_several
+      roce_pkg::target_t target_q;
+      logic              writes_q;
+      assign target = target_q;
+      assign writes = writes_q;
+      always_ff @(posedge clk_i) begin
+        if (begins && begin_qp == index_t'(q)) target_q <= cfg_target;
+        writes_q <= begun[q] && !rst_i;
+      end
+    end else begin : g_one
+      assign target = cfg_target;
+      assign writes = run[0] && !refused[0];
+    end
+
+    roce_writer #(.Aw(PartAw)) u_writer (
+        .clk_i(clk_i), .rst_i(rst_i), .run_i(writes),
+        .rkey_i(target.rkey), .region_i(target.region), .region_slots_i(target.slots),
+        .message_bytes_i(target.message_bytes),
+        .s_axis_tdata(s_axis_tdata), .s_axis_tvalid(s_axis_tvalid && taker == index_t'(q)),
+        .s_axis_tready(can_take[q]),
+        .we_o(wes[q]), .waddr_o(own_waddr), .wdata_o(),
+        .post_valid_o(posts_valid[q]), .post_ready_i(post_ready && post_qp == index_t'(q)),
+        .post_o(own_post),
+        .completion_valid_i(completion_valid && completion_qp == index_t'(q)),
+        .completion_i(completion), .posted_o(own_posted), .completed_o(own_completed),
+        .has_failed_o(has_failed[q]), .status_o(own_failure)
+    );
+  end
+
+  // Posts take turns. A place in the memory: queue pair, a bit for messages that go round the end of its
+  // part, place in the part.
+  if (Qps > 1) begin : g_posts
+    index_t turn_q;
+    roce_pkg::work_request_t own;
+    assign own        = posts[turn_q];
+    assign post_qp    = turn_q;
+    assign post_valid = posts_valid[turn_q];
+    always_comb begin
+      post      = own;
+      post.addr = 40'({turn_q, 1'b0, own.addr[3+:PartAw], 3'd0});
+    end
+    assign place = {rd_addr[Aw-:QpWidth], rd_addr[PartAw-1:0]};
+    always_ff @(posedge clk_i) begin
+      if (post_ready || post_full || !post_valid)
+        turn_q <= turn_q == index_t'(Qps - 1) ? '0 : turn_q + 1'b1;
+      if (rst_i) turn_q <= '0;
+    end
+  end else begin : g_post
+    assign post_qp    = '0;
+    assign post_valid = posts_valid[0];
+    assign post       = posts[0];
+    assign place      = rd_addr[Aw-1:0];
+  end
 
   ring #(.W(64), .Beats(Beats), .RdLatency(RdLatency), .TagW(1), .Style(MemoryStyle)) u_memory (
       .clk_i(clk_i), .rst_i(rst_i),
       .we_i(we), .waddr_i(waddr), .wdata_i(wdata),
-      .rd_valid_i(rd_valid), .rd_ready_o(rd_ready), .rd_addr_i(rd_addr[Aw-1:0]), .rd_tag_i(1'b0),
+      .rd_valid_i(rd_valid), .rd_ready_o(rd_ready), .rd_addr_i(place), .rd_tag_i(1'b0),
       .rd_valid_o(reply_valid), .rd_data_o(reply), .rd_tag_o()
   );
 
   // ------------------------------------------------------------------ queue pair
   logic              answer_valid, request_valid, packet, marked, outside, cnp;
+  index_t            answer_qp, event_qp;
+  send_pkg::rate_status_t rates;
   roce_pkg::answer_t answer;
   roce_pkg::request_t request;
-  logic [23:0]       rate;
-  logic [15:0]       packet_bytes;
   logic [63:0]       d_tdata;
   logic [7:0]        d_tkeep;
   logic              d_tvalid, d_tready, d_tlast;
@@ -173,33 +279,38 @@ module roce_board #(
     logic unexpected, has_fault_q;
     roce_pkg::fault_e fault, fault_q;
 
-    roce_endpoint #(.Slots(Slots), .Queue(Queue), .Aw(Aw + 1)) u_endpoint (
+    roce_endpoint #(.Qps(Qps), .Slots(Slots), .Queue(Queue), .Aw(Aw + 1)) u_endpoint (
         .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .self_i(self), .peer_i(peer),
         .run_i(run), .cfg_i(qp),
         .peer_psn_i(cfg.peer_psn), .rnr_timer_i(cfg.rnr_timer),
         .cnp_interval_ns_i(cfg.cnp_interval_ns),
         .region_i({cfg.local_key, cfg.may_write, cfg.local_region, cfg.local_bytes}),
-        .refused_o(refused), .is_running_o(running),
-        .abort_i(cmd.flush), .rate_i(rate), .burst_ns_i(cfg.pace_burst_ns),
-        .post_valid_i(post_valid), .post_ready_o(post_ready), .post_reject_o(), .post_i(post),
-        .completion_valid_o(completion_valid), .completion_o(completion),
+        .refused_o(refused), .begun_o(begun), .is_running_o(running), .busy_o(is_busy),
+        .begins_o(begins), .begin_qp_o(begin_qp),
+        .abort_i(aborts), .rate_cfg_i(rate_cfg), .acks_cut_i(cfg.congested_acks_cut),
+        .post_valid_i(post_valid), .post_ready_o(post_ready), .post_reject_o(),
+        .post_full_o(post_full), .post_qp_i(post_qp), .post_i(post),
+        .completion_valid_o(completion_valid), .completion_qp_o(completion_qp),
+        .completion_o(completion),
         .receive_valid_i(receive_valid_i), .receive_ready_o(receive_ready_o),
         .receive_i(receive_i), .received_valid_o(received_valid_o),
         .received_ready_i(received_ready_i), .received_o(received_o),
         .valid_i(v), .last_i(last), .data_i(vdata),
         .request_valid_i(request_valid), .request_i(request),
-        .answer_valid_i(answer_valid), .answer_i(answer),
+        .answer_valid_i(answer_valid), .answer_qp_i(answer_qp), .answer_i(answer),
         .rd_valid_o(rd_valid), .rd_ready_i(rd_ready), .rd_addr_o(rd_addr),
         .rd_valid_i(reply_valid), .rd_data_i(reply),
         .wr_valid_o(wr_valid_o), .wr_ready_i(wr_ready_i), .wr_addr_o(wr_addr_o),
         .wr_data_o(wr_data_o), .wr_keep_o(wr_keep_o), .wr_last_o(wr_last_o),
         .m_axis_tdata(d_tdata), .m_axis_tkeep(d_tkeep), .m_axis_tvalid(d_tvalid),
         .m_axis_tready(d_tready), .m_axis_tlast(d_tlast),
-        .charge_bytes_o(packet_bytes), .ev_packet_o(packet), .ev_repeat_o(events.retransmissions),
+        .ev_packet_o(packet), .ev_repeat_o(events.retransmissions),
         .ev_ack_o(events.acks), .ev_marked_o(marked), .ev_outside_o(outside),
         .ev_sequence_nak_o(events.sequence_naks), .ev_rnr_nak_o(events.rnr_naks),
         .ev_copy_o(events.naks_repeated), .ev_timeout_o(events.timeouts),
         .ev_dropped_o(events.answers_dropped), .ev_cnp_o(cnp),
+        .ev_cut_o(events.cuts), .rate_qp_i(select), .event_index_i(cfg.event_index),
+        .rate_o(rates), .event_qp_o(event_qp),
         .ev_received_o(events.requests), .ev_duplicate_o(events.duplicates),
         .ev_gap_o(events.out_of_order), .ev_not_ready_o(events.not_ready),
         .ev_fault_o(events.faults), .ev_after_fault_o(events.after_fault),
@@ -209,49 +320,58 @@ module roce_board #(
     );
 
     // What comes while no connection runs is judged by none.
-    assign events.unexpected = unexpected || (request_valid && !run);
+    assign events.unexpected = unexpected || (request_valid && !run[0]);
     assign events.receives   = received_valid_o && received_ready_i
         && received_o.status <= roce_pkg::ReceiveWrite;
     assign status.has_fault  = has_fault_q;
     assign status.fault      = fault_q;
 
     always_ff @(posedge clk_i) begin
-      has_fault_q <= (has_fault_q || events.faults) && run && !rst_i;
+      has_fault_q <= (has_fault_q || events.faults) && run[0] && !rst_i;
       if (events.faults) fault_q <= fault;
     end
   end else begin : g_send
     logic               cmd_valid, cmd_ready, cmd_refused, failed, any_cnp;
     roce_pkg::command_e qp_cmd;
+    index_t             cmd_qp, ev_qp;
 
-    roce_run u_run (
-        .clk_i(clk_i), .rst_i(rst_i), .run_i(run), .abort_i(cmd.flush),
-        .refused_o(refused), .is_running_o(running),
-        .cmd_valid_o(cmd_valid), .cmd_ready_i(cmd_ready), .cmd_o(qp_cmd), .refused_i(cmd_refused),
-        .failed_i(failed)
+    roce_run #(.Qps(Qps)) u_run (
+        .clk_i(clk_i), .rst_i(rst_i), .run_i(run), .abort_i(aborts),
+        .refused_o(refused), .begun_o(begun), .is_running_o(running), .busy_o(is_busy),
+        .cmd_valid_o(cmd_valid), .cmd_ready_i(cmd_ready), .cmd_o(qp_cmd), .cmd_qp_o(cmd_qp),
+        .refused_i(cmd_refused), .failed_i(failed), .failed_qp_i(ev_qp)
     );
 
-    assign cnp = any_cnp && running;
+    assign begins   = cmd_ready && qp_cmd == roce_pkg::CommandBegin;
+    assign begin_qp = cmd_qp;
+    assign cnp      = any_cnp && running[answer_qp];
 
-    roce_requester #(.Slots(Slots), .Queue(Queue), .Aw(Aw + 1)) u_requester (
+    roce_requester #(
+        .Qps(Qps), .Slots(Slots), .Queue(Queue), .Aw(Aw + 1)
+    ) u_requester (
         .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .self_i(self),
-        .cmd_valid_i(cmd_valid), .cmd_ready_o(cmd_ready), .cmd_i(qp_cmd), .cmd_qp_i(1'b0),
+        .cmd_valid_i(cmd_valid), .cmd_ready_o(cmd_ready), .cmd_i(qp_cmd), .cmd_qp_i(cmd_qp),
         .cfg_i(qp), .peer_i(peer), .refused_o(cmd_refused),
-        .rate_i(rate), .burst_ns_i(cfg.pace_burst_ns),
-        .post_valid_i(post_valid), .post_ready_o(post_ready), .post_reject_o(), .post_full_o(),
-        .post_qp_i(1'b0), .post_i(post),
-        .completion_valid_o(completion_valid), .completion_qp_o(), .completion_o(completion),
-        .answer_valid_i(answer_valid), .answer_qp_i(1'b0), .answer_i(answer),
-        .response_valid_i(1'b0), .response_ready_o(), .response_qp_i(1'b0), .response_i(57'd0),
+        .rate_cfg_i(rate_cfg), .acks_cut_i(cfg.congested_acks_cut),
+        .post_valid_i(post_valid), .post_ready_o(post_ready), .post_reject_o(),
+        .post_full_o(post_full), .post_qp_i(post_qp), .post_i(post),
+        .completion_valid_o(completion_valid), .completion_qp_o(completion_qp),
+        .completion_o(completion),
+        .answer_valid_i(answer_valid), .answer_qp_i(answer_qp), .answer_i(answer),
+        .response_valid_i(1'b0), .response_ready_o(), .response_qp_i(index_t'(0)),
+        .response_i(57'd0),
         .rd_valid_o(rd_valid), .rd_ready_i(rd_ready), .rd_addr_o(rd_addr),
         .rd_valid_i(reply_valid), .rd_data_i(reply),
         .m_axis_tdata(d_tdata), .m_axis_tkeep(d_tkeep), .m_axis_tvalid(d_tvalid),
         .m_axis_tready(d_tready), .m_axis_tlast(d_tlast),
-        .charge_qp_o(), .charge_bytes_o(packet_bytes), .ev_qp_o(), .ev_failed_o(failed),
+        .charge_qp_o(), .charge_bytes_o(), .ev_qp_o(ev_qp), .ev_failed_o(failed),
         .ev_packet_o(packet), .ev_repeat_o(events.retransmissions),
         .ev_ack_o(events.acks), .ev_marked_o(marked), .ev_outside_o(outside),
         .ev_sequence_nak_o(events.sequence_naks), .ev_rnr_nak_o(events.rnr_naks),
         .ev_copy_o(events.naks_repeated), .ev_timeout_o(events.timeouts),
-        .ev_dropped_o(events.answers_dropped), .ev_cnp_o(any_cnp)
+        .ev_dropped_o(events.answers_dropped), .ev_cnp_o(any_cnp),
+        .ev_cut_o(events.cuts), .rate_qp_i(select), .event_index_i(cfg.event_index),
+        .rate_o(rates), .event_qp_o(event_qp)
     );
 
     assign {receive_ready_o, received_valid_o, received_o, wr_valid_o, wr_addr_o, wr_data_o,
@@ -262,40 +382,14 @@ module roce_board #(
     assign {status.has_fault, status.fault} = '0;
   end
 
-  // The same parameters as the stream's, which rate_control knows by the registers of its core.
-  sw_regs_pkg::cfg_t rate_cfg;
-  always_comb begin
-    rate_cfg                   = sw_regs_pkg::CfgReset;
-    rate_cfg.rate_mode         = cfg.rate_mode;
-    rate_cfg.gain_shift        = cfg.gain_shift;
-    rate_cfg.recovery_stages   = cfg.recovery_stages;
-    rate_cfg.alpha_period_ns   = cfg.alpha_period_ns;
-    rate_cfg.rise_period_ns    = cfg.rise_period_ns;
-    rate_cfg.cut_interval_ns   = cfg.cut_interval_ns;
-    rate_cfg.rise_bytes        = cfg.rise_bytes;
-    rate_cfg.rate_additive     = cfg.rate_additive;
-    rate_cfg.rate_hyper        = cfg.rate_hyper;
-    rate_cfg.rate_minimum      = cfg.rate_minimum;
-    rate_cfg.rate_start        = cfg.rate_start;
-    rate_cfg.rate_first_cut    = cfg.rate_first_cut;
-    rate_cfg.rate_line         = cfg.rate_line;
-    rate_cfg.pace_rate         = cfg.pace_rate;
-    rate_cfg.pace_burst_ns     = cfg.pace_burst_ns;
-    rate_cfg.event_index       = cfg.event_index;
-  end
-
-  logic [44:0] event_time;
-
-  rate_control u_rate (
-      .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .cfg_i(rate_cfg),
-      .opening_i(run), .ev_marked_i(cnp || (marked && cfg.congested_acks_cut)), .rtt_i(32'd0),
-      .charge_i(packet), .charge_bytes_i(packet_bytes), .ok_o(), .pace_o(rate),
-      .ev_cut_o(events.cuts), .rate_o(status.rate), .target_o(status.rate_target),
-      .alpha_o(status.alpha), .event_count_o(status.event_count), .event_time_ns_o(event_time),
-      .event_cause_o(status.event_cause), .event_rate_o(status.event_rate)
-  );
-
-  assign {status.event_time_hi, status.event_time_lo} = event_time;
+  assign status.rate          = rates.rate;
+  assign status.rate_target   = rates.target;
+  assign status.alpha         = rates.alpha;
+  assign status.event_count   = rates.event_count;
+  assign status.event_cause   = rates.event_cause;
+  assign status.event_rate    = rates.event_rate;
+  assign status.event_qp      = 4'(event_qp);
+  assign {status.event_time_hi, status.event_time_lo} = rates.event_time_ns;
 
   // ------------------------------------------------------------------ what is received
   logic [63:0] x_tdata, r_tdata;
@@ -349,14 +443,14 @@ module roce_board #(
   logic is_roce;
   assign is_roce = v && last && passed && !is_arp && !is_icmp;
 
-  roce_rx #(.Full(Full)) u_rx (
+  roce_rx #(.Qps(Qps), .Full(Full)) u_rx (
       .clk_i(clk_i), .rst_i(rst_i), .local_qp_i(cfg.local_qp),
-      .peer_set_i(1'b1), .peer_qp_i(1'b0), .peer_ip_i(cfg.peer_ip),
+      .peer_set_i(Qps == 1 || begins), .peer_qp_i(begin_qp), .peer_ip_i(cfg.peer_ip),
       .f_valid_i(fv), .f_beat_i(fbeat), .f_data_i(fdata), .f_done_i(fdone), .judged_i(is_roce),
       .passed_i(b_passed), .bad_length_i(b_length), .bad_version_i(b_version),
       .bad_icrc_i(b_icrc), .opcode_i(opcode), .padding_i(padding), .pkey_i(pkey),
       .qp_i(qp_number), .ack_request_i(ack_request), .psn_i(psn), .len_bytes_i(len_bytes),
-      .behind_i(behind), .answer_valid_o(answer_valid), .answer_qp_o(), .answer_o(answer),
+      .behind_i(behind), .answer_valid_o(answer_valid), .answer_qp_o(answer_qp), .answer_o(answer),
       .request_valid_o(request_valid), .request_o(request),
       .ev_length_o(roce_length), .ev_version_o(events.versions), .ev_icrc_o(events.corrupted),
       .ev_pkey_o(events.partition_keys), .ev_stranger_o(events.strangers),
@@ -436,7 +530,7 @@ module roce_board #(
   assign events.messages_failed    = completion_valid && completion.status != roce_pkg::StatusDone;
   assign events.cnps               = cnp;
   // What comes while no connection runs is judged by none.
-  assign events.answers_outside    = outside || (answer_valid && !running && !cnp);
+  assign events.answers_outside    = outside || (answer_valid && !running[answer_qp] && !cnp);
   assign events.acks_marked        = marked;
   assign events.lengths            = bad_length || roce_length;  // a frame's, or one's before it
   assign events.arp_replies        = session_events[ctl_sender_pkg::EventArp];
@@ -457,8 +551,8 @@ module roce_board #(
     else owed_q <= (first & second) | (owed_q & (first | second));
   end
 
-  assign status.is_running = running && run;
-  assign status.is_refused = refused;
+  assign status.is_running = running[select] && run[select];
+  assign status.is_refused = refused[select];
   assign status.status     = failure;
 
   logic        wr_valid, wr_whole, wr_done, wr_error, rd_ask, rd_done, rd_error;
@@ -482,14 +576,15 @@ module roce_board #(
   );
 
   roce_csr #(
-      .Slots(Slots), .Queue(Queue), .MemoryBytes(MemoryBytes), .Full(Full)
+      .Slots(Slots), .Queue(Queue), .MemoryBytes(MemoryBytes), .Full(Full), .Qps(Qps)
   ) u_csr (
       .clk_i(clk_i), .rst_i(rst_i),
       .wr_valid_i(wr_valid), .wr_addr_i(wr_addr), .wr_data_i(wr_data), .wr_whole_i(wr_whole),
       .wr_done_o(wr_done), .wr_error_o(wr_error), .rd_valid_i(rd_ask), .rd_addr_i(reg_addr),
       .rd_done_o(rd_done), .rd_error_o(rd_error), .rd_data_o(reg_data),
-      .key_addr_i(key_addr), .key_data_o(key_data), .cfg_o(cfg), .cmd_o(cmd),
-      .ev_refused_o(write_refused), .status_i(status), .event_i(events), .time_ns_i(time_ns_i)
+      .key_addr_i(key_addr), .key_data_o(key_data), .hold_i(holds), .run_o(cfg_runs),
+      .cfg_o(cfg), .cmd_o(cmd), .ev_refused_o(write_refused), .status_i(status), .event_i(events),
+      .time_ns_i(time_ns_i)
   );
 
 endmodule

@@ -10,16 +10,21 @@
 // begun and at any rate.
 // The halves fail together (IB 10.3, ERROR): what is posted to either is flushed then, and a NAK that
 // is due still leaves. All else is as in the two modules, and in roce_run: throughput, latencies,
-// back-pressure, and what stands while `run_i` is high. One clock.
+// back-pressure, and what stands while `run_i` is high.
+//
+// Of several queue pairs the first one alone has a responder. `cfg_i` and `peer_i` are those of the QP
+// that begins; the caller changes them, and lets a QP begin, only while `busy_o` is low. One clock.
 `default_nettype none
 
 module roce_endpoint #(
     parameter int unsigned W      = 64,
+    parameter int unsigned Qps    = 1,   // to 16
     parameter int unsigned Slots  = W == 512 ? 1024 : 128,  // packets in flight
     parameter int unsigned Queue  = 16,  // work requests
     parameter int unsigned Aw     = 16,  // of the memory of what is sent, in beats
     parameter int unsigned Beats  = W == 512 ? 512 : 1024,  // of received frames that wait
-    parameter int unsigned Frames = 32   // that wait
+    parameter int unsigned Frames = 32,  // that wait
+    localparam int unsigned QpWidth = Qps > 1 ? $clog2(Qps) : 1
 ) (
     input  wire logic                        clk_i,
     input  wire logic                        rst_i,
@@ -27,23 +32,30 @@ module roce_endpoint #(
     input  wire net_pkg::peer_t              self_i,
     input  wire net_pkg::peer_t              peer_i,
     // connection
-    input  wire logic                        run_i,
+    input  wire logic          [    Qps-1:0] run_i,
     input  wire roce_pkg::qp_t               cfg_i,
     input  wire logic                 [23:0] peer_psn_i,   // of the peer's first request
     input  wire logic                 [ 4:0] rnr_timer_i,  // code of our RNR NAKs
     input  wire logic                 [19:0] cnp_interval_ns_i,
     input  wire roce_pkg::region_t           region_i,
-    output      logic                        refused_o,
-    output      logic                        is_running_o,
-    input  wire logic                        abort_i,
-    input  wire logic                 [23:0] rate_i,
-    input  wire logic                 [19:0] burst_ns_i,
+    output      logic          [    Qps-1:0] refused_o,
+    output      logic          [    Qps-1:0] begun_o,
+    output      logic          [    Qps-1:0] is_running_o,
+    output      logic                        busy_o,
+    output      logic                        begins_o,     // begin_qp_o, with what stands now
+    output      logic          [QpWidth-1:0] begin_qp_o,
+    input  wire logic          [    Qps-1:0] abort_i,
+    input  wire send_pkg::rate_cfg_t         rate_cfg_i,
+    input  wire logic                        acks_cut_i,
     // work requests
     input  wire logic                        post_valid_i,
     output      logic                        post_ready_o,
     output      logic                        post_reject_o,
+    output      logic                        post_full_o,
+    input  wire logic          [QpWidth-1:0] post_qp_i,
     input  wire roce_pkg::work_request_t     post_i,
     output      logic                        completion_valid_o,
+    output      logic          [QpWidth-1:0] completion_qp_o,
     output      roce_pkg::completion_t       completion_o,
     // receive requests
     input  wire logic                        receive_valid_i,
@@ -59,6 +71,7 @@ module roce_endpoint #(
     input  wire logic                        request_valid_i,
     input  wire roce_pkg::request_t          request_i,
     input  wire logic                        answer_valid_i,
+    input  wire logic          [QpWidth-1:0] answer_qp_i,
     input  wire roce_pkg::answer_t           answer_i,
     // memory of what is sent
     output      logic                        rd_valid_o,
@@ -79,8 +92,6 @@ module roce_endpoint #(
     output      logic                        m_axis_tvalid,
     input  wire logic                        m_axis_tready,
     output      logic                        m_axis_tlast,
-    // wire time of a packet, with ev_packet_o
-    output      logic                 [15:0] charge_bytes_o,
     // counters of the requester
     output      logic                        ev_packet_o,
     output      logic                        ev_repeat_o,
@@ -92,7 +103,12 @@ module roce_endpoint #(
     output      logic                        ev_copy_o,
     output      logic                        ev_timeout_o,
     output      logic                        ev_dropped_o,
-    output      logic                        ev_cnp_o,
+    output      logic                        ev_cnp_o,     // for a QP that runs
+    output      logic                        ev_cut_o,
+    input  wire logic          [QpWidth-1:0] rate_qp_i,
+    input  wire logic                 [ 8:0] event_index_i,
+    output      send_pkg::rate_status_t      rate_o,
+    output      logic          [QpWidth-1:0] event_qp_o,
     // and of the responder
     output      logic                        ev_received_o,
     output      logic                        ev_duplicate_o,
@@ -107,29 +123,58 @@ module roce_endpoint #(
     output      roce_pkg::fault_e            fault_o
 );
 
-  logic response_valid, response_ready, has_failed, is_sending, began_q;
+  logic response_valid, response_ready, has_failed, is_first_refused, began_q;
   roce_pkg::response_t response;
 
   logic cmd_valid, cmd_ready, cmd_refused, failed, any_cnp;
   roce_pkg::command_e cmd;
+  logic [QpWidth-1:0] cmd_qp, ev_qp;
+  logic [Qps-1:0] is_sending, aborts, refused;
 
-  roce_run u_run (
+  // Of the first QP: the responder's failure aborts it too.
+  always_comb begin
+    aborts          = abort_i;
+    aborts[0]       = abort_i[0] || has_failed;
+    is_running_o    = is_sending;
+    is_running_o[0] = is_sending[0] && !has_failed;
+  end
+  assign refused_o        = refused;
+  assign is_first_refused = refused[0];
+  assign begins_o         = cmd_ready && cmd == roce_pkg::CommandBegin;
+  assign begin_qp_o       = cmd_qp;
+
+  roce_run #(
+      .Qps(Qps)
+  ) u_run (
       .clk_i       (clk_i),
       .rst_i       (rst_i),
       .run_i       (run_i),
-      .abort_i     (abort_i || has_failed),
-      .refused_o   (refused_o),
+      .abort_i     (aborts),
+      .refused_o   (refused),
+      .begun_o     (begun_o),
       .is_running_o(is_sending),
+      .busy_o      (busy_o),
       .cmd_valid_o (cmd_valid),
       .cmd_ready_i (cmd_ready),
       .cmd_o       (cmd),
+      .cmd_qp_o    (cmd_qp),
       .refused_i   (cmd_refused),
-      .failed_i    (failed)
+      .failed_i    (failed),
+      .failed_qp_i (ev_qp)
   );
 
   // The requester runs from some cycles behind `run_i` to its failure.
-  always_ff @(posedge clk_i) began_q <= (began_q || is_sending) && run_i && !rst_i;
-  assign is_running_o = is_sending && !has_failed;
+  always_ff @(posedge clk_i) began_q <= (began_q || is_sending[0]) && run_i[0] && !rst_i;
+
+  // What the responder needs of `cfg_i`, which may be another QP's later on.
+  logic [2:0] mtu;
+  if (Qps > 1) begin : g_mtu
+    logic [2:0] mtu_q;
+    always_ff @(posedge clk_i) if (begins_o && ~|cmd_qp) mtu_q <= cfg_i.mtu;
+    assign mtu = mtu_q;
+  end else begin : g_mtu
+    assign mtu = cfg_i.mtu;
+  end
 
   roce_responder #(
       .W     (W),
@@ -139,10 +184,10 @@ module roce_endpoint #(
       .clk_i             (clk_i),
       .rst_i             (rst_i),
       .time_ns_i         (time_ns_i),
-      .run_i             (run_i && !refused_o),
-      .cfg_i             ({peer_psn_i, cfg_i.mtu, rnr_timer_i, cnp_interval_ns_i}),
+      .run_i             ((Qps > 1 ? begun_o[0] : run_i[0]) && !is_first_refused),
+      .cfg_i             ({peer_psn_i, mtu, rnr_timer_i, cnp_interval_ns_i}),
       .region_i          (region_i),
-      .abort_i           (abort_i || (began_q && !is_sending)),
+      .abort_i           (abort_i[0] || (began_q && !is_sending[0])),
       .refused_o         (),
       .is_failed_o       (has_failed),
       .valid_i           (valid_i),
@@ -180,6 +225,7 @@ module roce_endpoint #(
 
   roce_requester #(
       .W    (W),
+      .Qps  (Qps),
       .Slots(Slots),
       .Queue(Queue),
       .Aw   (Aw),
@@ -192,27 +238,27 @@ module roce_endpoint #(
       .cmd_valid_i       (cmd_valid),
       .cmd_ready_o       (cmd_ready),
       .cmd_i             (cmd),
-      .cmd_qp_i          (1'b0),
+      .cmd_qp_i          (cmd_qp),
       .cfg_i             (cfg_i),
       .peer_i            (peer_i),
       .refused_o         (cmd_refused),
-      .rate_i            (rate_i),
-      .burst_ns_i        (burst_ns_i),
+      .rate_cfg_i        (rate_cfg_i),
+      .acks_cut_i        (acks_cut_i),
       .post_valid_i      (post_valid_i),
       .post_ready_o      (post_ready_o),
       .post_reject_o     (post_reject_o),
-      .post_full_o       (),
-      .post_qp_i         (1'b0),
+      .post_full_o       (post_full_o),
+      .post_qp_i         (post_qp_i),
       .post_i            (post_i),
       .completion_valid_o(completion_valid_o),
-      .completion_qp_o   (),
+      .completion_qp_o   (completion_qp_o),
       .completion_o      (completion_o),
       .answer_valid_i    (answer_valid_i),
-      .answer_qp_i       (1'b0),
+      .answer_qp_i       (answer_qp_i),
       .answer_i          (answer_i),
       .response_valid_i  (response_valid),
       .response_ready_o  (response_ready),
-      .response_qp_i     (1'b0),
+      .response_qp_i     (QpWidth'(0)),
       .response_i        (response),
       .rd_valid_o        (rd_valid_o),
       .rd_ready_i        (rd_ready_i),
@@ -225,8 +271,8 @@ module roce_endpoint #(
       .m_axis_tready     (m_axis_tready),
       .m_axis_tlast      (m_axis_tlast),
       .charge_qp_o       (),
-      .charge_bytes_o    (charge_bytes_o),
-      .ev_qp_o           (),
+      .charge_bytes_o    (),
+      .ev_qp_o           (ev_qp),
       .ev_failed_o       (failed),
       .ev_packet_o       (ev_packet_o),
       .ev_repeat_o       (ev_repeat_o),
@@ -238,10 +284,15 @@ module roce_endpoint #(
       .ev_copy_o         (ev_copy_o),
       .ev_timeout_o      (ev_timeout_o),
       .ev_dropped_o      (ev_dropped_o),
-      .ev_cnp_o          (any_cnp)
+      .ev_cnp_o          (any_cnp),
+      .ev_cut_o          (ev_cut_o),
+      .rate_qp_i         (rate_qp_i),
+      .event_index_i     (event_index_i),
+      .rate_o            (rate_o),
+      .event_qp_o        (event_qp_o)
   );
 
-  assign ev_cnp_o = any_cnp && is_sending;
+  assign ev_cnp_o = any_cnp && is_sending[Qps > 1 ? answer_qp_i : '0];
 
 endmodule
 

@@ -75,6 +75,14 @@ package roce_pkg;
     CommandAbort   // and flush what was posted
   } command_e;
 
+  // Where the messages of roce_writer go.
+  typedef struct packed {
+    logic [31:0] rkey;
+    logic [63:0] region;
+    logic [31:0] slots;
+    logic [31:0] message_bytes;
+  } target_t;
+
   // A packet that leaves next: which one of its work request.
   typedef struct packed {
     logic [2:0]  mtu;

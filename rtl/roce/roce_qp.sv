@@ -74,6 +74,7 @@ module roce_qp #(
     // packets
     input  wire logic                             send_room_i,
     input  wire logic                             may_send_i,     // the QP visit_qp_o, by its pace
+    output      logic                             paced_o,        // that QP waits for its pace
     input  wire logic                             wake_valid_i,   // a QP may send again
     output      logic                             wake_ready_o,
     input  wire logic               [QpWidth-1:0] wake_qp_i,
@@ -135,7 +136,7 @@ module roce_qp #(
   logic push_check, push_send, takes_answer, is_answered, has_sender;
   logic is_setup_q;  // after a reset each QP is scanned once, which sets it up
   logic [3:0] cycle_q;
-  logic is_scan_due_q, is_last_scan;
+  logic is_scan_due_q, is_last_scan, is_wake, was_wake_q;
   index_t scan_qp_q;
 
   // What the visit under way takes still stands.
@@ -149,7 +150,9 @@ module roce_qp #(
   assign kind            = |others ? others & -others : wants;
   assign visits          = !load_q && !compare_q && |wants;
   assign is_last_scan    = 32'(scan_qp_q) == Qps - 1;
-  assign wake_ready_o    = visits && kind[Scan] && !is_setup_q;
+  // A QP that wakes and the next one of the scan take turns.
+  assign is_wake         = wake_valid_i && !is_setup_q && !(is_scan_due_q && was_wake_q);
+  assign wake_ready_o    = visits && kind[Scan] && is_wake;
 
   turn_queue #(
       .Entries(Qps)
@@ -193,7 +196,7 @@ module roce_qp #(
     if (kind[Check]) qp |= check_index;
     if (kind[Post]) qp |= post_qp;
     if (kind[Send]) qp |= send_index;
-    if (kind[Scan]) qp |= wake_valid_i && !is_setup_q ? wake_qp : scan_qp_q;
+    if (kind[Scan]) qp |= is_wake ? wake_qp : scan_qp_q;
   end
 
   always_ff @(posedge clk_i) begin
@@ -206,7 +209,8 @@ module roce_qp #(
     decide_q  <= compare_q;
     cycle_q   <= cycle_q + 1'b1;
     if (&cycle_q) is_scan_due_q <= 1'b1;
-    if (visits && kind[Scan] && (is_setup_q || !wake_valid_i)) begin
+    if (visits && kind[Scan]) was_wake_q <= is_wake;
+    if (visits && kind[Scan] && !is_wake) begin
       is_scan_due_q <= 1'b0;
       is_setup_q    <= is_setup_q && !is_last_scan;
       scan_qp_q     <= is_last_scan ? '0 : scan_qp_q + 1'b1;
@@ -478,6 +482,7 @@ module roce_qp #(
   assign could_send   = decide_q && kind_q[Send] && state_q.is_running && !waits && has_request_q
       && ahead_q < cfg_q.window && !state_q.has_check;
   assign sends        = could_send && may_send_i;
+  assign paced_o      = could_send && !may_send_i;
   assign requests_ack = is_last_q || since_q == cfg_q.ack_every - 1'b1;
 
   // A request.
@@ -553,7 +558,7 @@ module roce_qp #(
       state_d.rnr_retries = cfg_i.rnr_retries;
     end
     if (changes) state_d.is_running = begins && is_cfg_ok_q;
-    if (kind_q[Send] || kind_q[Scan]) state_d.is_paced = could_send && !sends;
+    if (kind_q[Send] || kind_q[Scan]) state_d.is_paced = paced_o;
     state_d.has_check = has_check || wants_check;
     state_d.has_send  = has_send || wants_send;
     if (sets_up_q) {state_d.is_running, state_d.has_check, state_d.has_send} = '0;

@@ -3,8 +3,13 @@
 // and in order (IB 9.7, 9.9). SEND and RDMA WRITE, with and without immediate; W bits wide.
 //
 //   post -> queues -> roce_qp chooses -> job -> roce_head -> frame
-//              |       ^ pacer            +-> read_ahead <- memory
+//              |       ^ rate_control     +-> read_ahead <- memory
 //   completion <-------+------- answer (roce_rx)
+//
+// Each QP has its pace, and a reaction point of DCQCN (A17.9.3): CNPs for it, and marked ACKs with
+// `acks_cut_i`, cut its rate alone. A QP that may not send by its pace holds none back. It has its turn
+// again at most 24 cycles for each QP after its debt is paid, behind the packets of the other QPs that
+// stand in the queue then, one each. A QP that begins starts its flow.
 //
 // A message's payload is read from memory each time that a packet leaves; it stays there until its
 // completion. A place in the queue of its QP is free with the completion. The last packet of a message
@@ -19,9 +24,10 @@
 // Commands and posts as in roce_qp, with `peer_i`, whose port is not looked at, beside CommandBegin.
 // `post_reject_o` is high beside a request that is not taken whatever the room: not whole beats, longer
 // than 2^31 bytes, or beyond the memory. A frame under way leaves whole, whatever becomes of its QP.
-// `self_i` stands still from 32 cycles before the first command on; its port is the source port. `rate_i`
-// and `burst_ns_i` are those of `pacer`, for all QPs together. With Full the answers of a responder leave through it too:
-// each in front of the packets that are not begun, and not paced; `response_qp_i` stands. One clock.
+// `self_i` stands still from 32 cycles before the first command on; its port is the source port.
+// `rate_cfg_i`, of each QP, and what is shown of the QP `rate_qp_i`, as in rate_control. With Full the
+// answers of a responder leave through it too: each in front of the packets that are not begun, and not
+// paced; `response_qp_i` stands. One clock.
 `default_nettype none
 
 module roce_requester #(
@@ -46,8 +52,8 @@ module roce_requester #(
     input  wire roce_pkg::qp_t               cfg_i,
     input  wire net_pkg::peer_t              peer_i,
     output      logic                        refused_o,
-    input  wire logic                 [23:0] rate_i,
-    input  wire logic                 [19:0] burst_ns_i,
+    input  wire send_pkg::rate_cfg_t         rate_cfg_i,
+    input  wire logic                        acks_cut_i,
     // work requests
     input  wire logic                        post_valid_i,
     output      logic                        post_ready_o,
@@ -95,7 +101,13 @@ module roce_requester #(
     output      logic                        ev_copy_o,
     output      logic                        ev_timeout_o,
     output      logic                        ev_dropped_o,  // answer_qp_i
-    output      logic                        ev_cnp_o       // answer_qp_i, whatever its state
+    output      logic                        ev_cnp_o,      // answer_qp_i, whatever its state
+    output      logic                        ev_cut_o,      // of any QP
+    // the rate of one QP, and the events of all
+    input  wire logic          [QpWidth-1:0] rate_qp_i,
+    input  wire logic                 [ 8:0] event_index_i,
+    output      send_pkg::rate_status_t      rate_o,
+    output      logic          [QpWidth-1:0] event_qp_o
 );
 
   localparam int unsigned Shift = $clog2(W / 8);
@@ -134,9 +146,10 @@ module roce_requester #(
   logic [2:0] sum_step_q;
   logic [16:0] sum_q;
   logic [15:0] sum_word, ip_sum;
-  logic begins, cmd_valid;
+  logic begins, starts, cmd_valid;
 
-  assign cmd_valid = sum_step_q == 3'd5;
+  // The flow of a QP that begins is taken before the next one begins.
+  assign cmd_valid = sum_step_q == 3'd5 && !(starts && cmd_i == roce_pkg::CommandBegin);
   assign begins    = cmd_ready_o && cmd_i == roce_pkg::CommandBegin;
   // A sum whose carry was added once more has its carry only where the rest is zero.
   assign ip_sum    = {sum_q[15:1], sum_q[0] | sum_q[16]};
@@ -151,7 +164,7 @@ module roce_requester #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (!cmd_valid) begin
+    if (sum_step_q != 3'd5) begin
       sum_q      <= 17'(sum_word) + (|sum_step_q ? 17'(sum_q[15:0]) + 17'(sum_q[16]) : 17'd0);
       sum_step_q <= sum_step_q + 1'b1;
     end
@@ -192,7 +205,8 @@ module roce_requester #(
   end
 
   // The choice.
-  logic send_look, send_valid, send_room, is_cnp, pace_ok;
+  logic send_look, send_valid, send_room, is_cnp, pace_ok, paced, wake_valid, wake_ready;
+  index_t wake_qp;
   roce_pkg::choice_t choice;
 
   assign is_cnp   = answer_i.kind == roce_pkg::AnswerCnp;
@@ -225,10 +239,11 @@ module roce_requester #(
       .visit_qp_o        (visit_qp),
       .post_place_o      (post_place),
       .send_room_i       (send_room),
-      .may_send_i        (1'b1),
-      .wake_valid_i      (1'b0),
-      .wake_ready_o      (),
-      .wake_qp_i         (QpWidth'(0)),
+      .may_send_i        (Qps == 1 || pace_ok),
+      .paced_o           (paced),
+      .wake_valid_i      (wake_valid),
+      .wake_ready_o      (wake_ready),
+      .wake_qp_i         (wake_qp),
       .send_look_o       (send_look),
       .send_place_o      (send_place),
       .send_valid_o      (send_valid),
@@ -264,8 +279,8 @@ module roce_requester #(
 
   assign is_chosen = send_valid || waits_q;
   assign moves     = is_chosen && !job_valid_q && !respond;
-  // A packet is charged before the next one is chosen.
-  assign send_room = !is_chosen && !charge_q && pace_ok;
+  // A packet is charged before the next one is chosen. The pace of a single QP holds back the choice.
+  assign send_room = !is_chosen && !charge_q && (Qps > 1 || pace_ok);
 
   always_ff @(posedge clk_i) begin
     if (send_look) begin
@@ -342,15 +357,48 @@ module roce_requester #(
   assign charge_bytes_o = job_q.len_bytes + WireBytes + {11'd0, job_q.has_reth, 1'b0,
       job_q.has_immediate, 2'd0};
 
-  pacer u_pacer (
-      .clk_i         (clk_i),
-      .rst_i         (rst_i),
-      .time_ns_i     (time_ns_i),
-      .rate_i        (rate_i),
-      .burst_ns_i    (burst_ns_i),
-      .charge_i      (charge_q),
-      .charge_bytes_i(charge_bytes_o),
-      .ok_o          (pace_ok)
+  // A marked ACK waits for a CNP that comes in its cycle.
+  logic ack_cuts_q;
+  index_t ack_qp_q;
+  always_ff @(posedge clk_i) begin
+    ack_cuts_q <= (ev_marked_o && acks_cut_i) || (ack_cuts_q && ev_cnp_o);
+    if (ev_marked_o) ack_qp_q <= visit_qp;
+    if (rst_i) ack_cuts_q <= 1'b0;
+  end
+
+  rate_control #(
+      .Flows(Qps)
+  ) u_rate (
+      .clk_i          (clk_i),
+      .rst_i          (rst_i),
+      .time_ns_i      (time_ns_i),
+      .cfg_i          (rate_cfg_i),
+      .opening_i      (begins),
+      .opening_flow_i (cmd_qp),
+      .opening_busy_o (starts),
+      .ev_marked_i    (ev_cnp_o || ack_cuts_q),
+      .marked_flow_i  (ev_cnp_o ? answer_qp_i : ack_qp_q),
+      .rtt_i          (32'd0),
+      .charge_i       (charge_q),
+      .charge_flow_i  (charge_qp_o),
+      .charge_bytes_i (charge_bytes_o),
+      .look_flow_i    (visit_qp),
+      .ok_o           (pace_ok),
+      .wait_i         (paced),
+      .wake_valid_o   (wake_valid),
+      .wake_ready_i   (wake_ready),
+      .wake_flow_o    (wake_qp),
+      .ev_cut_o       (ev_cut_o),
+      .select_i       (rate_qp_i),
+      .rate_o         (rate_o.rate),
+      .target_o       (rate_o.target),
+      .alpha_o        (rate_o.alpha),
+      .event_count_o  (rate_o.event_count),
+      .event_index_i  (event_index_i),
+      .event_time_ns_o(rate_o.event_time_ns),
+      .event_cause_o  (rate_o.event_cause),
+      .event_rate_o   (rate_o.event_rate),
+      .event_flow_o   (event_qp_o)
   );
 
   // The frame.

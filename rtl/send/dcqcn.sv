@@ -1,8 +1,8 @@
 // The reaction point of DCQCN: which rate each flow keeps (docs/congestion.md).
 //
 // Bit for bit the machine of samplewire_proto::rate::Dcqcn. The state of one flow is in registers;
-// where there are more, it is loaded from a distributed RAM for a visit, and stored behind it. A
-// visit takes the time as of its first cycle, handles what is due by then, and then one event: the
+// where there are more, it is loaded from a block RAM for a visit of another flow than the one before,
+// and stored behind it. A visit takes the time as of its first cycle, handles what is due by then, and then one event: the
 // start of a flow, a notification of congestion, a departure, or none. Visits without an event go
 // round the flows without a pause.
 //
@@ -65,9 +65,10 @@ module dcqcn #(
     input  wire logic [FlowWidth-1:0] dep_flow_i,
     input  wire logic [SizeWidth-1:0] dep_bytes_i,
 
-    // Of flow_o, the flow of the visit. A pulse of ev_o: the rate is a new one, or has been cut, or
-    // a notification has been ignored.
+    // Of flow_o, the flow of the visit, from its load to the end, where is_visited_o is high. A pulse
+    // of ev_o: the rate is a new one, or has been cut, or a notification has been ignored.
     output logic [FlowWidth-1:0] flow_o,
+    output logic                 is_visited_o,
     output logic [RateWidth-1:0] rate_o,
     output logic [RateWidth-1:0] target_o,
     output logic [  AlphaBits:0] alpha_o,
@@ -207,7 +208,7 @@ module dcqcn #(
     unique case (phase_q)
       PhasePick: begin
         if (kind_d == KindStart) phase_d = PhaseStart;
-        else phase_d = Flows > 1 ? PhaseLoad : PhaseCheckAlpha;
+        else phase_d = Flows > 1 && flow_d != flow_q ? PhaseLoad : PhaseCheckAlpha;
       end
       PhaseLoad:       phase_d = PhaseCheckAlpha;
       PhaseCheckAlpha: phase_d = PhaseCheckTimer;
@@ -505,15 +506,19 @@ module dcqcn #(
 
   // ------------------------------------------------------------------ the flows that wait
   if (Flows > 1) begin : g_flows
-    (* ram_style = "distributed" *) logic [FlowBits-1:0] flow_mem[Flows];
+    // A flow that is visited again is not loaded: no read is used in the cycle of a write to its flow.
+    (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *)
+    logic [FlowBits-1:0] flow_mem[Flows];
+    logic [FlowBits-1:0] saved_q;
+    assign saved = saved_q;
     always_ff @(posedge clk_i) begin
+      saved_q <= flow_mem[flow_d];
       if (phase_q == PhasePick) begin
         flow_mem[flow_q] <= {rate_q, target_q, alpha_q, timer_count_q, byte_count_q,
                              sent_q[BytesWidth-1:0], alpha_due_q, rise_due_q, cut_from_q,
                              blocked_q, has_cut_q};
       end
     end
-    assign saved = flow_mem[flow_q];
   end else begin : g_flow
     assign saved = '0;
   end
@@ -544,6 +549,7 @@ module dcqcn #(
 
   assign ev_o     = ev_q && !(is_rise_q && is_same_q);
   assign flow_o   = flow_q;
+  assign is_visited_o = phase_q == PhasePick;
   assign rate_o   = rate_q;
   assign target_o = target_q;
   assign alpha_o  = alpha_q;

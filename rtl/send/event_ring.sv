@@ -7,27 +7,33 @@
 // and discards an event n for which that is above n + 512, modulo 2^32. Entries that have not been
 // written since the device was configured are zero.
 //
-// Time: 45 bits, 9.7 hours. One block RAM. No back-pressure, no clock crossing.
+// Time: 45 bits, 9.7 hours. One block RAM, of several flows two. No back-pressure, no clock crossing.
 `default_nettype none
 
-module event_ring (
+module event_ring #(
+    parameter  int unsigned Flows     = 1,
+    localparam int unsigned FlowWidth = Flows > 1 ? $clog2(Flows) : 1
+) (
     input wire logic        clk_i,
     input wire logic        rst_i,
     input wire logic [63:0] time_ns_i,
 
-    input wire logic        ev_i,
-    input wire logic [ 2:0] cause_i,
-    input wire logic [23:0] rate_i,
+    input wire logic                 ev_i,
+    input wire logic [FlowWidth-1:0] flow_i,
+    input wire logic [          2:0] cause_i,
+    input wire logic [         23:0] rate_i,
 
-    output      logic [31:0] count_o,
-    input  wire logic [ 8:0] index_i,
-    output      logic [44:0] time_ns_o,
-    output      logic [ 2:0] cause_o,
-    output      logic [23:0] rate_o
+    output      logic [         31:0] count_o,
+    input  wire logic [          8:0] index_i,
+    output      logic [FlowWidth-1:0] flow_o,
+    output      logic [         44:0] time_ns_o,
+    output      logic [          2:0] cause_o,
+    output      logic [         23:0] rate_o
 );
 
   localparam int unsigned Entries = 512;
-  localparam int unsigned EntryBits = 72;  // as a block RAM has
+  localparam int unsigned OneBits = 72;  // as a block RAM has
+  localparam int unsigned EntryBits = Flows > 1 ? OneBits + FlowWidth : OneBits;
 
   // A read in the cycle of a write to its entry is not used: the reader discards it.
   (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *)
@@ -40,7 +46,7 @@ module event_ring (
   end
 
   always @(posedge clk_i) begin
-    if (ev_i) event_mem[count_o[8:0]] <= {time_ns_i[44:0], cause_i, rate_i};
+    if (ev_i) event_mem[count_o[8:0]] <= EntryBits'({flow_i, time_ns_i[44:0], cause_i, rate_i});
     entry_q <= event_mem[index_i];
   end
 
@@ -49,7 +55,8 @@ module event_ring (
     else if (ev_i) count_o <= count_o + 1'b1;
   end
 
-  assign {time_ns_o, cause_o, rate_o} = entry_q;
+  assign flow_o = FlowWidth'(entry_q >> OneBits);  // of one flow 0
+  assign {time_ns_o, cause_o, rate_o} = entry_q[OneBits-1:0];
 
 endmodule
 

@@ -42,6 +42,37 @@ package send_pkg;
     logic [15:0] sum;
   } job_t;
 
+  // A pace, and the parameters of congestion control: fields of the registers of the same names
+  // (docs/congestion.md#registers).
+  typedef struct packed {
+    logic [1:0]  rate_mode;
+    logic [4:0]  gain_shift;
+    logic [4:0]  recovery_stages;
+    logic [19:0] alpha_period_ns;
+    logic [19:0] rise_period_ns;
+    logic [19:0] cut_interval_ns;
+    logic [25:0] rise_bytes;
+    logic [23:0] rate_additive;
+    logic [23:0] rate_hyper;
+    logic [23:0] rate_minimum;
+    logic [23:0] rate_start;
+    logic [23:0] rate_first_cut;
+    logic [23:0] rate_line;
+    logic [23:0] pace_rate;
+    logic [19:0] pace_burst_ns;
+  } rate_cfg_t;
+
+  // What is shown of congestion control: a flow's state, and one event of the ring.
+  typedef struct packed {
+    logic [23:0] rate;
+    logic [23:0] target;
+    logic [16:0] alpha;
+    logic [31:0] event_count;
+    logic [44:0] event_time_ns;
+    logic [2:0]  event_cause;
+    logic [23:0] event_rate;
+  } rate_status_t;
+
   // What `window` compares of a REPORT, in this order; a range's first seq compares as `released`.
   // Bit 2: the first number of the beat, not the second. Bits 1 and 0: what it is compared with.
   typedef enum logic [2:0] {

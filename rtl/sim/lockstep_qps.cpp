@@ -1,12 +1,13 @@
 // rtl/roce/roce_requester.sv with QPS queue pairs in lock-step with as many Requesters of
 // samplewire_roce: random messages, acknowledgements, NAKs, silence, failures, and QPs that end and
 // begin again with other numbers; the packets that leave and the completions of every QP are compared
-// after every step.
+// after every step. The second half of the steps has congestion notifications too, and as many machines
+// of samplewire_proto::rate::Dcqcn, whose state is compared; its timers are short, as a machine wants it.
 //
 //   lockstep_qps_N [--seed N] [--steps N]
 //
 // Time stands still within a step, and a step ends when the hardware rests: the software sends all
-// that may leave at once.
+// that may leave at once. So the rate of the machines is kept from the pacer here.
 
 #include <algorithm>
 #include <array>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "Vroce_requester.h"
+#include "Vroce_requester___024root.h"
 #include "fields.hpp"
 #include "random.hpp"
 #include "roce_lockstep.hpp"
@@ -31,10 +33,12 @@ constexpr unsigned kQps = QPS, kSlots = 128, kQueue = 16;  // of the module
 constexpr unsigned kRestCycles = 64 + 20 * kQps;
 constexpr uint32_t kRemote = 0x100;
 enum Command { kBegin, kEnd, kAbort };
+constexpr unsigned kDcqcn = 2, kCnp = 4;  // rate_mode; roce_pkg::answer_e
 
 struct Figures {
   uint64_t steps = 0, connections = 0, packets = 0, repeats = 0, timeouts = 0, failures = 0;
   uint64_t completions = 0;
+  uint64_t notifications = 0, cuts = 0;
   std::array<uint64_t, 4> answers{};
 };
 
@@ -46,15 +50,29 @@ struct Pair {
   bool has_failed = false;
   std::vector<Packet> packets;
   std::vector<Completion> completions;
-  ~Pair() { sw_requester_free(software); }
+  sw_dcqcn* flow = nullptr;
+  ~Pair() {
+    sw_requester_free(software);
+    sw_dcqcn_free(flow);
+  }
 };
+
+// Headers (IB 9.2: RETH of a WRITE's first packet, ImmDt), ICRC, preamble, gap, Ethernet's checksum.
+uint16_t wire_bytes(const sw_roce_packet& packet) {
+  const unsigned opcode = packet.opcode;
+  const bool has_reth = opcode == 6 || opcode == 10 || opcode == 11;
+  const bool has_immediate = opcode == 3 || opcode == 5 || opcode == 9 || opcode == 11;
+  const unsigned payload = (packet.len_bytes + 3) / 4 * 4;
+  return uint16_t(payload + 14 + 20 + 8 + 12 + 4 + 24 + 16 * has_reth + 4 * has_immediate);
+}
 
 class Lockstep {
  public:
-  Lockstep(uint64_t seed, Figures& figures) : random_(seed), figures_(figures) {
+  Lockstep(uint64_t seed, bool has_rates, Figures& figures)
+      : random_(seed), figures_(figures), has_rates_(has_rates) {
     model_.rst_i = 1;
     model_.m_axis_tready = model_.rd_ready_i = 1;
-    model_.burst_ns_i = 100;
+    put_rates(Fields(model_.rate_cfg_i.data()), params_, has_rates_ ? kDcqcn : 0);
     Fields(model_.self_i.data()).put(0xC123, 16).put(0xC0A80A02, 32).put(0x02A1B2C3D4E5, 48);
     for (int n = 0; n < 40; n++) cycle();
     model_.rst_i = 0;
@@ -95,11 +113,13 @@ class Lockstep {
     c.mtu = uint32_t(1 + random_.below(2));
     c.window = uint32_t(1 + random_.below(random_.chance(0.5) ? 8 : kSlots));
     c.ack_every = uint32_t(1 + random_.below(c.window));
-    c.timeout = uint32_t(random_.below(32));
+    c.timeout = uint32_t(random_.below(has_rates_ ? 8 : 32));
     c.retries = uint32_t(random_.below(8));
     c.rnr_retries = uint32_t(random_.below(8));
     sw_requester_free(pair.software);
     pair.software = sw_requester_new(&c, kQueue);
+    sw_dcqcn_free(pair.flow);
+    pair.flow = sw_dcqcn_new(&params_, now_);
     pair.sent = pair.oldest = 0;
     pair.has_failed = false;
     if (random_.chance(0.5)) command(kEnd, qp);
@@ -130,11 +150,45 @@ class Lockstep {
     }
     if (random_.chance(0.25)) {
       rest();
+      settle();
       silence(unsigned(random_.below(kQps)));
     }
     touched_.fill(false);
     rest();
     for (unsigned qp = 0; qp < kQps; qp++) compare(qp);
+    if (has_rates_ && fault_.empty()) notify();
+  }
+
+  // CNPs for several QPs, one behind the other; then the state of one machine.
+  void notify() {
+    for (uint64_t n = random_.below(4); n > 0; n--) {
+      const auto qp = unsigned(random_.below(kQps));
+      figures_.notifications++;
+      figures_.cuts += sw_dcqcn_notification(pairs_.at(qp).flow, now_, 0);
+      model_.answer_i = uint64_t(kCnp) << 30;
+      model_.answer_qp_i = qp;
+      model_.answer_valid_i = 1;
+      cycle();
+      model_.answer_valid_i = 0;
+      if (random_.chance(0.5)) cycle();
+    }
+    const auto qp = unsigned(random_.below(kQps));
+    model_.rate_qp_i = qp;
+    rest();
+    settle();
+    sw_dcqcn_time(pairs_.at(qp).flow, now_);
+    const sw_dcqcn_state wanted = sw_dcqcn_state_get(pairs_.at(qp).flow);
+    // rate_status_t ends with 32 + 45 + 3 + 24 bits.
+    const uint32_t* words = model_.rate_o.data();
+    const auto field = [words](unsigned at, unsigned bits) {
+      uint32_t value = 0;
+      for (unsigned i = 0; i < bits; i++) value |= (words[(at + i) / 32] >> ((at + i) % 32) & 1) << i;
+      return value;
+    };
+    if (field(145, 24) != wanted.rate || field(121, 24) != wanted.target ||
+        field(104, 17) != wanted.alpha)
+      fault_ = "QP " + std::to_string(qp) + ": R_C is " + std::to_string(field(145, 24)) +
+               ", in Rust " + std::to_string(wanted.rate);
   }
 
   void post(unsigned qp) {
@@ -170,7 +224,8 @@ class Lockstep {
     const auto kind = Kind(random_.below(10) < 5 ? 0 : random_.chance(0.02) ? 3
                                                        : 1 + random_.below(2));
     const uint32_t code = kind == kSequenceNak ? 0
-        : kind == kFatalNak ? uint32_t(1 + random_.below(3)) : uint32_t(random_.below(32));
+        : kind == kFatalNak ? uint32_t(1 + random_.below(3))
+        : has_rates_ ? uint32_t(1 + random_.below(12)) : uint32_t(random_.below(32));
     // From the oldest to the last that was sent, and around; seldom anywhere.
     uint32_t seq = pair.oldest + uint32_t(random_.below(pair.sent - pair.oldest + 3)) - 1;
     if (random_.chance(0.05)) seq = uint32_t(random_.draw());
@@ -212,6 +267,14 @@ class Lockstep {
     for (quiet_ = 0; quiet_ < kRestCycles;) cycle();
   }
 
+  // Until each machine has done what was due since the last time, and its departures.
+  void settle() {
+    if (!has_rates_) return;
+    const uint64_t rounds = 2 + (now_ - settled_) / params_.alpha_period_ns;
+    for (uint64_t n = 0; n < 2 * 22 * kQps * rounds; n++) cycle();
+    settled_ = now_;
+  }
+
   void cycle() {
     model_.time_ns_i = now_;
     model_.rd_valid_i = reads_;
@@ -239,6 +302,7 @@ class Lockstep {
     reads_ = model_.rd_valid_o;
     model_.clk_i = 1;
     model_.eval();
+    model_.rootp->roce_requester__DOT__u_rate__DOT__pace_q = 0;
   }
 
   uint32_t number(size_t at) const {
@@ -254,6 +318,7 @@ class Lockstep {
       figures_.packets++;
       figures_.repeats += seq < pair.sent;
       pair.sent = std::max(pair.sent, seq + 1);
+      sw_dcqcn_departure(pair.flow, now_, wire_bytes(packet));
       take(pair.packets, Packet(packet.opcode, packet.psn, packet.ack_request), qp);
     }
     uint64_t id = 0;
@@ -289,10 +354,12 @@ class Lockstep {
   sw::Random random_;
   Figures& figures_;
   std::string fault_;
-  uint64_t now_ = 1'000'000;
+  uint64_t now_ = 1'000'000, settled_ = now_;
   std::array<uint8_t, 58> head_{};       // of the frame that leaves
   unsigned at_ = 0, quiet_ = 0;
   bool reads_ = false;
+  const bool has_rates_;
+  const sw_dcqcn_params params_ = dcqcn_params();
 };
 
 }  // namespace
@@ -302,8 +369,12 @@ int main(int argc, char** argv) {
   if (!options.read(argc, argv)) return 2;
   const auto [seed, steps] = options;
   Figures f;
-  Lockstep lockstep(seed, f);
-  const std::string fault = lockstep.run(steps);
+  Lockstep packets(seed, false, f);
+  std::string fault = packets.run(steps / 2);
+  if (fault.empty()) {
+    Lockstep rates(seed, true, f);
+    fault = rates.run(steps - steps / 2);
+  }
   if (!fault.empty()) {
     std::printf("step %llu of seed %llu: %s\n", static_cast<unsigned long long>(f.steps),
                 static_cast<unsigned long long>(seed), fault.c_str());
@@ -311,7 +382,7 @@ int main(int argc, char** argv) {
   }
   std::printf("%u QPs, %llu steps, %llu connections: %llu packets, %llu of them repeats; %llu ACKs, "
               "%llu RNR NAKs, %llu sequence NAKs, %llu fatal NAKs, %llu timers, %llu failures, "
-              "%llu completions\n", kQps,
+              "%llu completions; %llu CNPs, %llu cuts\n", kQps,
               static_cast<unsigned long long>(f.steps),
               static_cast<unsigned long long>(f.connections),
               static_cast<unsigned long long>(f.packets),
@@ -322,6 +393,8 @@ int main(int argc, char** argv) {
               static_cast<unsigned long long>(f.answers[kFatalNak]),
               static_cast<unsigned long long>(f.timeouts),
               static_cast<unsigned long long>(f.failures),
-              static_cast<unsigned long long>(f.completions));
+              static_cast<unsigned long long>(f.completions),
+              static_cast<unsigned long long>(f.notifications),
+              static_cast<unsigned long long>(f.cuts));
   return 0;
 }

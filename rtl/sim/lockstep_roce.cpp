@@ -55,7 +55,7 @@ class Lockstep {
   Lockstep(uint64_t seed, Figures& figures) : random_(seed), figures_(figures) {
     model_.rst_i = 1;
     model_.m_axis_tready = model_.rd_ready_i = model_.wr_ready_i = model_.received_ready_i = 1;
-    model_.burst_ns_i = 100;
+    put_rates(Fields(model_.rate_cfg_i.data()), dcqcn_params(), 0);
     Fields(model_.self_i.data()).put(0xC123, 16).put(0xC0A80A02, 32).put(0x02A1B2C3D4E5, 48);
     Fields(model_.peer_i.data()).put(4791, 16).put(0xC0A80A63, 32).put(0x98F2B3010203, 48);
     for (int n = 0; n < 40; n++) cycle();

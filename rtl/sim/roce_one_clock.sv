@@ -97,7 +97,7 @@ module roce_one_clock #(
 
   roce_board #(.Slots(Slots), .MemoryBytes(MemoryBytes), .Full(Full)) u_board (
       .clk_i(clk), .rst_i(rst_q), .time_ns_i(time_q),
-      .s_axis_tdata(beat_q), .s_axis_tvalid(valid_q), .s_axis_tready(ready),
+      .s_axis_tdata(beat_q), .s_axis_tdest(1'b0), .s_axis_tvalid(valid_q), .s_axis_tready(ready),
       .mac_tx_clk_i(clk), .mac_tx_rst_i(mac_tx_rst_q),
       .m_axis_tx_tdata(m_axis_tx_tdata), .m_axis_tx_tkeep(m_axis_tx_tkeep),
       .m_axis_tx_tvalid(m_axis_tx_tvalid), .m_axis_tx_tready(m_axis_tx_tready),

@@ -95,6 +95,9 @@ class Depth:
                 continue
             if memory and not ADDRESS.fullmatch(port):
                 continue
+            # An address without an output is for writes alone.
+            if port.startswith("ADDR") and f"DO{port[4:]}" not in cell["connections"]:
+                continue
             enters_carry = kind.startswith("CARRY") and port in ("S", "DI", "CYINIT")
             for b in bits:
                 if isinstance(b, int):

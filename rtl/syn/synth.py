@@ -43,7 +43,14 @@ WIDTHS = (64, 512)
 # What --check looks at.
 CHECKED = (f"{SENDER}:64", "roce_requester:64")
 # Rows beside those of the modules as they are: a module with another value of a parameter.
-VARIANTS = ("dcqcn Flows=16", "roce_qp Qps=16", "roce_requester Qps=16", "roce_board Full=1")
+VARIANTS = (
+    "dcqcn Flows=16",
+    "pacer Flows=16",
+    "rate_control Flows=16",
+    "roce_qp Qps=16",
+    "roce_requester Qps=16",
+    "roce_board Full=1",
+)
 # Growth that is let pass: both of these.
 GROWTH, GROWTH_LUT = 0.05, 50
 # Picoseconds of wire behind each LUT, a hundred times what yosys takes: the mapper then bounds

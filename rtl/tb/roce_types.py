@@ -24,6 +24,12 @@ REGION = (("key", 32), ("may_write", 1), ("address", 64), ("len_bytes", 64))
 RECEIVE = (("id", 16), ("address", 64), ("len_bytes", 32))
 RECEIVED = (("id", 16), ("status", 2), ("has_immediate", 1), ("immediate", 32),
             ("len_bytes", 32))  # fmt: skip
+RATE = (("rate_mode", 2), ("gain_shift", 5), ("recovery_stages", 5), ("alpha_period_ns", 20),
+        ("rise_period_ns", 20), ("cut_interval_ns", 20), ("rise_bytes", 26), ("rate_additive", 24),
+        ("rate_hyper", 24), ("rate_minimum", 24), ("rate_start", 24), ("rate_first_cut", 24),
+        ("rate_line", 24), ("pace_rate", 24), ("pace_burst_ns", 20))  # fmt: skip
+RATE_STATUS = (("rate", 24), ("target", 24), ("alpha", 17), ("event_count", 32),
+               ("event_time_ns", 45), ("event_cause", 3), ("event_rate", 24))  # fmt: skip
 RESPONSE = (("is_cnp", 1), ("psn", 24), ("syndrome", 8), ("msn", 24))
 RECEIVE_SEND, RECEIVE_WRITE, RECEIVE_FAILED, RECEIVE_FLUSHED = range(4)
 BEGIN, END, ABORT = range(3)

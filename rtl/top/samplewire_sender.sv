@@ -213,13 +213,23 @@ module samplewire_sender #(
   logic        marked;
   logic [44:0] event_time;
 
+  send_pkg::rate_cfg_t rate_cfg;
+  assign rate_cfg = {
+    cfg.rate_mode, cfg.gain_shift, cfg.recovery_stages, cfg.alpha_period_ns, cfg.rise_period_ns,
+    cfg.cut_interval_ns, cfg.rise_bytes, cfg.rate_additive, cfg.rate_hyper, cfg.rate_minimum,
+    cfg.rate_start, cfg.rate_first_cut, cfg.rate_line, cfg.pace_rate, cfg.pace_burst_ns
+  };
+
   rate_control u_rate (
-      .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .cfg_i(cfg),
-      .opening_i(opening), .ev_marked_i(marked), .rtt_i(rtt),
-      .charge_i(charge), .charge_bytes_i(charge_bytes), .ok_o(pacer_ok), .pace_o(),
-      .ev_cut_o(events.cuts), .rate_o(status.rate), .target_o(status.rate_target),
-      .alpha_o(status.alpha), .event_count_o(status.event_count), .event_time_ns_o(event_time),
-      .event_cause_o(status.event_cause), .event_rate_o(status.event_rate)
+      .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .cfg_i(rate_cfg),
+      .opening_i(opening), .opening_flow_i(1'b0), .opening_busy_o(),
+      .ev_marked_i(marked), .marked_flow_i(1'b0), .rtt_i(rtt),
+      .charge_i(charge), .charge_flow_i(1'b0), .charge_bytes_i(charge_bytes),
+      .look_flow_i(1'b0), .ok_o(pacer_ok), .wait_i(1'b0), .wake_valid_o(), .wake_ready_i(1'b0),
+      .wake_flow_o(), .ev_cut_o(events.cuts), .select_i(1'b0), .rate_o(status.rate),
+      .target_o(status.rate_target), .alpha_o(status.alpha), .event_count_o(status.event_count),
+      .event_index_i(cfg.event_index), .event_time_ns_o(event_time),
+      .event_cause_o(status.event_cause), .event_rate_o(status.event_rate), .event_flow_o()
   );
 
   assign {status.event_time_hi, status.event_time_lo} = event_time;

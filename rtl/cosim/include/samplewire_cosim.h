@@ -139,6 +139,7 @@ typedef struct sw_roce_packet {
   uint32_t psn;
   uint8_t opcode;
   uint8_t ack_request;
+  uint32_t len_bytes; /* of the payload */
 } sw_roce_packet;
 
 /* With a queue of `slots` work requests; NULL where a choice is out of its range. */

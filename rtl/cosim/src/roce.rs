@@ -41,6 +41,7 @@ pub struct Sent {
     psn: u32,
     opcode: u8,
     ack_request: u8,
+    len_bytes: u32,
 }
 
 fn choices(config: &Config) -> Option<RequesterConfig> {
@@ -140,7 +141,14 @@ pub unsafe extern "C" fn sw_requester_transmit(
     let Some(packet) = unsafe { &mut *requester }.poll_transmit(Nanos(now_ns)) else { return 0 };
     let (psn, ack_request) = (packet.psn.get(), packet.ack_request.into());
     // SAFETY: the caller gives room for a packet.
-    unsafe { sent.write(Sent { psn, opcode: packet.opcode as u8, ack_request }) };
+    unsafe {
+        sent.write(Sent {
+            psn,
+            opcode: packet.opcode as u8,
+            ack_request,
+            len_bytes: packet.payload.len_bytes,
+        });
+    }
     1
 }
 

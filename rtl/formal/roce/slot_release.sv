@@ -52,6 +52,7 @@ module slot_release #(
       .post_place_o      (),
       .send_room_i       (send_room_i),
       .may_send_i        (1'b1),
+      .paced_o           (),
       .wake_valid_i      (1'b0),
       .wake_ready_o      (),
       .wake_qp_i         (1'b0),

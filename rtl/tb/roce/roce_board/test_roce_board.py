@@ -104,7 +104,9 @@ class TB:
 
     async def start(self):
         dut = self.dut
-        for name in "s_axis_tvalid s_axis_tdata s_axil_awprot s_axil_arprot time_ns_i".split():
+        for name in (
+            "s_axis_tvalid s_axis_tdata s_axis_tdest s_axil_awprot s_axil_arprot time_ns_i".split()
+        ):
             getattr(dut, name).value = 0
         for name in ("rst_i", "mac_tx_rst_i", "mac_rx_rst_i"):
             getattr(dut, name).value = 1

@@ -163,13 +163,41 @@ async def marked_requests_are_answered_in_the_interval_of_the_register(dut):
     assert REMOTE_ACCESS not in {syndrome for _, syndrome, _ in tb.host.answers}
 
 
+@cocotb.test()
+async def of_several_queue_pairs_the_first_alone_receives(dut):
+    tb = FullTB(dut)
+    if dut.Qps.value.to_unsigned() == 1:
+        return
+    await tb.start()
+    await tb.begin()
+    # The other one has a shorter path MTU, which is not the first one's.
+    for name, value in {"queue_pair": 1, "retry": 2, "remote_qp": 5, "control": 1}.items():
+        await tb.write(name, value)
+    await tb.bench.run(100)
+    assert await tb.read("state") == 1
+    other = Request(roce.WRITE_ONLY, tb.model.psn, b"1", address=ADDRESS, key=LOCAL_KEY)
+    tb.source.put(other.frame(HOST, US, LOCAL_QP + 1))
+    await tb.bench.run(300)
+    counted = await tb.counted()
+    assert counted["opcodes"] == 1 and not counted["strangers"]
+    assert tb.memory.bytes == tb.model.memory and not tb.host.answers
+    assert await tb.give(roce.WRITE_FIRST, random.randbytes(256), total=264) == "packet"
+    assert await tb.give(roce.WRITE_LAST, random.randbytes(8)) == "packet"
+    # What ends the first one is not the other's.
+    assert await tb.give(roce.WRITE_ONLY, b"12345678", key=LOCAL_KEY ^ 1) == "fault"
+    assert await tb.read("state") == 1
+    await tb.write("queue_pair", 0)
+    assert await tb.read("state") & 5 == 4
+
+
 @pytest.mark.full  # it takes half a minute to build
-def test_roce_board_full():
+@pytest.mark.parametrize("qps", [1, 2])
+def test_roce_board_full(qps):
     run(
         "roce_board",
         sources=[
             *SOURCES.split(), "roce_endpoint", "roce_responder", "notification_point", "frame_fifo",
         ],
         test_module="test_roce_board_full",
-        parameters={"MemoryBytes": MEMORY_BYTES, "Full": 1},
+        parameters={"Qps": qps, "MemoryBytes": qps * MEMORY_BYTES, "Full": 1},
     )  # fmt: skip

@@ -620,6 +620,21 @@ async def qps_take_turns_and_one_that_waits_holds_none_back(dut):
     assert sorted(sent) == sorted([qp for qp in qps for _ in range(2 if qp == 3 else 16)])
 
 
+@cocotb.test()
+async def a_timeout_is_noticed_while_others_wake_without_end(dut):
+    tb = TB(dut)
+    tb.is_noisy = False
+    await tb.start(timeout=1)
+    await tb.post(2)
+    while len(tb.sent) < 2:
+        await tb.tick()
+    tb.now = tb.sent_at[-2] + (4096 << 1)
+    for _ in range(60 * tb.qps):
+        tb.waking.append(random.choice([qp for qp in range(tb.qps) if qp != tb.qp] or [0]))
+        await tb.tick()
+    assert tb.events["timeout"] == 1
+
+
 @pytest.mark.parametrize("qps", [1, 16])
 def test_roce_qp(qps):
     run(

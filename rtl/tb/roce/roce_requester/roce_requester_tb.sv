@@ -21,7 +21,9 @@ module roce_requester_tb #(
     input  wire roce_pkg::qp_t               cfg_i,
     input  wire net_pkg::peer_t              peer_i,
     output      logic                        refused_o,
-    input  wire logic                 [23:0] rate_i,
+    input  wire send_pkg::rate_cfg_t         rate_cfg_i,
+    input  wire logic          [QpWidth-1:0] rate_qp_i,
+    output      send_pkg::rate_status_t      rate_o,
     input  wire logic                        post_valid_i,
     output      logic                        post_ready_o,
     output      logic                        post_reject_o,
@@ -49,7 +51,7 @@ module roce_requester_tb #(
     input  wire logic                        m_axis_tready,
     output      logic                        m_axis_tlast,
     output      logic          [QpWidth-1:0] ev_qp_o,
-    output      logic                 [ 9:0] events_o  // in the order of the ports, from bit 0 on
+    output      logic                 [10:0] events_o  // in the order of the ports, from bit 0 on
 );
 
   logic answer_valid, rd_valid, reply_valid;
@@ -101,8 +103,8 @@ module roce_requester_tb #(
       .Aw   (Aw)
   ) u_dut (
       .clk_i, .rst_i, .time_ns_i, .self_i, .cmd_valid_i, .cmd_ready_o, .cmd_i, .cmd_qp_i, .cfg_i,
-      .peer_i, .refused_o, .rate_i,
-      .burst_ns_i       (20'd100),
+      .peer_i, .refused_o, .rate_cfg_i,
+      .acks_cut_i       (1'b0),
       .post_valid_i, .post_ready_o, .post_reject_o, .post_full_o, .post_qp_i, .post_i,
       .completion_valid_o, .completion_qp_o, .completion_o,
       .answer_valid_i   (answer_valid),
@@ -132,7 +134,12 @@ module roce_requester_tb #(
       .ev_copy_o        (events_o[6]),
       .ev_timeout_o     (events_o[7]),
       .ev_dropped_o     (events_o[8]),
-      .ev_cnp_o         (events_o[9])
+      .ev_cnp_o         (events_o[9]),
+      .ev_cut_o         (events_o[10]),
+      .rate_qp_i,
+      .event_index_i    (9'd0),
+      .rate_o,
+      .event_qp_o       ()
   );
 
 endmodule

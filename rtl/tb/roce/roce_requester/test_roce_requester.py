@@ -20,6 +20,7 @@ from roce_types import (
     FLUSHED,
     PSNS,
     QP,
+    RATE,
     REMOTE_ACCESS,
     RETRIES_EXCEEDED,
     WORK_REQUEST,
@@ -30,7 +31,7 @@ from runner import run
 US = Peer(mac=0x02A1B2C3D4E5, ip=0xC0A80A02, port=0xC123)
 HOST = Peer(mac=0x98F2B3010203, ip=0xC0A80A63, port=4791)
 EVENTS = ("packet", "repeat", "ack", "outside", "sequence_nak", "rnr_nak", "copy", "timeout",
-          "dropped", "cnp")  # fmt: skip
+          "dropped", "cnp", "cut")  # fmt: skip
 # By a beat's bytes: the cycle of the clock in ns, the line's bytes a ns, a window for a round trip
 # of 20 us at a path MTU of 256; messages of 64 KiB, and how many of them complete before the last
 # one has left.
@@ -277,11 +278,14 @@ class TB:
         self.aw, self.qps = dut.Aw.value.to_unsigned(), dut.Qps.value.to_unsigned()
         self.memory = b""
         self.base = random.randrange(2, PSNS - self.qps)
+        # Without congestion control: rate_mode is 0.
+        self.rates = {"pace_burst_ns": 100}
 
     async def start(self, **choices: int):
         dut = self.dut
-        for name in ("cmd_valid_i", "we_i", "valid_i", "post_valid_i", "rate_i"):
+        for name in ("cmd_valid_i", "we_i", "valid_i", "post_valid_i", "rate_qp_i"):
             getattr(dut, name).value = 0
+        dut.rate_cfg_i.value = pack(RATE, **self.rates)
         dut.self_i.value, dut.local_qp_i.value = US.packed(), self.base
         dut.rst_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
@@ -611,7 +615,7 @@ async def a_pace_is_kept(dut):
     tb = TB(dut)
     await tb.start(mtu=3, timeout=0)
     # A quarter of the wire's bytes a ns, in 2^-16.
-    dut.rate_i.value = int(LINE[tb.beat] / 4 * 65_536)
+    dut.rate_cfg_i.value = pack(RATE, **tb.rates, pace_rate=int(LINE[tb.beat] / 4 * 65_536))
     for _ in range(3):
         tb.post(8192)
     await tb.bench.until(lambda: len(tb.main.completions) == 1)
@@ -624,6 +628,15 @@ async def a_pace_is_kept(dut):
     await tb.finish()
 
 
+SOURCES = [
+    "roce_requester", "roce_qp", "turn_queue", "rate_control", "event_ring", "dcqcn", "pacer",
+    "read_ahead", "roce_head", "head_builder", "head_serial", "head_wide", "header_crc",
+    "crc_combine", "frame_join", "crc_append", "ring", "roce_rx", "eth_ip_check", "ip_sums",
+    "ip_sums_wide", "form_bth", "crc_check", "crc_step64", "rtl/tb/roce/roce_rx/roce_rx_tb.sv",
+    "rtl/tb/roce/roce_requester/roce_requester_tb.sv",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("width", [64, pytest.param(512, marks=pytest.mark.full)])
 @pytest.mark.parametrize("qps", [1, 16])
 @pytest.mark.parametrize("all_mtus", [False, pytest.param(True, marks=pytest.mark.full)])
@@ -631,14 +644,7 @@ def test_roce_requester(width, qps, all_mtus):
     is_short = qps > 1 and not all_mtus
     run(
         "roce_requester_tb",
-        sources=[
-            "roce_requester", "roce_qp", "turn_queue", "pacer", "read_ahead",
-            "roce_head", "head_builder", "head_serial", "head_wide", "header_crc", "crc_combine",
-            "frame_join", "crc_append", "ring", "roce_rx", "eth_ip_check", "ip_sums",
-            "ip_sums_wide", "form_bth", "crc_check", "crc_step64",
-            "rtl/tb/roce/roce_rx/roce_rx_tb.sv",
-            "rtl/tb/roce/roce_requester/roce_requester_tb.sv",
-        ],
+        sources=SOURCES,
         test_module="test_roce_requester",
         parameters={"W": width, "Qps": qps},
         plusargs=["+all"] if all_mtus else [],

@@ -1,10 +1,13 @@
-"""rate_control: the machine of vectors/dcqcn.py, the ring of events, the rates that it keeps."""
+"""rate_control, of one flow and of 16: the machine of vectors/dcqcn.py, the ring of events, the
+rates that it keeps."""
 
 import random
 import sys
+from collections import deque
 from pathlib import Path
 
 import cocotb
+import pytest
 from cocotb.clock import Clock
 from cocotb.handle import HierarchyObject
 from cocotb.triggers import FallingEdge
@@ -14,7 +17,8 @@ sys.path.insert(0, str(ROOT / "vectors"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from dcqcn import Flow, Params  # noqa: E402
-from registers import CONFIG_WIDTHS, config_reset, pack  # noqa: E402
+from registers import config_reset  # noqa: E402
+from roce_types import RATE, pack  # noqa: E402
 
 NONE, FIXED, DCQCN = 0, 1, 2
 START, TIMER, BYTES, CUT, IGNORED = range(5)
@@ -58,12 +62,19 @@ class TB:
         self.config = config_reset(is_wide=False) | config
         self.cuts = 0
         cocotb.start_soon(Clock(dut.clk_i, 4, "ns").start())
-        for name in ("opening_i", "ev_marked_i", "rtt_i", "charge_i", "charge_bytes_i"):
+        for name in ("opening_i", "ev_marked_i", "rtt_i", "charge_i", "charge_bytes_i", "wait_i",
+                     "opening_flow_i", "marked_flow_i", "charge_flow_i", "look_flow_i", "select_i",
+                     "wake_ready_i"):  # fmt: skip
             getattr(dut, name).value = 0
+        self.flows = dut.Flows.value.to_unsigned()
+        # Of several flows, until each is seen after its events.
+        self.settled = SETTLED if self.flows == 1 else 50 * self.flows
 
     def configure(self, **config: int) -> None:
         self.config |= config
-        self.dut.cfg_i.value = pack(self.config, CONFIG_WIDTHS)
+        rates = {name: self.config[name] for name, _ in RATE}
+        self.dut.cfg_i.value = pack(RATE, **rates)
+        self.dut.event_index_i.value = self.config["event_index"]
 
     async def cycles(self, count: int, step_ns: int = 0) -> None:
         for _ in range(count):
@@ -77,35 +88,38 @@ class TB:
         self.dut.rst_i.value = 1
         await self.cycles(3)
         self.dut.rst_i.value = 0
-        await self.cycles(SETTLED)
+        await self.cycles(self.settled)
 
     async def step(self, ns: int) -> None:
         """Lets time pass at once."""
         self.now += ns
-        await self.cycles(SETTLED)
+        await self.cycles(self.settled)
 
-    async def open(self) -> None:
+    async def open(self, flow: int = 0) -> None:
         """An opening is accepted."""
+        self.dut.opening_flow_i.value = flow
         self.dut.opening_i.value = 1
-        await self.cycles(SETTLED)
+        await self.cycles(self.settled)
         self.dut.opening_i.value = 0
 
-    async def mark(self, rtt_16ns: int = 0) -> None:
+    async def mark(self, rtt_16ns: int = 0, flow: int = 0) -> None:
         self.dut.rtt_i.value = rtt_16ns
+        self.dut.marked_flow_i.value = flow
         self.dut.ev_marked_i.value = 1
         await self.cycles(1)
         self.dut.ev_marked_i.value = 0
-        await self.cycles(SETTLED)
+        await self.cycles(self.settled)
 
-    async def depart(self, *sizes: int) -> None:
+    async def depart(self, *sizes: int, flow: int = 0) -> None:
         """Departures within one visit of the machine."""
+        self.dut.charge_flow_i.value = flow
         for size in sizes:
             self.dut.charge_i.value = 1
             self.dut.charge_bytes_i.value = size
             await self.cycles(1)
             self.dut.charge_i.value = 0
             await self.cycles(1)
-        await self.cycles(SETTLED)
+        await self.cycles(self.settled)
 
     def state(self) -> list[int]:
         names = ("rate_o", "target_o", "alpha_o")
@@ -292,11 +306,200 @@ async def a_visit_takes_24_cycles_at_most_and_a_cut_reaches_the_pacer_within_48(
     assert 32 < max(cuts) <= 48, max(cuts)
 
 
-def test_rate_control():
+@cocotb.test()
+async def each_of_several_flows_has_a_machine_of_its_own(dut):
+    tb = TB(dut, rate_start=40_000, rise_bytes=70_000)
+    await tb.reset()
+    flows = [Recorded(params(tb.config), tb.now) for _ in range(tb.flows)]
+    causes = set()
+    for step in range(200):
+        await tb.step(tb.rng.choice([100, 1_000, 20_000, 30_000]))
+        for flow in flows:
+            flow.now = tb.now
+            flow.time(tb.now)
+        drawn, n = tb.rng.random(), tb.rng.randrange(tb.flows)
+        if drawn < 0.05:
+            # What waits of before is forgotten.
+            if tb.rng.random() < 0.5:
+                dut.ev_marked_i.value, dut.charge_i.value = 1, 1
+                dut.marked_flow_i.value = dut.charge_flow_i.value = n
+                await tb.cycles(1)
+                dut.ev_marked_i.value, dut.charge_i.value = 0, 0
+            causes |= {cause for _, cause, _ in flows[n].events}
+            flows[n] = Recorded(params(tb.config), tb.now)
+            await tb.open(n)
+        elif drawn < 0.4:
+            # Of several flows at once, in adjacent cycles.
+            for other in {n, (n + 1) % tb.flows, tb.rng.randrange(tb.flows)}:
+                dut.ev_marked_i.value, dut.marked_flow_i.value = 1, other
+                await tb.cycles(1)
+                flows[other].notification(tb.now, 0)
+            dut.ev_marked_i.value = 0
+            await tb.cycles(tb.settled)
+        elif drawn < 0.9:
+            # As one departure of each.
+            sizes = dict.fromkeys(tb.rng.sample(range(tb.flows), 3), 0)
+            for _ in range(6):
+                other, size = tb.rng.choice(list(sizes)), tb.rng.randint(84, 9_000)
+                sizes[other] += size
+                dut.charge_i.value, dut.charge_flow_i.value = 1, other
+                dut.charge_bytes_i.value = size
+                await tb.cycles(1)
+                dut.charge_i.value = 0
+                await tb.cycles(1)
+            await tb.cycles(tb.settled)
+            for other, size in sizes.items():
+                if size:
+                    flows[other].departure(tb.now, size)
+        for other in {n, tb.rng.randrange(tb.flows)}:
+            dut.select_i.value = other
+            await tb.cycles(tb.settled)
+            assert tb.state() == flows[other].state()[:3], f"step {step}, flow {other}"
+    for flow in flows:
+        causes |= {cause for _, cause, _ in flow.events}
+    assert causes == {START, TIMER, BYTES, CUT, IGNORED}
+
+
+class Senders:
+    """As roce_requester: flows with packets take turns, one that may not send waits to be woken."""
+
+    def __init__(self, tb: TB, flows: list[int]) -> None:
+        self.tb, self.turns = tb, deque(flows)
+        self.sent = dict.fromkeys(flows, 0)
+        self.waits: dict[int, int] = {}  # since when a flow waits
+
+    async def run(self, span_ns: int, cycle_ns: int = 6) -> None:
+        dut, tb, end = self.tb.dut, self.tb, self.tb.now + span_ns
+        while tb.now < end:
+            # A wake-up is taken by one visit in some.
+            wakes = int(dut.wake_valid_o.value) and tb.rng.random() < 0.3
+            woken = int(dut.wake_flow_o.value)
+            dut.wake_ready_i.value = int(wakes)
+            flow = self.turns.popleft() if self.turns else None
+            dut.look_flow_i.value = flow or 0
+            await tb.cycles(1, cycle_ns)
+            if flow is not None:
+                if int(dut.ok_o.value):
+                    dut.charge_i.value, dut.charge_flow_i.value = 1, flow
+                    dut.charge_bytes_i.value = FRAME
+                    self.sent[flow] += FRAME
+                    self.turns.append(flow)
+                else:
+                    dut.wait_i.value = 1
+                    self.waits[flow] = tb.now
+            dut.wake_ready_i.value = 0
+            if wakes and woken in self.sent:
+                assert woken in self.waits, "a flow wakes that does not wait"
+                del self.waits[woken]
+                self.turns.append(woken)
+            await tb.cycles(1, cycle_ns)
+            dut.charge_i.value = dut.wait_i.value = 0
+            await tb.cycles(1, cycle_ns)
+
+
+@cocotb.test()
+async def each_of_several_flows_keeps_to_its_rate(dut):
+    tb = TB(dut, alpha_period_ns=(1 << 20) - 1, rise_period_ns=(1 << 20) - 1, pace_burst_ns=1000,
+            rise_bytes=(1 << 26) - 1, cut_interval_ns=0)  # fmt: skip
+    await tb.reset()
+    # Of the 16 the first is at the line's rate, where nothing limits; others from a half on.
+    for flow in range(tb.flows):
+        for _ in range((flow + 1) // 2):
+            await tb.mark(flow=flow)
+    rates = []
+    for flow in range(tb.flows):
+        dut.select_i.value = flow
+        await tb.cycles(tb.settled)
+        rates.append(int(dut.rate_o.value))
+    assert rates[0] == tb.config["rate_line"] and rates[1] < 0.6 * rates[0]
+    assert len(set(rates)) >= tb.flows // 2
+    senders = Senders(tb, list(range(1, tb.flows)))
+    await senders.run(100_000)
+    begun = dict(senders.sent)
+    span = 700_000
+    await senders.run(span)
+    for flow, rate in enumerate(rates):
+        if flow:
+            sent = senders.sent[flow] - begun[flow]
+            assert abs(sent - rate * span / 65536) < 0.01 * sent + FRAME, f"flow {flow}"
+    # One that nothing limits does not wait, whatever the others owe.
+    free = Senders(tb, [0])
+    await free.run(9_000)
+    assert free.sent[0] == 500 * FRAME
+    # A cut at once counts for what is behind it.
+    await tb.mark(flow=0)
+    dut.select_i.value = 0
+    await tb.cycles(tb.settled)
+    rate = int(dut.rate_o.value)
+    assert rate < 0.6 * rates[0]
+    await free.run(100_000)
+    before = free.sent[0]
+    await free.run(span)
+    assert abs(free.sent[0] - before - rate * span / 65536) < 0.01 * before + FRAME
+
+
+@cocotb.test()
+async def a_flow_wakes_soon_after_its_debt_is_paid(dut):
+    """All flows owe the same and wait; each is taken late."""
+    tb = TB(dut, rate_mode=FIXED, rate_start=GIGABIT, pace_burst_ns=0)
+    await tb.reset()
+    await tb.cycles(1000, 6)
+    late = 40
+    for _ in range(6):
+        order = tb.rng.sample(range(tb.flows), tb.flows)
+        for flow in order:
+            dut.charge_i.value, dut.charge_flow_i.value = 1, flow
+            dut.charge_bytes_i.value = 2000
+            await tb.cycles(1, 6)
+            dut.charge_i.value, dut.wait_i.value, dut.look_flow_i.value = 0, 1, flow
+            await tb.cycles(1, 6)
+            dut.wait_i.value = 0
+        begun = tb.now
+        woken: dict[int, int] = {}
+        since = 0
+        while len(woken) < tb.flows:
+            await tb.cycles(1, 6)
+            assert tb.now - begun < 1_000_000, woken
+            since = since + 1 if int(dut.wake_valid_o.value) else 0
+            if since == late:
+                dut.wake_ready_i.value = 1
+                flow = int(dut.wake_flow_o.value)
+                assert flow not in woken
+                woken[flow] = tb.now
+                await tb.cycles(1, 6)
+                dut.wake_ready_i.value = 0
+                since = 0
+        # 2,000 bytes at 1 Gb/s, less what is always kept and what the last payment left over. All
+        # debts end within the first wake-ups.
+        paid = begun + 2000 * 65536 // GIGABIT - 2 * 4095
+        assert min(woken.values()) >= paid - 6 * 2 * tb.flows
+        spread = (max(woken.values()) - min(woken.values())) // 6
+        dut._log.info("from the first to the last of %d flows: %d cycles", tb.flows, spread)
+        assert (tb.flows - 1) * late <= spread <= tb.flows * (late + 4)
+        # Each wakes once.
+        for _ in range(8 * tb.flows):
+            await tb.cycles(1, 6)
+            assert not int(dut.wake_valid_o.value)
+
+
+OF_SEVERAL = ["each_of_several_flows_has_a_machine_of_its_own",
+              "each_of_several_flows_keeps_to_its_rate",
+              "a_flow_wakes_soon_after_its_debt_is_paid"]  # fmt: skip
+OF_ONE = ["rate_and_events_are_those_of_the_machine_and_the_ring_wraps",
+          "departures_of_one_visit_count_as_65_535_bytes_at_most",
+          "a_rate_is_kept_by_mode_and_the_lower_pace",
+          "a_mark_cuts_departures_at_once_and_they_recover_to_the_line",
+          "a_visit_takes_24_cycles_at_most_and_a_cut_reaches_the_pacer_within_48"]  # fmt: skip
+
+
+@pytest.mark.parametrize("flows", [1, 16])
+def test_rate_control(flows):
     from runner import run
 
     run(
         "rate_control",
         sources=["rate_control", "event_ring", "dcqcn", "pacer"],
         test_module="test_rate_control",
+        parameters={"Flows": flows},
+        testcase=OF_ONE if flows == 1 else OF_SEVERAL,
     )

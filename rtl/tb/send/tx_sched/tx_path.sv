@@ -132,10 +132,18 @@ module tx_path #(
   );
 
   pacer u_pacer (
-      .clk_i, .rst_i, .time_ns_i, .rate_i, .burst_ns_i,
+      .clk_i, .rst_i, .time_ns_i,
+      .flow_o(),
+      .rate_i, .burst_ns_i,
       .charge_i(charge),
+      .charge_flow_i('0),
       .charge_bytes_i(charge_bytes),
-      .ok_o(pacer_ok)
+      .look_flow_i('0),
+      .ok_o(pacer_ok),
+      .wait_i('0),
+      .wake_valid_o(),
+      .wake_ready_i('0),
+      .wake_flow_o()
   );
 
   tx_sched #(

@@ -88,7 +88,17 @@ module flow_units #(
   );
 
   pacer u_pacer (
-      .clk_i, .rst_i, .time_ns_i, .rate_i, .burst_ns_i, .charge_i, .charge_bytes_i, .ok_o
+      .clk_i, .rst_i, .time_ns_i,
+      .flow_o(),
+      .rate_i, .burst_ns_i, .charge_i,
+      .charge_flow_i('0),
+      .charge_bytes_i,
+      .look_flow_i('0),
+      .ok_o,
+      .wait_i('0),
+      .wake_valid_o(),
+      .wake_ready_i('0),
+      .wake_flow_o()
   );
 
 endmodule
