@@ -28,7 +28,7 @@ package nic_pkg;
 
   typedef struct packed {
     logic        push;     // 0: pop
-    queue_t      queue;
+    queue_t      target;
     logic [31:0] pointer;  // of a push
   } op_t;
 
@@ -65,6 +65,9 @@ package nic_pkg;
     logic        err;
     logic [63:0] data;
   } acb_response_t;
+
+  localparam int unsigned AcbRequestBits = 110;
+  localparam int unsigned AcbResponseBits = 65;
 
   // AFB: registers (T A.4, A.5).
   typedef struct packed {
