@@ -150,7 +150,7 @@ module nic_receive #(
   logic ipv4_q, ports_q, udp_q, type_q, is_ip, is_control_q, restart;
 
   assign is_ip = {s_axis_tdata[39:32], s_axis_tdata[47:40]} == 16'h0800 &&
-      s_axis_tdata[55:48] == 8'h45;
+      s_axis_tdata[55:48] == 8'h45 && s_axis_tkeep[6];
 
   // Which bytes of the beat are of the flow.
   always_comb begin
@@ -171,7 +171,7 @@ module nic_receive #(
       endcase
     end
     fold = '0;
-    for (int i = 0; i < 8; i++) fold ^= s_axis_tdata[8*i+:8] & {8{in_hash[i]}};
+    for (int i = 0; i < 8; i++) fold ^= s_axis_tdata[8*i+:8] & {8{in_hash[i] && s_axis_tkeep[i]}};
   end
 
   always_ff @(posedge clk_i) begin
@@ -184,14 +184,16 @@ module nic_receive #(
         is_control_q <= 1'b0;
       end else if (beat_q == 3'd1) begin
         ipv4_q       <= is_ip;
-        is_control_q <= {s_axis_tdata[39:32], s_axis_tdata[47:40]} == ethertype_i;
+        is_control_q <= s_axis_tkeep[5] &&
+            {s_axis_tdata[39:32], s_axis_tdata[47:40]} == ethertype_i;
       end else if (beat_q == 3'd2) begin
         // No fragment, and TCP or UDP.
         ports_q <= ipv4_q && s_axis_tdata[37:32] == '0 && s_axis_tdata[47:40] == '0 &&
             (s_axis_tdata[63:56] == 8'd6 || s_axis_tdata[63:56] == 8'd17);
         udp_q   <= s_axis_tdata[63:56] == 8'd17;
       end else if (beat_q == 3'd4) begin
-        if (ports_q && udp_q && {s_axis_tdata[39:32], s_axis_tdata[47:40]} == port_i)
+        if (ports_q && udp_q && s_axis_tkeep[5] &&
+            {s_axis_tdata[39:32], s_axis_tdata[47:40]} == port_i)
           is_control_q <= 1'b1;
       end
     end
