@@ -18,12 +18,13 @@ package nic_pkg;
   typedef enum logic [1:0] {
     Free     = 2'd0,
     Receive  = 2'd1,
-    Transmit = 2'd2
+    Transmit = 2'd2,
+    Lock     = 2'd3   // of the free queue, for ports: a pop takes it, a push of 1 gives it back
   } kind_e;
 
   typedef struct packed {
     kind_e      kind;
-    logic [1:0] server;  // 0 for the free queue
+    logic [1:0] server;  // 0 for the free queue and its lock
   } queue_t;
 
   typedef struct packed {
@@ -32,10 +33,14 @@ package nic_pkg;
     logic [31:0] pointer;  // of a push
   } op_t;
 
+  localparam int unsigned OpBits = 37;  // of op_t
+
   // What an operation gives. A pointer is a multiple of 8, so that its low bits are free for these.
   localparam logic [31:0] ResultDone = 32'h0;  // of a push
   localparam logic [31:0] ResultEmpty = 32'h1;  // of a pop
   localparam logic [31:0] ResultFull = 32'h2;  // of a push
+  localparam logic [31:0] ResultBusy = 32'h0;  // of a pop of the lock
+  localparam logic [31:0] ResultGranted = 32'h1;  // of a pop of the lock
   localparam logic [31:0] ResultLocked = 32'h3;  // another port holds the lock of the free queue
   localparam logic [31:0] ResultBad = 32'h4;  // a push of no buffer, or of one that the NIC owns
 
