@@ -21,8 +21,9 @@
 `default_nettype none
 
 module nic_receive #(
-    parameter bit BigEndian = 1'b0,  // the first byte of a dword in memory is the highest
-    localparam int unsigned InFlight = 16
+    parameter bit          BigEndian = 1'b0,  // the first byte of a dword in memory is the highest
+    parameter int unsigned InFlight  = 16,  // a power of two
+    parameter int unsigned Smallest  = 4  // log2 of the dwords of the smallest buffer
 ) (
     input wire logic clk_i,
     input wire logic rst_i,
@@ -37,7 +38,7 @@ module nic_receive #(
     input wire logic [15:0] ethertype_i,
     input wire logic [15:0] port_i,
     input wire logic [ 3:0] address_i,      // bits 35:32 of all buffers
-    input wire logic [ 2:0] buffer_bits_i,  // buffers of 128 << buffer_bits_i bytes
+    input wire logic [ 2:0] buffer_bits_i,  // 8 << Smallest + it bytes
     input wire logic [31:0] counter_i,
 
     input  wire logic [63:0] s_axis_tdata,
@@ -78,6 +79,10 @@ module nic_receive #(
 
   typedef logic [31:3] pointer_t;
 
+  if (InFlight != 1 << Tw || InFlight < 2) begin : g_bad_in_flight
+    $error("InFlight must be a power of two, from 2 on");
+  end
+
   // ------------------------------------------------------------------ the frame that comes
 
   logic inside_q, close_q, skip_q, too_long_q, bad_q;
@@ -91,7 +96,7 @@ module nic_receive #(
 
   assign is_first  = !inside_q;
   assign skips     = is_first ? !enable_i : skip_q;
-  assign too_long  = !is_first && (too_long_q || index_q[4'd4+4'(buffer_bits_i)]);
+  assign too_long  = !is_first && (too_long_q || index_q[4'(Smallest)+4'(buffer_bits_i)]);
   assign load_beat = !close_q && !skips && !too_long && s_axis_tvalid && current_valid_q &&
       has_room;
   assign s_axis_tready = !close_q && (skips || too_long || (current_valid_q && has_room));

@@ -21,15 +21,16 @@
 module nic_transmit #(
     parameter bit          BigEndian    = 1'b0,  // in memory the first byte of a dword is highest
     parameter bit          StoreForward = 1'b0,
-    parameter int unsigned Depth        = 32,  // beats
-    localparam int unsigned InFlight    = 16
+    parameter int unsigned Depth        = 32,  // beats, a power of two
+    parameter int unsigned InFlight     = 16,  // a power of two
+    parameter int unsigned Smallest     = 4  // log2 of the dwords of the smallest buffer
 ) (
     input wire logic clk_i,
     input wire logic rst_i,
 
     input wire logic                        enable_i,
     input wire logic [                 3:0] address_i,      // bits 35:32 of all buffers
-    input wire logic [                 2:0] buffer_bits_i,  // buffers of 128 << buffer_bits_i bytes
+    input wire logic [                 2:0] buffer_bits_i,  // 8 << Smallest + it bytes
     input wire logic [nic_pkg::Servers-1:0] waiting_i,      // transmit queues that are not empty
 
     // Queues. A push that is not granted may be withdrawn for a pop.
@@ -61,8 +62,8 @@ module nic_transmit #(
   localparam int unsigned Tw = $clog2(InFlight);
   localparam logic [2:0] ShortestBeat = 3'd7;  // the last beat of a frame of 60 bytes
 
-  if (Depth != 1 << Dw || Depth < 8) begin : g_bad_depth
-    $error("Depth must be a power of two, from 8 on");
+  if (Depth != 1 << Dw || Depth < 8 || InFlight != 1 << Tw || InFlight < 2) begin : g_bad_depth
+    $error("Depth and InFlight must be powers of two, from 8 and 2 on");
   end
 
   localparam int unsigned TagBits = 5;
@@ -102,7 +103,7 @@ module nic_transmit #(
 
   assign response_fails = response_i.err;
   assign beats = 14'(17'(length_q) + 17'd7 >> 3);
-  assign is_allowed = length_q >= 16'd14 && beats >> (4'd4 + 4'(buffer_bits_i)) == '0 &&
+  assign is_allowed = length_q >= 16'd14 && beats >> (4'(Smallest) + 4'(buffer_bits_i)) == '0 &&
       (!StoreForward || beats <= 14'(Depth));
 
   // ------------------------------------------------------------------ the frame that is read

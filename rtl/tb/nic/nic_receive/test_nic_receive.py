@@ -493,7 +493,7 @@ async def random_traffic(dut):
     tb.is_stuck = lambda server: random.random() < 0.7
     for odds, grants, latency in ((1.0, 1.0, 2), (0.7, 0.4, 9), (0.4, 1.0, 30)):
         tb.source.odds, tb.queues.odds, tb.memory.latency = odds, grants, latency
-        for _ in range(200):
+        for _ in range(60):
             length, bad = random.randrange(8, 600), int(random.random() < 0.1)
             fate = "bad" if bad else "too_long" if length > 504 else None
             tb.put(frame_of(length), bad, fate=fate)
