@@ -312,11 +312,11 @@ class Account {
 
   void reset_in_mid_frame() {
     for (int i = 0; i < 1000 && source_.beat() == 0; i++) step();
-    // One is cut off on its way in, one is written but not pushed.
+    // One is cut off on its way in, one waits for its control word, one for its push.
     const bool is_inside = !source_.is_idle() && source_.beat() > 0;
     cut_off_ += is_inside;
     if (!source_.is_idle() && !is_inside) offered_--;
-    check(1);
+    check(2);
     resets_++;
     source_.drop();
     sink_.reset();
