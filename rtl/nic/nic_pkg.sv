@@ -55,6 +55,44 @@ package nic_pkg;
     logic [7:0]  keep;       // tkeep of the last beat
   } control_t;
 
+  // ------------------------------------------------------------------ configuration
+
+  // What registers give to queues and engines. Queues and engines have no registers of their own.
+  typedef struct packed {
+    logic        enable;
+    logic        loopback;      // received frames go to the transmit queues
+    logic [2:0]  servers;       // 1 to 4
+    logic [1:0]  choice;        // of the server: 0 turns, 1 flow, 2 control frames
+    logic [3:0]  filter;        // kept: 0 own, 1 broadcast, 2 multicast, 3 all
+    logic [47:0] mac;           // first byte in the low bits
+    logic [15:0] ethertype;     // of control frames
+    logic [15:0] udp_port;      // of control frames
+    logic [3:0]  address_high;  // bits 35:32 of all buffers
+    logic [31:0] base;          // of the buffers, rounded down to a multiple of their size
+    logic [2:0]  buffer_bits;   // buffers of 128 << buffer_bits bytes
+    logic [7:0]  buffers;       // their number
+    logic [23:0] lock_cycles;
+  } config_t;
+
+  // What happened, a pulse of a cycle each. A received frame has one of the first seven, a popped
+  // buffer of the transmit queues one of the next three.
+  typedef struct packed {
+    logic received;
+    logic bad;          // tuser, or below 8 bytes
+    logic too_long;     // for a buffer
+    logic filtered;
+    logic queue_full;
+    logic write_failed; // ACB err
+    logic disabled;
+    logic sent;
+    logic bad_length;   // freed unsent
+    logic read_failed;  // ACB err
+    logic bad_push;
+    logic full_push;
+    logic locked_op;
+    logic revoked;      // the lock of the free queue
+  } events_t;
+
   // ------------------------------------------------------------------ buses
 
   // ACB: memory (T A.2, A.3). `mask` has a 1 for each byte that is written or wanted.
@@ -70,6 +108,9 @@ package nic_pkg;
     logic        err;
     logic [63:0] data;
   } acb_response_t;
+
+  localparam int unsigned AcbRequestBits = 110;
+  localparam int unsigned AcbResponseBits = 65;
 
   // AFB: registers (T A.4, A.5).
   typedef struct packed {
