@@ -129,6 +129,10 @@ package nic_pkg;
     logic [31:0] data;
   } register_request_t;
 
+  localparam int unsigned AfbRequestBits = 74;
+  localparam int unsigned RegisterRequestBits = 45;
+  localparam int unsigned RegisterResponseBits = 33;
+
   // Of both.
   typedef struct packed {
     logic        err;

@@ -12,8 +12,8 @@
 //
 // The lock: while a port holds it, operations on the free queue from other ports fail, and those of
 // the others have no ready. It ends with lock_cycles_i at the latest, and is not given again before
-// each operation that waited for it is done. So an operation waits for lock_cycles_i + 8 cycles at
-// most, or twice as long where another port takes the lock first.
+// each operation that waited for it is done. So an engine's operation waits for lock_cycles_i + 6
+// cycles at most, and for 2 where there is no lock; a port's waits for 4.
 //
 // base_i, bits_i and count_i change only while the NIC owns no buffer. A reset takes Buffers or 64
 // cycles; nothing is ready meanwhile. No clock crossing.
@@ -63,7 +63,7 @@ module nic_queues #(
   localparam int unsigned ServerBits = Servers > 1 ? $clog2(Servers) : 1;
   localparam int unsigned EntryBits = $clog2(Depth);
   localparam int unsigned QueueBits = 2 + ServerBits;
-  localparam int unsigned SweepBits = IndexBits > 4 ? IndexBits : 4;
+  localparam int unsigned SweepBits = IndexBits > QueueBits ? IndexBits : QueueBits;
   localparam int unsigned SmallestLog2 = 7;  // bytes of the smallest buffer
 
   if (Requesters < 3 || Requesters > 4) begin : g_bad_requesters
@@ -82,16 +82,20 @@ module nic_queues #(
   // computes it serves both.
   logic [1:0] port_wait_q;
   logic sweep_q;
-  logic lock_pop;  // the lock may be taken in this cycle
+  logic lock_pop_q;  // a port's operation in this cycle: it wants the lock
   logic locked_q;
+  logic closed;  // to operations on the free queue: the lock is taken, or was before
+  logic [Requesters-1:0] owed_q;  // operations that wait because of the lock
+
+  assign closed = locked_q || (lock_pop_q && owed_q == '0);
+
   logic [1:0] last_q;  // requester
   logic [Requesters-1:0] may, blocked, grant;
 
   for (genvar n = 0; n < Requesters; n++) begin : g_request
     nic_pkg::op_t op;
     assign op = op_i[n*nic_pkg::OpBits+:nic_pkg::OpBits];
-    assign blocked[n] = n != PortRequester && op.target.kind == nic_pkg::Free &&
-        (locked_q || lock_pop);
+    assign blocked[n] = n != PortRequester && op.target.kind == nic_pkg::Free && closed;
     assign may[n] = op_valid_i[n] && !blocked[n] && !sweep_q &&
         (n != PortRequester || port_wait_q == '0);
   end
@@ -130,12 +134,14 @@ module nic_queues #(
 
   always_ff @(posedge clk_i) begin
     valid_q     <= grant;
+    lock_pop_q  <= grant[PortRequester] && port_op.target.kind == nic_pkg::Lock && !port_op.push;
     port_wait_q <= {port_wait_q[0], grant[PortRequester]};
     for (int unsigned n = 0; n < Requesters; n++) begin
       if (grant[n]) last_q <= 2'(n);
     end
     if (rst_i) begin
       valid_q     <= '0;
+      lock_pop_q  <= 1'b0;
       port_wait_q <= '0;
       last_q      <= '0;
     end
@@ -212,7 +218,6 @@ module nic_queues #(
   assign is_empty  = level == '0;
   assign push      = is_valid && op_q.push && !is_lock && !is_denied && !is_bad && !is_full;
   assign pop       = is_valid && !op_q.push && !is_lock && !is_denied && !is_empty;
-  assign lock_pop  = is_port && is_lock && !op_q.push;
   assign lock_push = is_port && is_lock && op_q.push && op_q.pointer[0];
 
   assign level_d   = op_q.push ? level + 1'b1 : level - 1'b1;
@@ -248,23 +253,19 @@ module nic_queues #(
 
   // ------------------------------------------------------------------ the lock
 
-  logic [23:0] lock_left_q;
-  logic [Requesters-1:0] owed_q;  // operations that wait because of the lock
+  logic [24:0] lock_left_q;  // cycles; below zero it is over
   logic lock_granted, is_over;
 
   assign lock_granted = (is_holder && !is_over) || (!locked_q && owed_q == '0);
-  assign is_over      = locked_q && lock_left_q == '0;
+  assign is_over      = locked_q && lock_left_q[24];
 
   always_ff @(posedge clk_i) begin
-    lock_left_q <= lock_left_q - 24'd1;
-    if (!locked_q) begin
-      lock_left_q <= lock_cycles_i;
-      holder_q    <= port_q;
-    end
+    lock_left_q <= (locked_q ? lock_left_q : {1'b0, lock_cycles_i}) - 25'd1;
+    if (!locked_q) holder_q <= port_q;
   end
 
   always_ff @(posedge clk_i) begin
-    if (lock_pop && lock_granted) locked_q <= 1'b1;
+    if (lock_pop_q && lock_granted) locked_q <= 1'b1;
     if ((lock_push && is_holder) || is_over) locked_q <= 1'b0;
     owed_q <= op_valid_i & ~grant & (blocked | owed_q);
     if (rst_i) begin
@@ -276,7 +277,7 @@ module nic_queues #(
   // ------------------------------------------------------------------ results
 
   always_comb begin
-    if (is_lock) status = {2'b00, lock_pop && lock_granted};
+    if (is_lock) status = {2'b00, lock_pop_q && lock_granted};
     else if (is_denied) status = nic_pkg::ResultLocked[2:0];
     else if (!op_q.push) status = is_empty ? nic_pkg::ResultEmpty[2:0] : 3'd0;
     else if (is_bad) status = nic_pkg::ResultBad[2:0];
