@@ -6,11 +6,12 @@
 `default_nettype none
 
 module nic_core #(
-    parameter  int unsigned Ports       = 1,  // of processors
+    parameter  int unsigned Ports       = 1,  // of processors, to memory
+    parameter  int unsigned RegisterPorts = Ports,  // that operations come from
     parameter  bit          Tests       = 1'b0,  // with ports of test modules
     parameter  int unsigned AddressBits = 17,  // of packet memory, in bytes
     parameter  bit          BigEndian   = 1'b0,  // a dword's first byte in memory is the highest
-    localparam int unsigned PortBits    = Ports > 1 ? $clog2(Ports) : 1,
+    localparam int unsigned PortBits    = RegisterPorts > 1 ? $clog2(RegisterPorts) : 1,
     localparam int unsigned Masters     = Ports + (Tests ? 1 : 0),
     localparam int unsigned Operators   = Tests ? 2 : 1
 ) (
@@ -68,7 +69,7 @@ module nic_core #(
 
   nic_queues #(
       .Requesters(Requesters),
-      .Ports     (Ports)
+      .Ports     (RegisterPorts)
   ) u_queues (
       .clk_i           (clk_i),
       .rst_i           (rst_i),
