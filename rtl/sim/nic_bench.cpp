@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "nic_core.hpp"
+#include "nic_model.hpp"
 
 namespace {
 
@@ -40,7 +40,6 @@ uint64_t round_trip(unsigned bytes, bool is_loopback) {
   Nic nic(1);
   fit(nic.config, bytes);
   nic.config.loopback = is_loopback;
-  nic.config.write(nic.model);
   nic.reset();
   uint64_t worst = 0;
   Frame sent;
@@ -85,7 +84,6 @@ void line_rate(unsigned bytes, bool is_loopback, uint64_t frames) {
   Nic nic(1);
   fit(nic.config, bytes);
   nic.config.loopback = is_loopback;
-  nic.config.write(nic.model);
   nic.reset();
   std::vector<bool> seen(frames);
   uint64_t next = 0;
@@ -189,9 +187,7 @@ class Account {
 
   // From reset on, with buffers of 512 bytes: few enough to run out, or more than a queue has room for.
   void begin() {
-    nic_.config.enable = true;
     nic_.config.buffers = random_.chance(0.5) ? 24 : 72;
-    nic_.config.write(nic_.model);
     nic_.reset();
     since();
   }
@@ -205,13 +201,13 @@ class Account {
     nic_.config.choice = unsigned(random_.below(3));
     nic_.config.filter = 1;
     nic_.config.loopback = random_.chance(0.2);
+    nic_.configure();
     const uint64_t cycles = 500 + random_.below(20'000);
     for (uint64_t i = 0; i < cycles && offered_ < options_.frames; i++) {
       if (random_.chance(nic_.config.enable ? 0.0005 : 0.01)) {
-        nic_.config.enable = !nic_.config.enable;
+        nic_.enable(!nic_.config.enable);
         disables_ += !nic_.config.enable;
       }
-      nic_.config.write(nic_.model);
       step();
     }
     if (random_.chance(0.3)) drain();
@@ -221,23 +217,21 @@ class Account {
     exhausted_ += !source_.is_idle() && source_.beat() == 0 && !nic_.model.s_axis_tready;
     const uint64_t before = source_.frames;
     nic_.cycle(source_, sink_);
-    if (source_.first_beat + 1 == nic_.now) cause_ = cause(source_.frame());
-    if (source_.frames != before) expected_[cause_]++;
+    if (source_.frames != before) expected_[cause(source_.frame())]++;
   }
 
-  // What must become of a frame that begins in this cycle; of one that may be kept, kEvents.
+  // What must become of a frame that has ended; of one that may be kept, kCounts.
   unsigned cause(const Frame& frame) const {
-    if (!nic_.config.enable) return kDisabled;
+    if (!nic_.was_enabled(source_.first_beat)) return kDisabled;
     if (frame.is_bad) return kBad;
     if (frame.bytes > 504) return kTooLong;
-    return frame.is_foreign ? kFiltered : kEvents;
+    return frame.is_foreign ? kFiltered : kCounts;
   }
 
   // All that has come leaves; then sums must hold, and each buffer is free.
   void drain() {
     is_draining_ = true;
-    nic_.config.enable = true;
-    nic_.config.write(nic_.model);
+    nic_.enable(true);
     nic_.processor.stuck = 0;
     nic_.processor.behaviour.keep = nic_.processor.behaviour.own = 0;
     // A full free queue holds the transmit engine back: the processor keeps some.
@@ -245,15 +239,16 @@ class Account {
     sink_.ready = 1;
     for (uint64_t quiet = 0, before = ~0ull, i = 0; quiet < 4'000; i++) {
       step();
-      const uint64_t sum = nic_.counts[kReceived] + nic_.counts[kSent] + source_.frames +
-                           nic_.processor.dropped;
+      const uint64_t sum = source_.frames + sink_.frames + nic_.processor.dropped;
       quiet = sum == before && nic_.processor.is_settled() && source_.is_idle() ? quiet + 1 : 0;
       before = sum;
-      if (i > 2'000'000) fail("frames are stuck", nic_.counts[kReceived], nic_.counts[kSent]);
+      if (i > 2'000'000) fail("frames are stuck", source_.frames, sink_.frames);
     }
+    while (!nic_.processor.is_resting()) step();
+    nic_.read_counts();
     check(0);
     const auto& n = nic_.counts;
-    for (const Event event : {kDisabled, kBad, kTooLong, kFiltered})
+    for (const Count event : {kDisabled, kBad, kTooLong, kFiltered})
       if (n[event] != expected_[event]) fail("frames of a cause", n[event], expected_[event]);
     if (n[kReceived] != n[kSent] + nic_.processor.dropped)
       fail("received and sent differ", n[kReceived], n[kSent] + nic_.processor.dropped);
@@ -279,7 +274,7 @@ class Account {
 
   // 1, for a buffer that was not there before.
   uint64_t place(uint32_t pointer, std::vector<bool>& seen) const {
-    const uint32_t index = (pointer - nic_.config.base) >> (7 + nic_.config.buffer_bits);
+    const uint32_t index = pointer >> (7 + nic_.config.buffer_bits);
     if (index >= seen.size() || seen[index]) fail("a buffer is there twice", pointer);
     seen[index] = true;
     return 1;
@@ -288,14 +283,14 @@ class Account {
   // The processor pops them all.
   void count_buffers() {
     std::vector<bool> seen(nic_.config.buffers);
+    nic_.enable(false);
+    nic_.finish();
     while (!nic_.processor.is_resting()) step();
-    nic_.config.enable = false;
-    nic_.config.write(nic_.model);
     uint64_t found = nic_.processor.has();
     for (const uint32_t pointer : nic_.processor.reserve) found += place(pointer, seen);
     // What the engines are about to free comes late.
     for (unsigned empty = 0; empty < 50;) {
-      const uint32_t result = nic_.operate(false, kFree, 0, 0);
+      const uint32_t result = nic_.access(true, SW_NIC_REG_FREE);
       if (result == 1) {
         empty++;
         continue;
@@ -306,28 +301,30 @@ class Account {
     const uint64_t missing = nic_.config.buffers - found;
     if (missing != 2 && (missing != 3 || nic_.counts[kQueueFull] == 0))
       fail("buffers are lost", found, nic_.config.buffers);
-    nic_.config.enable = true;
-    nic_.config.write(nic_.model);
   }
 
   void reset_in_mid_frame() {
     for (int i = 0; i < 1000 && source_.beat() == 0; i++) step();
-    // One is cut off on its way in, one waits for its control word, one for its push.
+    // One is cut off on its way in; one waits for its control word, one for its push.
     const bool is_inside = !source_.is_idle() && source_.beat() > 0;
     cut_off_ += is_inside;
     if (!source_.is_idle() && !is_inside) offered_--;
-    check(2);
     resets_++;
     source_.drop();
     sink_.reset();
+    // Counts are kept through the reset, but for the event of its last cycle.
+    nic_.reset();
+    while (!nic_.processor.is_resting()) nic_.cycle();
+    nic_.read_counts();
+    check(3);
     begin();
   }
 
   // Counts begin again.
   void since() {
-    for (unsigned i = 0; i < kEvents; i++) total_[i] += nic_.counts[i];
+    for (unsigned i = 0; i < kCounts; i++) total_[i] += nic_.counts[i];
+    nic_.mark();
     dropped_ += nic_.processor.dropped;
-    nic_.counts = {};
     expected_ = {};
     nic_.processor.dropped = nic_.processor.forwarded = 0;
     source_.frames = sink_.frames = 0;
@@ -341,9 +338,9 @@ class Account {
   FrameSource<Model> source_;
   FrameSink<Model> sink_;
   std::vector<uint64_t> came_ = std::vector<uint64_t>(kWindow);
-  std::array<uint64_t, kEvents> total_{};
-  std::array<uint64_t, kEvents + 1> expected_{};  // by cause, since the reset
-  unsigned cause_ = kEvents;
+  std::array<uint64_t, kCounts> total_{};
+  std::array<uint64_t, kCounts + 1> expected_{};  // by cause, since the reset
+  unsigned cause_ = kCounts;
   bool is_draining_ = false;
   uint64_t offered_ = 0, cut_off_ = 0, dropped_ = 0, resets_ = 0, disables_ = 0, exhausted_ = 0;
 };
