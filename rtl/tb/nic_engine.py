@@ -11,8 +11,8 @@ SERVERS, DEPTH = 4, 64
 class EngineQueues:
     """One requester's queues: `queues[kind, server]`; `locked` holds back the free queue's.
 
-    `latency` is that from a grant to its result, `odds` the chance of a grant. `on_push` and `on_pop`
-    are called with (kind, server, pointer) as it happens.
+    `latency` is that from a grant to its result, `odds` the chance of a grant. `on_push` and
+    `on_pop` are called with (kind, server, pointer) as it happens.
     """
 
     def __init__(self, dut, *, latency: int = 2, odds: float = 1.0):

@@ -14,6 +14,7 @@ SIZE = 1 << BITS
 BASE = 1 << BITS
 LOCK_CYCLES = 16
 LATENCY = 2
+SHAPE = {"AddressBits": BITS, "LockCycles": LOCK_CYCLES}
 
 
 class TB:
@@ -88,8 +89,8 @@ async def random_traffic_reads_what_was_written_last(dut):
                     in_part(port) + random.randrange(8))  # fmt: skip
                 lock = port >= 2 and random.random() < 0.2
                 is_read = random.random() < 0.5 and port != 0
-                tb.masters.put(port, Request(
-                    is_read, address, random.getrandbits(64), random.getrandbits(8), lock))  # fmt: skip
+                data, mask = random.getrandbits(64), random.getrandbits(8)
+                tb.masters.put(port, Request(is_read, address, data, mask, lock))
             # Gives the lock back.
             tb.masters.put(port, Request(True, in_part(port)))
         await tb.finish()
@@ -176,6 +177,6 @@ def test_nic_memory(ports):
     run(
         "nic_memory",
         sources=["nic_memory"],
-        parameters={"Ports": ports, "AddressBits": BITS, "Page": BASE >> BITS, "LockCycles": LOCK_CYCLES},
+        parameters={"Ports": ports, "Page": BASE >> BITS, **SHAPE},
         test_module="test_nic_memory",
     )

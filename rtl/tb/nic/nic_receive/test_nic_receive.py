@@ -46,7 +46,6 @@ class TB:
 
     def after(self, now: int):
         dut = self.dut
-        is_first = self.source._is_shown and self.source._at == 0 and dut.s_axis_tready.value == 1
         raised = [e for e in EVENTS if getattr(dut, f"ev_{e}_o").value == 1]
         assert len([e for e in raised if e in ("received", "full", "failed")]) <= 1
         assert len([e for e in raised if e not in ("received", "full", "failed")]) <= 1
@@ -55,7 +54,7 @@ class TB:
             if event in ("received", "full", "failed"):
                 frame = self.waiting.popleft()
             if event == "received":
-                kind, server, pointer = self.last_push
+                server, pointer = self.last_push
                 self.check(frame, pointer)
                 self.got.append((server, frame))
                 self.last_server = server
@@ -93,7 +92,7 @@ class TB:
             assert server == next(s for s in order if s < self.servers and not full >> s & 1)
         else:
             assert server == expected_server(self.waiting[0], self.choice, self.servers)
-        self.last_push = kind, server, pointer
+        self.last_push = server, pointer
 
     def popped(self, kind: int, server: int, pointer: int):
         assert kind == FREE
@@ -256,7 +255,8 @@ async def bad_short_long_and_filtered_frames_are_counted_once(dut):
             bad = int(random.random() < 0.2)
             is_bad, is_long = bad or length < 8, length > 120
             is_filtered = not (passes or rules & ALL)
-            fate = "bad" if is_bad else "too_long" if is_long else "filtered" if is_filtered else None
+            fate = "filtered" if is_filtered else None
+            fate = "bad" if is_bad else "too_long" if is_long else fate
             tb.put(frame_of(length, address), bad, fate=fate)
         await tb.drain()
     tb.account()

@@ -255,7 +255,7 @@ async def an_err_ends_a_frame_or_leaves_it_unsent(dut):
         # 13 dwords are the frame.
         tb.put(0, other)
         failed = tb.fates["failed"]
-        await tb.bench.until(lambda: tb.fates["sent"] > sent and not tb.engine)
+        await tb.bench.until(lambda sent=sent: tb.fates["sent"] > sent and not tb.engine)
         await tb.bench.run(5)
         assert tb.fates["failed"] == failed + 1
         new = tb.sink.frames[begun:]
@@ -264,7 +264,8 @@ async def an_err_ends_a_frame_or_leaves_it_unsent(dut):
             assert len(new) == 1
         else:
             got, user = new[0]
-            assert len(new) == 2 and user == 1 and got[: 8 * (dword - 1)] == frame[: 8 * (dword - 1)]
+            whole = 8 * (dword - 1)
+            assert len(new) == 2 and user == 1 and got[:whole] == frame[:whole]
             assert len(got) == 8 * dword
         bad.clear()
     assert tb.sink.gaps == 0
