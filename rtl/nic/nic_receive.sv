@@ -77,7 +77,7 @@ module nic_receive #(
   localparam logic [1:0] Control = 2'd2;
   localparam int unsigned Tw = $clog2(InFlight);
 
-  typedef logic [31:3] pointer_t;
+  typedef logic [28:0] pointer_t;  // bits 31:3 of an address
 
   if (InFlight != 1 << Tw || InFlight < 2) begin : g_bad_in_flight
     $error("InFlight must be a power of two, from 2 on");

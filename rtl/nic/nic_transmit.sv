@@ -69,7 +69,7 @@ module nic_transmit #(
   localparam int unsigned TagBits = 5;
   localparam int unsigned BeatBits = 69;
 
-  typedef logic [31:3] pointer_t;
+  typedef logic [28:0] pointer_t;  // bits 31:3 of an address
   typedef struct packed {
     logic       is_control;  // not of the frame
     logic       last;
@@ -102,7 +102,7 @@ module nic_transmit #(
   logic response_fails;
 
   assign response_fails = response_i.err;
-  assign beats = 14'(17'(length_q) + 17'd7 >> 3);
+  assign beats = 14'((17'(length_q) + 17'd7) >> 3);
   assign is_allowed = length_q >= 16'd14 && beats >> (4'(Smallest) + 4'(buffer_bits_i)) == '0 &&
       (!StoreForward || beats <= 14'(Depth));
 

@@ -207,8 +207,8 @@ async def nic_loopback_and_counters(dut):
 
 
 @pytest.mark.parametrize("parameters", [
-    {"Ports": 2, "Tests": 1, "AddressBits": 15},
-    pytest.param({"Ports": 1, "Tests": 1, "BigEndian": 1, "Axil": 1, "AddressBits": 17}, marks=pytest.mark.full),
+    {"Ports": 2, "AddressBits": 15},
+    pytest.param({"BigEndian": 1, "Axil": 1, "AddressBits": 17}, marks=pytest.mark.full),
 ])  # fmt: skip
 def test_nic(parameters, request):
     run(
@@ -216,7 +216,7 @@ def test_nic(parameters, request):
         sources=["counters", "axil_decode", "nic_afb", "nic_axil", "nic_registers", "nic_queues",
                  "nic_queue_test", "nic_receive", "nic_transmit", "nic_memory", "nic_memory_test",
                  "nic_core", "nic"],
-        parameters=parameters,
+        parameters={"Tests": 1, **parameters},
         test_module="test_nic",
         plusargs=["+full"] if request.config.getoption("--full") else [],
     )  # fmt: skip
