@@ -28,7 +28,7 @@ package nic_pkg;
 
   typedef struct packed {
     logic        push;     // 0: pop
-    queue_t      queue;
+    queue_t      target;
     logic [31:0] pointer;  // of a push
   } op_t;
 
