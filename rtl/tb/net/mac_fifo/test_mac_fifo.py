@@ -218,7 +218,7 @@ async def a_slow_core_loses_whole_frames_and_counts_them(dut):
     frames = some(150 + rx_room(dut) // 100, 4000)
     for frame in frames:
         await tb.come(frame)
-    await tb.settle(6000)
+    await tb.settle(6000 + rx_room(dut) // tb.bytes)
     lost = tb.counts["ev_rx_no_room_o"]
     assert lost > 0 and len(tb.received) == len(frames) - lost
     left = iter(frames)
