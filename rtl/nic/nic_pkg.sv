@@ -89,6 +89,21 @@ package nic_pkg;
     logic [31:0] data;
   } register_response_t;
 
+  // ------------------------------------------------------------------ beside the stream
+
+  // What nic_attach counts: exactly one event for each frame received, but those for the stream that
+  // never began to leave, and one for each frame that the NIC sends.
+  typedef struct packed {
+    logic rx_kept;
+    logic rx_no_room;
+    logic rx_cut;      // given to the NIC and ended with tuser: no room, or not for it
+    logic tx_kept;
+    logic tx_bad;      // ended with tuser
+    logic tx_no_room;  // too long
+  } attach_event_t;
+
+  localparam logic [7:0] ShareDefault = 8'd13;  // of 256: 5 % of the stream's bytes
+
 endpackage
 
 `default_nettype wire
