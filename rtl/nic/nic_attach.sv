@@ -12,8 +12,8 @@
 // verdict and is narrowed to 64 bits. What finds no room is dropped whole, or ended with tuser.
 //
 // Sent: a frame waits until it is whole, so that the NIC's memory never holds back the wire; one that
-// ends with tuser, or is longer than the FIFO, is dropped whole. Two frames of FrameBytesMax fit; the
-// next begins once at most one is in the FIFO. Its turn: frame_share.
+// ends with tuser, or has more beats of 64 bits than FrameBytesMax, is dropped whole. Two frames fit;
+// the next begins once at most one is in the FIFO. Its turn: frame_share.
 //
 // Latency: received 2 cycles from a beat (W = 64), 3 from the last one (W = 512); sent 3 cycles from
 // the last beat, one more at W = 512. Costs the stream's frames what frame_share says. One clock.
@@ -63,7 +63,9 @@ module nic_attach #(
     output nic_pkg::attach_event_t event_o
 );
 
-  localparam int unsigned TxBeats = 1 << $clog2(2 * FrameBytesMax / (W / 8));
+  localparam int unsigned BeatsMax = (FrameBytesMax + 7) / 8;  // of 64 bits
+  localparam int unsigned Bw = $clog2(BeatsMax + 1);
+  localparam int unsigned TxBeats = 1 << $clog2(2 * ((FrameBytesMax + W / 8 - 1) / (W / 8)));
 
   if (W != 64 && W != 512) begin : g_bad_width
     $error("W must be 64 or 512");
@@ -103,33 +105,38 @@ module nic_attach #(
 
   // ------------------------------------------------------------------ sent
   // A frame begins where it is sure to fit.
-  logic s_ready, inside_q, take, ends, t_kept, t_bad, t_no_room, f_valid, f_ready, f_last;
+  logic s_ready, inside_q, take, ends, is_bad, t_dropped, f_valid, f_ready, f_last;
   logic [1:0] frames_q;  // taken to the end and not gone
+  logic [Bw-1:0] beats_q;  // of the frame, up to BeatsMax
   assign s_ready           = inside_q || frames_q < 2'd2;
   assign s_axis_nic_tready = s_ready;
   assign take              = s_axis_nic_tvalid && s_ready;
   assign ends              = take && s_axis_nic_tlast;
+  assign is_bad            = s_axis_nic_tuser || beats_q == Bw'(BeatsMax);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       inside_q <= 1'b0;
       frames_q <= '0;
+      beats_q  <= '0;
     end else begin
       if (take) inside_q <= !s_axis_nic_tlast;
-      frames_q <= frames_q + 2'(ends) - 2'(t_bad || t_no_room) - 2'(f_valid && f_ready && f_last);
+      if (ends) beats_q <= '0;
+      else if (take && beats_q != Bw'(BeatsMax)) beats_q <= beats_q + 1'b1;
+      frames_q <= frames_q + 2'(ends) - 2'(t_dropped) - 2'(f_valid && f_ready && f_last);
     end
   end
 
   logic [W-1:0] t_data, f_data;
   logic [W/8-1:0] t_keep, f_keep;
-  logic t_valid, t_last, t_user;
+  logic t_valid, t_last, t_user, t_bad, t_no_room;
 
   if (W == 64) begin : g_same
     assign t_data           = s_axis_nic_tdata;
     assign t_keep           = s_axis_nic_tkeep;
     assign t_valid          = take;
     assign t_last           = s_axis_nic_tlast;
-    assign t_user           = s_axis_nic_tuser;
+    assign t_user           = is_bad;
     assign m_axis_nic_tdata = r_data;
     assign m_axis_nic_tkeep = r_keep;
     assign m_axis_nic_tlast = r_last;
@@ -148,7 +155,7 @@ module nic_attach #(
         .s_axis_tvalid(take),
         .s_axis_tready(),
         .s_axis_tlast (s_axis_nic_tlast),
-        .s_axis_tuser (s_axis_nic_tuser),
+        .s_axis_tuser (is_bad),
         .m_axis_tdata (t_data),
         .m_axis_tkeep (t_keep),
         .m_axis_tvalid(t_valid),
@@ -195,14 +202,13 @@ module nic_attach #(
       .m_axis_tready(f_ready),
       .m_axis_tlast (f_last),
       .m_axis_tuser (),
-      .ev_kept_o    (t_kept),
+      .ev_kept_o    (event_o.tx_kept),
       .ev_bad_o     (t_bad),
       .ev_no_room_o (t_no_room),
       .ev_cut_o     ()
   );
-  assign event_o.tx_kept    = t_kept;
-  assign event_o.tx_bad     = t_bad;
-  assign event_o.tx_no_room = t_no_room;
+  assign t_dropped          = t_bad || t_no_room;
+  assign event_o.tx_dropped = t_dropped;
 
   frame_share #(
       .W(W)

@@ -153,8 +153,7 @@ package nic_pkg;
     logic rx_no_room;
     logic rx_cut;      // given to the NIC and ended with tuser: no room, or not for it
     logic tx_kept;
-    logic tx_bad;      // ended with tuser
-    logic tx_no_room;  // too long
+    logic tx_dropped;  // ended with tuser, or too long
   } attach_event_t;
 
   localparam logic [7:0] ShareDefault = 8'd13;  // of 256: 5 % of the stream's bytes
