@@ -5,11 +5,12 @@
 // are here; one whose next beat is late is ended early. Set TxStoreForward where the core's clock
 // is slower than the MAC's by more than a beat in a frame (0.08 % at 64 bits and 9,216 bytes, 0.6 %
 // at 512), or where the core leaves gaps inside frames (frame_tx, session and tx_mux leave none).
-// Latency without: 1 edge of clk_i and 5 to 6 of mac_tx_clk_i, and a cycle more for the second
+// Latency without: 1 edge of clk_i and 6 to 7 of mac_tx_clk_i, and a cycle more for the second
 // beat.
 //
-// A frame that is ended early ends with tlast and tuser, is 60 bytes long at least, and is counted
-// with ev_tx_cut_o. mac_tx_tuser is high in no other beat.
+// A frame that is ended early, or with s_tx_tuser, ends with tlast and tuser, is 60 bytes long at
+// least, and is counted with ev_tx_cut_o. mac_tx_tuser is high in no other beat. One that ends with
+// s_tx_tuser and has not begun to leave is dropped whole.
 //
 // With TxStoreForward a frame longer than the send FIFO is dropped whole and counted with
 // ev_tx_cut_o; without, its length has no bound.
@@ -57,6 +58,7 @@ module mac_fifo #(
     input  wire logic           s_tx_tvalid,
     output      logic           s_tx_tready,
     input  wire logic           s_tx_tlast,
+    input  wire logic           s_tx_tuser,  // with tlast: not to be sent
 
     output      logic [  W-1:0] m_rx_tdata,
     output      logic [W/8-1:0] m_rx_tkeep,
@@ -184,12 +186,13 @@ module mac_fifo #(
     end
   end
 
-  logic q_valid, q_ready, q_last;
+  logic q_valid, q_ready, q_last, q_bad;
   logic [Dw-1:0] q_word;
   assign q_valid     = far ? rx_valid && rx_go : s_tx_tvalid && tx_go && !near;
   assign q_word      = far ? rx_word : {top(s_tx_tkeep), s_tx_tdata};
   assign q_last      = far ? rx_last : s_tx_tlast;
   assign rx_taken    = !RxReady || m_rx_tready;
+  assign q_bad       = !far && s_tx_tuser;
   assign s_tx_tready = tx_go && (near ? rx_taken : far || q_ready);
   assign rx_ready    = rx_go && (far ? q_ready : rx_taken);
 
@@ -197,11 +200,13 @@ module mac_fifo #(
   assign m_rx_tkeep  = near ? s_tx_tkeep : keep_to(rx_word[Dw-1:W]);
   assign m_rx_tvalid = near ? s_tx_tvalid && tx_go : rx_valid && rx_go && !far;
   assign m_rx_tlast  = near ? s_tx_tlast : rx_last;
-  assign m_rx_tuser  = 1'b0;
+  assign m_rx_tuser  = near && s_tx_tuser;
 
   // Frames to send, in the MAC's clock.
   logic [Dw-1:0] t_word;
   if (TxStoreForward) begin : g_whole
+    logic tx_bad, tx_no_room;
+    assign ev_tx_cut_o = tx_bad || tx_no_room;
     frame_cdc #(
         .Width(Dw),
         .Depth(TxDepth),
@@ -213,9 +218,9 @@ module mac_fifo #(
         .wr_ready_o  (q_ready),
         .wr_data_i   (q_word),
         .wr_last_i   (q_last),
-        .wr_bad_i    (1'b0),
-        .ev_bad_o    (),
-        .ev_no_room_o(ev_tx_cut_o),
+        .wr_bad_i    (q_bad),
+        .ev_bad_o    (tx_bad),
+        .ev_no_room_o(tx_no_room),
         .rd_clk_i    (mac_tx_clk_i),
         .rd_rst_i    (mac_tx_rst_i),
         .rd_valid_o  (mac_tx_tvalid),
@@ -237,6 +242,7 @@ module mac_fifo #(
         .wr_ready_o(q_ready),
         .wr_data_i (q_word),
         .wr_last_i (q_last),
+        .wr_bad_i  (q_bad),
         .rd_clk_i  (mac_tx_clk_i),
         .rd_rst_i  (mac_tx_rst_i),
         .rd_valid_o(mac_tx_tvalid),

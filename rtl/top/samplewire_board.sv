@@ -237,7 +237,7 @@ module samplewire_board #(
   mac_fifo #(.W(W)) u_mac_fifo (
       .clk_i(clk_i), .rst_i(rst_i), .loopback_i(cfg.loopback),
       .s_tx_tdata(t_tdata), .s_tx_tkeep(t_tkeep), .s_tx_tvalid(t_tvalid),
-      .s_tx_tready(t_tready), .s_tx_tlast(t_tlast),
+      .s_tx_tready(t_tready), .s_tx_tlast(t_tlast), .s_tx_tuser(1'b0),
       .m_rx_tdata(r_tdata), .m_rx_tkeep(r_tkeep), .m_rx_tvalid(r_tvalid), .m_rx_tready(1'b1),
       .m_rx_tlast(r_tlast), .m_rx_tuser(r_tuser),
       .mac_tx_clk_i(mac_tx_clk_i), .mac_tx_rst_i(mac_tx_rst_i),

@@ -56,6 +56,7 @@ module mac_bytes_tb #(
       .s_tx_tvalid    (s_core_tvalid),
       .s_tx_tready    (s_core_tready),
       .s_tx_tlast     (s_core_tlast),
+      .s_tx_tuser     (1'b0),
       .m_rx_tdata     (m_core_tdata),
       .m_rx_tkeep     (m_core_tkeep),
       .m_rx_tvalid    (m_core_tvalid),

@@ -37,6 +37,7 @@ class TB:
         for signal in (
             dut.s_tx_tvalid,
             dut.s_tx_tlast,
+            dut.s_tx_tuser,
             dut.mac_rx_tvalid,
             dut.mac_rx_tlast,
             dut.mac_rx_tuser,
@@ -96,12 +97,12 @@ class TB:
             if dut.m_rx_tvalid.value == 1 and (ready or not has_ready):
                 count = dut.m_rx_tkeep.value.to_unsigned().bit_count()
                 frame += dut.m_rx_tdata.value.to_unsigned().to_bytes(self.bytes, "little")[:count]
-                assert dut.m_rx_tuser.value == 0
+                assert dut.m_rx_tlast.value == 0 or dut.m_rx_tuser.value == 0
                 if dut.m_rx_tlast.value == 1:
                     self.received.append(bytes(frame))
                     frame = bytearray()
 
-    async def send(self, frame, idle=0.0):
+    async def send(self, frame, idle=0.0, bad=False):
         dut = self.dut
         for at in range(0, len(frame), self.bytes):
             while random.random() < idle:
@@ -111,7 +112,10 @@ class TB:
             dut.s_tx_tdata.value = int.from_bytes(part, "little")
             dut.s_tx_tkeep.value = (1 << len(part)) - 1
             dut.s_tx_tvalid.value = 1
-            dut.s_tx_tlast.value = int(at + self.bytes >= len(frame))
+            last = at + self.bytes >= len(frame)
+            dut.s_tx_tlast.value = int(last)
+            # It counts with tlast alone.
+            dut.s_tx_tuser.value = int(bad if last else random.random() < 0.5)
             while True:
                 await RisingEdge(dut.clk_i)
                 if self.obeys and dut.rst_i.value == 1:
@@ -432,6 +436,27 @@ async def a_frame_that_is_late_is_ended_with_a_mark(dut):
 
 
 @cocotb.test()
+async def a_frame_that_the_core_marks_is_not_sent_as_a_good_one(dut):
+    tb = TB(dut, (5000, 6400, 6400))
+    await tb.reset()
+    tb.ready = lambda: random.random() < 0.9
+    out = [
+        (random.randbytes(random.choice([8, 14, 60, 100, 1000])), random.random() < 0.4)
+        for _ in range(60)
+    ]
+    for frame, bad in out:
+        await tb.send(frame, bad=bad)
+        await tb.settle(random.choice([0, 0, 30]))
+    await tb.settle(1000)
+    marked = [f for f, bad in out if bad]
+    assert tb.sent == [f for f, bad in out if not bad] and tb.gaps == 0
+    assert tb.counts["ev_tx_cut_o"] == len(marked)
+    check_cut(tb, marked)
+    short = [f for f in marked if len(f) <= tb.bytes]
+    assert len(tb.cut) == (0 if is_whole(dut) else len(marked) - len(short))
+
+
+@cocotb.test()
 async def the_shortest_and_the_longest_frames_pass(dut):
     tb = TB(dut, (5000, 6400, 6400))
     await tb.reset()
@@ -541,6 +566,7 @@ SMALL = {"TxDepth": 512, "RxDepth": 512, "FrameBytesMax": 4096}
 # What a short run holds against small FIFOs and a core that waits.
 BOUNDS = [
     "frames_pass_whole_both_ways_and_bad_ones_are_counted",
+    "a_frame_that_the_core_marks_is_not_sent_as_a_good_one",
     "the_shortest_and_the_longest_frames_pass",
     "frames_longer_than_the_fifo_are_dropped_whole",
     "a_core_that_waits_is_shown_whole_frames_and_loses_whole_ones",
