@@ -2,11 +2,12 @@
 //
 // Sending: the MAC sees no gap of tvalid inside a frame. With TxStoreForward a frame is offered
 // once it is whole, which costs its length in latency. Without, it is offered when two beats of it
-// are here; one whose next beat is late is ended early. Set TxStoreForward where the core's clock
-// is slower than the MAC's by more than a beat in a frame (0.08 % at 64 bits and 9,216 bytes, 0.6 %
-// at 512), or where the core leaves gaps inside frames (frame_tx, session and tx_mux leave none).
-// Latency without: 1 edge of clk_i and 6 to 7 of mac_tx_clk_i, and a cycle more for the second
-// beat.
+// are here; one whose next beat is late is ended early. That is for a core whose clock is the MAC's
+// or faster, and which leaves no gaps inside frames (frame_tx, session and tx_mux leave none). With
+// TxSlack the core's clock may be slower by a beat in a frame (0.08 % at 64 bits and 9,216 bytes, 0.6 %
+// at 512), as two oscillators of one rate may be; if it is slower still, set TxStoreForward.
+// Latency without: 1 edge of clk_i and 5 to 6 of mac_tx_clk_i, a cycle more for the second beat, and
+// with TxSlack one more.
 //
 // A frame that is ended early, or with s_tx_tuser, ends with tlast and tuser, is 60 bytes long at
 // least, and is counted with ev_tx_cut_o. mac_tx_tuser is high in no other beat. One that ends with
@@ -43,6 +44,7 @@
 module mac_fifo #(
     parameter int unsigned W              = 64,
     parameter bit          TxStoreForward = 1'b0,
+    parameter bit          TxSlack        = 1'b0,
     parameter bit          RxReady        = 1'b0,
     parameter int unsigned FrameBytesMax  = 9216,
     // Beats, powers of two, of 4 to 64 KiB. FrameBytesMax must fit what is stored whole.
@@ -234,7 +236,8 @@ module mac_fifo #(
     cut_through_cdc #(
         .Width   (Dw),
         .Depth   (TxDepth),
-        .MinBeats((FrameBytesMin + W / 8 - 1) / (W / 8))
+        .MinBeats((FrameBytesMin + W / 8 - 1) / (W / 8)),
+        .Slack   (TxSlack)
     ) i_tx (
         .wr_clk_i  (clk_i),
         .wr_rst_i  (rst_i),

@@ -68,7 +68,8 @@ module nic_checker (
       expected[8*i+:8] = 4'(i) < real_bytes ? pattern_q[8*i+:8] : 8'h00;
     end
     if (beat == 2'd0) expected = {from[15:0], to};
-    if (beat == 2'd1) expected = {s_axis_tdata[63:48], bits_pkg::be16(cfg_i.ether_type), from[47:16]};
+    if (beat == 2'd1)
+      expected = {s_axis_tdata[63:48], bits_pkg::be16(cfg_i.ether_type), from[47:16]};
     for (int i = 0; i < 8; i++) begin
       differs[i] = s_axis_tkeep[i] && s_axis_tdata[8*i+:8] != expected[8*i+:8];
     end

@@ -1,16 +1,19 @@
 // FIFO of frames between two clocks that offers a frame before all of it is in, and ends a frame
 // whose rest does not come.
 //
-// A frame is offered a cycle after two beats of it are here, or with its only one: the second may have
-// come just in time, and a beat of slack is to remain. Inside a frame rd_valid_o has no gap. When the
-// next beat is late, the last one has wr_bad_i, or the writer is reset, closing beats follow until
-// MinBeats have left, one at least: the last has rd_last_o and rd_bad_o, their data are those of the
-// beat before. A bad frame of one beat is dropped. The rest of a late frame is dropped, and the next
-// frame leaves whole. So the writer must give a frame without gaps and its clock may be slower by no
-// more than a beat in a frame, or frames are lost.
+// A frame is offered once two beats of it are here, or its only one. Inside a frame rd_valid_o has
+// no gap. When the next beat is late, the last one has wr_bad_i, or the writer is reset, closing beats
+// follow until MinBeats have left, one at least: the last has rd_last_o and rd_bad_o, their data are
+// those of the beat before. A bad frame of one beat is dropped. The rest of a late frame is dropped,
+// and the next frame leaves whole.
 //
-// A beat a clock on each side, and a cycle idle between frames that wait. Latency 1 edge of wr_clk_i
-// and 6 to 7 of rd_clk_i, and a cycle more for the second beat. wr_ready_o holds the writer back.
+// So the writer must give a frame without gaps, and its clock may not be slower, or frames are lost:
+// the second beat may have come just in time. With Slack a frame is offered a cycle later, which is
+// enough for a clock that is slower by a beat in a frame.
+//
+// A beat a clock on each side; with Slack a cycle is idle between frames that wait. Latency 1 edge of
+// wr_clk_i and 5 to 6 of rd_clk_i, and a cycle more for the second beat, and with Slack one more.
+// wr_ready_o holds the writer back.
 //
 // Reset: either reset, of one cycle of its clock or more, stops both sides and empties the FIFO
 // (reset_ctrl). The writer drops frames as frame_gate says. The reader's own reset ends a frame
@@ -20,7 +23,8 @@
 module cut_through_cdc #(
     parameter int unsigned Width    = 64,
     parameter int unsigned Depth    = 512,  // words, a power of two
-    parameter int unsigned MinBeats = 8     // of a frame that is ended early
+    parameter int unsigned MinBeats = 8,    // of a frame that is ended early
+    parameter bit          Slack    = 1'b0
 ) (
     input  wire logic             wr_clk_i,
     input  wire logic             wr_rst_i,
@@ -84,7 +88,7 @@ module cut_through_cdc #(
 
   // A beat in hand, and one behind it before a frame begins: the slack of the two clocks.
   logic held_q, last_q;
-  logic near_q;   // the one behind it was there in the cycle before
+  logic near_q;   // the one behind it was there in the cycle before; for Slack
   logic begun_q;  // a beat of the frame was shown, its last one was not taken
   logic cut_q;    // the writer's side stopped since: what the FIFO has is of later frames
   logic skip_q;   // the FIFO has the rest of a frame that was late
@@ -95,7 +99,7 @@ module cut_through_cdc #(
   assign next_valid = fifo_valid && !rd_stop;
   assign closing    = begun_q && !held_q;
   assign has_min    = 32'(beats_q) + 1 >= MinBeats;
-  assign rd_valid_o = closing || (held_q && (begun_q || last_q || (near_q && next_valid)));
+  assign rd_valid_o = closing || (held_q && (begun_q || last_q || (next_valid && (near_q || !Slack))));
   assign rd_data_o  = data_q;
   assign rd_last_o  = closing ? has_min : last_q;
   assign rd_bad_o   = closing && has_min;

@@ -62,7 +62,7 @@ async def frames_of_all_lengths_pass_both_ways(dut):
     )
     assert tb.to_core.take() == [(f, 0) for f in good] and tb.to_mac.gaps == 0
     # Back to back: a byte a clock.
-    assert tb.to_mac.done[-1] - begun <= sum(map(len, out)) + 20
+    assert tb.to_mac.done[-1] - begun <= sum(map(len, out)) + 16
     assert tb.to_mac.take() == [(f, 0) for f in out]
     bad = sum(bad for _, bad in into)
     assert tb.counts == dict(zip(EVENTS, (bad, 0, 0), strict=True))
