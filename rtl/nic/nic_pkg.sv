@@ -18,12 +18,13 @@ package nic_pkg;
   typedef enum logic [1:0] {
     Free     = 2'd0,
     Receive  = 2'd1,
-    Transmit = 2'd2
+    Transmit = 2'd2,
+    Lock     = 2'd3   // of the free queue, for ports: a pop takes it, a push of 1 gives it back
   } kind_e;
 
   typedef struct packed {
     kind_e      kind;
-    logic [1:0] server;  // 0 for the free queue
+    logic [1:0] server;  // 0 for the free queue and its lock
   } queue_t;
 
   typedef struct packed {
@@ -32,10 +33,14 @@ package nic_pkg;
     logic [31:0] pointer;  // of a push
   } op_t;
 
+  localparam int unsigned OpBits = 37;  // of op_t
+
   // What an operation gives. A pointer is a multiple of 8, so that its low bits are free for these.
   localparam logic [31:0] ResultDone = 32'h0;  // of a push
   localparam logic [31:0] ResultEmpty = 32'h1;  // of a pop
   localparam logic [31:0] ResultFull = 32'h2;  // of a push
+  localparam logic [31:0] ResultBusy = 32'h0;  // of a pop of the lock
+  localparam logic [31:0] ResultGranted = 32'h1;  // of a pop of the lock
   localparam logic [31:0] ResultLocked = 32'h3;  // another port holds the lock of the free queue
   localparam logic [31:0] ResultBad = 32'h4;  // a push of no buffer, or of one that the NIC owns
 
@@ -49,6 +54,44 @@ package nic_pkg;
     logic [7:0]  flags;
     logic [7:0]  keep;       // tkeep of the last beat
   } control_t;
+
+  // ------------------------------------------------------------------ configuration
+
+  // What registers give to queues and engines. Queues and engines have no registers of their own.
+  typedef struct packed {
+    logic        enable;
+    logic        loopback;      // received frames go to the transmit queues
+    logic [2:0]  servers;       // 1 to 4
+    logic [1:0]  choice;        // of the server: 0 turns, 1 flow, 2 control frames
+    logic [3:0]  filter;        // kept: 0 own, 1 broadcast, 2 multicast, 3 all
+    logic [47:0] mac;           // first byte in the low bits
+    logic [15:0] ethertype;     // of control frames
+    logic [15:0] udp_port;      // of control frames
+    logic [3:0]  address_high;  // bits 35:32 of all buffers
+    logic [31:0] base;          // of the buffers, rounded down to a multiple of their size
+    logic [2:0]  buffer_bits;   // buffers of 128 << buffer_bits bytes
+    logic [7:0]  buffers;       // their number
+    logic [23:0] lock_cycles;
+  } config_t;
+
+  // What happened, a pulse of a cycle each. A received frame has one of the first seven, a popped
+  // buffer of the transmit queues one of the next three.
+  typedef struct packed {
+    logic received;
+    logic bad;          // tuser, or below 8 bytes
+    logic too_long;     // for a buffer
+    logic filtered;
+    logic queue_full;
+    logic write_failed; // ACB err
+    logic disabled;
+    logic sent;
+    logic bad_length;   // freed unsent
+    logic read_failed;  // ACB err
+    logic bad_push;
+    logic full_push;
+    logic locked_op;
+    logic revoked;      // the lock of the free queue
+  } events_t;
 
   // ------------------------------------------------------------------ buses
 
@@ -65,6 +108,9 @@ package nic_pkg;
     logic        err;
     logic [63:0] data;
   } acb_response_t;
+
+  localparam int unsigned AcbRequestBits = 110;
+  localparam int unsigned AcbResponseBits = 65;
 
   // AFB: registers (T A.4, A.5).
   typedef struct packed {
