@@ -25,8 +25,8 @@
 // that is enforced.
 //
 // loopback_i: 0 none; 1 near: frames sent come back as received ones, the MAC sends and gives
-// nothing; 2 far: frames received leave again, what the core sends is swallowed. A change waits for
-// the end of frames that are under way.
+// nothing; 2 far: frames received leave again, what the core sends is swallowed, or waits with FarWaits.
+// A change waits for the end of frames that are under way.
 //
 // Resets, each of one cycle of its clock or more, in any order; a stop then lasts until the other
 // clock has followed, and what is in the FIFO is lost:
@@ -46,6 +46,7 @@ module mac_fifo #(
     parameter bit          TxStoreForward = 1'b0,
     parameter bit          TxSlack        = 1'b0,
     parameter bit          RxReady        = 1'b0,
+    parameter bit          FarWaits       = 1'b0,
     parameter int unsigned FrameBytesMax  = 9216,
     // Beats, powers of two, of 4 to 64 KiB. FrameBytesMax must fit what is stored whole.
     parameter int unsigned TxDepth        = W == 64 && TxStoreForward ? 2048 : 512,
@@ -172,7 +173,7 @@ module mac_fifo #(
   logic tx_open_q, rx_open_q, near, far, tx_go, rx_go, rx_taken;
   assign near  = mode_q == 2'd1;
   assign far   = mode_q == 2'd2;
-  assign tx_go = tx_open_q || mode_q == loopback_i;
+  assign tx_go = (tx_open_q || mode_q == loopback_i) && !(FarWaits && far);
   assign rx_go = rx_open_q || mode_q == loopback_i;
 
   always_ff @(posedge clk_i) begin
