@@ -99,7 +99,8 @@ module cut_through_cdc #(
   assign next_valid = fifo_valid && !rd_stop;
   assign closing    = begun_q && !held_q;
   assign has_min    = 32'(beats_q) + 1 >= MinBeats;
-  assign rd_valid_o = closing || (held_q && (begun_q || last_q || (next_valid && (near_q || !Slack))));
+  assign rd_valid_o = closing ||
+      (held_q && (begun_q || last_q || (next_valid && (near_q || !Slack))));
   assign rd_data_o  = data_q;
   assign rd_last_o  = closing ? has_min : last_q;
   assign rd_bad_o   = closing && has_min;

@@ -2,7 +2,7 @@
 `default_nettype none
 
 module mac_bytes_tb #(
-    parameter bit RxReady = 1'b1
+    parameter int unsigned RxDepth = 2048
 ) (
     input wire logic       clk_i,
     input wire logic       rst_i,
@@ -45,8 +45,10 @@ module mac_bytes_tb #(
   assign m_mac_tkeep = 1'b1;
 
   mac_fifo #(
-      .W      (64),
-      .RxReady(RxReady)
+      .W            (64),
+      .RxReady      (1'b1),
+      .FrameBytesMax(RxDepth < 2048 ? 8 * RxDepth : 9216),
+      .RxDepth      (RxDepth)
   ) i_fifo (
       .clk_i          (clk_i),
       .rst_i          (rst_i),
