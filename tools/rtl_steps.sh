@@ -56,7 +56,9 @@ lockstep_qps() {
 # nic FRAMES ACCOUNT: the NIC with a dummy processor: latency, line rate of each size, account of frames
 nic() {
     step "bench of the NIC is built" make -f rtl/sim/Makefile --no-print-directory nic_bench
-    step "NIC: latency" out/rtl/sim/nic_bench latency
+    step "bench of the NIC with its MAC side is built" \
+        make -f rtl/sim/Makefile --no-print-directory MAC=1 nic_bench
+    step "NIC: latency" out/rtl/sim/nic_bench_mac latency
     step "NIC: line rate, $1 frames of each size" out/rtl/sim/nic_bench line-rate --frames "$1"
     step "NIC: account of $2 frames" out/rtl/sim/nic_bench account --frames "$2"
 }

@@ -1,6 +1,6 @@
 // The bench of the NIC: latency, line rate, and the account of frames, with a dummy processor.
 //
-//   nic_bench latency
+//   nic_bench latency      with its MAC side: nic_bench_mac
 //   nic_bench line-rate [--frames N] [--bytes N]
 //   nic_bench account [--frames N] [--seed N]
 //
@@ -24,7 +24,14 @@ struct Options {
 
 constexpr unsigned kSizes[] = {60, 61, 64, 127, 512, 1514, 9000};
 constexpr unsigned kLatencySizes[] = {32, 64, 128, 256, 512, 1024, 1500};
+#ifdef HAS_MAC
+constexpr bool kHasMac = true;
+#else
+constexpr bool kHasMac = false;
+#endif
 constexpr unsigned kMemoryBytes = 128 << 10;
+
+unsigned long long u(uint64_t value) { return value; }
 
 // Buffers that hold a frame, as many as memory and a queue have room for.
 void fit(NicConfig& config, unsigned bytes) {
@@ -36,10 +43,10 @@ void fit(NicConfig& config, unsigned bytes) {
 
 // ------------------------------------------------------------------ latency
 
-uint64_t round_trip(unsigned bytes, bool is_loopback) {
+uint64_t round_trip(unsigned bytes, unsigned mode) {
   Nic nic(1);
   fit(nic.config, bytes);
-  nic.config.loopback = is_loopback;
+  nic.config.mode = mode;
   nic.reset();
   uint64_t worst = 0;
   Frame sent;
@@ -51,6 +58,7 @@ uint64_t round_trip(unsigned bytes, bool is_loopback) {
     return true;
   });
   FrameSink<Model> sink(nic.model, [&](Frame& frame) { frame = sent; });
+  sink.is_padded = mode != 2;
   for (unsigned i = 0; i < 16; i++) {
     sent = {.number = i, .bytes = bytes};
     is_due = true;
@@ -64,15 +72,17 @@ uint64_t round_trip(unsigned bytes, bool is_loopback) {
 }
 
 int latency() {
-  std::printf("round trip in cycles, first beat in to last beat out, without mac_fifo\n");
-  std::printf("%8s %10s %14s %10s\n", "bytes", "normal", "NIC loopback", "goal");
+  std::printf("round trip in cycles, first beat in to last beat out, %s mac_fifo\n",
+              kHasMac ? "with" : "without");
+  std::printf("%8s %10s %14s %14s %10s\n", "bytes", "normal", "NIC loopback", "MAC loopback", "goal");
   bool is_met = true;
   for (const unsigned bytes : kLatencySizes) {
-    const uint64_t normal = round_trip(bytes, false), loop = round_trip(bytes, true);
-    const uint64_t goal = 3 * ((bytes + 7) / 8) + 56;
-    is_met &= normal <= goal;
-    std::printf("%8u %10llu %14llu %10llu\n", bytes, (unsigned long long)normal,
-                (unsigned long long)loop, (unsigned long long)goal);
+    const uint64_t normal = round_trip(bytes, 0), loop = round_trip(bytes, 1);
+    const uint64_t mac = kHasMac ? round_trip(bytes, 2) : 0;
+    const uint64_t beats = (bytes + 7) / 8;
+    is_met &= normal <= 3 * beats + 56 && mac <= 2 * beats + 16;
+    std::printf("%8u %10llu %14llu %14llu %10llu\n", bytes, u(normal), u(loop), u(mac),
+                u(3 * beats + 56));
   }
   if (!is_met) fail("a round trip is longer than its goal");
   return 0;
@@ -83,7 +93,7 @@ int latency() {
 void line_rate(unsigned bytes, bool is_loopback, uint64_t frames) {
   Nic nic(1);
   fit(nic.config, bytes);
-  nic.config.loopback = is_loopback;
+  nic.config.mode = is_loopback;
   nic.reset();
   std::vector<bool> seen(frames);
   uint64_t next = 0;
@@ -108,8 +118,8 @@ void line_rate(unsigned bytes, bool is_loopback, uint64_t frames) {
   // What waits ahead of the NIC must not grow.
   if (source.lag_max > 64) fail("frames come faster than the NIC takes them", source.lag_max);
   std::printf("%6u bytes, %-12s %llu frames, a frame per %.3f cycles (wire %.3f), waited at most %llu\n",
-              bytes, is_loopback ? "NIC loopback" : "processor", (unsigned long long)frames, took, wire,
-              (unsigned long long)source.lag_max);
+              bytes, is_loopback ? "NIC loopback" : "processor", u(frames), took, wire,
+              u(source.lag_max));
   std::fflush(stdout);
 }
 
@@ -155,8 +165,6 @@ class Account {
   }
 
  private:
-  static unsigned long long u(uint64_t value) { return value; }
-
   // Each frame's properties follow from its number.
   Frame frame_of(uint64_t number) const {
     Random random(options_.seed ^ (number << 20));
@@ -200,7 +208,7 @@ class Account {
     nic_.config.servers = 1 + unsigned(random_.below(4));
     nic_.config.choice = unsigned(random_.below(3));
     nic_.config.filter = 1;
-    nic_.config.loopback = random_.chance(0.2);
+    nic_.config.mode = random_.chance(0.2);
     nic_.configure();
     const uint64_t cycles = 500 + random_.below(20'000);
     for (uint64_t i = 0; i < cycles && offered_ < options_.frames; i++) {

@@ -104,6 +104,7 @@ class FrameSink {
 
   uint64_t frames = 0, gaps = 0, last_beat = 0, cut = 0;
   bool may_cut = false;
+  bool is_padded = true;  // frames below 60 bytes, by the transmit engine
   double ready = 1;  // chance of tready
   std::function<bool(double)> chance;
   void reset() { inside_ = false; }
@@ -143,7 +144,7 @@ class FrameSink {
       cut++;
       return;
     }
-    const unsigned sent = frame_.bytes < 60 ? 60 : frame_.bytes;
+    const unsigned sent = is_padded && frame_.bytes < 60 ? 60 : frame_.bytes;
     if (8 * (beat_ - 1) + count != sent) fail("a frame's length", frame_.number, frame_.bytes);
     frames++;
   }

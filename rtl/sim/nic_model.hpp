@@ -106,7 +106,8 @@ class QueuePort {
 };
 
 struct NicConfig {
-  bool enable = true, loopback = false;
+  bool enable = true;
+  unsigned mode = 0;  // 0 normal, 1 NIC loopback, 2 MAC loopback
   unsigned servers = 4, choice = 0, filter = 8;
   unsigned buffer_bits = 4, buffers = 64;
 };
@@ -155,7 +156,7 @@ class Nic {
   void configure() {
     write(SW_NIC_REG_SERVERS, config.servers);
     write(SW_NIC_REG_FILTER, config.filter);
-    write(SW_NIC_REG_MODE, config.loopback);
+    write(SW_NIC_REG_MODE, config.mode);
     write(SW_NIC_REG_CHOICE, config.choice);
   }
   void enable(bool on) {
