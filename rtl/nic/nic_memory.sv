@@ -9,7 +9,7 @@
 // its next request without, LockCycles at most. Engines are not held back: they use only buffers that the NIC owns, and the
 // frame that leaves must not get a gap.
 //
-// A write stores the bytes of its mask. Address bits 2:0 are not looked at. An address outside
+// A write stores the bytes of its mask. Address bits 2:0 are ignored. An address outside
 // answers err and changes nothing. A read in the cycle of another port's write to the same dword
 // gives either value.
 //

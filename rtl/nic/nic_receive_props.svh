@@ -16,7 +16,8 @@ always_comb begin
   if (response_valid_i) assume (in_flight_q > (Tw + 1)'(write_q));
 end
 
-// A buffer, chosen freely: whether the engine has it. While it is pushed, nobody knows yet.
+// A buffer, chosen freely: whether the engine has it. While a push of it is under
+// way, that is open.
 (* anyconst *) pointer_t f_buffer;
 logic f_owned_q, f_pushes, f_pops, f_in_current, f_in_next, f_in_last;
 assign f_pushes = op_q && op_push_q && last_q == f_buffer;

@@ -14,7 +14,7 @@
 // holds back the fifth frame, none before it.
 //
 // Throughput: a beat a cycle, a frame of 60 bytes each 9 cycles. Latency: from waiting_i to the
-// first beat 14 cycles with nic_memory. Back-pressure: m_axis_tready; responses are never held back.
+// first beat 12 cycles with nic_memory. Back-pressure: m_axis_tready; responses are never held back.
 // One clock.
 `default_nettype none
 
@@ -114,7 +114,7 @@ module nic_transmit #(
   logic [2:0] bytes_q;
   logic [Dw:0] room_q;
   logic [Tw:0] in_flight_q;
-  logic [Tw-1:0] oldest;
+  logic [Tw-1:0] oldest_q;  // in_flight_q - 1: a register, since the path behind it is long
 
   // ------------------------------------------------------------------ buffers to free
 
@@ -229,8 +229,7 @@ module nic_transmit #(
   assign tag_d.is_control = is_control;
   assign tag_d.last = index_q == last_q;
   assign tag_d.bytes = bytes_q;
-  assign oldest = in_flight_q[Tw-1:0] - 1'b1;
-  assign tag = tags_q[TagBits*oldest+:TagBits];
+  assign tag = tags_q[TagBits*oldest_q+:TagBits];
   assign control_comes = response_valid_i && tag.is_control;
   assign completes = response_valid_i && !tag.is_control && tag.last;
 
@@ -238,10 +237,12 @@ module nic_transmit #(
     if (rst_i) begin
       reads_q            <= 1'b0;
       in_flight_q        <= '0;
+      oldest_q           <= '1;
       request_was_data_q <= 1'b0;
     end else begin
       reads_q            <= starts || (reads_q && !data_last);
       in_flight_q        <= in_flight_q + (Tw + 1)'(request_taken) - (Tw + 1)'(response_valid_i);
+      oldest_q           <= oldest_q + Tw'(request_taken) - Tw'(response_valid_i);
       request_was_data_q <= request_valid_o && !request_ready_i && !is_control;
     end
   end

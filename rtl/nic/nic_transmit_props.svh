@@ -14,7 +14,8 @@ always_comb begin
   if (response_valid_i) assume (in_flight_q != '0);
 end
 
-// A buffer, chosen freely: whether the engine has it. While it is pushed, nobody knows yet.
+// A buffer, chosen freely: whether the engine has it. While a push of it is under
+// way, that is open.
 (* anyconst *) pointer_t f_buffer;
 logic f_owned_q, f_pushes, f_pops, f_in_next;
 logic [3:0] f_in_freeing;
@@ -80,6 +81,7 @@ always_ff @(posedge clk_i) begin
     p_level : assert ((Dw + 2)'(room_q) + (Dw + 2)'(level_q) + f_data == (Dw + 2)'(Depth));
     p_held : assert (held_q <= 3'd4 && 4'(held_q) == 4'(done_q) + 4'(f_lasts) + 4'(reads_q));
     p_pointers : assert (free_wr_q == free_rd_q + held_q[1:0]);
+    p_oldest : assert (oldest_q == Tw'(in_flight_q) - 1'b1);
     p_controls : assert (f_controls == 3'(next_q == Reading));
     p_pushing : assert (!op_q || !op_push_q || done_q != '0);
     p_popping : assert (!op_q || op_push_q || next_q == Empty);
