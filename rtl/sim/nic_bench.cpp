@@ -107,19 +107,21 @@ void line_rate(unsigned bytes, bool is_loopback, uint64_t frames) {
     seen[frame.number] = true;
     frame = {.number = frame.number, .bytes = bytes};
   });
+  MemoryReader reader(nic.model, kMemoryBytes);
   const uint64_t begun = nic.now;
   const double wire = double(bytes + kWireBytes) / 8;
   while (sink.frames < frames) {
-    nic.cycle(source, sink);
+    nic.cycle(source, sink, reader);
     if (nic.now - begun > 2'000 + uint64_t(2 * wire * double(frames))) fail("frames are lost", sink.frames);
   }
   const double took = double(sink.last_beat - begun) / double(frames);
   if (sink.gaps) fail("gaps inside frames", sink.gaps);
   // What waits ahead of the NIC must not grow.
   if (source.lag_max > 64) fail("frames come faster than the NIC takes them", source.lag_max);
-  std::printf("%6u bytes, %-12s %llu frames, a frame per %.3f cycles (wire %.3f), waited at most %llu\n",
+  std::printf("%6u bytes, %-12s %llu frames, a frame per %.3f cycles (wire %.3f), waited at most %llu, "
+              "%.2f reads of memory a cycle\n",
               bytes, is_loopback ? "NIC loopback" : "processor", u(frames), took, wire,
-              u(source.lag_max));
+              u(source.lag_max), double(reader.reads) / double(nic.now - begun));
   std::fflush(stdout);
 }
 

@@ -105,6 +105,37 @@ class QueuePort {
   AfbPort& afb_;
 };
 
+#ifndef HAS_MAC
+// Reads the whole memory over and over through the first ACB port, a read offered each cycle.
+class MemoryReader {
+ public:
+  MemoryReader(Model& model, uint32_t bytes) : model_(model), bytes_(bytes) {}
+  uint64_t reads = 0;
+
+  void drive(uint64_t) {
+    model_.acb_valid_i = 1;
+    model_.acb_i[2] = address_;
+    model_.acb_i[3] = 0xFF << 4 | 1 << 12;  // mask, read
+  }
+  void after(uint64_t) {
+    if (!(model_.acb_ready_o & 1)) return;
+    reads++;
+    address_ = (address_ + 8) % bytes_;
+  }
+
+ private:
+  Model& model_;
+  uint32_t bytes_, address_ = 0;
+};
+#else
+struct MemoryReader {
+  MemoryReader(Model&, uint32_t) {}
+  uint64_t reads = 0;
+  void drive(uint64_t) {}
+  void after(uint64_t) {}
+};
+#endif
+
 struct NicConfig {
   bool enable = true;
   unsigned mode = 0;  // 0 normal, 1 NIC loopback, 2 MAC loopback
