@@ -8,9 +8,8 @@
 `default_nettype none
 
 module nic_queue_test #(
-    parameter  int unsigned Servers = nic_pkg::Servers,
-    parameter  int unsigned Depth   = nic_pkg::Depth,
-    localparam int unsigned NBits   = $clog2(Depth + 2)
+    parameter int unsigned Servers = nic_pkg::Servers,
+    parameter int unsigned Depth   = nic_pkg::Depth
 ) (
     input wire logic clk_i,
     input wire logic rst_i,
@@ -26,6 +25,7 @@ module nic_queue_test #(
     input  wire logic         [31:0] result_i
 );
 
+  localparam int unsigned NBits = $clog2(Depth) + 1;
   localparam logic [3:0] Last = 4'(2 * Servers);  // the free queue
 
   logic busy_q, pops_q, waits_q, sequence_q;  // pops_q: the queue is emptied
