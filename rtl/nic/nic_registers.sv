@@ -146,7 +146,8 @@ module nic_registers #(
   endfunction
 
   logic first_q, second_q;  // cycles of the access
-  logic queue_q, window_q, bad_q, window_2_q, queue_2_q, bad_2_q, wrong, step, snapshot_busy, snapshot_q;
+  logic queue_q, window_q, bad_q, window_2_q, queue_2_q, bad_2_q, wrong, step;
+  logic snapshot_busy, snapshot_q;
   logic write;
 
   assign is_free = !first_q && !second_q && !rst_i;
