@@ -7,8 +7,10 @@ set samplewire_files(samplewire_ns_clock) {
     rtl/net/net_pkg.sv
     rtl/send/send_pkg.sv
     rtl/roce/roce_pkg.sv
+    rtl/nic/nic_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/regs/roce_regs_pkg.sv
+    rtl/regs/nic_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/conv/ns_clock.sv
     rtl/vendor/xilinx/wrappers/samplewire_ns_clock.v
@@ -20,8 +22,10 @@ set samplewire_files(samplewire_sender_64) {
     rtl/net/net_pkg.sv
     rtl/send/send_pkg.sv
     rtl/roce/roce_pkg.sv
+    rtl/nic/nic_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/regs/roce_regs_pkg.sv
+    rtl/regs/nic_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/regs/axil_decode.sv
     rtl/ctl/cookie.sv
@@ -72,8 +76,10 @@ set samplewire_files(samplewire_board_64) {
     rtl/net/net_pkg.sv
     rtl/send/send_pkg.sv
     rtl/roce/roce_pkg.sv
+    rtl/nic/nic_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/regs/roce_regs_pkg.sv
+    rtl/regs/nic_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/lib/cdc/async_fifo.sv
     rtl/regs/axil_decode.sv
@@ -139,8 +145,10 @@ set samplewire_files(samplewire_sender_512) {
     rtl/net/net_pkg.sv
     rtl/send/send_pkg.sv
     rtl/roce/roce_pkg.sv
+    rtl/nic/nic_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/regs/roce_regs_pkg.sv
+    rtl/regs/nic_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/regs/axil_decode.sv
     rtl/ctl/cookie.sv
@@ -191,8 +199,10 @@ set samplewire_files(samplewire_board_512) {
     rtl/net/net_pkg.sv
     rtl/send/send_pkg.sv
     rtl/roce/roce_pkg.sv
+    rtl/nic/nic_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/regs/roce_regs_pkg.sv
+    rtl/regs/nic_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/lib/cdc/async_fifo.sv
     rtl/regs/axil_decode.sv
