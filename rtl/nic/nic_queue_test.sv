@@ -37,7 +37,7 @@ module nic_queue_test #(
   logic is_last;
 
   assign count    = sequence_q ? NBits'(Depth) : NBits'(1);
-  assign pattern  = {~8'(n_q), 8'(n_q), 4'h5, queue_q, 5'(n_q), 3'd0};
+  assign pattern  = {8'hff ^ 8'(n_q), 8'(n_q), 4'h5, queue_q, 5'(n_q), 3'd0};
   // A sequence tries one operation more, which a full or an empty queue refuses.
   assign is_last  = n_q == (sequence_q ? count : count - 1'b1);
   assign expected = n_q == count ? (pops_q ? nic_pkg::ResultEmpty : nic_pkg::ResultFull) :
