@@ -8,9 +8,8 @@
 `default_nettype none
 
 module nic_queue_test #(
-    parameter  int unsigned Servers = nic_pkg::Servers,
-    parameter  int unsigned Depth   = nic_pkg::Depth,
-    localparam int unsigned NBits   = $clog2(Depth + 2)
+    parameter int unsigned Servers = nic_pkg::Servers,
+    parameter int unsigned Depth   = nic_pkg::Depth
 ) (
     input wire logic clk_i,
     input wire logic rst_i,
@@ -26,6 +25,7 @@ module nic_queue_test #(
     input  wire logic         [31:0] result_i
 );
 
+  localparam int unsigned NBits = $clog2(Depth) + 1;
   localparam logic [3:0] Last = 4'(2 * Servers);  // the free queue
 
   logic busy_q, pops_q, waits_q, sequence_q;  // pops_q: the queue is emptied
@@ -37,7 +37,7 @@ module nic_queue_test #(
   logic is_last;
 
   assign count    = sequence_q ? NBits'(Depth) : NBits'(1);
-  assign pattern  = {~8'(n_q), 8'(n_q), 4'h5, queue_q, 5'(n_q), 3'd0};
+  assign pattern  = {8'hff ^ 8'(n_q), 8'(n_q), 4'h5, queue_q, 5'(n_q), 3'd0};
   // A sequence tries one operation more, which a full or an empty queue refuses.
   assign is_last  = n_q == (sequence_q ? count : count - 1'b1);
   assign expected = n_q == count ? (pops_q ? nic_pkg::ResultEmpty : nic_pkg::ResultFull) :

@@ -123,26 +123,38 @@ module nic_registers #(
         {id[6] ^ nic_regs_pkg::WindowHigh[0], id[5:1]} < 6'(nic_regs_pkg::NumEvents + Values);
   endfunction
 
-  // Not readable, not writable, or no value for it; is_on: frames flow.
+  // Not readable, or not writable; is_on: frames flow.
   function automatic logic is_refused(input nic_pkg::register_request_t r, input logic is_on);
     if (r.read) is_refused = !nic_regs_pkg::Readable[r.index] && !is_entry(r.index);
     else begin
-      is_refused = !nic_regs_pkg::Writable[r.index] || (nic_regs_pkg::Steady[r.index] && is_on) ||
-          (r.index == nic_regs_pkg::IdServers && (r.data == '0 || r.data > 32'd4)) ||
-          (r.index == nic_regs_pkg::IdBuffers && r.data > 32'd128) ||
-          (r.index == nic_regs_pkg::IdMode && r.data > 32'd2);
+      is_refused = !nic_regs_pkg::Writable[r.index] ||
+          (nic_regs_pkg::Steady[r.index] && is_on);
     end
     if (r.mask != 4'hf) is_refused = 1'b1;
   endfunction
 
+  // A write of a value that means nothing.
+  function automatic logic is_wrong(input nic_pkg::register_request_t r);
+    unique case (r.index)
+      nic_regs_pkg::IdServers:
+      is_wrong = r.data[31:3] != '0 || r.data[2:0] == '0 || r.data[2:0] > 3'd4;
+      nic_regs_pkg::IdBuffers: is_wrong = r.data[31:8] != '0 || r.data[7:0] > 8'd128;
+      nic_regs_pkg::IdMode: is_wrong = r.data[31:2] != '0 || &r.data[1:0];
+      default: is_wrong = 1'b0;
+    endcase
+    if (r.read) is_wrong = 1'b0;
+  endfunction
+
   logic first_q, second_q;  // cycles of the access
-  logic queue_q, window_q, bad_q, window_2_q, queue_2_q, bad_2_q, step, snapshot_busy, snapshot_q;
+  logic queue_q, window_q, bad_q, window_2_q, queue_2_q, bad_2_q, wrong, step;
+  logic snapshot_busy, snapshot_q;
   logic write;
 
   assign is_free = !first_q && !second_q && !rst_i;
   assign step    = first_q && (op_valid_o ? op_ready_i :
                                !window_q || !(snapshot_busy || snapshot_q));
-  assign write   = first_q && !request_q.read && !bad_q && !queue_q;
+  assign wrong   = is_wrong(request_q);
+  assign write   = first_q && !request_q.read && !bad_q && !wrong && !queue_q;
 
   always_ff @(posedge clk_i) begin
     if (grant != '0) begin
@@ -295,7 +307,7 @@ module nic_registers #(
     data_q     <= data;
     window_2_q <= window_q && !bad_q;
     queue_2_q  <= queue_q && !bad_q;
-    bad_2_q    <= bad_q;
+    bad_2_q    <= bad_q || wrong;
     high_q     <= request_q.index[0];
     push_q     <= queue_q && !bad_q && !request_q.read && op_o.target.kind != nic_pkg::Lock;
     // A result comes in the cycle of the response.
