@@ -82,6 +82,7 @@ module nic_queues #(
   // computes it serves both.
   logic [1:0] port_wait_q;
   logic sweep_q;
+  logic [SweepBits-1:0] sweep_index_q;
   logic lock_pop_q;  // a port's operation in this cycle: it wants the lock
   logic locked_q;
   logic closed;  // to operations on the free queue: the lock is taken, or was before
@@ -127,9 +128,13 @@ module nic_queues #(
     end
   end
 
+  // While the sweep is on nothing is granted; the queues that it clears pass here too.
   always_ff @(posedge clk_i) begin
     op_q   <= op;
     port_q <= port_i;
+    if (sweep_q) begin
+      op_q.target <= {sweep_index_q[QueueBits-1:ServerBits], 2'(sweep_index_q[ServerBits-1:0])};
+    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -181,7 +186,6 @@ module nic_queues #(
   (* ram_style = "distributed" *) logic owned_mem[Buffers];
   logic owned, owned_we, owned_d;
   logic [IndexBits-1:0] owned_index;
-  logic [SweepBits-1:0] sweep_index_q;
 
   assign owned = owned_mem[index_q];
 
@@ -225,10 +229,10 @@ module nic_queues #(
 
   always_ff @(posedge clk_i) begin
     if (sweep_q || push || pop) begin
-      level_mem[sweep_q?sweep_index_q[QueueBits-1:0] : queue] <= sweep_q ? '0 : level_d;
+      level_mem[queue] <= sweep_q ? '0 : level_d;
     end
     if (sweep_q || pop) begin
-      head_mem[sweep_q?sweep_index_q[QueueBits-1:0] : queue] <= sweep_q ? '0 : head + 1'b1;
+      head_mem[queue] <= sweep_q ? '0 : head + 1'b1;
     end
   end
 

@@ -184,10 +184,12 @@ end
 // A reset.
 logic [FQueues-1:0] f_swept;
 for (genvar q = 0; q < FQueues; q++) begin : g_f_swept
-  assign f_swept[q] = level_mem[q] == '0 || sweep_index_q <= SweepBits'(q);
+  assign f_swept[q] = level_mem[q] == '0 || sweep_index_q <= SweepBits'(q + 1);
 end
 always_comb begin
   if (f_past_q && sweep_q) begin
+    // The one that is cleared in this cycle.
+    a_sweeps : assert (sweep_index_q == '0 || queue == QueueBits'(sweep_index_q - 1'b1));
     a_swept : assert (&f_swept && (!owned_mem[f_index] || sweep_index_q <= SweepBits'(f_index)));
     a_still : assert (valid_q == '0 && result_valid_o == '0 && !is_returned_q &&
                       f_has_q == '0 && !f_in_q);

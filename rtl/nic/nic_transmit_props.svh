@@ -81,7 +81,7 @@ always_ff @(posedge clk_i) begin
     p_level : assert ((Dw + 2)'(room_q) + (Dw + 2)'(level_q) + f_data == (Dw + 2)'(Depth));
     p_held : assert (held_q <= 3'd4 && 4'(held_q) == 4'(done_q) + 4'(f_lasts) + 4'(reads_q));
     p_pointers : assert (free_wr_q == free_rd_q + held_q[1:0]);
-    p_oldest : assert (oldest_q == Tw'(in_flight_q) - 1'b1);
+    p_oldest : assert (oldest_q == Tw'(in_flight_q - 1'b1));
     p_controls : assert (f_controls == 3'(next_q == Reading));
     p_pushing : assert (!op_q || !op_push_q || done_q != '0);
     p_popping : assert (!op_q || op_push_q || next_q == Empty);
