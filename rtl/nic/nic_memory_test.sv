@@ -26,6 +26,10 @@ module nic_memory_test #(
 
   localparam int unsigned Iw = AddressBits - 3;
 
+  if (AddressBits < 5 || AddressBits > 34) begin : g_bad_bits
+    $error("AddressBits must be 5 to 34");
+  end
+
   typedef enum logic [1:0] {
     Idle,
     Fill,
@@ -40,7 +44,7 @@ module nic_memory_test #(
   logic is_end, is_wrong;
 
   function automatic logic [63:0] pattern(input logic [Iw-1:0] index);
-    pattern = {~32'(index), 32'(index)} ^ 64'hc3a5_96f0_3c5a_690f;
+    pattern = {{(32 - Iw) {1'b1}}, ~index, {(32 - Iw) {1'b0}}, index} ^ 64'hc3a5_96f0_3c5a_690f;
   endfunction
 
   function automatic logic [7:0] half(input logic [Iw-1:0] index);

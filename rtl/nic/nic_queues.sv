@@ -63,7 +63,7 @@ module nic_queues #(
   localparam int unsigned ServerBits = Servers > 1 ? $clog2(Servers) : 1;
   localparam int unsigned EntryBits = $clog2(Depth);
   localparam int unsigned QueueBits = 2 + ServerBits;
-  localparam int unsigned SweepBits = IndexBits > QueueBits ? IndexBits : QueueBits;
+  localparam int unsigned SweepBits = IndexBits > QueueBits ? IndexBits : QueueBits + 1;
   localparam int unsigned SmallestLog2 = 7;  // bytes of the smallest buffer
 
   if (Requesters < 3 || Requesters > 4) begin : g_bad_requesters
