@@ -13,7 +13,7 @@ FOLDERS = ("lib", "net", "ctl", "regs", "send", "roce", "nic", "stream", "conv",
 # In the order in which they use each other.
 PACKAGES = (
     "bits_pkg", "crc_pkg", "wire_pkg", "net_pkg", "send_pkg", "roce_pkg", "nic_pkg", "sw_regs_pkg",
-    "roce_regs_pkg", "ctl_sender_pkg",
+    "roce_regs_pkg", "nic_regs_pkg", "ctl_sender_pkg",
 )  # fmt: skip
 
 

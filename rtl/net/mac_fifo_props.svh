@@ -57,14 +57,19 @@ always_ff @(posedge mac_tx_clk_i) begin
   end
 end
 
-// What the core has taken.
-logic f_rx_open;
-logic [4:0] f_rx_in;
-initial f_rx_open = 1'b0;
+// What the core has taken, and what it was shown and did not take.
+logic f_rx_open, f_rx_held;
+logic [4:0] f_rx_in, f_rx_shown;
+initial begin
+  f_rx_open = 1'b0;
+  f_rx_held = 1'b0;
+end
 always_ff @(posedge clk_i) begin
   if (rst_i) f_rx_open <= 1'b0;
-  else if (m_rx_tvalid) f_rx_open <= !m_rx_tlast;
-  if (m_rx_tvalid) f_rx_in <= m_rx_tdata[4:0];
+  else if (m_rx_tvalid && m_rx_tready) f_rx_open <= !m_rx_tlast;
+  if (m_rx_tvalid && m_rx_tready) f_rx_in <= m_rx_tdata[4:0];
+  f_rx_held  <= m_rx_tvalid && !m_rx_tready && !rst_i;
+  f_rx_shown <= m_rx_tdata[4:0];
 end
 
 // Behind its reset the switch is at 0 for a cycle: nothing begins in a loop-back.
@@ -89,8 +94,11 @@ always_comb begin
     a_rx_one_frame : assert ({m_rx_tdata[4], m_rx_tdata[2:0]} ==
                              {f_rx_in[4], f_rx_in[2], f_next(f_rx_in[1:0])});
   end
+  if (f_rx_held) a_rx_stays : assert (m_rx_tvalid && m_rx_tdata[4:0] == f_rx_shown);
   if (m_rx_tvalid) a_rx_last : assert (m_rx_tlast == m_rx_tdata[3]);
   c_cut : cover (mac_tx_tvalid && mac_tx_tready && mac_tx_tuser);
   c_far : cover (mac_tx_tvalid && mac_tx_tlast && mac_tx_tdata[4] && f_open);
+  // A frame that the core held back came whole.
+  c_held : cover (f_rx_held && f_rx_open && m_rx_tready && m_rx_tlast && m_rx_tdata[4]);
   c_near : cover (m_rx_tvalid && m_rx_tlast && !m_rx_tdata[4] && f_rx_open);
 end

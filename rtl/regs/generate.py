@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Write what follows from the register maps, or check it with --check. Python 3.11 alone.
 
-A core's map is common.toml, congestion.toml and its own file, tx.toml or roce.toml. Of each map it
-writes a package (types and decoding: sw_regs_pkg.sv for csr, roce_regs_pkg.sv for roce_csr), a C
-header, a Python module, and a table between markers of docs/registers.md.
+A sender's map is common.toml, congestion.toml and its own file, tx.toml or roce.toml; the NIC's is
+nic.toml alone, in another form (words.py). Of each map it writes a package (types and decoding:
+sw_regs_pkg.sv for csr, roce_regs_pkg.sv for roce_csr, nic_regs_pkg.sv for nic_registers), a C
+header, a Python module, and a table between markers of docs/registers.md or docs/nic.md.
 """
 
 import sys
@@ -12,10 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import emit
+import words
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PAGE = ROOT / "docs" / "registers.md"
+NIC_PAGE = ROOT / "docs" / "nic.md"
 SHARED = ("common.toml", "congestion.toml")
 # The file of each core, the files that are written, and the markers of its table.
 CORES = {
@@ -141,10 +144,10 @@ def check_register(register: Register, bits: int, layout: dict) -> None:
 
 
 def page(text: str, table: str, marker: str) -> str:
-    """The text of `docs/registers.md` with a table between its markers."""
+    """The text of a page of docs/ with a table between its markers."""
     begin, end = f"<!-- {marker}: written by rtl/regs/generate.py -->", f"<!-- end of {marker} -->"
     if text.count(begin) != 1 or text.count(end) != 1:
-        raise ValueError(f"{PAGE}: needs each marker once: {begin} {end}")
+        raise ValueError(f"a page of docs/ needs each marker once: {begin} {end}")
     before, rest = text.split(begin)
     return f"{before}{begin}\n\n{table}\n{end}{rest.split(end)[1]}"
 
@@ -160,6 +163,11 @@ def main() -> int:
         outputs[HERE / f"{stem}.py"] = emit.names(registers)
         text = page(text, emit.table(registers), marker)
     outputs[PAGE] = text
+    nic = words.load(HERE / "nic.toml")
+    outputs[HERE / "nic_regs_pkg.sv"] = words.package(nic)
+    outputs[HERE / "nic_regs.h"] = words.header(nic)
+    outputs[HERE / "nic_regs.py"] = words.names(nic)
+    outputs[NIC_PAGE] = page(NIC_PAGE.read_text(), words.table(nic), "registers of the NIC")
     differ = [p for p, text in outputs.items() if not p.exists() or p.read_text() != text]
     for path in differ:
         if "--check" in sys.argv[1:]:

@@ -509,9 +509,9 @@ module roce_board #(
   mac_fifo #(.W(64)) u_mac_fifo (
       .clk_i(clk_i), .rst_i(rst_i), .loopback_i(cfg.loopback),
       .s_tx_tdata(x_tdata), .s_tx_tkeep(x_tkeep), .s_tx_tvalid(x_tvalid),
-      .s_tx_tready(x_tready), .s_tx_tlast(x_tlast),
-      .m_rx_tdata(r_tdata), .m_rx_tkeep(r_tkeep), .m_rx_tvalid(r_tvalid), .m_rx_tlast(r_tlast),
-      .m_rx_tuser(r_tuser),
+      .s_tx_tready(x_tready), .s_tx_tlast(x_tlast), .s_tx_tuser(1'b0),
+      .m_rx_tdata(r_tdata), .m_rx_tkeep(r_tkeep), .m_rx_tvalid(r_tvalid), .m_rx_tready(1'b1),
+      .m_rx_tlast(r_tlast), .m_rx_tuser(r_tuser),
       .mac_tx_clk_i(mac_tx_clk_i), .mac_tx_rst_i(mac_tx_rst_i),
       .mac_tx_tdata(m_axis_tx_tdata), .mac_tx_tkeep(m_axis_tx_tkeep),
       .mac_tx_tvalid(m_axis_tx_tvalid), .mac_tx_tready(m_axis_tx_tready),

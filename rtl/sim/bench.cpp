@@ -17,7 +17,7 @@ namespace {
 using sw::Options;
 
 int usage() {
-  std::fputs("bench soak|throughput|latency|restarts|resets|domains|flushes|hostile|marks|incast "
+  std::fputs("bench soak|throughput|latency|restarts|resets|domains|flushes|hostile|marks|incast|nic "
              "[--seed N] [--packets N] [--ms N] [--payload BYTES] [--line-gbps N] "
              "[--core-cycles N]\n", stderr);
   return 2;
@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
       {"restarts", sw::restarts}, {"hostile", sw::hostile},
       {"resets", sw::resets},     {"flushes", sw::flushes},
       {"domains", sw::domains},   {"marks", sw::marks},         {"incast", sw::incast},
+      {"nic", sw::nic},
   };
   if (argc < 2 || !scenarios.count(argv[1])) return usage();
   Options options;

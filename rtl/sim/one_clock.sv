@@ -9,7 +9,8 @@
 
 module one_clock #(
     parameter int unsigned W     = 64,
-    parameter int unsigned Slots = 1024
+    parameter int unsigned Slots = 1024,
+    parameter bit          Nic   = 1'b0
 ) (
     input wire logic        tick_i,
     input wire logic        rst_i,
@@ -31,6 +32,20 @@ module one_clock #(
     input wire logic           s_axis_rx_tvalid,
     input wire logic           s_axis_rx_tlast,
     input wire logic           s_axis_rx_tuser,
+
+    // Of a board with Nic.
+    output logic [63:0]      m_axis_nic_tdata,
+    output logic [ 7:0]      m_axis_nic_tkeep,
+    output logic             m_axis_nic_tvalid,
+    input  wire logic        m_axis_nic_tready,
+    output logic             m_axis_nic_tlast,
+    output logic             m_axis_nic_tuser,
+    input  wire logic [63:0] s_axis_nic_tdata,
+    input  wire logic [ 7:0] s_axis_nic_tkeep,
+    input  wire logic        s_axis_nic_tvalid,
+    output logic             s_axis_nic_tready,
+    input  wire logic        s_axis_nic_tlast,
+    input  wire logic        s_axis_nic_tuser,
 
     input  wire logic [10:0] s_axil_awaddr,
     input  wire logic        s_axil_awvalid,
@@ -70,7 +85,7 @@ module one_clock #(
   end
 
   // No converter, so that its clock may stand: the source is the board's own.
-  samplewire_board #(.W(W), .Slots(Slots)) u_board (
+  samplewire_board #(.W(W), .Slots(Slots), .Nic(Nic)) u_board (
       .clk_i(clk), .rst_i(rst_q), .time_ns_i(time_q), .sync_i(1'b0),
       .adc_clk_i(1'b0), .adc_rst_i(adc_rst_q), .s_axis_adc_tvalid(1'b0), .s_axis_adc_tready(),
       .s_axis_adc_tdata('0),
@@ -82,6 +97,13 @@ module one_clock #(
       .s_axis_rx_tdata(s_axis_rx_tdata), .s_axis_rx_tkeep(s_axis_rx_tkeep),
       .s_axis_rx_tvalid(s_axis_rx_tvalid), .s_axis_rx_tlast(s_axis_rx_tlast),
       .s_axis_rx_tuser(s_axis_rx_tuser),
+      .m_axis_nic_tdata(m_axis_nic_tdata), .m_axis_nic_tkeep(m_axis_nic_tkeep),
+      .m_axis_nic_tvalid(m_axis_nic_tvalid), .m_axis_nic_tready(m_axis_nic_tready),
+      .m_axis_nic_tlast(m_axis_nic_tlast), .m_axis_nic_tuser(m_axis_nic_tuser),
+      .s_axis_nic_tdata(s_axis_nic_tdata), .s_axis_nic_tkeep(s_axis_nic_tkeep),
+      .s_axis_nic_tvalid(s_axis_nic_tvalid), .s_axis_nic_tready(s_axis_nic_tready),
+      .s_axis_nic_tlast(s_axis_nic_tlast), .s_axis_nic_tuser(s_axis_nic_tuser),
+      .nic_share_i(nic_pkg::ShareDefault), .nic_event_o(),
       .s_axil_awaddr(s_axil_awaddr), .s_axil_awprot(3'd0), .s_axil_awvalid(s_axil_awvalid),
       .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(s_axil_wstrb),
       .s_axil_wvalid(s_axil_wvalid), .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp),

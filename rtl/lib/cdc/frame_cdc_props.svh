@@ -38,6 +38,8 @@ function automatic logic [Aw:0] f_bin(input logic [Aw:0] gray);
   for (int s = 1; s <= int'(Aw); s = s * 2) f_bin = f_bin ^ (f_bin >> s);
 endfunction
 
+localparam logic [Aw:0] FDepth = (Aw + 1)'(Depth);
+
 // Words written and not yet read, by what each stage of the synchroniser says of the reader.
 logic [Aw:0] f_used, f_used_meta, f_used_seen, f_used_reg, f_kept;
 assign f_used      = wr_q - rd_q;
@@ -85,13 +87,16 @@ always_ff @(posedge rd_clk_i) begin
   else if (valid_q && rd_ready_i) f_mid <= !out_q[Width];
 end
 
+// A beat of a frame that fills the FIFO alone waited in the cycle before.
+logic f_filled_q;
+initial f_filled_q = 1'b0;
+always_ff @(posedge wr_clk_i) f_filled_q <= !Lossy && wr_valid_i && f_new == FDepth && !wr_rst_i;
+
 // Where both are in one round of stops (reset_ctrl) the pointers can be compared.
 logic f_same, f_wr_ok, f_rd_ok;
 assign f_same  = f_wr_same[2];
 assign f_wr_ok = f_wr_run || f_wr_clear;
 assign f_rd_ok = f_rd_run || f_rd_clear;
-
-localparam logic [Aw:0] FDepth = (Aw + 1)'(Depth);
 
 always_comb begin
   a_synced : assert (f_to_wr == rd_gray_seen && f_to_rd == frames_seen);
@@ -131,6 +136,8 @@ always_comb begin
   if (take && wr_last_i && !wr_rst_i)
     a_counted : assert (ev_bad_o == wr_bad_i && ev_no_room_o == (!wr_bad_i && !write));
   else a_no_event : assert (!ev_bad_o && !ev_no_room_o);
+  // It waits no longer: the frame is dropped.
+  if (f_filled_q && f_open) a_too_long : assert (drop && wr_ready_o == !wr_rst_i);
   c_second : cover (valid_q && taken_q == (Aw + 1)'(1) && rd_q == (Aw + 1)'(3));
   c_dropped : cover (drop && ends);
   // The writer was reset; the frame that is leaving goes on.

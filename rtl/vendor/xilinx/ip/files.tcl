@@ -7,8 +7,10 @@ set samplewire_files(samplewire_ns_clock) {
     rtl/net/net_pkg.sv
     rtl/send/send_pkg.sv
     rtl/roce/roce_pkg.sv
+    rtl/nic/nic_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/regs/roce_regs_pkg.sv
+    rtl/regs/nic_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/conv/ns_clock.sv
     rtl/vendor/xilinx/wrappers/samplewire_ns_clock.v
@@ -20,8 +22,10 @@ set samplewire_files(samplewire_sender_64) {
     rtl/net/net_pkg.sv
     rtl/send/send_pkg.sv
     rtl/roce/roce_pkg.sv
+    rtl/nic/nic_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/regs/roce_regs_pkg.sv
+    rtl/regs/nic_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/regs/axil_decode.sv
     rtl/ctl/cookie.sv
@@ -72,11 +76,15 @@ set samplewire_files(samplewire_board_64) {
     rtl/net/net_pkg.sv
     rtl/send/send_pkg.sv
     rtl/roce/roce_pkg.sv
+    rtl/nic/nic_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/regs/roce_regs_pkg.sv
+    rtl/regs/nic_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/lib/cdc/async_fifo.sv
     rtl/regs/axil_decode.sv
+    rtl/lib/axis/axis_arbiter.sv
+    rtl/lib/axis/axis_width.sv
     rtl/ctl/cookie.sv
     rtl/regs/counters.sv
     rtl/lib/crc/crc_beats.sv
@@ -95,8 +103,10 @@ set samplewire_files(samplewire_board_64) {
     rtl/send/event_ring.sv
     rtl/net/form_stream.sv
     rtl/lib/cdc/frame_cdc.sv
+    rtl/net/frame_fifo.sv
     rtl/lib/cdc/frame_gate.sv
     rtl/net/frame_rx.sv
+    rtl/net/frame_share.sv
     rtl/net/frame_store.sv
     rtl/stream/tx/frame_tx.sv
     rtl/net/head_builder/head_builder.sv
@@ -108,6 +118,7 @@ set samplewire_files(samplewire_board_64) {
     rtl/net/mac_fifo.sv
     rtl/stream/tx/mark_timer.sv
     rtl/send/nack_walker.sv
+    rtl/nic/nic_attach.sv
     rtl/send/pacer.sv
     rtl/stream/tx/packetizer.sv
     rtl/regs/rate_check.sv
@@ -139,8 +150,10 @@ set samplewire_files(samplewire_sender_512) {
     rtl/net/net_pkg.sv
     rtl/send/send_pkg.sv
     rtl/roce/roce_pkg.sv
+    rtl/nic/nic_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/regs/roce_regs_pkg.sv
+    rtl/regs/nic_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/regs/axil_decode.sv
     rtl/ctl/cookie.sv
@@ -191,11 +204,15 @@ set samplewire_files(samplewire_board_512) {
     rtl/net/net_pkg.sv
     rtl/send/send_pkg.sv
     rtl/roce/roce_pkg.sv
+    rtl/nic/nic_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/regs/roce_regs_pkg.sv
+    rtl/regs/nic_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/lib/cdc/async_fifo.sv
     rtl/regs/axil_decode.sv
+    rtl/lib/axis/axis_arbiter.sv
+    rtl/lib/axis/axis_width.sv
     rtl/ctl/cookie.sv
     rtl/regs/counters.sv
     rtl/lib/crc/crc_beats.sv
@@ -214,8 +231,10 @@ set samplewire_files(samplewire_board_512) {
     rtl/send/event_ring.sv
     rtl/net/form_stream.sv
     rtl/lib/cdc/frame_cdc.sv
+    rtl/net/frame_fifo.sv
     rtl/lib/cdc/frame_gate.sv
     rtl/net/frame_rx.sv
+    rtl/net/frame_share.sv
     rtl/net/frame_store.sv
     rtl/stream/tx/frame_tx.sv
     rtl/net/head_builder/head_builder.sv
@@ -227,6 +246,7 @@ set samplewire_files(samplewire_board_512) {
     rtl/net/mac_fifo.sv
     rtl/stream/tx/mark_timer.sv
     rtl/send/nack_walker.sv
+    rtl/nic/nic_attach.sv
     rtl/send/pacer.sv
     rtl/stream/tx/packetizer.sv
     rtl/regs/rate_check.sv

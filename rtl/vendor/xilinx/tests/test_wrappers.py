@@ -45,8 +45,19 @@ def test_wrapper_elaborates_and_carries_every_bit(name: str) -> None:
     wrapped = elaborate(name, values, (path,))
     inner = elaborate(variant.top, variant.fixed | values)
     for is_input in (True, False):
-        bits = [sum(p.bits for p in d.ports if p.is_input == is_input) for d in (wrapped, inner)]
+        bits = [
+            sum(p.bits for p in d.ports if p.is_input == is_input and variant.has(p))
+            for d in (wrapped, inner)
+        ]
         assert bits[0] == bits[1]
+
+
+def test_wrappers_leave_out_the_nic_and_nothing_else() -> None:
+    for name, variant in generate.VARIANTS.items():
+        ports = elaborate(variant.top, variant.fixed).ports
+        gone = {p.name for p in ports if not variant.has(p)}
+        assert bool(gone) == ("Nic" in variant.fixed), name
+        assert all(re.search(r"_nic_|_other_|^nic_", port) for port in gone), gone
 
 
 @pytest.mark.parametrize(

@@ -57,16 +57,28 @@ class Variant:
     top: str
     fixed: dict[str, Value]
     defaults: dict[str, Value] = field(default_factory=dict)
+    without: str = ""  # ports that it does not have: inputs are 0, outputs lead nowhere
+
+    def has(self, port: Port) -> bool:
+        """Whether the wrapper has the port."""
+        return not re.fullmatch(self.without, port.name)
+
+
+# Of a board without a NIC.
+NIC_PORTS = r"[ms]_axis_(nic|other)_\w+|nic_\w+"
 
 
 def _variants() -> dict[str, Variant]:
     found = {"samplewire_ns_clock": Variant("ns_clock", {})}
     for width in (64, 512):
         defaults = {"RingStyle": "ultra", "RdLatency": ring(width, 256, 8192).latency}
-        found[f"samplewire_sender_{width}"] = Variant("samplewire_sender", {"W": width}, defaults)
+        fixed = {"W": width, "Nic": 0}
+        found[f"samplewire_sender_{width}"] = Variant(
+            "samplewire_sender", fixed, defaults, NIC_PORTS
+        )
         # Converters give I and Q on streams of their own.
-        fixed = {"W": width, "Channels": 1, "AdcMerged": 0}
-        found[f"samplewire_board_{width}"] = Variant("samplewire_board", fixed, defaults)
+        fixed = fixed | {"Channels": 1, "AdcMerged": 0}
+        found[f"samplewire_board_{width}"] = Variant("samplewire_board", fixed, defaults, NIC_PORTS)
     return found
 
 
@@ -187,6 +199,9 @@ def _literal(value: Value) -> str:
 
 
 def _connection(port: Port, flat: list[Flat]) -> str:
+    if not flat:
+        given = f"{port.bits}'d0" if port.is_input else port.name
+        return f".{port.name}({given})"
     inner = ", ".join(f.name for f in reversed(flat))
     return f".{port.name}({{{inner}}})" if len(flat) > 1 else f".{port.name}({inner})"
 
@@ -215,7 +230,9 @@ def wrapper(name: str) -> str:
     parameters = free_parameters(design, variant)
     free = {p.name for p in parameters}
     counts = streams(design.ports)
-    groups = [(p, flatten(p, counts, variant, free)) for p in design.ports]
+    groups = [
+        (p, flatten(p, counts, variant, free) if variant.has(p) else []) for p in design.ports
+    ]
     ports = [f for _, flat in groups for f in flat]
     every = interfaces(ports)
     declared = []
@@ -233,6 +250,11 @@ def wrapper(name: str) -> str:
     passed += [f"      .{p.name}({p.name})" for p in parameters]
     fixed = ", ".join(f"{n} = {v}" for n, v in variant.fixed.items())
     comma = ",\n"
+    open_ends = "".join(
+        f"  wire {f'[{p.bits - 1}:0] ' if p.bits > 1 else ''}{p.name};\n"
+        for p, flat in groups
+        if not flat and not p.is_input
+    )
     return f"""\
 // `{variant.top}`{" with " if fixed else ""}{fixed}, for Vivado.
 // Written by rtl/vendor/xilinx/wrappers/generate.py from the ports of the RTL.
@@ -244,7 +266,7 @@ module {name} #(
 {comma.join(declared)}
 );
 
-  {variant.top} #(
+{open_ends}  {variant.top} #(
 {comma.join(passed)}
   ) inst (
 {comma.join(_fold(_connection(p, flat)) for p, flat in groups)}

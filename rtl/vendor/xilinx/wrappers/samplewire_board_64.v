@@ -1,4 +1,4 @@
-// `samplewire_board` with W = 64, Channels = 1, AdcMerged = 0, for Vivado.
+// `samplewire_board` with W = 64, Nic = 0, Channels = 1, AdcMerged = 0, for Vivado.
 // Written by rtl/vendor/xilinx/wrappers/generate.py from the ports of the RTL.
 `default_nettype none
 
@@ -112,8 +112,16 @@ module samplewire_board_64 #(
     output wire samples_taken_o
 );
 
+  wire [63:0] m_axis_nic_tdata;
+  wire [7:0] m_axis_nic_tkeep;
+  wire m_axis_nic_tvalid;
+  wire m_axis_nic_tlast;
+  wire m_axis_nic_tuser;
+  wire s_axis_nic_tready;
+  wire [4:0] nic_event_o;
   samplewire_board #(
       .W(64),
+      .Nic(0),
       .Channels(1),
       .AdcMerged(0),
       .Slots(Slots),
@@ -147,6 +155,20 @@ module samplewire_board_64 #(
       .s_axis_rx_tvalid(s_axis_rx_tvalid),
       .s_axis_rx_tlast(s_axis_rx_tlast),
       .s_axis_rx_tuser(s_axis_rx_tuser),
+      .m_axis_nic_tdata(m_axis_nic_tdata),
+      .m_axis_nic_tkeep(m_axis_nic_tkeep),
+      .m_axis_nic_tvalid(m_axis_nic_tvalid),
+      .m_axis_nic_tready(1'd0),
+      .m_axis_nic_tlast(m_axis_nic_tlast),
+      .m_axis_nic_tuser(m_axis_nic_tuser),
+      .s_axis_nic_tdata(64'd0),
+      .s_axis_nic_tkeep(8'd0),
+      .s_axis_nic_tvalid(1'd0),
+      .s_axis_nic_tready(s_axis_nic_tready),
+      .s_axis_nic_tlast(1'd0),
+      .s_axis_nic_tuser(1'd0),
+      .nic_share_i(8'd0),
+      .nic_event_o(nic_event_o),
       .s_axil_awaddr(s_axil_awaddr),
       .s_axil_awprot(s_axil_awprot),
       .s_axil_awvalid(s_axil_awvalid),

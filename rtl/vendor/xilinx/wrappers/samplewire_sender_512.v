@@ -1,4 +1,4 @@
-// `samplewire_sender` with W = 512, for Vivado.
+// `samplewire_sender` with W = 512, Nic = 0, for Vivado.
 // Written by rtl/vendor/xilinx/wrappers/generate.py from the ports of the RTL.
 `default_nettype none
 
@@ -132,8 +132,14 @@ module samplewire_sender_512 #(
     input  wire mac_rx_dropped_i
 );
 
+  wire [511:0] m_axis_other_tdata;
+  wire [63:0] m_axis_other_tkeep;
+  wire m_axis_other_tvalid;
+  wire m_axis_other_tlast;
+  wire m_axis_other_tuser;
   samplewire_sender #(
       .W(512),
+      .Nic(0),
       .Slots(Slots),
       .SlotBytes(SlotBytes),
       .RdLatency(RdLatency),
@@ -164,6 +170,11 @@ module samplewire_sender_512 #(
       .s_axis_tvalid(s_axis_tvalid),
       .s_axis_tlast(s_axis_tlast),
       .s_axis_tuser(s_axis_tuser),
+      .m_axis_other_tdata(m_axis_other_tdata),
+      .m_axis_other_tkeep(m_axis_other_tkeep),
+      .m_axis_other_tvalid(m_axis_other_tvalid),
+      .m_axis_other_tlast(m_axis_other_tlast),
+      .m_axis_other_tuser(m_axis_other_tuser),
       .s_axil_awaddr(s_axil_awaddr),
       .s_axil_awprot(s_axil_awprot),
       .s_axil_awvalid(s_axil_awvalid),

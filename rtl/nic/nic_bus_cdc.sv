@@ -1,0 +1,73 @@
+// A bus of the NIC, AFB or ACB, from a processor's clock to the NIC's: requests one way, responses the
+// other, each through an async_fifo.
+//
+// Throughput: a request and a response a clock of the slower side. Latency: async_fifo's, in each
+// direction. Back-pressure: valid and ready on all four sides; responses wait here, so that a master
+// that takes none holds back its own requests alone. A reset of either side drops what is here: the
+// other side's reset is due then, as a response may be missing. Clock crossings: the two FIFOs.
+`default_nettype none
+
+module nic_bus_cdc #(
+    parameter int unsigned RequestBits  = 74,  // of AFB; of ACB 110
+    parameter int unsigned ResponseBits = 33,  // of AFB; of ACB 65
+    parameter int unsigned Depth        = 16
+) (
+    // processor
+    input  wire logic                    s_clk_i,
+    input  wire logic                    s_rst_i,
+    input  wire logic                    s_request_valid_i,
+    output      logic                    s_request_ready_o,
+    input  wire logic [ RequestBits-1:0] s_request_i,
+    output      logic                    s_response_valid_o,
+    input  wire logic                    s_response_ready_i,
+    output      logic [ResponseBits-1:0] s_response_o,
+    // NIC
+    input  wire logic                    m_clk_i,
+    input  wire logic                    m_rst_i,
+    output      logic                    m_request_valid_o,
+    input  wire logic                    m_request_ready_i,
+    output      logic [ RequestBits-1:0] m_request_o,
+    input  wire logic                    m_response_valid_i,
+    output      logic                    m_response_ready_o,
+    input  wire logic [ResponseBits-1:0] m_response_i
+);
+
+  async_fifo #(
+      .Width(RequestBits),
+      .Depth(Depth)
+  ) u_requests (
+      .wr_clk_i  (s_clk_i),
+      .wr_rst_i  (s_rst_i),
+      .wr_stop_o (),
+      .wr_valid_i(s_request_valid_i),
+      .wr_ready_o(s_request_ready_o),
+      .wr_data_i (s_request_i),
+      .rd_clk_i  (m_clk_i),
+      .rd_rst_i  (m_rst_i),
+      .rd_stop_o (),
+      .rd_valid_o(m_request_valid_o),
+      .rd_ready_i(m_request_ready_i),
+      .rd_data_o (m_request_o)
+  );
+
+  async_fifo #(
+      .Width(ResponseBits),
+      .Depth(Depth)
+  ) u_responses (
+      .wr_clk_i  (m_clk_i),
+      .wr_rst_i  (m_rst_i),
+      .wr_stop_o (),
+      .wr_valid_i(m_response_valid_i),
+      .wr_ready_o(m_response_ready_o),
+      .wr_data_i (m_response_i),
+      .rd_clk_i  (s_clk_i),
+      .rd_rst_i  (s_rst_i),
+      .rd_stop_o (),
+      .rd_valid_o(s_response_valid_o),
+      .rd_ready_i(s_response_ready_i),
+      .rd_data_o (s_response_o)
+  );
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,382 @@
+// The bench of the NIC: latency, line rate, and the account of frames, with a dummy processor.
+//
+//   nic_bench latency      with its MAC side: nic_bench_mac
+//   nic_bench line-rate [--frames N] [--bytes N]
+//   nic_bench account [--frames N] [--seed N]
+//
+// Prints figures in cycles and fails where a frame is lost, changed or counted twice.
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "nic_model.hpp"
+
+namespace {
+
+using namespace sw;
+
+struct Options {
+  uint64_t frames = 10'000, seed = 1;
+  unsigned bytes = 0;  // all sizes
+};
+
+constexpr unsigned kSizes[] = {60, 61, 64, 127, 512, 1514, 9000};
+constexpr unsigned kLatencySizes[] = {32, 64, 128, 256, 512, 1024, 1500};
+#ifdef HAS_MAC
+constexpr bool kHasMac = true;
+#else
+constexpr bool kHasMac = false;
+#endif
+constexpr unsigned kMemoryBytes = 128 << 10;
+
+unsigned long long u(uint64_t value) { return value; }
+
+// Buffers that hold a frame, as many as memory and a queue have room for.
+void fit(NicConfig& config, unsigned bytes) {
+  config.buffer_bits = 0;
+  while ((128u << config.buffer_bits) < bytes + 8) config.buffer_bits++;
+  config.buffers = kMemoryBytes >> (7 + config.buffer_bits);
+  if (config.buffers > 64) config.buffers = 64;
+}
+
+// ------------------------------------------------------------------ latency
+
+uint64_t round_trip(unsigned bytes, unsigned mode) {
+  Nic nic(1);
+  fit(nic.config, bytes);
+  nic.config.mode = mode;
+  nic.reset();
+  uint64_t worst = 0;
+  Frame sent;
+  bool is_due = false;
+  FrameSource<Model> source(nic.model, [&](Frame& frame) {
+    if (!is_due) return false;
+    is_due = false;
+    frame = sent;
+    return true;
+  });
+  FrameSink<Model> sink(nic.model, [&](Frame& frame) { frame = sent; });
+  sink.is_padded = mode != 2;
+  for (unsigned i = 0; i < 16; i++) {
+    sent = {.number = i, .bytes = bytes};
+    is_due = true;
+    while (sink.frames == i) nic.cycle(source, sink);
+    worst = std::max(worst, sink.last_beat - source.first_beat + 1);
+    // Begins in every phase of what the processor does.
+    for (unsigned rest = 0; rest < 50 + i; rest++) nic.cycle(source, sink);
+  }
+  if (sink.gaps) fail("gaps", sink.gaps);
+  return worst;
+}
+
+int latency() {
+  std::printf("round trip in cycles, first beat in to last beat out, %s mac_fifo\n",
+              kHasMac ? "with" : "without");
+  std::printf("%8s %10s %14s %14s %10s\n", "bytes", "normal", "NIC loopback", "MAC loopback", "goal");
+  bool is_met = true;
+  for (const unsigned bytes : kLatencySizes) {
+    const uint64_t normal = round_trip(bytes, 0), loop = round_trip(bytes, 1);
+    const uint64_t mac = kHasMac ? round_trip(bytes, 2) : 0;
+    const uint64_t beats = (bytes + 7) / 8;
+    is_met &= normal <= 3 * beats + 56 && mac <= 2 * beats + 16;
+    std::printf("%8u %10llu %14llu %14llu %10llu\n", bytes, u(normal), u(loop), u(mac),
+                u(3 * beats + 56));
+  }
+  if (!is_met) fail("a round trip is longer than its goal");
+  return 0;
+}
+
+// ------------------------------------------------------------------ line rate
+
+void line_rate(unsigned bytes, bool is_loopback, uint64_t frames) {
+  Nic nic(1);
+  fit(nic.config, bytes);
+  nic.config.mode = is_loopback;
+  nic.reset();
+  std::vector<bool> seen(frames);
+  uint64_t next = 0;
+  FrameSource<Model> source(nic.model, [&](Frame& frame) {
+    if (next == frames) return false;
+    frame = {.number = next++, .bytes = bytes};
+    return true;
+  });
+  FrameSink<Model> sink(nic.model, [&](Frame& frame) {
+    if (frame.number >= frames || seen[frame.number]) fail("a frame comes twice", frame.number);
+    seen[frame.number] = true;
+    frame = {.number = frame.number, .bytes = bytes};
+  });
+  MemoryReader reader(nic.model, kMemoryBytes);
+  const uint64_t begun = nic.now;
+  const double wire = double(bytes + kWireBytes) / 8;
+  while (sink.frames < frames) {
+    nic.cycle(source, sink, reader);
+    if (nic.now - begun > 2'000 + uint64_t(2 * wire * double(frames))) fail("frames are lost", sink.frames);
+  }
+  const double took = double(sink.last_beat - begun) / double(frames);
+  if (sink.gaps) fail("gaps inside frames", sink.gaps);
+  // What waits ahead of the NIC must not grow.
+  if (source.lag_max > 64) fail("frames come faster than the NIC takes them", source.lag_max);
+  std::printf("%6u bytes, %-12s %llu frames, a frame per %.3f cycles (wire %.3f), waited at most %llu, "
+              "%.2f reads of memory a cycle\n",
+              bytes, is_loopback ? "NIC loopback" : "processor", u(frames), took, wire,
+              u(source.lag_max), double(reader.reads) / double(nic.now - begun));
+  std::fflush(stdout);
+}
+
+int line_rates(const Options& options) {
+  for (const unsigned bytes : kSizes) {
+    if (options.bytes && bytes != options.bytes) continue;
+    for (const bool is_loopback : {true, false}) line_rate(bytes, is_loopback, options.frames);
+  }
+  return 0;
+}
+
+// ------------------------------------------------------------------ account
+
+// Frames of random lengths, 10 % of them bad or too long, and what became of them.
+class Account {
+ public:
+  Account(const Options& options)
+      : options_(options), random_(options.seed), nic_(options.seed + 1),
+        source_(nic_.model, [this](Frame& frame) { return next(frame); }),
+        sink_(nic_.model, [this](Frame& frame) { find(frame); }) {
+    nic_.processor.behaviour = {.drop = 0.1, .keep = 0.05, .own = kOwn};
+    nic_.config.buffer_bits = 2;
+    nic_.config.filter = 1;
+    begin();
+    sink_.chance = [this](double p) { return random_.chance(p); };
+  }
+
+  int run() {
+    while (offered_ < options_.frames) {
+      period();
+      if (random_.chance(0.3)) reset_in_mid_frame();
+    }
+    drain();
+    std::printf("account: %llu frames in = %llu received, %llu bad, %llu too long, %llu filtered, "
+                "%llu queue full, %llu disabled, %llu cut off by a reset\n",
+                u(offered_), u(total_[kReceived]), u(total_[kBad]), u(total_[kTooLong]),
+                u(total_[kFiltered]), u(total_[kQueueFull]), u(total_[kDisabled]), u(cut_off_));
+    std::printf("account: %llu sent, %llu dropped by the processor, %llu resets, %llu disables, "
+                "%llu cycles without a free buffer, seed %llu\n",
+                u(total_[kSent]), u(dropped_), u(resets_), u(disables_), u(exhausted_),
+                u(options_.seed));
+    return 0;
+  }
+
+ private:
+  // Each frame's properties follow from its number.
+  Frame frame_of(uint64_t number) const {
+    Random random(options_.seed ^ (number << 20));
+    Frame frame{.number = number, .bytes = unsigned(14 + random.below(random.chance(0.5) ? 60 : 490))};
+    if (random.chance(0.05)) frame.is_bad = true;
+    if (random.chance(0.05)) frame.bytes = 505 + unsigned(random.below(300));
+    if (random.chance(0.05)) frame.is_foreign = true;
+    return frame;
+  }
+
+  bool next(Frame& frame) {
+    if (is_draining_ || offered_ == options_.frames) return false;
+    // It ends in exactly one of the counters, or in a reset.
+    frame = frame_of(offered_++);
+    return true;
+  }
+
+  void find(Frame& frame) {
+    const uint64_t number = frame.number;
+    frame = frame_of(number);
+    if (number >= offered_ || frame.is_bad || frame.is_foreign || frame.bytes > 504)
+      fail("a frame that must not come", number);
+    // Of the last ones the bits say which have come.
+    const uint64_t place = number % kWindow;
+    if (came_[place] == number + 1) fail("a frame comes twice", number);
+    came_[place] = number + 1;
+  }
+
+  // From reset on, with buffers of 512 bytes: few enough to run out, or more than a queue has room for.
+  void begin() {
+    nic_.config.buffers = random_.chance(0.5) ? 24 : 72;
+    nic_.reset();
+    since();
+  }
+
+  void period() {
+    source_.is_paced = random_.chance(0.7);
+    sink_.ready = random_.chance(0.7) ? 1 : 0.7;
+    nic_.processor.stuck = random_.chance(0.3) ? 1u << random_.below(4) : 0;
+    nic_.processor.behaviour.keep = random_.chance(0.2) ? 0.6 : 0.05;
+    nic_.config.servers = 1 + unsigned(random_.below(4));
+    nic_.config.choice = unsigned(random_.below(3));
+    nic_.config.filter = 1;
+    nic_.config.mode = random_.chance(0.2);
+    nic_.configure();
+    const uint64_t cycles = 500 + random_.below(20'000);
+    for (uint64_t i = 0; i < cycles && offered_ < options_.frames; i++) {
+      if (random_.chance(nic_.config.enable ? 0.0005 : 0.01)) {
+        nic_.enable(!nic_.config.enable);
+        disables_ += !nic_.config.enable;
+      }
+      step();
+    }
+    if (random_.chance(0.3)) drain();
+  }
+
+  void step() {
+    exhausted_ += !source_.is_idle() && source_.beat() == 0 && !nic_.model.s_axis_tready;
+    const uint64_t before = source_.frames;
+    nic_.cycle(source_, sink_);
+    if (source_.frames != before) expected_[cause(source_.frame())]++;
+  }
+
+  // What must become of a frame that has ended; of one that may be kept, kCounts.
+  unsigned cause(const Frame& frame) const {
+    if (!nic_.was_enabled(source_.first_beat)) return kDisabled;
+    if (frame.is_bad) return kBad;
+    if (frame.bytes > 504) return kTooLong;
+    return frame.is_foreign ? kFiltered : kCounts;
+  }
+
+  // All that has come leaves; then sums must hold, and each buffer is free.
+  void drain() {
+    is_draining_ = true;
+    nic_.enable(true);
+    nic_.processor.stuck = 0;
+    nic_.processor.behaviour.keep = nic_.processor.behaviour.own = 0;
+    // A full free queue holds the transmit engine back: the processor keeps some.
+    nic_.processor.behaviour.reserve = nic_.config.buffers > 64 ? 10 : 0;
+    sink_.ready = 1;
+    for (uint64_t quiet = 0, before = ~0ull, i = 0; quiet < 4'000; i++) {
+      step();
+      const uint64_t sum = source_.frames + sink_.frames + nic_.processor.dropped;
+      quiet = sum == before && nic_.processor.is_settled() && source_.is_idle() ? quiet + 1 : 0;
+      before = sum;
+      if (i > 2'000'000) fail("frames are stuck", source_.frames, sink_.frames);
+    }
+    while (!nic_.processor.is_resting()) step();
+    nic_.read_counts();
+    check(0);
+    const auto& n = nic_.counts;
+    for (const Count event : {kDisabled, kBad, kTooLong, kFiltered})
+      if (n[event] != expected_[event]) fail("frames of a cause", n[event], expected_[event]);
+    if (n[kReceived] != n[kSent] + nic_.processor.dropped)
+      fail("received and sent differ", n[kReceived], n[kSent] + nic_.processor.dropped);
+    if (sink_.frames != n[kSent]) fail("sent and seen differ", n[kSent], sink_.frames);
+    count_buffers();
+    begin();
+    nic_.processor.behaviour.own = kOwn;
+    nic_.processor.behaviour.reserve = 0;
+    is_draining_ = false;
+  }
+
+  // Frames in are those counted, but for some that a reset cut off.
+  void check(uint64_t cut_off_max) {
+    const auto& n = nic_.counts;
+    const uint64_t counted = n[kReceived] + n[kBad] + n[kTooLong] + n[kFiltered] + n[kQueueFull] +
+                             n[kWriteFailed] + n[kDisabled];
+    if (counted > source_.frames || counted + cut_off_max < source_.frames)
+      fail("frames in and counted differ", source_.frames, counted);
+    if (n[kBadLength] || n[kReadFailed] || n[kWriteFailed] || n[kBadPush])
+      fail("an event that must not come", n[kBadLength], n[kBadPush]);
+    cut_off_ += source_.frames - counted;
+  }
+
+  // 1, for a buffer that was not there before.
+  uint64_t place(uint32_t pointer, std::vector<bool>& seen) const {
+    const uint32_t index = pointer >> (7 + nic_.config.buffer_bits);
+    if (index >= seen.size() || seen[index]) fail("a buffer is there twice", pointer);
+    seen[index] = true;
+    return 1;
+  }
+
+  // The processor pops them all.
+  void count_buffers() {
+    std::vector<bool> seen(nic_.config.buffers);
+    nic_.enable(false);
+    nic_.finish();
+    while (!nic_.processor.is_resting()) step();
+    uint64_t found = nic_.processor.has();
+    for (const uint32_t pointer : nic_.processor.reserve) found += place(pointer, seen);
+    // What the engines are about to free comes late.
+    for (unsigned empty = 0; empty < 50;) {
+      const uint32_t result = nic_.access(true, SW_NIC_REG_FREE);
+      if (result == 1) {
+        empty++;
+        continue;
+      }
+      found += place(result, seen);
+    }
+    // The receive engine has two, and a third that a full queue refused.
+    const uint64_t missing = nic_.config.buffers - found;
+    if (missing != 2 && (missing != 3 || nic_.counts[kQueueFull] == 0))
+      fail("buffers are lost", found, nic_.config.buffers);
+  }
+
+  void reset_in_mid_frame() {
+    for (int i = 0; i < 1000 && source_.beat() == 0; i++) step();
+    // One is cut off on its way in; one waits for its control word, one for its push.
+    const bool is_inside = !source_.is_idle() && source_.beat() > 0;
+    cut_off_ += is_inside;
+    if (!source_.is_idle() && !is_inside) offered_--;
+    resets_++;
+    source_.drop();
+    sink_.reset();
+    // Counts are kept through the reset, but for the event of its last cycle.
+    nic_.reset();
+    while (!nic_.processor.is_resting()) nic_.cycle();
+    nic_.read_counts();
+    check(3);
+    begin();
+  }
+
+  // Counts begin again.
+  void since() {
+    for (unsigned i = 0; i < kCounts; i++) total_[i] += nic_.counts[i];
+    nic_.mark();
+    dropped_ += nic_.processor.dropped;
+    expected_ = {};
+    nic_.processor.dropped = nic_.processor.forwarded = 0;
+    source_.frames = sink_.frames = 0;
+  }
+
+  static constexpr double kOwn = 0.01;
+  static constexpr uint64_t kWindow = 1 << 16;
+  Options options_;
+  Random random_;
+  Nic nic_;
+  FrameSource<Model> source_;
+  FrameSink<Model> sink_;
+  std::vector<uint64_t> came_ = std::vector<uint64_t>(kWindow);
+  std::array<uint64_t, kCounts> total_{};
+  std::array<uint64_t, kCounts + 1> expected_{};  // by cause, since the reset
+  unsigned cause_ = kCounts;
+  bool is_draining_ = false;
+  uint64_t offered_ = 0, cut_off_ = 0, dropped_ = 0, resets_ = 0, disables_ = 0, exhausted_ = 0;
+};
+
+int usage() {
+  std::fputs("nic_bench latency | line-rate [--frames N] [--bytes N] | account [--frames N] "
+             "[--seed N]\n", stderr);
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2 || argc % 2) return usage();
+  Options options;
+  for (int i = 2; i < argc; i += 2) {
+    const std::string name = argv[i];
+    const uint64_t value = std::strtoull(argv[i + 1], nullptr, 0);
+    if (name == "--frames") options.frames = value;
+    else if (name == "--seed") options.seed = value;
+    else if (name == "--bytes") options.bytes = unsigned(value);
+    else return usage();
+  }
+  const std::string which = argv[1];
+  if (which == "latency") return latency();
+  if (which == "line-rate") return line_rates(options);
+  if (which == "account") return Account(options).run();
+  return usage();
+}

@@ -1,0 +1,285 @@
+// The NIC as the bench sees it: two AFB ports, a dummy processor on the first, the bench on the second.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+
+#include "Vnic.h"
+#include "fields.hpp"
+#include "nic_processor.hpp"
+#include "nic_regs.h"
+
+namespace sw {
+
+using Model = Vnic;
+
+// Of the window of counters those that the bench reads, in its order.
+enum Count : unsigned {
+  kReceived, kBad, kTooLong, kFiltered, kQueueFull, kWriteFailed, kDisabled, kSent, kBadLength,
+  kReadFailed, kBadPush, kCounts
+};
+
+// Registers through one AFB port, an access at a time with its handshakes.
+class AfbPort {
+ public:
+  AfbPort(Model& model, unsigned port) : model_(model), port_(port) {}
+
+  void start(bool read, unsigned offset, uint32_t data) {
+    if (is_asking_ || is_waiting_) fail("two accesses at once", offset);
+    read_ = read;
+    address_ = offset;
+    data_ = data;
+    is_asking_ = true;
+    has_result_ = false;
+  }
+
+  void drive() {
+    // Ports are packed one above the other: 74 bits each.
+    bits(model_.afb_valid_i, port_, is_asking_);
+    bits(model_.afb_ready_i, port_, true);
+    if (!is_asking_) return;
+    uint32_t words[3] = {};
+    Fields(words).put(data_, 32).put(address_, 36).put(0xF, 4).put(read_, 1).put(0, 1);
+    for (unsigned i = 0; i < 74; i++) {
+      const unsigned at = 74 * port_ + i;
+      const uint32_t bit = 1u << (at % 32);
+      uint32_t& word = model_.afb_i[at / 32];
+      word = (words[i / 32] >> (i % 32) & 1) ? word | bit : word & ~bit;
+    }
+  }
+
+  void after() {
+    // A response may come in the cycle in which the next request is taken, not in that of its own.
+    if (is_waiting_ && (model_.afb_valid_o >> port_ & 1)) {
+      is_waiting_ = false;
+      has_result_ = true;
+      const uint64_t low = model_.afb_o[0] | uint64_t(model_.afb_o[1]) << 32;
+      const uint64_t response = port_ ? low >> 33 | uint64_t(model_.afb_o[2]) << 31 : low;
+      if (response >> 32 & 1) fail("a register answers err", address_);
+      result_ = uint32_t(response);
+    }
+    if (is_asking_ && (model_.afb_ready_o >> port_ & 1)) {
+      is_asking_ = false;
+      is_waiting_ = true;
+    }
+  }
+
+  bool take(uint32_t& result) {
+    if (!has_result_) return false;
+    result = result_;
+    has_result_ = false;
+    return true;
+  }
+  bool is_idle() const { return !is_asking_ && !is_waiting_ && !has_result_; }
+  void reset() { is_asking_ = is_waiting_ = has_result_ = false; }
+
+ private:
+  template <class Word>
+  static void bits(Word& word, unsigned at, bool value) {
+    word = Word((word & ~(1u << at)) | unsigned(value) << at);
+  }
+
+  Model& model_;
+  unsigned port_;
+  bool is_asking_ = false, is_waiting_ = false, has_result_ = false, read_ = false;
+  uint32_t address_ = 0, data_ = 0, result_ = 0;
+};
+
+// What the dummy processor does with queues, as register accesses: a push gives its result.
+class QueuePort {
+ public:
+  QueuePort(Model& model, AfbPort& afb) : model_(model), afb_(afb) {}
+  void start(bool push, unsigned kind, unsigned server, uint32_t pointer) {
+    const unsigned first = kind == kFree ? SW_NIC_REG_FREE :
+                           kind == kReceive ? SW_NIC_REG_RECEIVE_0 : SW_NIC_REG_TRANSMIT_0;
+    afb_.start(!push, first + 8 * server, pointer);
+  }
+  unsigned interrupts() const { return model_.irq_o; }
+  void drive() { afb_.drive(); }
+  void after() { afb_.after(); }
+  bool take(uint32_t& result) { return afb_.take(result); }
+
+ private:
+  Model& model_;
+  AfbPort& afb_;
+};
+
+#ifndef HAS_MAC
+// Reads the whole memory over and over through the first ACB port, a read offered each cycle.
+class MemoryReader {
+ public:
+  MemoryReader(Model& model, uint32_t bytes) : model_(model), bytes_(bytes) {}
+  uint64_t reads = 0;
+
+  void drive(uint64_t) {
+    model_.acb_valid_i = 1;
+    model_.acb_i[2] = address_;
+    model_.acb_i[3] = 0xFF << 4 | 1 << 12;  // mask, read
+  }
+  void after(uint64_t) {
+    if (!(model_.acb_ready_o & 1)) return;
+    reads++;
+    address_ = (address_ + 8) % bytes_;
+  }
+
+ private:
+  Model& model_;
+  uint32_t bytes_, address_ = 0;
+};
+#else
+struct MemoryReader {
+  MemoryReader(Model&, uint32_t) {}
+  uint64_t reads = 0;
+  void drive(uint64_t) {}
+  void after(uint64_t) {}
+};
+#endif
+
+struct NicConfig {
+  bool enable = true;
+  unsigned mode = 0;  // 0 normal, 1 NIC loopback, 2 MAC loopback
+  unsigned servers = 4, choice = 0, filter = 8;
+  unsigned buffer_bits = 4, buffers = 64;
+};
+
+class Nic {
+ public:
+  Model model;
+  AfbPort afb{model, 0}, control{model, 1};
+  QueuePort port{model, afb};
+  Processor<QueuePort> processor;
+  NicConfig config;
+  std::array<uint64_t, kCounts> counts{};  // since `mark`
+  uint64_t now = 0;
+
+  explicit Nic(uint64_t seed) : processor(port, seed) {
+    model.acb_ready_i = 3;
+    reset();
+  }
+
+  // Buffers 0 on belong to the processor, which gives them all; then frames may come.
+  void reset() {
+    model.rst_i = 1;
+    model.s_axis_tvalid = 0;
+    model.m_axis_tready = 1;
+    model.afb_valid_i = 0;
+    for (int i = 0; i < 4; i++) tick();
+    model.rst_i = 0;
+    afb.reset();
+    control.reset();
+    writes_.clear();
+    is_changing_ = false;
+    enables_.clear();
+    processor.forget();
+    write(SW_NIC_REG_BUFFER_SIZE, config.buffer_bits);
+    write(SW_NIC_REG_BUFFERS, config.buffers);
+    write(SW_NIC_REG_MAC_LO, uint32_t(kMac));
+    write(SW_NIC_REG_MAC_HI, uint32_t(kMac >> 32));
+    configure();
+    finish();
+    for (unsigned i = 0; i < config.buffers; i++) processor.give(i << (7 + config.buffer_bits));
+    while (!processor.is_ready()) cycle();
+    enable(true);
+    finish();
+  }
+
+  void configure() {
+    write(SW_NIC_REG_SERVERS, config.servers);
+    write(SW_NIC_REG_FILTER, config.filter);
+    write(SW_NIC_REG_MODE, config.mode);
+    write(SW_NIC_REG_CHOICE, config.choice);
+  }
+  void enable(bool on) {
+    config.enable = on;
+    write(SW_NIC_REG_CONTROL, on ? 7 : 4);
+  }
+  void write(unsigned offset, uint32_t data) { writes_.push_back({offset, data}); }
+  void finish() {
+    while (!writes_.empty() || !control.is_idle()) cycle();
+  }
+
+  template <class... Parts>
+  void cycle(Parts&... parts) {
+    (parts.drive(now), ...);
+    processor.drive(now);
+    if (!writes_.empty() && control.is_idle()) {
+      control.start(false, writes_.front().offset, writes_.front().data);
+      changes_ = writes_.front();
+      is_changing_ = true;
+      writes_.pop_front();
+    }
+    control.drive();
+    model.eval();
+    (parts.after(now), ...);
+    processor.after(now);
+    control.after();
+    uint32_t result;
+    if (is_changing_ && control.take(result)) {
+      is_changing_ = false;
+      // The register has its value a cycle before the response.
+      if (changes_.offset == SW_NIC_REG_CONTROL) enables_.push_front({now - 1, bool(changes_.data & 1)});
+      if (enables_.size() > 64) enables_.pop_back();
+    }
+    tick();
+  }
+
+  // In a cycle of the past.
+  bool was_enabled(uint64_t cycle) const {
+    for (const Enable& enable : enables_)
+      if (cycle >= enable.since) return enable.on;
+    return false;
+  }
+
+  // One access, while the processor rests.
+  uint32_t access(bool read, unsigned offset, uint32_t data = 0) {
+    control.start(read, offset, data);
+    for (uint32_t result;;) {
+      control.drive();
+      model.eval();
+      control.after();
+      tick();
+      if (control.take(result)) return result;
+    }
+  }
+
+  void read_counts() {
+    access(false, SW_NIC_REG_COMMAND, 1);
+    for (unsigned i = 0; i < kCounts; i++) {
+      const unsigned offset = SW_NIC_WINDOW_COUNTERS + 8 * (SW_NIC_COUNTER_RECEIVED + i);
+      const uint64_t low = access(true, offset);
+      counts[i] = (low | uint64_t(access(true, offset + 4)) << 32) - marked_[i];
+    }
+  }
+  void mark() {
+    for (unsigned i = 0; i < kCounts; i++) marked_[i] += counts[i];
+    counts = {};
+  }
+
+ private:
+  struct Write {
+    unsigned offset;
+    uint32_t data;
+  };
+
+  struct Enable {
+    uint64_t since;
+    bool on;
+  };
+
+  void tick() {
+    model.clk_i = 1;
+    model.eval();
+    model.clk_i = 0;
+    model.eval();
+    now++;
+  }
+
+  std::deque<Write> writes_;
+  std::deque<Enable> enables_;  // the last one first
+  Write changes_{};
+  bool is_changing_ = false;
+  std::array<uint64_t, kCounts> marked_{};
+};
+
+}  // namespace sw
