@@ -15,7 +15,7 @@
 // each operation that waited for it is done. So an engine's operation waits for lock_cycles_i + 6
 // cycles at most, and for 2 where there is no lock; a port's waits for 4.
 //
-// base_i, bits_i and count_i change only while the NIC owns no buffer. A reset takes Buffers or 64
+// base_i, bits_i and count_i change only while the NIC owns no buffer. A reset takes Buffers
 // cycles; nothing is ready meanwhile. No clock crossing.
 `default_nettype none
 

@@ -176,6 +176,7 @@ always_comb begin
       a_engine : assert (f_is_buffer(op_q.pointer[31:3], f_buffers, f_count) &&
                          op_q.pointer[2:0] == '0 && !is_lock);
     end
+    if (push && is_port) a_aligned : assert (op_q.pointer[2:0] == '0);
     if (valid_q != '0) a_queue : assert (is_lock || f_is_queue(queue));
     if (valid_q != '0) a_server : assert (32'(op_q.target.server) < Servers);
   end
