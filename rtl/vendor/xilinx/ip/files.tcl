@@ -10,6 +10,7 @@ set samplewire_files(samplewire_ns_clock) {
     rtl/nic/nic_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/regs/roce_regs_pkg.sv
+    rtl/regs/nic_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/conv/ns_clock.sv
     rtl/vendor/xilinx/wrappers/samplewire_ns_clock.v
@@ -24,6 +25,7 @@ set samplewire_files(samplewire_sender_64) {
     rtl/nic/nic_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/regs/roce_regs_pkg.sv
+    rtl/regs/nic_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/regs/axil_decode.sv
     rtl/ctl/cookie.sv
@@ -77,6 +79,7 @@ set samplewire_files(samplewire_board_64) {
     rtl/nic/nic_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/regs/roce_regs_pkg.sv
+    rtl/regs/nic_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/lib/cdc/async_fifo.sv
     rtl/regs/axil_decode.sv
@@ -150,6 +153,7 @@ set samplewire_files(samplewire_sender_512) {
     rtl/nic/nic_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/regs/roce_regs_pkg.sv
+    rtl/regs/nic_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/regs/axil_decode.sv
     rtl/ctl/cookie.sv
@@ -203,6 +207,7 @@ set samplewire_files(samplewire_board_512) {
     rtl/nic/nic_pkg.sv
     rtl/regs/sw_regs_pkg.sv
     rtl/regs/roce_regs_pkg.sv
+    rtl/regs/nic_regs_pkg.sv
     rtl/ctl/programs/ctl_sender_pkg.sv
     rtl/lib/cdc/async_fifo.sv
     rtl/regs/axil_decode.sv
