@@ -212,7 +212,7 @@ async def frames_pass_whole_both_ways_and_bad_ones_are_counted(dut):
     one, two = cocotb.start_soon(sending()), cocotb.start_soon(coming())
     await one
     await two
-    await tb.settle(600)
+    await tb.settle(1500)
     assert tb.sent == out and tb.gaps == 0
     assert tb.received == [f for f, bad in into if not bad]
     bad = sum(bad for _, bad in into)
