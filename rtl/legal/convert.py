@@ -208,5 +208,13 @@ def collisions(source: str) -> str:
     words = rf"(?:{'|'.join(memories)})\[.*\]"
     pattern = rf"^ *(?:always\w* @\(.*?\) )?((?:for \(.*\) begin\s+)?(?:if \(.*\)\s+)?{words}) <= "
     writes = [w.replace("begin", "") for w in re.findall(pattern, source, flags=re.M)]
-    spoil = [f"  always @(negedge clk_i) {write} = 'x;\n" for write in writes]
-    return re.sub(r"^endmodule", lambda m: "".join(spoil) + m[0], source, flags=re.M)
+    for write in writes:
+        name = re.search(r"(\w+)\[.*\]$", write)[1]
+        # A memory of a generate block is seen there alone.
+        place = rf"^    +logic .*\b{name}\[.*\];$"
+        spoil = f"  always @(negedge clk_i) {write} = 'x;\n"
+        if re.search(place, source, flags=re.M):
+            source = re.sub(place, lambda m, s=spoil: f"{m[0]}\n{s}", source, flags=re.M)
+        else:
+            source = re.sub(r"^endmodule", lambda m, s=spoil: s + m[0], source, flags=re.M)
+    return source
