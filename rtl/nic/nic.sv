@@ -159,6 +159,7 @@ module nic #(
   logic [Operators*nic_pkg::OpBits-1:0] op;
   logic [PortBits-1:0] port;
   logic [nic_pkg::Servers-1:0] receive_waits;
+  logic owns;
   logic [$clog2(nic_pkg::Depth):0] level;
   logic [31:0] result, counter, debug;
   logic debug_start, refused, registers_op_valid;
@@ -200,6 +201,7 @@ module nic #(
       .level_queue_o   (level_queue),
       .level_i         (level),
       .receive_waits_i (receive_waits),
+      .owns_i          (owns),
       .cfg_o           (cfg),
       .config_o        (core_config),
       .counter_o       (counter),
@@ -244,6 +246,7 @@ module nic #(
       .level_queue_i   (level_queue),
       .level_o         (level),
       .receive_waits_o (receive_waits),
+      .owns_o          (owns),
       .request_valid_i (acb_valid),
       .request_ready_o (acb_ready),
       .request_i       (acb_request),

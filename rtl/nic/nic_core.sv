@@ -32,6 +32,7 @@ module nic_core #(
     input  wire nic_pkg::queue_t                                level_queue_i,
     output      logic            [    $clog2(nic_pkg::Depth):0] level_o,
     output      logic            [        nic_pkg::Servers-1:0] receive_waits_o,
+    output      logic                                           owns_o,
 
     // Of acb_request_t and acb_response_t: processor ports, then a test module.
     input  wire logic [                           Masters-1:0] request_valid_i,
@@ -85,6 +86,7 @@ module nic_core #(
       .result_o        (result_o),
       .free_waits_o    (free_waits),
       .receive_waits_o (receive_waits_o),
+      .owns_o          (owns_o),
       .receive_full_o  (receive_full),
       .transmit_waits_o(transmit_waits),
       .transmit_full_o (transmit_full),

@@ -15,8 +15,8 @@
 // each operation that waited for it is done. So an engine's operation waits for lock_cycles_i + 6
 // cycles at most, and for 2 where there is no lock; a port's waits for 4.
 //
-// base_i, bits_i and count_i change only while the NIC owns no buffer. A reset takes Buffers
-// cycles; nothing is ready meanwhile. No clock crossing.
+// base_i, bits_i and count_i change only while owns_o is low, two cycles after a result or later. A
+// reset takes Buffers cycles; nothing is ready meanwhile. No clock crossing.
 `default_nettype none
 
 module nic_queues #(
@@ -52,6 +52,8 @@ module nic_queues #(
     output      logic            [ Servers-1:0] transmit_full_o,
     input  wire nic_pkg::queue_t                level_queue_i,
     output      logic            [CountBits-1:0] level_o,          // of it, in the same cycle
+
+    output logic owns_o,  // a buffer; with all operations before this cycle but the last
 
     output logic ev_bad_o,     // a push of a port failed: no buffer, or owned
     output logic ev_full_o,    // .. the queue is full
@@ -236,6 +238,15 @@ module nic_queues #(
     end
   end
 
+  logic [IndexBits:0] owned_count_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) owned_count_q <= '0;
+    else if (is_port && push) owned_count_q <= owned_count_q + 1'b1;
+    else if (is_port && pop) owned_count_q <= owned_count_q - 1'b1;
+  end
+
+  assign owns_o      = owned_count_q != '0;
   assign owned_we    = sweep_q || (push && is_port) || is_returned_q;
   assign owned_d     = !sweep_q && !is_returned_q;
   assign owned_index = sweep_q ? sweep_index_q[IndexBits-1:0] : index_q;

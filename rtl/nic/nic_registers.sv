@@ -36,6 +36,7 @@ module nic_registers #(
     output      nic_pkg::queue_t                         level_queue_o,
     input  wire logic            [$clog2(nic_pkg::Depth):0] level_i,
     input  wire logic            [ nic_pkg::Servers-1:0] receive_waits_i,
+    input  wire logic                                    owns_i,  // the NIC owns a buffer
 
     output nic_regs_pkg::cfg_t                         cfg_o,
     output nic_pkg::config_t                           config_o,   // of it, what nic_core needs
@@ -123,12 +124,12 @@ module nic_registers #(
         {id[6] ^ nic_regs_pkg::WindowHigh[0], id[5:1]} < 6'(nic_regs_pkg::NumEvents + Values);
   endfunction
 
-  // Not readable, or not writable; is_on: frames flow.
-  function automatic logic is_refused(input nic_pkg::register_request_t r, input logic is_on);
+  // Not readable, or not writable; is_used: the buffers are in use.
+  function automatic logic is_refused(input nic_pkg::register_request_t r, input logic is_used);
     if (r.read) is_refused = !nic_regs_pkg::Readable[r.index] && !is_entry(r.index);
     else begin
       is_refused = !nic_regs_pkg::Writable[r.index] ||
-          (nic_regs_pkg::Steady[r.index] && is_on);
+          (nic_regs_pkg::Steady[r.index] && is_used);
     end
     if (r.mask != 4'hf) is_refused = 1'b1;
   endfunction
@@ -162,7 +163,7 @@ module nic_registers #(
       port_q    <= port;
       queue_q   <= is_queue(request.index);
       window_q  <= is_window(request.index);
-      bad_q     <= is_refused(request, cfg_q.enable);
+      bad_q     <= is_refused(request, cfg_q.enable || owns_i);
     end
   end
 

@@ -236,7 +236,7 @@ def table(m: Words) -> str:
             reset = (f"0x{value:x}" if value > 1 << 16 else str(value)) if r.access == "rw" else ""
             text = f"{f.text} ({f.unit})" if f.unit else f.text
             text = f"{r.text}: {text}" if first else text
-            text += "; refused while `enable` is 1" if r.steady else ""
+            text += "; refused while `enable` is 1 or the NIC owns a buffer" if r.steady else ""
             name = f"`{f.name}`" + (f" {f.part + f.bits - 1}:{f.part}" if f.of != f.bits else "")
             lines.append(
                 f"| {place if first else ' | | | '} | {span} | {name} | {reset} | {text} |"

@@ -59,6 +59,7 @@ module nic_mac_tb #(
       .level_queue_i   ('0),
       .level_o         (),
       .receive_waits_o (),
+      .owns_o          (),
       .request_valid_i (1'b0),
       .request_ready_o (),
       .request_i       ('0),

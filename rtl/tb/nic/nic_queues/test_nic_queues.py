@@ -67,6 +67,7 @@ class TB:
     async def reset(self):
         self.wanted = [None] * self.requesters
         self.done = self.due = None
+        self.model.owned.clear()
         self.dut.rst_i.value = 1
         await self.bench.run(2)
         self.done = self.due = None
@@ -89,6 +90,7 @@ class TB:
     def check_result(self, now: int):
         valid = self.dut.result_valid_o.value.to_unsigned()
         due, self.due = self.due, None
+        assert self.dut.owns_o.value == 1 or not self.model.owned
         assert valid == (1 << due[0] if due else 0)
         if due:
             requester, op, port, result = due
@@ -164,6 +166,7 @@ class TB:
             self.dut.level_queue_i.value = kind << 2 | server
             await self.bench.cycle()
             assert self.dut.level_o.value.to_unsigned() == len(queue)
+        assert self.dut.owns_o.value == bool(self.model.owned)
 
 
 @cocotb.test()

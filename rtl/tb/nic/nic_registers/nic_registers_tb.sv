@@ -107,6 +107,7 @@ module nic_registers_tb (
   nic_regs_pkg::cfg_t cfg;
   nic_regs_pkg::event_t event_all;
   logic [3:0] op_valid, op_ready, result_valid, receive_waits;
+  logic owns;
   logic [6:0] level;
   logic [1:0] port;
   logic [31:0] debug;
@@ -141,6 +142,7 @@ module nic_registers_tb (
       .level_queue_o   (level_queue),
       .level_i         (level),
       .receive_waits_i (receive_waits),
+      .owns_i          (owns),
       .cfg_o           (cfg),
       .config_o        (config_o),
       .counter_o       (counter_o),
@@ -186,6 +188,7 @@ module nic_registers_tb (
       .result_o        (result_o),
       .free_waits_o    (),
       .receive_waits_o (receive_waits),
+      .owns_o          (owns),
       .receive_full_o  (),
       .transmit_waits_o(),
       .transmit_full_o (),

@@ -203,6 +203,21 @@ async def registers_take_three_cycles_and_read_back(dut):
 
 
 @cocotb.test()
+async def buffers_do_not_change_while_the_nic_owns_one(dut):
+    tb = TB(dut)
+    cpu = await tb.start()
+    assert await cpu.write("receive_2", BASE + SIZE) == 0
+    for name in ("base", "buffer_size", "buffers", "address_high"):
+        assert (await cpu.access(regs.REGISTERS[name].offset, 1))[0] == 1
+    assert await cpu.read("base") == BASE
+    assert await tb.ports[1].read("receive_2") == BASE + SIZE
+    # The other port is the next one.
+    await cpu.write("base", 2 * BASE)
+    assert await cpu.read("base") == 2 * BASE
+    assert await cpu.write("free", 2 * BASE) == 0
+
+
+@cocotb.test()
 async def what_is_no_register_answers_err(dut):
     tb = TB(dut)
     cpu = await tb.start()
