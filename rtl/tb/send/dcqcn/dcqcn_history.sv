@@ -55,8 +55,8 @@ module dcqcn_history #(
       .note_rtt_ns_i(note_rtt_ns_i),
       .dep_valid_i(dep_valid_i && !taken_o), .dep_ready_o(dep_ready), .dep_flow_i(1'b0),
       .dep_bytes_i(dep_bytes_i),
-      .flow_o(), .rate_o(rate_o), .target_o(target_o), .alpha_o(alpha_o), .ev_o(ev),
-      .cause_o(cause)
+      .flow_o(), .is_visited_o(), .rate_o(rate_o), .target_o(target_o), .alpha_o(alpha_o),
+      .ev_o(ev), .cause_o(cause)
   );
 
   assign timer_count_o = u_dcqcn.timer_count_q;
