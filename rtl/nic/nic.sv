@@ -5,8 +5,8 @@
 // queues and memory behind the registers debug_1 and debug_2.
 //
 // rst_i empties the queues and clears `control`; memory and other registers keep their contents.
-// Throughput, latencies, back-pressure: nic_registers, nic_afb, nic_core and its parts. One clock: a
-// processor with another one stands behind nic_bus_cdc.
+// Throughput, latencies, back-pressure: nic_registers, nic_afb, nic_core and its parts. One clock:
+// a processor with another one stands behind nic_bus_cdc.
 `default_nettype none
 
 module nic #(

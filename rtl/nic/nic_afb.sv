@@ -1,9 +1,9 @@
 // A processor's port to registers: AFB (T A.4, A.5) to register requests (T A.8, A.9).
 //
-// An address is a byte's: words 0 to 255 are the registers; above them, and between words, a request
-// answers err. One request is under way at a time: the next one may be taken in the cycle in which the
-// response is. Latency: none in either direction. Back-pressure: a response waits here for its ready.
-// A reset drops what is under way. No clock crossing (nic_bus_cdc).
+// An address is a byte's: words 0 to 255 are the registers; above them, and between words, a
+// request answers err. One request is under way at a time: the next one may be taken in the cycle
+// in which the response is. Latency: none in either direction. Back-pressure: a response waits here
+// for its ready. A reset drops what is under way. No clock crossing (nic_bus_cdc).
 `default_nettype none
 
 module nic_afb (

@@ -1,22 +1,24 @@
-// Attaches the NIC to a board beside the stream: it takes the frames that are for none of the stream's
-// parts, and sends between the stream's frames.
+// Attaches the NIC to a board beside the stream: it takes the frames that are for none of the
+// stream's parts, and sends between the stream's frames.
 //
 //   received  ----------------> frame_fifo ----> m_axis_nic -> NIC
 //   stream's frames ------------------------+
 //                                           v
 //   NIC -> s_axis_nic -> frame_fifo -> frame_share -> MAC
 //
-// Received: every beat is taken; tuser on tlast says that a frame is not for the NIC, or bad. At W = 64
-// a frame is shown as it comes (cut-through) and its verdict comes with its last beat; one that has
-// not begun to leave is dropped whole, one that has ends with tuser. At W = 512 a frame waits for its
-// verdict and is narrowed to 64 bits. What finds no room is dropped whole, or ended with tuser.
+// Received: every beat is taken; tuser on tlast says that a frame is not for the NIC, or bad. At W
+// = 64 a frame is shown as it comes (cut-through) and its verdict comes with its last beat; one
+// that has not begun to leave is dropped whole, one that has ends with tuser. At W = 512 a frame
+// waits for its verdict and is narrowed to 64 bits. What finds no room is dropped whole, or ended
+// with tuser.
 //
-// Sent: a frame waits until it is whole, so that the NIC's memory never holds back the wire; one that
-// ends with tuser, or has more beats of 64 bits than FrameBytesMax, is dropped whole. Two frames fit;
-// the next begins once at most one is in the FIFO. Its turn: frame_share.
+// Sent: a frame waits until it is whole, so that the NIC's memory never holds back the wire; one
+// that ends with tuser, or has more beats of 64 bits than FrameBytesMax, is dropped whole. Two
+// frames fit; the next begins once at most one is in the FIFO. Its turn: frame_share.
 //
-// Latency: received 2 cycles from a beat (W = 64), 3 from the last one (W = 512); sent 3 cycles from
-// the last beat, one more at W = 512. Costs the stream's frames what frame_share says. One clock.
+// Latency: received 2 cycles from a beat (W = 64), 3 from the last one (W = 512); sent 3 cycles
+// from the last beat, one more at W = 512. Costs the stream's frames what frame_share says. One
+// clock.
 `default_nettype none
 
 module nic_attach #(

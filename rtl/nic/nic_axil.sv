@@ -1,9 +1,9 @@
 // A processor's port to registers by AXI4-Lite, 1 KiB of addresses, beside nic_afb.
 //
 // A write answers no data: register 27 has the result of the last push. Reads and writes are served
-// in turn where both wait; a write goes first. Latency: the register's, and one cycle for a write, two
-// for a read (axil_decode). Register errors answer SLVERR. A reset drops what is under way. No clock
-// crossing.
+// in turn where both wait; a write goes first. Latency: the register's, and one cycle for a write,
+// two for a read (axil_decode). Register errors answer SLVERR. A reset drops what is under way. No
+// clock crossing.
 `default_nettype none
 
 module nic_axil (

@@ -1,10 +1,11 @@
-// A bus of the NIC, AFB or ACB, from a processor's clock to the NIC's: requests one way, responses the
-// other, each through an async_fifo.
+// A bus of the NIC, AFB or ACB, from a processor's clock to the NIC's: requests one way, responses
+// the other, each through an async_fifo.
 //
 // Throughput: a request and a response a clock of the slower side. Latency: async_fifo's, in each
-// direction. Back-pressure: valid and ready on all four sides; responses wait here, so that a master
-// that takes none holds back its own requests alone. A reset of either side drops what is here: the
-// other side's reset is due then, as a response may be missing. Clock crossings: the two FIFOs.
+// direction. Back-pressure: valid and ready on all four sides; responses wait here, so that a
+// master that takes none holds back its own requests alone. A reset of either side drops what is
+// here: the other side's reset is due then, as a response may be missing. Clock crossings: the two
+// FIFOs.
 `default_nettype none
 
 module nic_bus_cdc #(

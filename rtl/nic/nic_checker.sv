@@ -1,14 +1,15 @@
-// Verifies the frames of nic_generator that come back: lost, duplicated, late and altered ones, round
-// trips, rates (layout and counters: nic_pkg).
+// Verifies the frames of nic_generator that come back: lost, duplicated, late and altered ones,
+// round trips, rates (layout and counters: nic_pkg).
 //
 // Takes a beat every clock for ever. Every byte counts: addresses (the other way round with swap),
-// EtherType, length, number, time stamp, contents, and zeros up to 60 bytes behind a short frame. What
-// is altered has no number to rely on, so that its own number counts as lost too. A number behind the
-// newest is late, or duplicated if it is among the last 32 that came; one that is older than these
-// counts as late, and stays in lost. Counters are up to date 3 cycles behind a frame's last beat.
+// EtherType, length, number, time stamp, contents, and zeros up to 60 bytes behind a short frame.
+// What is altered has no number to rely on, so that its own number counts as lost too. A number
+// behind the newest is late, or duplicated if it is among the last 32 that came; one that is older
+// than these counts as late, and stays in lost. Counters are up to date 3 cycles behind a frame's
+// last beat.
 //
-// A rising enable clears status_o and expects number 0; a frame counts if enable is high at its first
-// beat. cfg_i stands while enable is high. One clock; counter_i is the generator's.
+// A rising enable clears status_o and expects number 0; a frame counts if enable is high at its
+// first beat. cfg_i stands while enable is high. One clock; counter_i is the generator's.
 `default_nettype none
 
 module nic_checker (

@@ -2,7 +2,8 @@
 //
 // The queues of the processor ports are reached by operations (port_i: which one), the memory by
 // ACB, a port each. A test module in the NIC has requester 3 of the queues and the last ACB port.
-// Throughput, latencies, back-pressure: nic_queues, nic_receive, nic_transmit, nic_memory. One clock.
+// Throughput, latencies, back-pressure: nic_queues, nic_receive, nic_transmit, nic_memory. One
+// clock.
 `default_nettype none
 
 module nic_core #(

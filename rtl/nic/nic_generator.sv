@@ -1,12 +1,12 @@
-// Generates frames for a NIC without a processor: sizes in steps, a gap, numbers and time stamps that
-// nic_checker verifies (layout: nic_pkg).
+// Generates frames for a NIC without a processor: sizes in steps, a gap, numbers and time stamps
+// that nic_checker verifies (layout: nic_pkg).
 //
 // While enable_i is high frames leave with gap_cycles between the last beat of one and the first of
-// the next; the counter of a frame is that of the cycle in which its first beat was taken. A frame has
-// no gap inside. Throughput: a beat a cycle; with a gap of 0, frames back to back. Back-pressure:
-// passed on; what is held back leaves later, with its gap behind it. cfg_i stands while enable is high;
-// lengths below GeneratorBytesMin count as that. A rising enable clears status_o and begins with
-// number 0. enable low ends behind the frame that has begun. One clock.
+// the next; the counter of a frame is that of the cycle in which its first beat was taken. A frame
+// has no gap inside. Throughput: a beat a cycle; with a gap of 0, frames back to back.
+// Back-pressure: passed on; what is held back leaves later, with its gap behind it. cfg_i stands
+// while enable is high; lengths below GeneratorBytesMin count as that. A rising enable clears
+// status_o and begins with number 0. enable low ends behind the frame that has begun. One clock.
 `default_nettype none
 
 module nic_generator (

@@ -1,11 +1,11 @@
 // The NIC's MAC side: mac_fifo, a MAC of 64 bits or of one byte a clock, generator and checker.
 //
-// route_i: 0 the NIC and the MAC; 1 the generator and the checker in the MAC's place, which shows what
-// the NIC alone does; 2 both in the NIC's place, which shows the MAC side, with loopback_i 1 near, or
-// the other end of the wire. The one that is left out waits. A change waits for the end of the frames
-// that have begun. loopback_i: mac_fifo's; 2 is the MAC loop-back, in which the NIC's frames wait.
-// cfg_i.enable rises once the route
-// stands: a frame of the route before would be checked too.
+// route_i: 0 the NIC and the MAC; 1 the generator and the checker in the MAC's place, which shows
+// what the NIC alone does; 2 both in the NIC's place, which shows the MAC side, with loopback_i 1
+// near, or the other end of the wire. The one that is left out waits. A change waits for the end of
+// the frames that have begun. loopback_i: mac_fifo's; 2 is the MAC loop-back, in which the NIC's
+// frames wait. cfg_i.enable rises once the route stands: a frame of the route before would be
+// checked too.
 //
 // Throughput: a beat a cycle. Latency: mac_fifo's, mac_bytes'; routes add none. Back-pressure: the
 // NIC's ready holds received frames back; what finds no room is dropped whole and counted. Clock

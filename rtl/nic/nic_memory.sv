@@ -1,21 +1,21 @@
 // The NIC's packet memory: two banks, chosen by address bit 3, each with a write and a read port.
 //
-// Port 0 is the receive engine, port 1 the transmit engine, the others are processors. A bank's port
-// goes to the lowest engine that wants it, else to a processor; what does not get it waits.
-// Processors take turns: the one whose turn it is goes before the others, until it is served or asks
-// for nothing. Port 1 is the only engine that reads: its reads never wait.
+// Port 0 is the receive engine, port 1 the transmit engine, the others are processors. A bank's
+// port goes to the lowest engine that wants it, else to a processor; what does not get it waits.
+// Processors take turns: the one whose turn it is goes before the others, until it is served or
+// asks for nothing. Port 1 is the only engine that reads: its reads never wait.
 //
 // A processor's request with `lock` waits for its turn, and holds back the other processors until
-// its next request without, LockCycles at most. Engines are not held back: they use only buffers that the NIC owns, and the
-// frame that leaves must not get a gap.
+// its next request without, LockCycles at most. Engines are not held back: they use only buffers
+// that the NIC owns, and the frame that leaves must not get a gap.
 //
 // A write stores the bytes of its mask. Address bits 2:0 are ignored. An address outside
 // answers err and changes nothing. A read in the cycle of another port's write to the same dword
 // gives either value.
 //
-// Throughput: each port one request a cycle; each bank one read and one write. Latency: the response
-// stands 2 cycles after the request was taken, of a write too. Back-pressure: responses wait for
-// ready, requests then for them. One clock.
+// Throughput: each port one request a cycle; each bank one read and one write. Latency: the
+// response stands 2 cycles after the request was taken, of a write too. Back-pressure: responses
+// wait for ready, requests then for them. One clock.
 `default_nettype none
 
 module nic_memory #(

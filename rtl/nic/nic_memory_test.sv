@@ -1,10 +1,10 @@
 // Tests the packet memory from inside the NIC, as an ACB master (T's DEBUG_MEMORY_ACCESS).
 //
-// start_i: each dword gets a pattern; then half of its bytes the pattern's complement, which half by
-// its address; then all are read and compared. Responses that are not as expected are counted, as
-// are the dwords that were compared, 32,767 at most. What stood in memory is lost. Duration: 3 cycles
-// for each dword where nothing else is requested. A start while the test runs has no effect. A reset
-// ends it. Responses are never held back. No clock crossing.
+// start_i: each dword gets a pattern; then half of its bytes the pattern's complement, which half
+// by its address; then all are read and compared. Responses that are not as expected are counted,
+// as are the dwords that were compared, 32,767 at most. What stood in memory is lost. Duration: 3
+// cycles for each dword where nothing else is requested. A start while the test runs has no effect.
+// A reset ends it. Responses are never held back. No clock crossing.
 `default_nettype none
 
 module nic_memory_test #(

@@ -142,8 +142,8 @@ package nic_pkg;
   // ------------------------------------------------------------------ generator and checker
 
   // A generated frame: addresses, EtherType, its length without padding (16 bits), and in the byte
-  // order of the bus its number (bytes 16 to 19), the counter at its first beat (20 to 23), and words
-  // of 64 bits from `pattern_next`.
+  // order of the bus its number (bytes 16 to 19), the counter at its first beat (20 to 23), and
+  // words of 64 bits from `pattern_next`.
   localparam int unsigned GeneratorBytesMin = 32;
   localparam int unsigned GeneratorBytesMax = 16383;
 
@@ -168,8 +168,9 @@ package nic_pkg;
     logic [47:0] cycles;
   } generator_status_t;
 
-  // Round trips in cycles, from a frame's first beat in the generator to its last in the checker; the
-  // mean is trip_sum / frames. Each frame is in one of: frames, duplicated, late, altered, foreign.
+  // Round trips in cycles, from a frame's first beat in the generator to its last in the checker;
+  // the mean is trip_sum / frames. Each frame is in one of: frames, duplicated, late, altered,
+  // foreign.
   typedef struct packed {
     logic [31:0] frames;      // right, in their order or behind a gap
     logic [47:0] bytes;       // of all that came, padding too
@@ -196,8 +197,8 @@ package nic_pkg;
 
   // ------------------------------------------------------------------ beside the stream
 
-  // What nic_attach counts: exactly one event for each frame received, but those for the stream that
-  // never began to leave, and one for each frame that the NIC sends.
+  // What nic_attach counts: exactly one event for each frame received, but those for the stream
+  // that never began to leave, and one for each frame that the NIC sends.
   typedef struct packed {
     logic rx_kept;
     logic rx_no_room;

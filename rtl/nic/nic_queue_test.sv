@@ -1,10 +1,11 @@
 // Tests the queues from inside the NIC, as requester 3 of nic_queues (T's DEBUG_QUEUE and
 // DEBUG_QUEUE_SEQUENCE). All queues must be empty, and nothing else may use them.
 //
-// start_i with test_i 1: each queue in turn gets one pattern and gives it back. With 2: each is filled
-// with Depth patterns and refuses one more, gives them back in order, and is then empty. Results that
-// are not as expected are counted, as are all that were compared. Duration: about 3 cycles for each
-// operation. A start while a test runs has no effect. A reset ends a test. No clock crossing.
+// start_i with test_i 1: each queue in turn gets one pattern and gives it back. With 2: each is
+// filled with Depth patterns and refuses one more, gives them back in order, and is then empty.
+// Results that are not as expected are counted, as are all that were compared. Duration: about 3
+// cycles for each operation. A start while a test runs has no effect. A reset ends a test. No clock
+// crossing.
 `default_nettype none
 
 module nic_queue_test #(

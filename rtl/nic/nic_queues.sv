@@ -1,10 +1,11 @@
 // The queues of the NIC in one memory: a free queue, a receive and a transmit queue of each server.
 //
-// Requesters 0 and 1 are the engines, 2 the processor ports (port_i: which one); a test module is 3.
-// An operation waits for its ready and is done in the next cycle, so that operations are atomic and
-// in one order. Throughput: an operation a cycle; one of ports in three. Latency: the result comes 2
-// cycles after the request's first cycle where nothing else is requested; result_valid_o names the
-// requester. Requesters take turns: one that waits sees at most one operation of each other.
+// Requesters 0 and 1 are the engines, 2 the processor ports (port_i: which one); a test module is
+// 3. An operation waits for its ready and is done in the next cycle, so that operations are atomic
+// and in one order. Throughput: an operation a cycle; one of ports in three. Latency: the result
+// comes 2 cycles after the request's first cycle where nothing else is requested; result_valid_o
+// names the requester. Requesters take turns: one that waits sees at most one operation of each
+// other.
 //
 // Ports own buffers until they push them: a push needs the start of a buffer (base_i, bits_i: log2
 // of its bytes, count_i) that the NIC does not own, and gives it to the NIC; a pop gives it to the

@@ -283,7 +283,7 @@ always_comb begin
   if (f_past_q && f_locked_q && !locked_q && !f_ended_q) begin
     a_early : assert (f_age_q == f_lock_cycles + 24'd1);
   end
-  // A port gets the lock if it is told so.
+  // A port that reads 1 has the lock.
   if (f_past_q && f_granted_q && f_lock_q && result_valid_o[2]) begin
     if (status_q == 3'd1) a_granted : assert (locked_q && holder_q == f_asker_q);
     if (status_q == 3'd0) a_busy : assert (!locked_q || holder_q != f_asker_q || is_over);

@@ -2,22 +2,22 @@
 // pushes the buffer to a server's receive queue; with loopback_i to the server's transmit queue.
 //
 // A frame is taken only with a free buffer; one more is popped ahead. Its beats are written from
-// dword 1 on as they come, then the control word to dword 0. Once all of its writes have answered, the buffer is
-// pushed; the next frame is written meanwhile.
+// dword 1 on as they come, then the control word to dword 0. Once all of its writes have answered,
+// the buffer is pushed; the next frame is written meanwhile.
 //
 // The server (choice_i): by turns, full queues skipped; by the flow, which keeps a flow's order; or
 // control frames (ethertype_i, or UDP to port_i) to server 0 and the others by their flow to the
-// rest. A flow is the IPv4 addresses, with the ports of unfragmented TCP and UDP without IP options;
-// of other frames the Ethernet addresses.
+// rest. A flow is the IPv4 addresses, with the ports of unfragmented TCP and UDP without IP
+// options; of other frames the Ethernet addresses.
 //
 // Exactly one event a frame. Of one that is not kept the buffer is used again: bad (tuser with
-// tlast, or below 8 bytes), too long for the buffer, not for us (filter_i), no room in the queue, an
-// err of a write. A frame that begins while enable_i is low is dropped; enable_i counts at a frame's
-// first beat, the filter and loopback_i behind its last.
+// tlast, or below 8 bytes), too long for the buffer, not for us (filter_i), no room in the queue,
+// an err of a write. A frame that begins while enable_i is low is dropped; enable_i counts at a
+// frame's first beat, the filter and loopback_i behind its last.
 //
-// Throughput: a beat a cycle and one cycle behind a frame. Latency: from the last beat to the push 5
-// cycles with nic_memory. Back-pressure: s_axis_tready; responses are never held back, and no more
-// than InFlight are under way. One clock.
+// Throughput: a beat a cycle and one cycle behind a frame. Latency: from the last beat to the push
+// 5 cycles with nic_memory. Back-pressure: s_axis_tready; responses are never held back, and no
+// more than InFlight are under way. One clock.
 `default_nettype none
 
 module nic_receive #(

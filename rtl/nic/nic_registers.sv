@@ -1,15 +1,15 @@
 // The registers of the NIC, as rtl/regs/nic.toml names them, for several ports (nic_afb, nic_axil).
 //
-// A port's request stands until it is ready; one of each port is under way at most. Its response comes
-// 3 cycles after its first cycle, also of a queue register, where nothing else is requested: later by
-// what nic_queues states where engines use the queues, and by 3 cycles for each other port, which
-// take turns. A read of a counter waits for a snapshot under way. response_valid_o is a pulse: a port
-// takes its response in that cycle, and may show its next request in it.
+// A port's request stands until it is ready; one of each port is under way at most. Its response
+// comes 3 cycles after its first cycle, also of a queue register, where nothing else is requested:
+// later by what nic_queues states where engines use the queues, and by 3 cycles for each other
+// port, which take turns. A read of a counter waits for a snapshot under way. response_valid_o is a
+// pulse: a port takes its response in that cycle, and may show its next request in it.
 //
 // lock_i beside a request excludes the other ports until a request of the same port without it, or
 // for lock_cycles. Accesses to parts of words, reserved registers, and refused values answer err,
-// count as refused and change nothing. rst_i clears `control` and what is under way; other registers
-// keep their values. Events are counted a cycle late. No clock crossing.
+// count as refused and change nothing. rst_i clears `control` and what is under way; other
+// registers keep their values. Events are counted a cycle late. No clock crossing.
 `default_nettype none
 
 module nic_registers #(

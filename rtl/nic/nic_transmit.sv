@@ -1,5 +1,5 @@
-// The NIC's transmit engine: pops buffers from the transmit queues by turns, sends their frames, and
-// frees the buffers.
+// The NIC's transmit engine: pops buffers from the transmit queues by turns, sends their frames,
+// and frees the buffers.
 //
 // A queue that is empty costs no cycle. The next buffer is popped and its control word read while a
 // frame leaves. A frame's beats are read ahead into a FIFO of Depth beats, no more than InFlight
@@ -9,13 +9,13 @@
 // are padded with zeros. A buffer is freed behind the last of its reads.
 //
 // Exactly one event a buffer: sent; a length below 14, above the buffer or with StoreForward above
-// the FIFO: freed unsent; an err of a read: freed unsent, or ended with tuser if it had begun. While
-// enable_i is low nothing is popped; what was popped is sent. A free queue that is full or locked
-// holds back the fifth frame, none before it.
+// the FIFO: freed unsent; an err of a read: freed unsent, or ended with tuser if it had begun.
+// While enable_i is low nothing is popped; what was popped is sent. A free queue that is full or
+// locked holds back the fifth frame, none before it.
 //
 // Throughput: a beat a cycle, a frame of 60 bytes each 9 cycles. Latency: from waiting_i to the
-// first beat 12 cycles with nic_memory. Back-pressure: m_axis_tready; responses are never held back.
-// One clock.
+// first beat 12 cycles with nic_memory. Back-pressure: m_axis_tready; responses are never held
+// back. One clock.
 `default_nettype none
 
 module nic_transmit #(
