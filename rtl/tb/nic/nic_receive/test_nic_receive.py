@@ -134,7 +134,9 @@ class TB:
 
     async def drain(self):
         """Until each frame has its event; received buffers become free again."""
-        await self.bench.until(lambda: self.recycle() or self.fates.total() == len(self.frames))
+        await self.bench.until(
+            lambda: self.recycle() or self.fates.total() == len(self.frames), 1_000_000
+        )
 
     def recycle(self):
         for key, queue in self.queues.queues.items():
