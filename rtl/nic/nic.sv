@@ -5,8 +5,11 @@
 // queues and memory behind the registers debug_1 and debug_2.
 //
 // rst_i empties the queues and clears `control`; memory and other registers keep their contents.
-// Throughput, latencies, back-pressure: nic_registers, nic_afb, nic_core and its parts. One clock:
-// a processor with another one stands behind nic_bus_cdc.
+// Throughput, latencies, back-pressure: nic_registers, nic_afb, nic_core and its parts.
+//
+// Clocks: clk_i; with CpuClock the processors' ports and irq_o are on cpu_clk_i, through
+// nic_bus_cdc (its resets: docs/nic.md#resets) and sync_bits. Without, cpu_clk_i and cpu_rst_i have no
+// effect.
 `default_nettype none
 
 module nic #(
@@ -14,10 +17,13 @@ module nic #(
     parameter bit          Axil        = 1'b0,
     parameter bit          Tests       = 1'b0,
     parameter int unsigned AddressBits = 17,  // of packet memory, in bytes: 128 or 256 KiB
-    parameter bit          BigEndian   = 1'b0  // a dword's first byte in memory is the highest
+    parameter bit          BigEndian   = 1'b0,  // a dword's first byte in memory is the highest
+    parameter bit          CpuClock    = 1'b0  // processors have a clock of their own
 ) (
     input wire logic clk_i,
     input wire logic rst_i,
+    input wire logic cpu_clk_i,
+    input wire logic cpu_rst_i,
 
     // Of nic_pkg's afb_request_t, register_response_t, acb_request_t and acb_response_t; port 0 in
     // the lowest bits.
@@ -59,6 +65,14 @@ module nic #(
     // The MAC side.
     output      logic enable_mac_o,
     output      logic loopback_mac_o,
+    output      logic                       [ 1:0] route_o,
+    output      logic                       [ 7:0] share_o,
+    output      nic_pkg::generator_cfg_t           generator_cfg_o,
+    output      logic                       [31:0] counter_o,
+    input  wire nic_pkg::generator_status_t        generator_i,
+    input  wire nic_pkg::checker_status_t          checker_i,
+    input  wire nic_pkg::attach_event_t            attach_event_i,
+    input  wire logic ev_mac_rx_bad_i,
     input  wire logic ev_mac_rx_dropped_i,
     input  wire logic ev_mac_tx_dropped_i,
 
@@ -85,33 +99,122 @@ module nic #(
 
   // ------------------------------------------------------------------ registers
 
+  // p_: at the ports, on their clock. A port has one request under way, so that it takes its response
+  // at once.
+  logic port_clk, port_rst;
+  logic [RegisterPorts-1:0] p_valid, p_ready, p_answers, p_lock;
+  logic [RegisterPorts*RequestBits-1:0] p_request;
+  logic [RegisterPorts*nic_pkg::RegisterResponseBits-1:0] p_response;
   logic [RegisterPorts-1:0] request_valid, request_ready, response_valid, lock;
   logic [RegisterPorts*RequestBits-1:0] request;
   nic_pkg::register_response_t response;
+  logic [Ports-1:0] cpu_valid, cpu_ready, cpu_answers, cpu_takes;  // ACB, on clk_i
+  logic [Ports*nic_pkg::AcbRequestBits-1:0] cpu_request;
+  logic [Ports*nic_pkg::AcbResponseBits-1:0] cpu_response;
+  logic [nic_pkg::Servers-1:0] irq;
+
+  if (CpuClock) begin : g_clock
+    assign port_clk = cpu_clk_i;
+    assign port_rst = cpu_rst_i;
+
+    sync_bits #(
+        .Width(nic_pkg::Servers)
+    ) u_irq (
+        .clk_i(cpu_clk_i),
+        .d_i  (irq),
+        .q_o  (irq_o)
+    );
+
+    for (genvar n = 0; n < RegisterPorts; n++) begin : g_registers
+      nic_bus_cdc #(
+          .RequestBits (RequestBits + 1),
+          .ResponseBits(nic_pkg::RegisterResponseBits)
+      ) u_cdc (
+          .s_clk_i           (cpu_clk_i),
+          .s_rst_i           (cpu_rst_i),
+          .s_request_valid_i (p_valid[n]),
+          .s_request_ready_o (p_ready[n]),
+          .s_request_i       ({p_lock[n], p_request[n*RequestBits+:RequestBits]}),
+          .s_response_valid_o(p_answers[n]),
+          .s_response_ready_i(1'b1),
+          .s_response_o      (
+              p_response[n*nic_pkg::RegisterResponseBits+:nic_pkg::RegisterResponseBits]),
+          .m_clk_i           (clk_i),
+          .m_rst_i           (rst_i),
+          .m_request_valid_o (request_valid[n]),
+          .m_request_ready_i (request_ready[n]),
+          .m_request_o       ({lock[n], request[n*RequestBits+:RequestBits]}),
+          .m_response_valid_i(response_valid[n]),
+          .m_response_ready_o(),
+          .m_response_i      (response)
+      );
+    end
+
+    for (genvar n = 0; n < Ports; n++) begin : g_memory
+      nic_bus_cdc #(
+          .RequestBits (nic_pkg::AcbRequestBits),
+          .ResponseBits(nic_pkg::AcbResponseBits)
+      ) u_cdc (
+          .s_clk_i           (cpu_clk_i),
+          .s_rst_i           (cpu_rst_i),
+          .s_request_valid_i (acb_valid_i[n]),
+          .s_request_ready_o (acb_ready_o[n]),
+          .s_request_i       (acb_i[n*nic_pkg::AcbRequestBits+:nic_pkg::AcbRequestBits]),
+          .s_response_valid_o(acb_valid_o[n]),
+          .s_response_ready_i(acb_ready_i[n]),
+          .s_response_o      (acb_o[n*nic_pkg::AcbResponseBits+:nic_pkg::AcbResponseBits]),
+          .m_clk_i           (clk_i),
+          .m_rst_i           (rst_i),
+          .m_request_valid_o (cpu_valid[n]),
+          .m_request_ready_i (cpu_ready[n]),
+          .m_request_o       (cpu_request[n*nic_pkg::AcbRequestBits+:nic_pkg::AcbRequestBits]),
+          .m_response_valid_i(cpu_answers[n]),
+          .m_response_ready_o(cpu_takes[n]),
+          .m_response_i      (cpu_response[n*nic_pkg::AcbResponseBits+:nic_pkg::AcbResponseBits])
+      );
+    end
+  end else begin : g_no_clock
+    assign port_clk      = clk_i;
+    assign port_rst      = rst_i;
+    assign irq_o         = irq;
+    assign request_valid = p_valid;
+    assign p_ready       = request_ready;
+    assign lock          = p_lock;
+    assign request       = p_request;
+    assign p_answers     = response_valid;
+    assign p_response    = {RegisterPorts{response}};
+    assign cpu_valid     = acb_valid_i;
+    assign acb_ready_o   = cpu_ready;
+    assign cpu_request   = acb_i;
+    assign acb_valid_o   = cpu_answers;
+    assign cpu_takes     = acb_ready_i;
+    assign acb_o         = cpu_response;
+  end
 
   for (genvar n = 0; n < Ports; n++) begin : g_afb
     nic_afb u_afb (
-        .clk_i           (clk_i),
-        .rst_i           (rst_i),
+        .clk_i           (port_clk),
+        .rst_i           (port_rst),
         .afb_valid_i     (afb_valid_i[n]),
         .afb_ready_o     (afb_ready_o[n]),
         .afb_i           (afb_i[n*nic_pkg::AfbRequestBits+:nic_pkg::AfbRequestBits]),
         .afb_valid_o     (afb_valid_o[n]),
         .afb_ready_i     (afb_ready_i[n]),
         .afb_o           (afb_o[n*nic_pkg::RegisterResponseBits+:nic_pkg::RegisterResponseBits]),
-        .request_valid_o (request_valid[n]),
-        .request_ready_i (request_ready[n]),
-        .request_o       (request[n*RequestBits+:RequestBits]),
-        .lock_o          (lock[n]),
-        .response_valid_i(response_valid[n]),
-        .response_i      (response)
+        .request_valid_o (p_valid[n]),
+        .request_ready_i (p_ready[n]),
+        .request_o       (p_request[n*RequestBits+:RequestBits]),
+        .lock_o          (p_lock[n]),
+        .response_valid_i(p_answers[n]),
+        .response_i      (
+            p_response[n*nic_pkg::RegisterResponseBits+:nic_pkg::RegisterResponseBits])
     );
   end
 
   if (Axil) begin : g_axil
     nic_axil u_axil (
-        .clk_i           (clk_i),
-        .rst_i           (rst_i),
+        .clk_i           (port_clk),
+        .rst_i           (port_rst),
         .s_axil_awaddr   (s_axil_awaddr),
         .s_axil_awprot   (s_axil_awprot),
         .s_axil_awvalid  (s_axil_awvalid),
@@ -131,12 +234,13 @@ module nic #(
         .s_axil_rresp    (s_axil_rresp),
         .s_axil_rvalid   (s_axil_rvalid),
         .s_axil_rready   (s_axil_rready),
-        .request_valid_o (request_valid[Ports]),
-        .request_ready_i (request_ready[Ports]),
-        .request_o       (request[Ports*RequestBits+:RequestBits]),
-        .lock_o          (lock[Ports]),
-        .response_valid_i(response_valid[Ports]),
-        .response_i      (response)
+        .request_valid_o (p_valid[Ports]),
+        .request_ready_i (p_ready[Ports]),
+        .request_o       (p_request[Ports*RequestBits+:RequestBits]),
+        .lock_o          (p_lock[Ports]),
+        .response_valid_i(p_answers[Ports]),
+        .response_i      (
+            p_response[Ports*nic_pkg::RegisterResponseBits+:nic_pkg::RegisterResponseBits])
     );
   end else begin : g_no_axil
     assign s_axil_awready = 1'b0;
@@ -181,6 +285,12 @@ module nic #(
   assign counted.refused        = refused;
   assign counted.mac_rx_dropped = ev_mac_rx_dropped_i;
   assign counted.mac_tx_dropped = ev_mac_tx_dropped_i;
+  assign counted.mac_rx_bad     = ev_mac_rx_bad_i;
+  assign counted.attach_rx         = attach_event_i.rx_kept;
+  assign counted.attach_rx_no_room = attach_event_i.rx_no_room;
+  assign counted.attach_rx_cut     = attach_event_i.rx_cut;
+  assign counted.attach_tx         = attach_event_i.tx_kept;
+  assign counted.attach_tx_dropped = attach_event_i.tx_dropped;
 
   nic_registers #(
       .Ports(RegisterPorts)
@@ -204,16 +314,22 @@ module nic #(
       .owns_i          (owns),
       .cfg_o           (cfg),
       .config_o        (core_config),
+      .generator_cfg_o (generator_cfg_o),
       .counter_o       (counter),
-      .irq_o           (irq_o),
+      .irq_o           (irq),
       .debug_start_o   (debug_start),
       .debug_i         (debug),
+      .generator_i     (generator_i),
+      .checker_i       (checker_i),
       .ev_refused_o    (refused),
       .event_i         (counted)
   );
 
   assign enable_mac_o   = cfg.enable_mac;
   assign loopback_mac_o = cfg.mode == 2'd2;
+  assign route_o        = cfg.route;
+  assign share_o        = cfg.share;
+  assign counter_o      = counter;
 
   // ------------------------------------------------------------------ the core
 
@@ -221,9 +337,9 @@ module nic #(
   logic [Masters*nic_pkg::AcbRequestBits-1:0] acb_request;
   logic [Masters*nic_pkg::AcbResponseBits-1:0] acb_response;
 
-  assign acb_ready_o = acb_ready[Ports-1:0];
-  assign acb_valid_o = acb_answers[Ports-1:0];
-  assign acb_o       = acb_response[Ports*nic_pkg::AcbResponseBits-1:0];
+  assign cpu_ready    = acb_ready[Ports-1:0];
+  assign cpu_answers  = acb_answers[Ports-1:0];
+  assign cpu_response = acb_response[Ports*nic_pkg::AcbResponseBits-1:0];
 
   nic_core #(
       .Ports        (Ports),
@@ -251,7 +367,7 @@ module nic #(
       .request_ready_o (acb_ready),
       .request_i       (acb_request),
       .response_valid_o(acb_answers),
-      .response_ready_i(Masters'({1'b1, acb_ready_i})),
+      .response_ready_i(Masters'({1'b1, cpu_takes})),
       .response_o      (acb_response),
       .s_axis_tdata    (s_axis_tdata),
       .s_axis_tkeep    (s_axis_tkeep),
@@ -280,8 +396,8 @@ module nic #(
     assign test_response = acb_response[Ports*nic_pkg::AcbResponseBits+:nic_pkg::AcbResponseBits];
     assign op_valid      = {test_op_valid, registers_op_valid};
     assign op            = {test_op, port_op};
-    assign acb_valid     = {test_request_valid, acb_valid_i};
-    assign acb_request   = {test_request, acb_i};
+    assign acb_valid     = {test_request_valid, cpu_valid};
+    assign acb_request   = {test_request, cpu_request};
     assign debug         = is_memory ? memory_debug : queue_debug;
 
     nic_queue_test u_queue_test (
@@ -313,8 +429,8 @@ module nic #(
   end else begin : g_no_tests
     assign op_valid    = registers_op_valid;
     assign op          = port_op;
-    assign acb_valid   = acb_valid_i;
-    assign acb_request = acb_i;
+    assign acb_valid   = cpu_valid;
+    assign acb_request = cpu_request;
     assign debug       = '0;
   end
 

@@ -3,9 +3,12 @@
 //
 // Throughput: a request and a response a clock of the slower side. Latency: async_fifo's, in each
 // direction. Back-pressure: valid and ready on all four sides; responses wait here, so that a
-// master that takes none holds back its own requests alone. A reset of either side drops what is
-// here: the other side's reset is due then, as a response may be missing. Clock crossings: the two
-// FIFOs.
+// master that takes none holds back its own requests alone.
+//
+// A reset of the processor's side drops its requests and the responses that are due, also those
+// that the NIC gives later: what comes then answers a request from behind the reset. A reset of
+// the NIC's side drops requests without a response: the processor's side is to be reset with it.
+// Clock crossings: the two FIFOs.
 `default_nettype none
 
 module nic_bus_cdc #(
@@ -33,6 +36,32 @@ module nic_bus_cdc #(
     input  wire logic [ResponseBits-1:0] m_response_i
 );
 
+  // Requests taken and not answered, and how many of them are from before a reset. While the FIFO
+  // for responses stands, what is given to it is lost. Its reset comes here before or behind that of
+  // the FIFO for requests, so none is taken before both are over.
+  localparam int unsigned Cw = 8;
+  logic [Cw-1:0] open_q, stale_q;
+  logic requests_stop, responses_stop, is_stopped, request_valid, take, answer, is_stale;
+  logic response_ready;
+
+  assign is_stopped         = requests_stop || responses_stop;
+  assign m_request_valid_o  = request_valid && !is_stopped && open_q != '1;
+  assign take               = m_request_valid_o && m_request_ready_i;
+  assign is_stale           = is_stopped || stale_q != '0;
+  assign m_response_ready_o = response_ready || is_stale;
+  assign answer             = m_response_valid_i && m_response_ready_o;
+
+  always_ff @(posedge m_clk_i) begin
+    if (m_rst_i) begin
+      open_q  <= '0;
+      stale_q <= '0;
+    end else begin
+      open_q <= open_q + Cw'(take) - Cw'(answer);
+      if (is_stopped) stale_q <= open_q - Cw'(answer);
+      else if (answer && stale_q != '0) stale_q <= stale_q - 1'b1;
+    end
+  end
+
   async_fifo #(
       .Width(RequestBits),
       .Depth(Depth)
@@ -45,9 +74,9 @@ module nic_bus_cdc #(
       .wr_data_i (s_request_i),
       .rd_clk_i  (m_clk_i),
       .rd_rst_i  (m_rst_i),
-      .rd_stop_o (),
-      .rd_valid_o(m_request_valid_o),
-      .rd_ready_i(m_request_ready_i),
+      .rd_stop_o (requests_stop),
+      .rd_valid_o(request_valid),
+      .rd_ready_i(take),
       .rd_data_o (m_request_o)
   );
 
@@ -57,9 +86,9 @@ module nic_bus_cdc #(
   ) u_responses (
       .wr_clk_i  (m_clk_i),
       .wr_rst_i  (m_rst_i),
-      .wr_stop_o (),
-      .wr_valid_i(m_response_valid_i),
-      .wr_ready_o(m_response_ready_o),
+      .wr_stop_o (responses_stop),
+      .wr_valid_i(m_response_valid_i && !is_stale),
+      .wr_ready_o(response_ready),
       .wr_data_i (m_response_i),
       .rd_clk_i  (s_clk_i),
       .rd_rst_i  (s_rst_i),

@@ -49,13 +49,9 @@ module nic_checker (
   assign beat     = is_first ? 2'd0 : beat_q;
   assign begun    = is_first ? 16'd0 : begun_q;
 
-  function automatic logic [47:0] bytes48(input logic [47:0] value);
-    for (int i = 0; i < 6; i++) bytes48[8*i+:8] = value[8*(5-i)+:8];
-  endfunction
-
   logic [47:0] to, from;
-  assign to   = bytes48(cfg_i.swap ? cfg_i.from : cfg_i.to);
-  assign from = bytes48(cfg_i.swap ? cfg_i.to : cfg_i.from);
+  assign to   = cfg_i.swap ? cfg_i.from : cfg_i.to;
+  assign from = cfg_i.swap ? cfg_i.to : cfg_i.from;
 
   // Bytes of the pattern in this beat, and what all its bytes are to be.
   logic [3:0] real_bytes, count;

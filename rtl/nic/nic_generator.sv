@@ -112,19 +112,11 @@ module nic_generator (
     if (state_q == Idle || (number_q == '0 && beat_q == 2'd0 && !take)) clock_q <= 48'd1;
   end
 
-  function automatic logic [47:0] bytes48(input logic [47:0] value);
-    for (int i = 0; i < 6; i++) bytes48[8*i+:8] = value[8*(5-i)+:8];
-  endfunction
-
-  logic [47:0] to, from;
-  assign to   = bytes48(cfg_i.to);
-  assign from = bytes48(cfg_i.from);
-
   always_comb begin
     unique case (beat_q)
-      2'd0: m_axis_tdata = {from[15:0], to};
+      2'd0: m_axis_tdata = {cfg_i.from[15:0], cfg_i.to};
       2'd1: m_axis_tdata = {bits_pkg::be16({2'b00, length_q}), bits_pkg::be16(cfg_i.ether_type),
-                            from[47:16]};
+                            cfg_i.from[47:16]};
       2'd2: m_axis_tdata = {stamp_q, number_q};
       default: m_axis_tdata = pattern_q;
     endcase

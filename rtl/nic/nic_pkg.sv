@@ -155,7 +155,7 @@ package nic_pkg;
     logic [13:0] bytes_step;  // from a frame to the next
     logic [23:0] gap_cycles;  // between frames
     logic [31:0] frames;      // 0: no end
-    logic [47:0] to;          // addresses; the first byte in the highest bits
+    logic [47:0] to;          // addresses; first byte in the low bits
     logic [47:0] from;
     logic [15:0] ether_type;
   } generator_cfg_t;

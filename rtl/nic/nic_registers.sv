@@ -40,11 +40,15 @@ module nic_registers #(
 
     output nic_regs_pkg::cfg_t                         cfg_o,
     output nic_pkg::config_t                           config_o,   // of it, what nic_core needs
+    output nic_pkg::generator_cfg_t                    generator_cfg_o,
     output logic               [                 31:0] counter_o,
     output logic               [ nic_pkg::Servers-1:0] irq_o,
 
     output      logic        debug_start_o,  // `debug` was written
     input  wire logic [31:0] debug_i,
+
+    input wire nic_pkg::generator_status_t generator_i,
+    input wire nic_pkg::checker_status_t   checker_i,
 
     output      logic                 ev_refused_o,
     input  wire nic_regs_pkg::event_t event_i
@@ -140,7 +144,8 @@ module nic_registers #(
       nic_regs_pkg::IdServers:
       is_wrong = r.data[31:3] != '0 || r.data[2:0] == '0 || r.data[2:0] > 3'd4;
       nic_regs_pkg::IdBuffers: is_wrong = r.data[31:8] != '0 || r.data[7:0] > 8'd128;
-      nic_regs_pkg::IdMode: is_wrong = r.data[31:2] != '0 || &r.data[1:0];
+      nic_regs_pkg::IdMode, nic_regs_pkg::IdRoute:
+      is_wrong = r.data[31:2] != '0 || &r.data[1:0];
       default: is_wrong = 1'b0;
     endcase
     if (r.read) is_wrong = 1'b0;
@@ -230,6 +235,17 @@ module nic_registers #(
   assign config_o.buffers      = cfg_q.buffers;
   assign config_o.lock_cycles  = cfg_q.lock_cycles;
 
+  assign generator_cfg_o.enable     = cfg_q.generate_on;
+  assign generator_cfg_o.swap       = cfg_q.swap;
+  assign generator_cfg_o.bytes_min  = cfg_q.bytes_min;
+  assign generator_cfg_o.bytes_max  = cfg_q.bytes_max;
+  assign generator_cfg_o.bytes_step = cfg_q.bytes_step;
+  assign generator_cfg_o.gap_cycles = cfg_q.gap_cycles;
+  assign generator_cfg_o.frames     = cfg_q.frames;
+  assign generator_cfg_o.to         = cfg_q.to;
+  assign generator_cfg_o.from       = cfg_q.from;
+  assign generator_cfg_o.ether_type = cfg_q.generated_type;
+
   always_ff @(posedge clk_i) irq_o <= receive_waits_i & {nic_pkg::Servers{cfg_q.enable_irq}};
 
   // What is read back. Bits 6 and 4 of the IDs of kept registers follow from bit 7.
@@ -281,6 +297,42 @@ module nic_registers #(
       .rd_data_o   (snapshot)
   );
 
+  // Of generator and checker, two IDs each from GeneratorIds on: the low half, and the high half as
+  // of the last read of a low one.
+  localparam logic [7:0] GeneratorIds = nic_regs_pkg::IdGeneratedFrames;
+
+  logic is_status, status_2_q;
+  logic [63:0] status;
+  logic [31:0] status_q, status_high_q;
+
+  assign is_status = request_q.index[7:5] == GeneratorIds[7:5] && !(&request_q.index[4:2]);
+
+  always_comb begin
+    unique case (request_q.index[4:1])
+      4'd0: status = 64'(generator_i.frames);
+      4'd1: status = 64'(generator_i.bytes);
+      4'd2: status = 64'(generator_i.cycles);
+      4'd3: status = 64'(checker_i.frames);
+      4'd4: status = 64'(checker_i.bytes);
+      4'd5: status = 64'(checker_i.cycles);
+      4'd6: status = 64'(checker_i.lost);
+      4'd7: status = 64'(checker_i.duplicated);
+      4'd8: status = 64'(checker_i.late);
+      4'd9: status = 64'(checker_i.altered);
+      4'd10: status = 64'(checker_i.foreign);
+      4'd11: status = 64'(checker_i.trip_min);
+      4'd12: status = 64'(checker_i.trip_max);
+      default: status = checker_i.trip_sum;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    status_2_q <= is_status && request_q.read && !bad_q;
+    status_q   <= request_q.index[0] ? status_high_q : status[31:0];
+    if (step && is_status && request_q.read && !bad_q && !request_q.index[0])
+      status_high_q <= status[63:32];
+  end
+
   // ------------------------------------------------------------------ what is read
 
   logic [Ports*3-1:0] push_result_q;
@@ -312,7 +364,8 @@ module nic_registers #(
     high_q     <= request_q.index[0];
     push_q     <= queue_q && !bad_q && !request_q.read && op_o.target.kind != nic_pkg::Lock;
     // A result comes in the cycle of the response.
-    word_q      <= window_2_q ? (high_q ? snapshot[63:32] : snapshot[31:0]) : data_q;
+    word_q      <= window_2_q ? (high_q ? snapshot[63:32] : snapshot[31:0])
+        : status_2_q ? status_q : data_q;
     is_result_q <= queue_2_q;
     err_q       <= bad_2_q;
     push_2_q    <= second_q && push_q;

@@ -114,6 +114,12 @@ REGISTERS = {
     "command": Register(0x0A4, "pulse", (
         Field("snapshot", 0, 1, 0, 0x0, 0x0),
     )),
+    "route": Register(0x0A8, "rw", (
+        Field("route", 0, 2, 0, 0x0, 0x0),
+    )),
+    "share": Register(0x0AC, "rw", (
+        Field("share", 0, 8, 0, 0xD, 0xD),
+    )),
     "mac_lo": Register(0x340, "rw", (
         Field("mac", 0, 32, 0, 0x5249575302, 0x5249575302),
     )),
@@ -128,6 +134,95 @@ REGISTERS = {
     )),
     "status": Register(0x350, "ro", (
         Field("started", 0, 1, 0, 0x0, 0x0),
+    )),
+    "generator": Register(0x354, "rw", (
+        Field("generate_on", 0, 1, 0, 0x0, 0x0),
+        Field("swap", 1, 1, 0, 0x0, 0x0),
+    )),
+    "bytes_min": Register(0x358, "rw", (
+        Field("bytes_min", 0, 14, 0, 0x40, 0x40),
+    )),
+    "bytes_max": Register(0x35C, "rw", (
+        Field("bytes_max", 0, 14, 0, 0x40, 0x40),
+    )),
+    "bytes_step": Register(0x360, "rw", (
+        Field("bytes_step", 0, 14, 0, 0x0, 0x0),
+    )),
+    "gap_cycles": Register(0x364, "rw", (
+        Field("gap_cycles", 0, 24, 0, 0x7D, 0x7D),
+    )),
+    "frames": Register(0x368, "rw", (
+        Field("frames", 0, 32, 0, 0x0, 0x0),
+    )),
+    "to_lo": Register(0x36C, "rw", (
+        Field("to", 0, 32, 0, 0x0, 0x0),
+    )),
+    "to_hi": Register(0x370, "rw", (
+        Field("to", 0, 16, 32, 0x0, 0x0),
+    )),
+    "from_lo": Register(0x374, "rw", (
+        Field("from", 0, 32, 0, 0x0, 0x0),
+    )),
+    "from_hi": Register(0x378, "rw", (
+        Field("from", 0, 16, 32, 0x0, 0x0),
+        Field("generated_type", 16, 16, 0, 0x88B5, 0x88B5),
+    )),
+    "generated_frames": Register(0x380, "ro", (
+        Field("generated_frames", 0, 32, 0, 0x0, 0x0),
+    )),
+    "generated_bytes_lo": Register(0x388, "ro", (
+        Field("generated_bytes", 0, 32, 0, 0x0, 0x0),
+    )),
+    "generated_bytes_hi": Register(0x38C, "ro", (
+        Field("generated_bytes", 0, 16, 32, 0x0, 0x0),
+    )),
+    "generated_cycles_lo": Register(0x390, "ro", (
+        Field("generated_cycles", 0, 32, 0, 0x0, 0x0),
+    )),
+    "generated_cycles_hi": Register(0x394, "ro", (
+        Field("generated_cycles", 0, 16, 32, 0x0, 0x0),
+    )),
+    "checked_frames": Register(0x398, "ro", (
+        Field("checked_frames", 0, 32, 0, 0x0, 0x0),
+    )),
+    "checked_bytes_lo": Register(0x3A0, "ro", (
+        Field("checked_bytes", 0, 32, 0, 0x0, 0x0),
+    )),
+    "checked_bytes_hi": Register(0x3A4, "ro", (
+        Field("checked_bytes", 0, 16, 32, 0x0, 0x0),
+    )),
+    "checked_cycles_lo": Register(0x3A8, "ro", (
+        Field("checked_cycles", 0, 32, 0, 0x0, 0x0),
+    )),
+    "checked_cycles_hi": Register(0x3AC, "ro", (
+        Field("checked_cycles", 0, 16, 32, 0x0, 0x0),
+    )),
+    "lost": Register(0x3B0, "ro", (
+        Field("lost", 0, 32, 0, 0x0, 0x0),
+    )),
+    "duplicated": Register(0x3B8, "ro", (
+        Field("duplicated", 0, 32, 0, 0x0, 0x0),
+    )),
+    "late": Register(0x3C0, "ro", (
+        Field("late", 0, 32, 0, 0x0, 0x0),
+    )),
+    "altered": Register(0x3C8, "ro", (
+        Field("altered", 0, 32, 0, 0x0, 0x0),
+    )),
+    "foreign": Register(0x3D0, "ro", (
+        Field("foreign", 0, 32, 0, 0x0, 0x0),
+    )),
+    "trip_min": Register(0x3D8, "ro", (
+        Field("trip_min", 0, 32, 0, 0x0, 0x0),
+    )),
+    "trip_max": Register(0x3E0, "ro", (
+        Field("trip_max", 0, 32, 0, 0x0, 0x0),
+    )),
+    "trip_sum_lo": Register(0x3E8, "ro", (
+        Field("trip_sum", 0, 32, 0, 0x0, 0x0),
+    )),
+    "trip_sum_hi": Register(0x3EC, "ro", (
+        Field("trip_sum", 0, 32, 32, 0x0, 0x0),
     )),
     "counter": Register(0x3FC, "ro", (
         Field("counter", 0, 32, 0, 0x0, 0x0),
@@ -156,4 +251,10 @@ COUNTERS = (
     "refused",
     "mac_rx_dropped",
     "mac_tx_dropped",
+    "mac_rx_bad",
+    "attach_rx",
+    "attach_rx_no_room",
+    "attach_rx_cut",
+    "attach_tx",
+    "attach_tx_dropped",
 )

@@ -20,11 +20,29 @@ package nic_regs_pkg;
     logic [1:0] choice;
     logic [15:0] ethertype;
     logic [15:0] udp_port;
+    logic [1:0] route;
+    logic [7:0] share;
     logic [47:0] mac;
+    logic generate_on;
+    logic swap;
+    logic [13:0] bytes_min;
+    logic [13:0] bytes_max;
+    logic [13:0] bytes_step;
+    logic [23:0] gap_cycles;
+    logic [31:0] frames;
+    logic [47:0] to;
+    logic [47:0] from;
+    logic [15:0] generated_type;
   } cfg_t;
 
   // Events: one count for each cycle in which the bit is high. Bit n is counter n.
   typedef struct packed {
+    logic attach_tx_dropped;
+    logic attach_tx;
+    logic attach_rx_cut;
+    logic attach_rx_no_room;
+    logic attach_rx;
+    logic mac_rx_bad;
     logic mac_tx_dropped;
     logic mac_rx_dropped;
     logic refused;
@@ -44,7 +62,7 @@ package nic_regs_pkg;
     logic received;
   } event_t;
 
-  localparam int unsigned NumEvents = 17;
+  localparam int unsigned NumEvents = 23;
 
   // IDs.
   localparam logic [7:0] IdControl = 8'd0;
@@ -82,17 +100,48 @@ package nic_regs_pkg;
   localparam logic [7:0] IdChoice = 8'd39;
   localparam logic [7:0] IdControlFrames = 8'd40;
   localparam logic [7:0] IdCommand = 8'd41;
+  localparam logic [7:0] IdRoute = 8'd42;
+  localparam logic [7:0] IdShare = 8'd43;
   localparam logic [7:0] IdMacLo = 8'd208;
   localparam logic [7:0] IdMacHi = 8'd209;
   localparam logic [7:0] IdPacketsTransmitted = 8'd210;
   localparam logic [7:0] IdPacketsReceived = 8'd211;
   localparam logic [7:0] IdStatus = 8'd212;
+  localparam logic [7:0] IdGenerator = 8'd213;
+  localparam logic [7:0] IdBytesMin = 8'd214;
+  localparam logic [7:0] IdBytesMax = 8'd215;
+  localparam logic [7:0] IdBytesStep = 8'd216;
+  localparam logic [7:0] IdGapCycles = 8'd217;
+  localparam logic [7:0] IdFrames = 8'd218;
+  localparam logic [7:0] IdToLo = 8'd219;
+  localparam logic [7:0] IdToHi = 8'd220;
+  localparam logic [7:0] IdFromLo = 8'd221;
+  localparam logic [7:0] IdFromHi = 8'd222;
+  localparam logic [7:0] IdGeneratedFrames = 8'd224;
+  localparam logic [7:0] IdGeneratedBytesLo = 8'd226;
+  localparam logic [7:0] IdGeneratedBytesHi = 8'd227;
+  localparam logic [7:0] IdGeneratedCyclesLo = 8'd228;
+  localparam logic [7:0] IdGeneratedCyclesHi = 8'd229;
+  localparam logic [7:0] IdCheckedFrames = 8'd230;
+  localparam logic [7:0] IdCheckedBytesLo = 8'd232;
+  localparam logic [7:0] IdCheckedBytesHi = 8'd233;
+  localparam logic [7:0] IdCheckedCyclesLo = 8'd234;
+  localparam logic [7:0] IdCheckedCyclesHi = 8'd235;
+  localparam logic [7:0] IdLost = 8'd236;
+  localparam logic [7:0] IdDuplicated = 8'd238;
+  localparam logic [7:0] IdLate = 8'd240;
+  localparam logic [7:0] IdAltered = 8'd242;
+  localparam logic [7:0] IdForeign = 8'd244;
+  localparam logic [7:0] IdTripMin = 8'd246;
+  localparam logic [7:0] IdTripMax = 8'd248;
+  localparam logic [7:0] IdTripSumLo = 8'd250;
+  localparam logic [7:0] IdTripSumHi = 8'd251;
   localparam logic [7:0] IdCounter = 8'd255;
 
   // A bit for each ID: the window of counters is readable too.
-  localparam logic [255:0] Readable = 256'h80000000001f000000000000000000000000000000000000000001ff0fffff1f;
-  localparam logic [255:0] Writable = 256'h000000000003000000000000000000000000000000000000000003ff05555507;
-  localparam logic [255:0] Kept = 256'h000000000003000000000000000000000000000000000000000001ff00000007;
+  localparam logic [255:0] Readable = 256'h8d555f7d7fff00000000000000000000000000000000000000000dff0fffff1f;
+  localparam logic [255:0] Writable = 256'h000000007fe300000000000000000000000000000000000000000fff05555507;
+  localparam logic [255:0] Kept = 256'h000000007fe300000000000000000000000000000000000000000dff00000007;
   localparam logic [255:0] Steady = 256'h0000000000000000000000000000000000000000000000000000000f00000000;
   localparam logic [1:0] WindowHigh = 2'd1;  // bits 7:6 of its IDs
 
@@ -112,7 +161,19 @@ package nic_regs_pkg;
     2'h0,  // choice
     16'h88b5,  // ethertype
     16'h238c,  // udp_port
-    48'h5249575302  // mac
+    2'h0,  // route
+    8'hd,  // share
+    48'h5249575302,  // mac
+    1'h0,  // generate_on
+    1'h0,  // swap
+    14'h40,  // bytes_min
+    14'h40,  // bytes_max
+    14'h0,  // bytes_step
+    24'h7d,  // gap_cycles
+    32'h0,  // frames
+    48'h0,  // to
+    48'h0,  // from
+    16'h88b5  // generated_type
   };
 
   // What a kept register reads before it is written.
@@ -124,8 +185,13 @@ package nic_regs_pkg;
       8'd36: word_reset = 32'h00000003;
       8'd38: word_reset = 32'h00010000;
       8'd40: word_reset = 32'h238c88b5;
+      8'd43: word_reset = 32'h0000000d;
       8'd208: word_reset = 32'h49575302;
       8'd209: word_reset = 32'h00000052;
+      8'd214: word_reset = 32'h00000040;
+      8'd215: word_reset = 32'h00000040;
+      8'd217: word_reset = 32'h0000007d;
+      8'd222: word_reset = 32'h88b50000;
       default: word_reset = 32'h0;
     endcase
   endfunction
@@ -150,8 +216,22 @@ package nic_regs_pkg;
     if (id == 8'd39) written.choice = data[1:0];
     if (id == 8'd40) written.ethertype = data[15:0];
     if (id == 8'd40) written.udp_port = data[31:16];
+    if (id == 8'd42) written.route = data[1:0];
+    if (id == 8'd43) written.share = data[7:0];
     if (id == 8'd208) written.mac[31:0] = data[31:0];
     if (id == 8'd209) written.mac[47:32] = data[15:0];
+    if (id == 8'd213) written.generate_on = data[0];
+    if (id == 8'd213) written.swap = data[1];
+    if (id == 8'd214) written.bytes_min = data[13:0];
+    if (id == 8'd215) written.bytes_max = data[13:0];
+    if (id == 8'd216) written.bytes_step = data[13:0];
+    if (id == 8'd217) written.gap_cycles = data[23:0];
+    if (id == 8'd218) written.frames = data[31:0];
+    if (id == 8'd219) written.to[31:0] = data[31:0];
+    if (id == 8'd220) written.to[47:32] = data[15:0];
+    if (id == 8'd221) written.from[31:0] = data[31:0];
+    if (id == 8'd222) written.from[47:32] = data[15:0];
+    if (id == 8'd222) written.generated_type = data[31:16];
     cfg_write = written;
   endfunction
 

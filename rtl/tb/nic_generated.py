@@ -12,7 +12,8 @@ CHECKER = {
     "frames": 32, "bytes": 48, "cycles": 48, "lost": 32, "duplicated": 32, "late": 32,
     "altered": 32, "foreign": 32, "trip_min": 32, "trip_max": 32, "trip_sum": 64,
 }  # fmt: skip
-TO, FROM, KIND = 0x0200_5E00_0001, 0x0A0B_0C0D_0E0F, 0x88B5
+# Addresses with their first byte in the low bits.
+TO, FROM, KIND = 0x0100_005E_0002, 0x0F0E_0D0C_0B0A, 0x88B5
 FAULTS = ("lost", "duplicated", "late", "altered", "foreign")
 MASK = (1 << 64) - 1
 
@@ -35,7 +36,7 @@ def unpacked(fields, value):
 
 def generated(length, number, stamp):
     """The frame as nic_pkg words it."""
-    frame = TO.to_bytes(6, "big") + FROM.to_bytes(6, "big") + struct.pack("!HH", KIND, length)
+    frame = TO.to_bytes(6, "little") + FROM.to_bytes(6, "little") + struct.pack("!HH", KIND, length)
     frame += struct.pack("<II", number, stamp)
     word = (stamp << 32 | number) ^ 0x9E3779B97F4A7C15
     while len(frame) < length:

@@ -37,7 +37,9 @@ class TB:
         for name in ("awaddr", "awprot", "awvalid", "wdata", "wstrb", "wvalid", "bready",
                      "araddr", "arprot", "arvalid", "rready"):  # fmt: skip
             getattr(dut, f"s_axil_{name}").value = 0
-        dut.ev_mac_rx_dropped_i.value = dut.ev_mac_tx_dropped_i.value = 0
+        for name in ("ev_mac_rx_bad_i", "ev_mac_rx_dropped_i", "ev_mac_tx_dropped_i",
+                     "attach_event_i", "generator_i", "checker_i", "cpu_clk_i", "cpu_rst_i"):  # fmt: skip
+            getattr(dut, name).value = 0
         dut.rst_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
         await self.bench.run(4)

@@ -23,6 +23,8 @@ class TB:
         self.answers: list[int] = []
         self.wanted = 0
         self.odds = {"master": 1.0, "taker": 1.0, "server": 1.0}
+        self.due: list[int] = []  # what the server is to answer
+        self.is_down = False  # the master is in reset
 
     def answer(self, request: int) -> int:
         """Of a request, as wide as a response."""
@@ -47,6 +49,13 @@ class TB:
         dut, shown = self.dut, None
         while True:
             await FallingEdge(dut.s_clk_i)
+            dut.s_rst_i.value = int(self.is_down)
+            if self.is_down:
+                shown = None
+                self.sent.clear()
+                self.answers.clear()
+                dut.s_request_valid_i.value = dut.s_response_ready_i.value = 0
+                continue
             may_send = shown is None and len(self.sent) < self.wanted
             if may_send and random.random() < self.odds["master"]:
                 shown = random.getrandbits(self.request_bits)
@@ -62,16 +71,19 @@ class TB:
                 self.answers.append(dut.s_response_o.value.to_unsigned())
 
     async def server(self):
-        dut, due = self.dut, []
+        dut, due, shown = self.dut, self.due, False
         while True:
             await FallingEdge(dut.m_clk_i)
             ready = random.random() < self.odds["server"] and len(due) < 4
             dut.m_request_ready_i.value = int(ready)
-            dut.m_response_valid_i.value = int(bool(due))
+            # An answer that is shown stands until taken.
+            shown = bool(due) and (shown or random.random() < self.odds["server"])
+            dut.m_response_valid_i.value = int(shown)
             dut.m_response_i.value = due[0] if due else 0
             await Timer(1, "ps")
-            if due and dut.m_response_ready_o.value == 1:
+            if shown and dut.m_response_ready_o.value == 1:
                 due.pop(0)
+                shown = False
             if ready and dut.m_request_valid_o.value == 1:
                 request = dut.m_request_o.value.to_unsigned()
                 self.seen.append(request)
@@ -107,6 +119,37 @@ async def run_at(dut, periods: tuple[int, int]):
     assert depth <= len(tb.sent) - len(tb.answers) <= 2 * depth + 8
     tb.odds["taker"] = 1.0
     await tb.check(100)
+
+
+async def reset_at(dut, periods: tuple[int, int]):
+    """Resets of the processor's side under traffic: no answer to a request from before comes."""
+    tb = TB(dut)
+    await tb.start(periods)
+    stale = 0
+    for _ in range(int(cocotb.plusargs["words"]) // 2):
+        tb.odds = {n: random.choice((0.1, 0.5, 1.0)) for n in tb.odds}
+        tb.wanted = 10**9
+        await Timer(random.randrange(100, 2000), "ns")
+        tb.is_down = True
+        # One cycle is enough.
+        await FallingEdge(dut.s_clk_i)
+        await Timer(random.choice((1, 1, 3, 40)) * periods[0], "ps")
+        stale += len(tb.due)
+        tb.wanted, tb.is_down = 20, False
+        await tb.until(lambda: len(tb.answers) >= tb.wanted, 100)
+        await Timer(1, "us")
+        assert tb.answers == [tb.answer(r) for r in tb.sent] and len(tb.sent) == tb.wanted
+    assert stale > 0
+
+
+@cocotb.test()
+async def resets_of_a_slow_processor(dut):
+    await reset_at(dut, CLOCKS[0])
+
+
+@cocotb.test()
+async def resets_of_a_fast_processor(dut):
+    await reset_at(dut, CLOCKS[1])
 
 
 @cocotb.test()

@@ -44,7 +44,11 @@ module nic_registers_tb (
     input  wire logic [ 9:0] engine_event_i,  // counters 0 to 9
     output      logic [ 3:0] irq_o,
     output      logic [31:0] counter_o,
-    output nic_pkg::config_t config_o
+    output nic_pkg::config_t config_o,
+
+    output     nic_pkg::generator_cfg_t    generator_cfg_o,
+    input wire nic_pkg::generator_status_t generator_i,
+    input wire nic_pkg::checker_status_t   checker_i
 );
 
   localparam int unsigned Ports = 3;
@@ -145,10 +149,13 @@ module nic_registers_tb (
       .owns_i          (owns),
       .cfg_o           (cfg),
       .config_o        (config_o),
+      .generator_cfg_o (generator_cfg_o),
       .counter_o       (counter_o),
       .irq_o           (irq_o),
       .debug_start_o   (debug_start),
       .debug_i         (debug),
+      .generator_i     (generator_i),
+      .checker_i       (checker_i),
       .ev_refused_o    (ev_refused),
       .event_i         (event_all)
   );

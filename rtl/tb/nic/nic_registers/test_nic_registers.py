@@ -11,6 +11,7 @@ from axis import Bench
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
+from nic_generated import CFG, CHECKER, GENERATOR, packed, unpacked
 from nic_queues_model import FREE, RECEIVE, TRANSMIT, pop, push
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "regs"))
@@ -99,7 +100,7 @@ class TB:
     async def start(self, *, count=64):
         dut = self.dut
         dut.rst_i.value = 1
-        dut.engine_event_i.value = 0
+        dut.engine_event_i.value = dut.generator_i.value = dut.checker_i.value = 0
         cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
         self.axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk_i, dut.rst_i)
         await self.bench.run(3)
@@ -169,7 +170,7 @@ async def registers_take_three_cycles_and_read_back(dut):
     for name, register in regs.REGISTERS.items():
         if register.access != "rw" or name in ("control", "debug_1"):
             continue
-        limits = {"servers": 4, "buffers": 128, "mode": 2}
+        limits = {"servers": 4, "buffers": 128, "mode": 2, "route": 2}
         data = random.getrandbits(sum(f.bits for f in register.fields))
         data = random.randint(1, limits[name]) if name in limits else data
         await cpu.write(name, data)
@@ -193,12 +194,51 @@ async def registers_take_three_cycles_and_read_back(dut):
         assert (await cpu.access(regs.REGISTERS[name].offset, data))[0] == 1
         assert await cpu.read(name) == values[name]
     await cpu.write("control", 0)
-    for name, data in (("servers", 0), ("servers", 5), ("buffers", 129), ("mode", 3)):
+    for name, data in (("servers", 0), ("servers", 5), ("buffers", 129), ("mode", 3), ("route", 3)):
         assert (await cpu.access(regs.REGISTERS[name].offset, data))[0] == 1
         assert await cpu.read(name) == values[name]
     first = await cpu.read("counter")
     at = tb.bench.now
     await tb.wait(50)
+    assert await cpu.read("counter") - first == tb.bench.now - at
+
+
+@cocotb.test()
+async def generator_and_checker_have_their_settings_and_counters(dut):
+    tb = TB(dut)
+    cpu = await tb.start()
+    cfg = {name: random.getrandbits(bits) for name, bits in CFG.items()}
+    for name, value in (
+        ("generator", cfg["enable"] | cfg["swap"] << 1), ("bytes_min", cfg["bytes_min"]),
+        ("bytes_max", cfg["bytes_max"]), ("bytes_step", cfg["bytes_step"]),
+        ("gap_cycles", cfg["gap_cycles"]), ("frames", cfg["frames"]),
+        ("to_lo", cfg["to"] & 0xFFFF_FFFF), ("to_hi", cfg["to"] >> 32),
+        ("from_lo", cfg["from"] & 0xFFFF_FFFF),
+        ("from_hi", cfg["from"] >> 32 | cfg["ether_type"] << 16),
+    ):  # fmt: skip
+        await cpu.write(name, value)
+    assert unpacked(CFG, dut.generator_cfg_o.value.to_unsigned()) == cfg
+
+    def drawn() -> dict[str, int]:
+        """Numbers of both parts, by the names of their registers."""
+        one = {name: random.getrandbits(bits) for name, bits in GENERATOR.items()}
+        two = {name: random.getrandbits(bits) for name, bits in CHECKER.items()}
+        dut.generator_i.value, dut.checker_i.value = packed(GENERATOR, one), packed(CHECKER, two)
+        shared = {f"generated_{n}": v for n, v in one.items()}
+        shared |= {f"checked_{n}": two[n] for n in one}
+        return shared | {n: v for n, v in two.items() if n not in one}
+
+    for name in drawn():
+        found = drawn()[name]
+        if name in regs.REGISTERS:
+            assert await cpu.read(name) == found and cpu.latency == 3, name
+            continue
+        # The high half is of the cycle of the low one.
+        assert await cpu.read(f"{name}_lo") == found & 0xFFFF_FFFF, name
+        drawn()
+        assert await cpu.read(f"{name}_hi") == found >> 32, name
+    # The last register of the map lies behind them.
+    first, at = await cpu.read("counter"), tb.bench.now
     assert await cpu.read("counter") - first == tb.bench.now - at
 
 
