@@ -66,8 +66,9 @@ always_ff @(posedge clk_i) begin
 end
 
 // The owner of the lock, and how long.
-logic [Lw:0] f_locked_q;
-always_ff @(posedge clk_i) f_locked_q <= rst_i || !lock_q ? '0 : f_locked_q + 1'b1;
+localparam int unsigned FLw = $clog2(LockCycles + 1) + 1;
+logic [FLw-1:0] f_locked_q;
+always_ff @(posedge clk_i) f_locked_q <= rst_i || !lock ? '0 : f_locked_q + 1'b1;
 
 always_ff @(posedge clk_i) begin
   if (f_past_q && !rst_i) begin
@@ -78,13 +79,13 @@ always_ff @(posedge clk_i) begin
       if (f_reads_q[f_open_q-2'd1])
         p_last_written : assert (f_response[7:0] == f_bytes_q[f_open_q-2'd1]);
     end
-    if (lock_q)
+    if (lock)
       for (int p = int'(Engines); p < int'(Ports); p++)
-      if (request_ready_o[p]) assert (owner_q == Pw'(p));
+      if (request_ready_o[p]) assert (owner == Pw'(p));
     p_lock_ends : assert (32'(f_locked_q) <= LockCycles);
     if (request_valid_i[1] && request_i[nic_pkg::AcbRequestBits+108])
       p_reader_first : assert (request_ready_o[1]);
-    c_locked : cover (lock_q && f_locked_q == (Lw + 1)'(LockCycles));
+    c_locked : cover (lock && f_locked_q == FLw'(LockCycles));
     c_held : cover (f_open_q == 2'd2 && !response_ready_i[f_port] && f_reads_q[1:0] == 2'b11);
   end
 end

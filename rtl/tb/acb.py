@@ -33,6 +33,12 @@ def unpacked(value: int) -> Request:
     )
 
 
+def _unsigned(signal) -> int:
+    """Of a slave of one port they are single bits."""
+    value = signal.value
+    return value.to_unsigned() if len(signal) > 1 else int(value)
+
+
 class Masters:
     """Masters of all ports: `put` requests, `done` has (request, cycle taken, err, data, cycle)."""
 
@@ -64,8 +70,8 @@ class Masters:
         self.dut.response_ready_i.value = ready
 
     def after(self, now: int):
-        taken = self.dut.request_ready_o.value.to_unsigned()
-        valid = self.dut.response_valid_o.value.to_unsigned()
+        taken = _unsigned(self.dut.request_ready_o)
+        valid = _unsigned(self.dut.response_valid_o)
         response = self.dut.response_o.value.to_unsigned() if valid else 0
         for p in range(self.ports):
             if valid >> p & 1 and self._is_ready[p]:

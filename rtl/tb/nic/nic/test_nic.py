@@ -217,7 +217,7 @@ def test_nic(parameters, request):
     run(
         "nic",
         sources=["counters", "axil_decode", "nic_afb", "nic_axil", "nic_registers", "nic_queues",
-                 "nic_queue_test", "nic_receive", "nic_transmit", "nic_memory", "nic_memory_test",
+                 "nic_queue_test", "nic_receive", "nic_transmit", "nic_lock", "nic_memory", "nic_memory_test",
                  "nic_core", "nic"],
         parameters={"Tests": 1, **parameters},
         test_module="test_nic",

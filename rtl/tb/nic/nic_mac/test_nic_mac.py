@@ -186,7 +186,7 @@ SOURCES = [
     "rtl/tb/nic/nic_mac/nic_mac_tb.sv", "nic_mac", "nic_generator", "nic_checker", "mac_bytes",
     "axis_width", "mac_fifo", "frame_cdc", "cut_through_cdc", "frame_gate", "event_cdc",
     "async_fifo", "reset_ctrl", "reset_side", "sync_bits", "nic_core", "nic_queues", "nic_receive",
-    "nic_transmit", "nic_memory",
+    "nic_transmit", "nic_lock", "nic_memory",
 ]  # fmt: skip
 
 

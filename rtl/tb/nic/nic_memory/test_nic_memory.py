@@ -4,9 +4,8 @@ import random
 
 import cocotb
 import pytest
-from acb import Masters, Request
-from axis import Bench
-from cocotb.clock import Clock
+from acb import Request
+from acb_memory import TB
 from runner import run
 
 BITS = 12
@@ -17,50 +16,8 @@ LATENCY = 2
 SHAPE = {"AddressBits": BITS, "LockCycles": LOCK_CYCLES}
 
 
-class TB:
-    def __init__(self, dut):
-        self.dut = dut
-        self.ports = dut.Ports.value.to_unsigned()
-        self.masters = Masters(dut, self.ports)
-        self.bench = Bench(dut.clk_i, [self.masters])
-        self.dwords: dict[int, int] = {}
-        self.expected = [[] for _ in range(self.ports)]
-        self.last = [[] for _ in range(self.ports)]  # of each port what `finish` waited for
-        self.masters.on_taken = self.taken
-
-    async def start(self):
-        self.dut.rst_i.value = 1
-        cocotb.start_soon(Clock(self.dut.clk_i, 10, "ns").start())
-        await self.bench.run(3)
-        self.dut.rst_i.value = 0
-
-    def taken(self, port: int, request: Request, now: int):
-        """Memory changes in the order in which requests are taken."""
-        if not BASE <= request.address < BASE + SIZE:
-            self.expected[port].append((1, None))
-            return
-        at, known = request.address & ~7, self.dwords.get(request.address & ~7)
-        if request.read:
-            self.expected[port].append((0, known))
-            return
-        self.expected[port].append((0, None))
-        mask = sum(0xFF << 8 * i for i in range(8) if request.mask >> i & 1)
-        if known is not None or request.mask == 0xFF:
-            self.dwords[at] = (known or 0) & ~mask | request.data & mask
-
-    async def finish(self):
-        await self.bench.until(self.masters.idle)
-        for port in range(self.ports):
-            for (request, at, err, data, now), (bad, known) in zip(
-                self.masters.done[port], self.expected[port], strict=True
-            ):
-                assert err == bad, request
-                if known is not None:
-                    assert data == known, request
-                assert now - at >= LATENCY
-            self.last[port] = self.masters.done[port]
-            self.expected[port].clear()
-            self.masters.done[port] = []
+def bench_of(dut) -> TB:
+    return TB(dut, dut.Ports.value.to_unsigned(), BASE, SIZE, LATENCY)
 
 
 def in_part(port: int) -> int:
@@ -68,17 +25,11 @@ def in_part(port: int) -> int:
     return BASE + port * 512 + 8 * random.randrange(64)
 
 
-async def fill(tb):
-    for address in range(BASE, BASE + SIZE, 8):
-        tb.masters.put(0, Request(False, address, random.getrandbits(64)))
-    await tb.finish()
-
-
 @cocotb.test()
 async def random_traffic_reads_what_was_written_last(dut):
-    tb = TB(dut)
+    tb = bench_of(dut)
     await tb.start()
-    await fill(tb)
+    await tb.fill()
     for odds, ready in ((1.0, 1.0), (0.5, 0.5), (1.0, 0.3), (0.3, 1.0)):
         for port in range(tb.ports):
             # Engines take each response.
@@ -98,9 +49,9 @@ async def random_traffic_reads_what_was_written_last(dut):
 
 @cocotb.test()
 async def each_port_gets_a_request_a_cycle_while_banks_are_free(dut):
-    tb = TB(dut)
+    tb = bench_of(dut)
     await tb.start()
-    await fill(tb)
+    await tb.fill()
     # Engine 0 writes, engine 1 reads, a processor does either: each begins in another bank's turn.
     for kind in (True, False):
         for port, is_read in ((0, False), (1, True), (2, kind)):
@@ -116,9 +67,9 @@ async def each_port_gets_a_request_a_cycle_while_banks_are_free(dut):
 
 @cocotb.test()
 async def the_reading_engine_never_waits(dut):
-    tb = TB(dut)
+    tb = bench_of(dut)
     await tb.start()
-    await fill(tb)
+    await tb.fill()
     for i in range(100):
         tb.masters.put(1, Request(True, BASE + 512 + 8 * (i % 64)))
         for port in range(2, tb.ports):
@@ -130,9 +81,9 @@ async def the_reading_engine_never_waits(dut):
 
 @cocotb.test()
 async def processors_take_turns(dut):
-    tb = TB(dut)
+    tb = bench_of(dut)
     await tb.start()
-    await fill(tb)
+    await tb.fill()
     for _ in range(200):
         for port in range(2, tb.ports):
             tb.masters.put(port, Request(True, BASE + port * 512))
@@ -144,11 +95,11 @@ async def processors_take_turns(dut):
 
 @cocotb.test()
 async def lock_holds_other_processors_back_for_a_bounded_time(dut):
-    tb = TB(dut)
+    tb = bench_of(dut)
     if tb.ports < 4:
         return
     await tb.start()
-    await fill(tb)
+    await tb.fill()
     locked = Request(True, BASE + 1024, lock=True)
     # Read and write under the lock: nothing of the other comes between.
     for _ in range(50):
@@ -176,7 +127,7 @@ async def lock_holds_other_processors_back_for_a_bounded_time(dut):
 def test_nic_memory(ports):
     run(
         "nic_memory",
-        sources=["nic_memory"],
+        sources=["nic_lock", "nic_memory"],
         parameters={"Ports": ports, "Page": BASE >> BITS, **SHAPE},
         test_module="test_nic_memory",
     )
