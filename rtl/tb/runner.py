@@ -28,6 +28,9 @@ ALLOWED = ("UNUSEDSIGNAL", "UNUSEDPARAM", "DECLFILENAME", "PINCONNECTEMPTY")
 # Verilator's part of every simulation.
 RUNTIME = ("verilated", "verilated_dpi", "verilated_threads", "verilated_vpi")
 OPTIMIZE = "-O1"
+# Of a model, what runs in each cycle; not what runs once. The names of all signals for cocotb are
+# one such function, and the compiler optimizes it for minutes.
+OPTIMIZATIONS = f"OPT_FAST={OPTIMIZE} OPT_GLOBAL={OPTIMIZE} OPT_SLOW=-O0"
 BUILDS = Path(os.environ.get("SAMPLEWIRE_RTL_BUILDS", RTL.parent / "out" / "rtl"))
 
 
@@ -98,8 +101,12 @@ def run(top, *, sources, test_module, parameters=None, testcase=None, trace=Fals
     name = "_".join([top, *(f"{key}{value}" for key, value in sorted(parameters.items()))])
     folder = BUILDS / name
     runner = get_runner("verilator")
+    flags = f"{os.environ['MAKEFLAGS']} {OPTIMIZATIONS}"
     # What writes traces is another.
-    with patch.dict(os.environ, {} if trace else runtime()):
+    with (
+        patch.dict(os.environ, MAKEFLAGS=flags),
+        patch.dict(os.environ, {} if trace else runtime()),
+    ):
         runner.build(
             sources=[tree.ROOT / path for path in tree.files(sources)],
             hdl_toplevel=top,
@@ -111,7 +118,7 @@ def run(top, *, sources, test_module, parameters=None, testcase=None, trace=Fals
                 "-Wall", *(f"-Wno-{name}" for name in ALLOWED), "--x-initial", "unique",
                 "--replication-limit", "131072",
                 *(f"-I{tree.ROOT / folder}" for folder in tree.includes()),
-                "-CFLAGS", OPTIMIZE, *(["--trace-fst"] if trace else []),
+                *(["--trace-fst"] if trace else []),
             ],
         )  # fmt: skip
     seed = int(os.environ.get("SAMPLEWIRE_SEED", random.SystemRandom().getrandbits(31)))
