@@ -17,8 +17,8 @@
 // flush_i, until flush_done_o: each line is written back and no longer valid, and DRAM has
 // answered. Channels go on meanwhile; what they take behind flush_i may be in the cache again.
 //
-// Throughput: a write and a read a cycle. A line that is taken holds back the channel for 2 cycles,
-// 3 if the old one is dirty, while the copy has one dword a cycle from the two banks. Latency: the
+// Throughput: a write and a read a cycle. A line that is taken holds back the channel for 2 cycles, for
+// about 8 if the old one is dirty: its copy waits until the buffer is empty. Latency: the
 // answer stands 2 cycles after a hit was taken; a fetch adds 4 and that of DRAM, and 1 cycle for
 // each dword of the buffer that has not left. Back-pressure: channels wait for ready; answers are
 // not held back. After a reset the first 2^SetBits cycles clear the lines. One clock.

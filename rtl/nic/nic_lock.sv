@@ -36,7 +36,7 @@ module nic_lock #(
         if (taken_i[p] && !(lock_o && locks_i[p])) begin
           lock_o  <= locks_i[p];
           owner_o <= Pw'(p);
-          left_q  <= Lw'(LockCycles);
+          left_q  <= Lw'(LockCycles - 1);
         end
       end
     end

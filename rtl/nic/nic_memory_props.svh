@@ -65,7 +65,9 @@ always_ff @(posedge clk_i) begin
   end
 end
 
-// The owner of the lock, and how long.
+// The processors that take the lock in this cycle; its owner, and how long.
+logic [Ports-Engines-1:0] f_locking;
+assign f_locking = taken[Ports-1:Engines] & locks[Ports-1:Engines];
 localparam int unsigned FLw = $clog2(LockCycles + 1) + 1;
 logic [FLw-1:0] f_locked_q;
 always_ff @(posedge clk_i) f_locked_q <= rst_i || !lock ? '0 : f_locked_q + 1'b1;
@@ -82,10 +84,11 @@ always_ff @(posedge clk_i) begin
     if (lock)
       for (int p = int'(Engines); p < int'(Ports); p++)
       if (request_ready_o[p]) assert (owner == Pw'(p));
+    p_one_locks : assert ((f_locking & (f_locking - 1'b1)) == '0);
     p_lock_ends : assert (32'(f_locked_q) <= LockCycles);
     if (request_valid_i[1] && request_i[nic_pkg::AcbRequestBits+108])
       p_reader_first : assert (request_ready_o[1]);
-    c_locked : cover (lock && f_locked_q == FLw'(LockCycles));
+    c_locked : cover (!lock && f_locked_q == FLw'(LockCycles));
     c_held : cover (f_open_q == 2'd2 && !response_ready_i[f_port] && f_reads_q[1:0] == 2'b11);
   end
 end
