@@ -9,7 +9,10 @@ from cocotb.clock import Clock
 
 
 class TB:
-    """Masters of all ports of a memory of `size` bytes at `base`; `last` has what `finish` checked."""
+    """Masters of all ports of a memory of `size` bytes at `base`.
+
+    `last` has what `finish` checked.
+    """
 
     def __init__(self, dut, ports: int, base: int, size: int, latency: int):
         self.dut, self.ports, self.base, self.size = dut, ports, base, size

@@ -38,7 +38,8 @@ class TB:
                      "araddr", "arprot", "arvalid", "rready"):  # fmt: skip
             getattr(dut, f"s_axil_{name}").value = 0
         for name in ("ev_mac_rx_bad_i", "ev_mac_rx_dropped_i", "ev_mac_tx_dropped_i",
-                     "attach_event_i", "generator_i", "checker_i", "cpu_clk_i", "cpu_rst_i"):  # fmt: skip
+                     "attach_event_i", "generator_i", "checker_i",
+                     "cpu_clk_i", "cpu_rst_i"):  # fmt: skip
             getattr(dut, name).value = 0
         dut.rst_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
@@ -217,8 +218,8 @@ def test_nic(parameters, request):
     run(
         "nic",
         sources=["counters", "axil_decode", "nic_afb", "nic_axil", "nic_registers", "nic_queues",
-                 "nic_queue_test", "nic_receive", "nic_transmit", "nic_lock", "nic_memory", "nic_memory_test",
-                 "nic_core", "nic"],
+                 "nic_queue_test", "nic_receive", "nic_transmit", "nic_lock", "nic_memory",
+                 "nic_memory_test", "nic_core", "nic"],
         parameters={"Tests": 1, **parameters},
         test_module="test_nic",
         plusargs=["+full"] if request.config.getoption("--full") else [],

@@ -122,7 +122,7 @@ def check(done: list[list], before: dict[int, int]) -> dict[int, int]:
 
 
 def in_few_sets(port: int, ports: int) -> int:
-    """A dword that only this port uses, in one of 4 sets and 12 lines of it, shared by all ports."""
+    """A dword that only this port uses, in one of 4 sets and 12 lines of it, shared by all."""
     dword = random.choice([d for d in range(8) if d % ports == port])
     return BASE + random.randrange(12) * LINE * SETS + random.randrange(4) * LINE + 8 * dword
 

@@ -1,6 +1,7 @@
 """nic_share: ports at a memory that answers late: order, turns, lock, ports that take nothing."""
 
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import cocotb
@@ -83,7 +84,9 @@ async def a_processor_that_takes_no_response_holds_back_itself_alone(dut):
     for n in range(100):
         for port in (0, 1, 3):
             tb.masters.put(port, Request(n % 2 == 0, BASE + 8 * (n + port)))
-    await tb.bench.until(lambda: not any(tb.masters.open[p] or tb.masters.queue[p] for p in (0, 1, 3)))
+    await tb.bench.until(
+        lambda: not any(tb.masters.open[p] or tb.masters.queue[p] for p in (0, 1, 3))
+    )
     # What fits waits in its FIFO.
     assert len(tb.masters.open[2]) == 16 and len(tb.masters.queue[2]) == 44
     tb.masters.ready[2] = 1.0
@@ -102,7 +105,7 @@ async def lock_holds_other_processors_back_for_a_bounded_time(dut):
         tb.masters.put(0, Request(False, BASE, 3))
     await tb.finish()
     taken = sorted((d[1], p, d[0].lock) for p in (2, 3) for d in tb.last[p])
-    for (at, port, lock), (then, other, _) in zip(taken, taken[1:], strict=False):
+    for (at, port, lock), (then, other, _) in pairwise(taken):
         # While all requests wait for the memory, the lock may end.
         assert not (port == 2 and lock) or other == 2 or then - at > LOCK_CYCLES
     # Both pairs and single requests have come.
@@ -120,7 +123,9 @@ async def lock_holds_other_processors_back_for_a_bounded_time(dut):
     await tb.finish()
 
 
-@pytest.mark.parametrize("latency", [10, *(pytest.param(n, marks=pytest.mark.full) for n in (1, 40))])
+@pytest.mark.parametrize(
+    "latency", [10, *(pytest.param(n, marks=pytest.mark.full) for n in (1, 40))]
+)
 def test_nic_share(latency):
     run(
         "nic_share_tb",

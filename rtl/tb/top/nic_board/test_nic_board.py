@@ -1,4 +1,4 @@
-"""nic_board by AXI4-Lite: generator and checker, modes that switch under traffic, a clock of its own."""
+"""nic_board by AXI4-Lite: generator and checker, modes that switch under traffic, clocks."""
 
 import logging
 import random
