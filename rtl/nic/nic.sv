@@ -99,8 +99,7 @@ module nic #(
 
   // ------------------------------------------------------------------ registers
 
-  // p_: at the ports, on their clock. A port has one request under way, so that it takes its response
-  // at once.
+  // p_: at the ports, on their clock. A port has one request under way, and takes its response at once.
   logic port_clk, port_rst;
   logic [RegisterPorts-1:0] p_valid, p_ready, p_answers, p_lock;
   logic [RegisterPorts*RequestBits-1:0] p_request;

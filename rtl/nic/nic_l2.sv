@@ -54,7 +54,6 @@ module nic_l2 #(
 
   localparam int unsigned Engines = 2;
   localparam int unsigned Pw = $clog2(Ports);
-  localparam int unsigned Lw = $clog2(LockCycles + 1);
   localparam int unsigned Depth = 4;  // of a port: requests without a response taken
   localparam int unsigned Dw = $clog2(Depth);
 
@@ -67,27 +66,26 @@ module nic_l2 #(
 
   // ------------------------------------------------------------------ the lock and turns
 
-  logic lock_q;
-  logic [Pw-1:0] owner_q, turn_q;
-  logic [Lw-1:0] left_q;
+  logic lock;
+  logic [Pw-1:0] owner, turn_q;
+
+  nic_lock #(
+      .Ports     (Ports),
+      .Engines   (Engines),
+      .LockCycles(LockCycles)
+  ) u_lock (
+      .clk_i  (clk_i),
+      .rst_i  (rst_i),
+      .taken_i(taken),
+      .locks_i(locks),
+      .lock_o (lock),
+      .owner_o(owner)
+  );
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      lock_q <= 1'b0;
-      turn_q <= Pw'(Engines);
-    end else begin
-      left_q <= left_q - 1'b1;
-      if (left_q == '0) lock_q <= 1'b0;
-      for (int p = int'(Engines); p < int'(Ports); p++) begin
-        if (taken[p] && !(lock_q && locks[p])) begin
-          lock_q  <= locks[p];
-          owner_q <= Pw'(p);
-          left_q  <= Lw'(LockCycles);
-        end
-      end
-      if (taken[turn_q] || !request_valid_i[turn_q])
-        turn_q <= turn_q == Pw'(Ports - 1) ? Pw'(Engines) : turn_q + 1'b1;
-    end
+    if (rst_i) turn_q <= Pw'(Engines);
+    else if (taken[turn_q] || !request_valid_i[turn_q])
+      turn_q <= turn_q == Pw'(Ports - 1) ? Pw'(Engines) : turn_q + 1'b1;
   end
 
   // One of those that want: the lowest engine, the processor whose turn it is, the lowest other.
@@ -194,7 +192,7 @@ module nic_l2 #(
     assign has_room[p] = {1'b0, open_q} + {1'b0, level_q} < (Dw + 2)'(Depth) &&
         (open_q == '0 || was_read_q == request.read);
     // One takes the lock in its turn, and alone.
-    assign is_held[p]  = p >= int'(Engines) && (lock_q ? owner_q != Pw'(p) :
+    assign is_held[p]  = p >= int'(Engines) && (lock ? owner != Pw'(p) :
         turn_q != Pw'(p) ? locks[p] || (request_valid_i[turn_q] && locks[turn_q]) :
         locks[p] && |(is_busy & ~(Ports'(1) << p)));
     assign is_asking[p]   = request_valid_i[p] && has_room[p] && !is_held[p];

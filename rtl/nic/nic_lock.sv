@@ -2,8 +2,8 @@
 // or for LockCycles.
 //
 // While lock_o is high, the arbiter around it takes requests of owner_o alone among processors. It
-// lets at most one processor take the lock in a cycle: nic_memory by turns, nic_share since it takes
-// one request a cycle. Ports below Engines neither take the lock nor are held back.
+// lets at most one processor take the lock in a cycle: nic_memory and nic_l2 by turns, nic_share
+// since it takes one request a cycle. Ports below Engines neither take the lock nor are held back.
 //
 // Latency: lock_o follows the request that takes or ends the lock in the next cycle. One clock.
 `default_nettype none

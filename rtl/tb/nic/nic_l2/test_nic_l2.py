@@ -298,7 +298,7 @@ async def frames_take_these_cycles(dut):
 def test_nic_l2(ports):
     run(
         "nic_l2",
-        sources=["nic_l2", "nic_l2_cache"],
+        sources=["nic_l2", "nic_l2_cache", "nic_lock"],
         parameters={"Ports": ports, "AddressBits": BITS, "Page": 1},
         test_module="test_nic_l2",
     )
