@@ -12,6 +12,8 @@ namespace {
 
 constexpr uint16_t kNicType = 0x88B5;  // local experiments
 constexpr double kShareMin = 0.94;     // of the wire, for DATA
+constexpr uint64_t kQuietCycles = 2'000;
+constexpr unsigned kOwnAddress = 1, kAll = 8;  // filters
 
 Bytes plain_frame(Random& random, const Address& to, size_t len, uint16_t type) {
   Bytes frame(len);
@@ -20,6 +22,21 @@ Bytes plain_frame(Random& random, const Address& to, size_t len, uint16_t type) 
   frame[12] = uint8_t(type >> 8);
   frame[13] = uint8_t(type);
   return frame;
+}
+
+// The NIC's registers, through the second port while the board runs.
+uint32_t access(World& world, NicPort& port, bool read, unsigned offset, uint32_t value = 0) {
+  port.registers().start(read, offset, value);
+  uint32_t result = 0;
+  world.run(world.model().now_ns() + kSecond, [&] { return port.registers().take(result); });
+  return result;
+}
+
+uint64_t nic_counter(World& world, NicPort& port, unsigned number) {
+  const unsigned offset = SW_NIC_WINDOW_COUNTERS + 8 * number;
+  access(world, port, false, SW_NIC_REG_COMMAND, 1);
+  const uint64_t low = access(world, port, true, offset);
+  return low | uint64_t(access(world, port, true, offset + 4)) << 32;
 }
 
 bool is_nics(const Bytes& frame) { return get16(&frame[12]) == kNicType; }
@@ -36,16 +53,16 @@ std::string flooded(const Options& options, size_t nic_bytes, double load, uint6
   if (load > 0) spec.setup.samples_per_ns_q = source_rate(load * line * payload / (payload + 92));
   World world(spec);
   Model& model = world.model();
-  NicPort port;
   Random random(options.seed);
   const Bytes body = plain_frame(random, world.host_address(), nic_bytes, kNicType);
-  port.next = [&] { return body; };
-  model.on_edge = [&](const Vboard&) { port.edge(model.top()); };
-  uint64_t nic_bytes_sent = 0, nic_frames = 0;
+  NicPort port(model.top(), body, kOwnAddress);
+  model.on_edge = [&](const Vboard&) { port.edge(); };
+  uint64_t nic_bytes_sent = 0, nic_frames = 0, all_nic_frames = 0;
   const auto watched = model.on_frame;
   model.on_frame = [&](const Bytes& frame) {
     if (is_nics(frame)) {
       ++nic_frames;
+      ++all_nic_frames;
       nic_bytes_sent += frame.size() + Model::kOverheadBytes;
       if (frame != body) world.fail("a frame of the NIC was changed");
     }
@@ -66,9 +83,12 @@ std::string flooded(const Options& options, size_t nic_bytes, double load, uint6
   const double nic_share = double(nic_bytes_sent) / span;
   const double share = double(mac.wire_ps) / 1e3 * line / span - nic_share;
   const uint64_t gaps = world.truth().gaps();
-  // Those in flight end behind what is compared.
-  port.next = nullptr;
+  // What waits in the NIC's queues leaves behind what is compared.
+  port.stop();
   finish(world);
+  world.run(model.now_ns() + kSecond, [&] { return model.quiet_cycles() > kQuietCycles; });
+  if (nic_counter(world, port, SW_NIC_COUNTER_SENT) != all_nic_frames)
+    world.fail("the NIC counts other frames");
   cycles += model.cycles();
   std::printf("  NIC frames of %4zu bytes, samples at %s %.1f %%: DATA %.2f %%, NIC %.2f %% of the wire, %"
               PRIu64 " gaps in the samples\n", nic_bytes, load > 0 ? "" : "most", 100 * load,
@@ -87,20 +107,16 @@ std::string received(const Options& options, uint64_t& cycles) {
   spec.setup.payload_bytes = 1408;
   World world(spec);
   Model& model = world.model();
-  NicPort port;
+  NicPort port(model.top(), {}, kAll);
   std::deque<Bytes> expected;
-  uint64_t arrived = 0, bad = 0;
-  port.on_frame = [&](const Bytes& frame, bool is_bad) {
-    if (is_bad) {
-      ++bad;
-      return;
-    }
+  uint64_t arrived = 0;
+  port.on_frame = [&](const Bytes& frame) {
     if (expected.empty() || frame != expected.front())
       return world.fail("the NIC was given another frame than the next");
     expected.pop_front();
     ++arrived;
   };
-  model.on_edge = [&](const Vboard&) { port.edge(model.top()); };
+  model.on_edge = [&](const Vboard&) { port.edge(); };
   if (!start(world, 7)) return world.fault();
   Random& random = world.random();
   const Address us = spec.setup.self;
@@ -142,12 +158,18 @@ std::string received(const Options& options, uint64_t& cycles) {
   world.run(model.now_ns() + kSecond, [&] { return model.has_received_all(); });
   world.run(model.now_ns() + 50'000, [] { return false; });
   const uint64_t found = counted() - before;
-  std::printf("  %" PRIu64 " frames of strangers: %" PRIu64 " at the NIC, %" PRIu64 " refused and %"
-              PRIu64 " counted; %" PRIu64 " given to the NIC with a mark\n", count, arrived, refused,
-              found, bad);
   if (!expected.empty()) world.fail("frames did not reach the NIC");
   if (found != refused) world.fail("refused frames were not counted");
   finish(world);
+  const auto counted_by_nic = [&](unsigned number) { return nic_counter(world, port, number); };
+  const uint64_t marked = counted_by_nic(SW_NIC_COUNTER_BAD);
+  std::printf("  %" PRIu64 " frames of strangers: %" PRIu64 " at the NIC, %" PRIu64 " refused and %"
+              PRIu64 " counted; %" PRIu64 " given to the NIC with a mark\n", count, arrived, refused,
+              found, marked);
+  if (counted_by_nic(SW_NIC_COUNTER_RECEIVED) != arrived) world.fail("the NIC counts other frames");
+  if (counted_by_nic(SW_NIC_COUNTER_ATTACH_RX) != arrived) world.fail("other frames were given to the NIC");
+  if (counted_by_nic(SW_NIC_COUNTER_ATTACH_RX_NO_ROOM)) world.fail("frames found no room");
+  if (counted_by_nic(SW_NIC_COUNTER_ATTACH_RX_CUT) != marked) world.fail("other frames were marked");
   cycles += model.cycles();
   return world.fault();
 }

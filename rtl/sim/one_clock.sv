@@ -1,5 +1,5 @@
 // samplewire_board on one clock, which ticks at each change of tick_i: one evaluation of the model
-// is one cycle.
+// is one cycle. With Nic samplewire_nic_board, with two processors' ports.
 //
 // Four separate clocks cost the simulator four checks for an edge, and it computes the logic
 // between two of them for each. The testbenches of `mac_fifo` and `rfdc_adapter`, and the proofs,
@@ -8,9 +8,10 @@
 `default_nettype none
 
 module one_clock #(
-    parameter int unsigned W     = 64,
-    parameter int unsigned Slots = 1024,
-    parameter bit          Nic   = 1'b0
+    parameter  int unsigned W     = 64,
+    parameter  int unsigned Slots = 1024,
+    parameter  bit          Nic   = 1'b0,
+    localparam int unsigned Ports = 2
 ) (
     input wire logic        tick_i,
     input wire logic        rst_i,
@@ -33,20 +34,6 @@ module one_clock #(
     input wire logic           s_axis_rx_tlast,
     input wire logic           s_axis_rx_tuser,
 
-    // Of a board with Nic.
-    output logic [63:0]      m_axis_nic_tdata,
-    output logic [ 7:0]      m_axis_nic_tkeep,
-    output logic             m_axis_nic_tvalid,
-    input  wire logic        m_axis_nic_tready,
-    output logic             m_axis_nic_tlast,
-    output logic             m_axis_nic_tuser,
-    input  wire logic [63:0] s_axis_nic_tdata,
-    input  wire logic [ 7:0] s_axis_nic_tkeep,
-    input  wire logic        s_axis_nic_tvalid,
-    output logic             s_axis_nic_tready,
-    input  wire logic        s_axis_nic_tlast,
-    input  wire logic        s_axis_nic_tuser,
-
     input  wire logic [10:0] s_axil_awaddr,
     input  wire logic        s_axil_awvalid,
     output logic             s_axil_awready,
@@ -65,7 +52,22 @@ module one_clock #(
     output logic             s_axil_rvalid,
     input  wire logic        s_axil_rready,
 
-    output logic samples_taken_o
+    output logic samples_taken_o,
+
+    // Of a board with Nic: nic's ports.
+    input  wire logic [                              Ports-1:0] afb_valid_i,
+    output logic      [                              Ports-1:0] afb_ready_o,
+    input  wire logic [      Ports*nic_pkg::AfbRequestBits-1:0] afb_i,
+    output logic      [                              Ports-1:0] afb_valid_o,
+    input  wire logic [                              Ports-1:0] afb_ready_i,
+    output logic      [Ports*nic_pkg::RegisterResponseBits-1:0] afb_o,
+    input  wire logic [                              Ports-1:0] acb_valid_i,
+    output logic      [                              Ports-1:0] acb_ready_o,
+    input  wire logic [      Ports*nic_pkg::AcbRequestBits-1:0] acb_i,
+    output logic      [                              Ports-1:0] acb_valid_o,
+    input  wire logic [                              Ports-1:0] acb_ready_i,
+    output logic      [     Ports*nic_pkg::AcbResponseBits-1:0] acb_o,
+    output logic      [                   nic_pkg::Servers-1:0] irq_o
 );
 
   // High from a change until the registers have taken it.
@@ -85,34 +87,54 @@ module one_clock #(
   end
 
   // No converter, so that its clock may stand: the source is the board's own.
-  samplewire_board #(.W(W), .Slots(Slots), .Nic(Nic)) u_board (
-      .clk_i(clk), .rst_i(rst_q), .time_ns_i(time_q), .sync_i(1'b0),
-      .adc_clk_i(1'b0), .adc_rst_i(adc_rst_q), .s_axis_adc_tvalid(1'b0), .s_axis_adc_tready(),
-      .s_axis_adc_tdata('0),
-      .mac_tx_clk_i(clk), .mac_tx_rst_i(mac_tx_rst_q),
-      .m_axis_tx_tdata(m_axis_tx_tdata), .m_axis_tx_tkeep(m_axis_tx_tkeep),
-      .m_axis_tx_tvalid(m_axis_tx_tvalid), .m_axis_tx_tready(m_axis_tx_tready),
-      .m_axis_tx_tlast(m_axis_tx_tlast), .m_axis_tx_tuser(m_axis_tx_tuser),
-      .mac_rx_clk_i(clk), .mac_rx_rst_i(mac_rx_rst_q),
-      .s_axis_rx_tdata(s_axis_rx_tdata), .s_axis_rx_tkeep(s_axis_rx_tkeep),
-      .s_axis_rx_tvalid(s_axis_rx_tvalid), .s_axis_rx_tlast(s_axis_rx_tlast),
-      .s_axis_rx_tuser(s_axis_rx_tuser),
-      .m_axis_nic_tdata(m_axis_nic_tdata), .m_axis_nic_tkeep(m_axis_nic_tkeep),
-      .m_axis_nic_tvalid(m_axis_nic_tvalid), .m_axis_nic_tready(m_axis_nic_tready),
-      .m_axis_nic_tlast(m_axis_nic_tlast), .m_axis_nic_tuser(m_axis_nic_tuser),
-      .s_axis_nic_tdata(s_axis_nic_tdata), .s_axis_nic_tkeep(s_axis_nic_tkeep),
-      .s_axis_nic_tvalid(s_axis_nic_tvalid), .s_axis_nic_tready(s_axis_nic_tready),
-      .s_axis_nic_tlast(s_axis_nic_tlast), .s_axis_nic_tuser(s_axis_nic_tuser),
-      .nic_share_i(nic_pkg::ShareDefault), .nic_event_o(),
-      .s_axil_awaddr(s_axil_awaddr), .s_axil_awprot(3'd0), .s_axil_awvalid(s_axil_awvalid),
-      .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(s_axil_wstrb),
-      .s_axil_wvalid(s_axil_wvalid), .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp),
-      .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready),
-      .s_axil_araddr(s_axil_araddr), .s_axil_arprot(3'd0), .s_axil_arvalid(s_axil_arvalid),
-      .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
-      .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
-      .samples_taken_o(samples_taken_o)
-  );
+  if (Nic) begin : g_nic
+    samplewire_nic_board #(
+        .W    (W),
+        .Slots(Slots),
+        .Ports(Ports),
+        .Axil (1'b0)
+    ) u_board (
+        .*,
+        .clk_i(clk), .rst_i(rst_q), .time_ns_i(time_q), .sync_i(1'b0),
+        .adc_clk_i(1'b0), .adc_rst_i(adc_rst_q), .s_axis_adc_tvalid(1'b0), .s_axis_adc_tready(),
+        .s_axis_adc_tdata('0),
+        .mac_tx_clk_i(clk), .mac_tx_rst_i(mac_tx_rst_q),
+        .mac_rx_clk_i(clk), .mac_rx_rst_i(mac_rx_rst_q),
+        .s_axil_awprot(3'd0), .s_axil_arprot(3'd0),
+        .cpu_clk_i(1'b0), .cpu_rst_i(1'b0),
+        .s_axil_cpu_awaddr('0), .s_axil_cpu_awprot('0), .s_axil_cpu_awvalid(1'b0),
+        .s_axil_cpu_awready(), .s_axil_cpu_wdata('0), .s_axil_cpu_wstrb('0),
+        .s_axil_cpu_wvalid(1'b0), .s_axil_cpu_wready(), .s_axil_cpu_bresp(),
+        .s_axil_cpu_bvalid(), .s_axil_cpu_bready(1'b0), .s_axil_cpu_araddr('0),
+        .s_axil_cpu_arprot('0), .s_axil_cpu_arvalid(1'b0), .s_axil_cpu_arready(),
+        .s_axil_cpu_rdata(), .s_axil_cpu_rresp(), .s_axil_cpu_rvalid(), .s_axil_cpu_rready(1'b0)
+    );
+  end else begin : g_no_nic
+    samplewire_board #(
+        .W    (W),
+        .Slots(Slots)
+    ) u_board (
+        .*,
+        .clk_i(clk), .rst_i(rst_q), .time_ns_i(time_q), .sync_i(1'b0),
+        .adc_clk_i(1'b0), .adc_rst_i(adc_rst_q), .s_axis_adc_tvalid(1'b0), .s_axis_adc_tready(),
+        .s_axis_adc_tdata('0),
+        .mac_tx_clk_i(clk), .mac_tx_rst_i(mac_tx_rst_q),
+        .mac_rx_clk_i(clk), .mac_rx_rst_i(mac_rx_rst_q),
+        .s_axil_awprot(3'd0), .s_axil_arprot(3'd0),
+        .m_axis_nic_tdata(), .m_axis_nic_tkeep(), .m_axis_nic_tvalid(), .m_axis_nic_tready(1'b0),
+        .m_axis_nic_tlast(), .m_axis_nic_tuser(),
+        .s_axis_nic_tdata('0), .s_axis_nic_tkeep('0), .s_axis_nic_tvalid(1'b0),
+        .s_axis_nic_tready(), .s_axis_nic_tlast(1'b0), .s_axis_nic_tuser(1'b0),
+        .nic_share_i('0), .nic_event_o()
+    );
+    assign afb_ready_o = '0;
+    assign afb_valid_o = '0;
+    assign afb_o       = '0;
+    assign acb_ready_o = '0;
+    assign acb_valid_o = '0;
+    assign acb_o       = '0;
+    assign irq_o       = '0;
+  end
 
 endmodule
 
