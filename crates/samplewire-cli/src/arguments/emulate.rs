@@ -1,5 +1,6 @@
 //! Options of `emulate`.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use crate::faults::FaultOption;
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct EmulateArguments {
-    /// Files without their option, which are refused
+    /// A file or an address without its option, which is refused
     #[arg(hide = true, value_name = "FILE", value_parser = no_file)]
     pub(crate) misplaced: Vec<String>,
 
@@ -136,8 +137,11 @@ pub(crate) struct EmulateArguments {
     pub(crate) progress: bool,
 }
 
-/// Names the option: other verbs take their file without one.
+/// Names the option: other verbs take their file, and their address, without one.
 fn no_file(text: &str) -> Result<String, String> {
+    if text.parse::<IpAddr>().is_ok() || text.parse::<SocketAddr>().is_ok() {
+        return Err(format!("the address to listen on is an option: --listen {text}"));
+    }
     Err(format!("the file to stream is an option: --source {text}"))
 }
 

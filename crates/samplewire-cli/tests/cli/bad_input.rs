@@ -31,6 +31,7 @@ fn values_out_of_range_are_named() {
     refused(&["--source", "tone"], &["tone:1e6"]);
     refused(&["a.sigmf-data"], &["'a.sigmf-data'", "--source a.sigmf-data"]);
     refused(&["--rate", "1M", "x.cf32", "y"], &["--source x.cf32"]);
+    refused(&["127.0.0.1:9199"], &["--listen 127.0.0.1:9199"]);
     refused(&["--fault", "data:loss=2"], &["loss=2", "0 to 1"]);
     refused(&["--fault", "data:loss=0.1", "--fault", "data:dup=0.1"], &["data:dup=0.1", "commas"]);
     refused(&["--listen", "127.0.0.1:port"], &["`127.0.0.1:port`", "HOST:PORT"]);
