@@ -106,6 +106,8 @@ struct DoneTransfer {
     until: Option<Nanos>,
     /// Whether its last summary has no answer yet.
     owes_ok: bool,
+    /// Whether a summary has had its answer: before, its sender begins no other.
+    is_answered: bool,
 }
 
 impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
@@ -184,6 +186,7 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
         if let Some(done) = &mut self.done
             && core::mem::take(&mut done.owes_ok)
         {
+            done.is_answered = true;
             self.stats.oks += 1;
             return Some(Frame { header: done.header.reply(), body: Body::Complete }.emit(out));
         }
@@ -273,7 +276,8 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
             return Ok(true);
         }
         // Without an ID it may be the first of the next transfer.
-        if header.transfer.is_some() || matches!(self.phase, Phase::Ended) {
+        let may_be_next = header.transfer.is_none() && done.is_answered;
+        if !may_be_next || matches!(self.phase, Phase::Ended) {
             return Err(Rejection::TransferBefore);
         }
         Ok(false)
@@ -339,7 +343,7 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
 
     fn finish(&mut self, now: Nanos, header: Header, summary: Summary, owes_ok: bool) {
         let until = Some(now + ANSWERS_MAX);
-        self.done = Some(DoneTransfer { header, summary, until, owes_ok });
+        self.done = Some(DoneTransfer { header, summary, until, owes_ok, is_answered: false });
         self.phase = Phase::Ended;
         self.event = Some(ReceiveEvent::Done { bytes: summary.bytes });
     }
