@@ -65,7 +65,7 @@ impl ReceiverConfig {
     }
 
     /// Payload of each packet but the last.
-    pub(super) fn packet_bytes(&self, with_id: bool) -> u16 {
+    pub(super) fn full_packet(&self, with_id: bool) -> u16 {
         self.packet_bytes.unwrap_or(longest_packet(with_id))
     }
 }

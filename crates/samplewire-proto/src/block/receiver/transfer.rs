@@ -56,7 +56,7 @@ impl Transfer {
     pub(super) fn new(config: &ReceiverConfig, header: Header, now: Nanos) -> Self {
         Self {
             header,
-            packet_bytes: config.packet_bytes(header.transfer.is_some()),
+            packet_bytes: config.full_packet(header.transfer.is_some()),
             bytes_max: config.bytes_max,
             heard_at: now,
             total: None,
