@@ -33,6 +33,7 @@ step "vectors are what their generator writes" python3 vectors/generate.py --che
 step "histories of congestion control are what their generator writes" \
     python3 vectors/dcqcn.py --check
 step "RoCE frames are what their generator writes" python3 vectors/roce.py --check
+step "frames of the block transfer are what their generator writes" python3 vectors/block.py --check
 if .venv/bin/python -c 'import scapy' 2>/dev/null; then
     step "RoCE frames as scapy and tshark read them" .venv/bin/python vectors/check_roce.py
 else

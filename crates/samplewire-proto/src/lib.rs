@@ -8,6 +8,7 @@
 #![cfg_attr(not(any(test, feature = "std")), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod block;
 pub mod checksum;
 mod clock;
 mod counters;

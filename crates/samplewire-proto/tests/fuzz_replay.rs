@@ -1,6 +1,12 @@
 //! What the fuzz targets of the protocol check, without a fuzzer: over their corpora, over random
 //! operations, and over seeded mutations of the wire vectors.
 
+#[path = "../../../fuzz/checks/block_receiver.rs"]
+mod block_receiver;
+#[path = "../../../fuzz/checks/block_sender.rs"]
+mod block_sender;
+#[path = "../../../fuzz/checks/block_wire.rs"]
+mod block_wire;
 #[path = "../../../fuzz/checks/decode.rs"]
 mod decode;
 #[path = "../../../fuzz/checks/input.rs"]
@@ -24,6 +30,21 @@ use std::fs;
 
 use replay::{bytes, choose, corpus_passes, mutate, root, run_random};
 use samplewire_proto::Rng;
+
+#[test]
+fn corpus_of_block_receiver() {
+    corpus_passes("block_receiver", block_receiver::check);
+}
+
+#[test]
+fn corpus_of_block_sender() {
+    corpus_passes("block_sender", block_sender::check);
+}
+
+#[test]
+fn corpus_of_block_wire() {
+    corpus_passes("block_wire", block_wire::check);
+}
 
 #[test]
 fn corpus_of_decode() {
@@ -58,6 +79,12 @@ fn corpus_of_session() {
 #[test]
 fn corpus_of_tlvs() {
     corpus_passes("tlvs", tlvs::check);
+}
+
+#[test]
+fn ends_of_the_block_transfer_keep_their_promises_under_random_operations() {
+    run_random(RANDOM_RUNS / 4, block_receiver::check, operations);
+    run_random(RANDOM_RUNS / 4, block_sender::check, operations);
 }
 
 #[test]
@@ -106,6 +133,20 @@ fn mutated_vectors_are_parsed_or_refused() {
     });
 }
 
+#[test]
+fn mutated_frames_of_the_block_transfer_are_parsed_or_refused() {
+    let vectors = vectors("block.json");
+    vectors.iter().for_each(|bytes| block_wire::check(bytes));
+    run_random(MUTATIONS / 4, block_wire::check, |rng| {
+        let mut bytes = choose(rng, &vectors).clone();
+        for _ in 0..=rng.index(4) {
+            mutate(&mut bytes, &vectors, rng);
+        }
+        bytes
+    });
+}
+
+/// The packets of a file of vectors, which is a list, or an object of lists.
 fn vectors(file: &str) -> Vec<Vec<u8>> {
     let json = fs::read_to_string(root().join("vectors").join(file)).expect("the vectors");
     let vectors: serde_json::Value = serde_json::from_str(&json).expect("the vectors are JSON");
@@ -114,8 +155,9 @@ fn vectors(file: &str) -> Vec<Vec<u8>> {
             .map(|at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).expect("hex digits"))
             .collect()
     };
-    let list = vectors.as_array().expect("a list of vectors");
-    list.iter().map(|vector| hex(vector["hex"].as_str().expect("a string"))).collect()
+    let lists = vectors.as_object().map_or_else(|| vec![&vectors], |it| it.values().collect());
+    let rows = lists.into_iter().flat_map(|list| list.as_array().expect("a list of vectors"));
+    rows.map(|vector| hex(vector["hex"].as_str().expect("a string"))).collect()
 }
 
 const MUTATIONS: u64 = 100_000;

@@ -1,0 +1,48 @@
+//! The answer to a summary: which packets are missing.
+
+use crate::block::ANSWER_FRAMES_MAX;
+use crate::block::seq_set::SeqSet;
+use crate::block::wire::{FRAME_BYTES_MAX, FRAME_BYTES_MIN, Header};
+
+/// What is left of an answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer {
+    /// Those before it have been listed.
+    next: u32,
+    frames_left: u32,
+    bytes_left: u64,
+}
+
+impl Answer {
+    /// An answer of at most so many bytes, or of one frame of 60.
+    pub(super) fn new(bytes_max: u64) -> Self {
+        let bytes_left = bytes_max.max(FRAME_BYTES_MIN as u64);
+        Self { next: 0, frames_left: ANSWER_FRAMES_MAX, bytes_left }
+    }
+
+    /// Writes its next frame and returns the length, `None` when it is complete. `header` is that of
+    /// the answer; packets up to `packets` that are not `present` are missing.
+    pub(super) fn poll_transmit<S: AsRef<[u32]> + AsMut<[u32]>>(
+        &mut self,
+        header: &Header,
+        present: &SeqSet<S>,
+        packets: u32,
+        out: &mut [u8],
+    ) -> Option<usize> {
+        if self.frames_left == 0 || self.bytes_left < FRAME_BYTES_MIN as u64 {
+            return None;
+        }
+        let mut next = Some(present.first_not_in(self.next, packets)?);
+        let len_max = self.bytes_left.min(FRAME_BYTES_MAX as u64) as usize;
+        let seqs = core::iter::from_fn(|| {
+            let seq = next?;
+            self.next = seq + 1;
+            next = present.first_not_in(self.next, packets);
+            Some(seq)
+        });
+        let len = header.emit_missing(seqs.take(header.seqs_in(len_max)), out);
+        self.frames_left -= 1;
+        self.bytes_left -= len as u64;
+        Some(len)
+    }
+}

@@ -1,0 +1,147 @@
+use super::*;
+use crate::block::wire::{MacAddress, TransferId};
+
+const NEAR: MacAddress = [2, 0, 0, 0, 0, 1];
+const FAR: MacAddress = [2, 0, 0, 0, 0, 2];
+const NOW: Nanos = Nanos(1_000);
+
+fn header(id: Option<u32>) -> Header {
+    Header { destination: FAR, source: NEAR, transfer: id.map(TransferId) }
+}
+
+fn frame(header: Header, body: Body<'_>) -> Vec<u8> {
+    let mut out = [0; 1_500];
+    let len = Frame { header, body }.emit(&mut out);
+    out[..len].to_vec()
+}
+
+fn data(header: Header, seq: u32, payload: &[u8]) -> Vec<u8> {
+    frame(header, Body::Data { seq, payload })
+}
+
+#[test]
+fn choices_at_the_ends_of_their_ranges_hold_and_those_beyond_are_named() {
+    let check = |config: ReceiverConfig| config.check().err();
+    let ok = ReceiverConfig::new(FAR, 1 << 63);
+    assert_eq!(check(ok), None);
+    let bytes_max = (1 << 63) + 1;
+    let error = ReceiverConfigError::BytesMax(bytes_max);
+    assert_eq!(check(ReceiverConfig { bytes_max, ..ok }), Some(error));
+    for (types, longest) in [(Types::WithId, 1_477), (Types::Either, 1_477), (Types::Plain, 1_481)]
+    {
+        for packet_bytes in [1, longest] {
+            let config = ReceiverConfig { types, packet_bytes: Some(packet_bytes), ..ok };
+            assert_eq!(check(config), None);
+        }
+        for packet_bytes in [0, longest + 1] {
+            let config = ReceiverConfig { types, packet_bytes: Some(packet_bytes), ..ok };
+            let error = ReceiverConfigError::PacketBytes { packet_bytes, longest };
+            assert_eq!(check(config), Some(error));
+        }
+    }
+}
+
+#[test]
+fn only_types_that_were_chosen_are_taken() {
+    for (types, takes) in [
+        (Types::WithId, [false, true]),
+        (Types::Plain, [true, false]),
+        (Types::Either, [true, true]),
+    ] {
+        for (id, takes) in [None, Some(7)].into_iter().zip(takes) {
+            let config = ReceiverConfig { types, ..ReceiverConfig::new(FAR, 10_000) };
+            let mut receiver = Receiver::new(config, [0; 1]).expect("the choices hold");
+            let longest = header(id).payload_bytes_max();
+            let full = data(header(id), 1, &vec![5; longest]);
+            let place = receiver.handle(NOW, &full);
+            let expected = Place { offset: longest as u64, bytes: &vec![5; longest] };
+            assert_eq!(place, takes.then_some(expected), "{types:?} {id:?}");
+        }
+    }
+}
+
+#[test]
+fn transfer_without_id_is_done_without_a_crc() {
+    let config = ReceiverConfig { types: Types::Plain, ..ReceiverConfig::new(FAR, 10_000) };
+    let mut receiver = Receiver::new(config, [0; 1]).expect("the choices hold");
+    let header = header(None);
+    assert!(receiver.handle(NOW, &data(header, 0, b"hello")).is_some());
+    let summary = Summary { packets: 1, bytes: 5, crc: None };
+    receiver.handle(NOW, &frame(header, Body::Summary(summary)));
+    assert_eq!(receiver.poll_event(), Some(ReceiveEvent::Done { bytes: 5 }));
+    let mut out = [0; 60];
+    assert_eq!(receiver.poll_transmit(&mut out), Some(60));
+    let ok = Frame { header: header.reply(), body: Body::Complete };
+    assert_eq!(Frame::parse(&out), Ok(ok));
+    // It answers, but its frames are not those of a transfer until it listens.
+    receiver.handle_crc(NOW, 1);
+    assert_eq!((receiver.poll_event(), receiver.transfer()), (None, None));
+}
+
+#[test]
+fn last_packet_may_come_after_the_summary() {
+    let mut receiver =
+        Receiver::new(ReceiverConfig::new(FAR, 10_000), [0; 1]).expect("the choices hold");
+    let header = header(Some(7));
+    let summary = Summary { packets: 2, bytes: 1_480, crc: Some(9) };
+    let summary = frame(header, Body::Summary(summary));
+    assert!(receiver.handle(NOW, &data(header, 0, &[1; 1_477])).is_some());
+    assert_eq!(receiver.handle(NOW, &summary), None);
+    let mut out = [0; 1_500];
+    assert_eq!(receiver.poll_transmit(&mut out), Some(60), "one is missing");
+    let last = data(header, 1, b"end");
+    let place = receiver.handle(NOW, &last);
+    assert_eq!(place, Some(Place { offset: 1_477, bytes: b"end" }), "without padding");
+    assert_eq!(receiver.poll_event(), Some(ReceiveEvent::Complete { bytes: 1_480 }));
+    // No summary waits for an answer.
+    receiver.handle_crc(NOW, 9);
+    assert_eq!(receiver.poll_event(), Some(ReceiveEvent::Done { bytes: 1_480 }));
+    assert_eq!(receiver.poll_transmit(&mut out), None);
+    receiver.handle(NOW, &summary);
+    assert_eq!(receiver.poll_transmit(&mut out), Some(60));
+    assert_eq!(receiver.stats().oks, 1);
+}
+
+#[test]
+fn summary_during_an_answer_does_not_begin_another() {
+    let config = ReceiverConfig { packet_bytes: Some(1), ..ReceiverConfig::new(FAR, 2_000) };
+    let mut receiver = Receiver::new(config, [0; 63]).expect("the choices hold");
+    let header = header(Some(7));
+    for seq in 0..100 {
+        receiver.handle(NOW, &data(header, 10 * seq, &[1]));
+    }
+    let summary = Summary { packets: 2_000, bytes: 2_000, crc: Some(9) };
+    let summary = frame(header, Body::Summary(summary));
+    receiver.handle(NOW, &summary);
+    let mut out = [0; 1_500];
+    let mut lens = vec![];
+    while let Some(len) = receiver.poll_transmit(&mut out) {
+        lens.push(len);
+        receiver.handle(NOW, &summary);
+    }
+    // 101 frames of 60: four lists of 369, and one of the 10 that the rest has room for.
+    assert_eq!(lens, [1_499, 1_499, 1_499, 1_499, 63]);
+    receiver.handle(NOW, &summary);
+    // Six summaries have come since: 84 seqs.
+    assert_eq!(receiver.poll_transmit(&mut out), Some(359));
+}
+
+#[test]
+fn silence_while_the_crc_is_computed_ends_the_transfer() {
+    let mut receiver =
+        Receiver::new(ReceiverConfig::new(FAR, 10_000), [0; 1]).expect("the choices hold");
+    let header = header(Some(7));
+    receiver.handle(NOW, &data(header, 0, b"end"));
+    let summary = Summary { packets: 1, bytes: 3, crc: Some(9) };
+    receiver.handle(NOW, &frame(header, Body::Summary(summary)));
+    assert_eq!(receiver.poll_event(), Some(ReceiveEvent::Complete { bytes: 3 }));
+    let deadline = NOW + SILENCE_MAX;
+    assert_eq!(receiver.poll_timeout(), Some(deadline));
+    receiver.handle_timeout(deadline - Nanos(1));
+    assert_eq!(receiver.poll_event(), None);
+    receiver.handle_timeout(deadline);
+    let failed = Some(ReceiveEvent::Failed(ReceiveFailure::Silent));
+    assert_eq!((receiver.poll_event(), receiver.poll_timeout()), (failed, None));
+    receiver.handle_crc(deadline, 9);
+    assert_eq!((receiver.poll_event(), receiver.poll_transmit(&mut [0; 60])), (None, None));
+}

@@ -1,0 +1,4 @@
+mod hostile;
+mod silence;
+mod transfers;
+mod world;
