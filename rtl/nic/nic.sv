@@ -1,10 +1,12 @@
 // The NIC: registers, queues, engines and packet memory, between processors and a stream of frames.
+// Memory (nic_pkg) chooses where that is: in the NIC, or at the ACB port dram_* (nic_core).
 //
 // Each processor port is an AFB port to the registers and an ACB port to the memory; with Axil an
 // AXI4-Lite port to the registers stands beside them. With Tests there are the test modules of
 // queues and memory behind the registers debug_1 and debug_2.
 //
-// rst_i empties the queues and clears `control`; memory and other registers keep their contents.
+// rst_i empties the queues and clears `control`; memory and other registers keep their contents. A
+// memory at dram_* is reset with it: what it answers later would be for others.
 // Throughput, latencies, back-pressure: nic_registers, nic_afb, nic_core and its parts.
 //
 // Clocks: clk_i; with CpuClock the processors' ports and irq_o are on cpu_clk_i, through
@@ -16,7 +18,8 @@ module nic #(
     parameter int unsigned Ports       = 1,  // of processors
     parameter bit          Axil        = 1'b0,
     parameter bit          Tests       = 1'b0,
-    parameter int unsigned AddressBits = 17,  // of packet memory, in bytes: 128 or 256 KiB
+    parameter int unsigned Memory      = nic_pkg::MemoryLocal,
+    parameter int unsigned AddressBits = 17,  // of packet memory, in bytes; local: 128 or 256 KiB
     parameter bit          BigEndian   = 1'b0,  // a dword's first byte in memory is the highest
     parameter bit          CpuClock    = 1'b0  // processors have a clock of their own
 ) (
@@ -61,6 +64,14 @@ module nic #(
     input  wire logic        s_axil_rready,
 
     output logic [nic_pkg::Servers-1:0] irq_o,
+
+    // The memory outside: nic_core's.
+    output      logic                   dram_request_valid_o,
+    input  wire logic                   dram_request_ready_i,
+    output      nic_pkg::acb_request_t  dram_request_o,
+    input  wire logic                   dram_response_valid_i,
+    output      logic                   dram_response_ready_o,
+    input  wire nic_pkg::acb_response_t dram_response_i,
 
     // The MAC side.
     output      logic enable_mac_o,
@@ -281,6 +292,7 @@ module nic #(
   assign counted.full_push      = events.full_push;
   assign counted.locked_op      = events.locked_op;
   assign counted.revoked        = events.revoked;
+  assign counted.write_back_failed = events.write_back_failed;
   assign counted.refused        = refused;
   assign counted.mac_rx_dropped = ev_mac_rx_dropped_i;
   assign counted.mac_tx_dropped = ev_mac_tx_dropped_i;
@@ -344,42 +356,49 @@ module nic #(
       .Ports        (Ports),
       .RegisterPorts(RegisterPorts),
       .Tests        (Tests),
+      .Memory       (Memory),
       .AddressBits  (AddressBits),
       .BigEndian    (BigEndian)
   ) u_core (
-      .clk_i           (clk_i),
-      .rst_i           (rst_i),
-      .config_i        (core_config),
-      .counter_i       (counter),
-      .events_o        (events),
-      .op_valid_i      (op_valid),
-      .op_ready_o      (op_ready),
-      .op_i            (op),
-      .port_i          (port),
-      .result_valid_o  (result_valid),
-      .result_o        (result),
-      .level_queue_i   (level_queue),
-      .level_o         (level),
-      .receive_waits_o (receive_waits),
-      .owns_o          (owns),
-      .request_valid_i (acb_valid),
-      .request_ready_o (acb_ready),
-      .request_i       (acb_request),
-      .response_valid_o(acb_answers),
-      .response_ready_i(Masters'({1'b1, cpu_takes})),
-      .response_o      (acb_response),
-      .s_axis_tdata    (s_axis_tdata),
-      .s_axis_tkeep    (s_axis_tkeep),
-      .s_axis_tvalid   (s_axis_tvalid),
-      .s_axis_tready   (s_axis_tready),
-      .s_axis_tlast    (s_axis_tlast),
-      .s_axis_tuser    (s_axis_tuser),
-      .m_axis_tdata    (m_axis_tdata),
-      .m_axis_tkeep    (m_axis_tkeep),
-      .m_axis_tvalid   (m_axis_tvalid),
-      .m_axis_tready   (m_axis_tready),
-      .m_axis_tlast    (m_axis_tlast),
-      .m_axis_tuser    (m_axis_tuser)
+      .clk_i                (clk_i),
+      .rst_i                (rst_i),
+      .config_i             (core_config),
+      .counter_i            (counter),
+      .events_o             (events),
+      .op_valid_i           (op_valid),
+      .op_ready_o           (op_ready),
+      .op_i                 (op),
+      .port_i               (port),
+      .result_valid_o       (result_valid),
+      .result_o             (result),
+      .level_queue_i        (level_queue),
+      .level_o              (level),
+      .receive_waits_o      (receive_waits),
+      .owns_o               (owns),
+      .request_valid_i      (acb_valid),
+      .request_ready_o      (acb_ready),
+      .request_i            (acb_request),
+      .response_valid_o     (acb_answers),
+      .response_ready_i     (Masters'({1'b1, cpu_takes})),
+      .response_o           (acb_response),
+      .dram_request_valid_o (dram_request_valid_o),
+      .dram_request_ready_i (dram_request_ready_i),
+      .dram_request_o       (dram_request_o),
+      .dram_response_valid_i(dram_response_valid_i),
+      .dram_response_ready_o(dram_response_ready_o),
+      .dram_response_i      (dram_response_i),
+      .s_axis_tdata         (s_axis_tdata),
+      .s_axis_tkeep         (s_axis_tkeep),
+      .s_axis_tvalid        (s_axis_tvalid),
+      .s_axis_tready        (s_axis_tready),
+      .s_axis_tlast         (s_axis_tlast),
+      .s_axis_tuser         (s_axis_tuser),
+      .m_axis_tdata         (m_axis_tdata),
+      .m_axis_tkeep         (m_axis_tkeep),
+      .m_axis_tvalid        (m_axis_tvalid),
+      .m_axis_tready        (m_axis_tready),
+      .m_axis_tlast         (m_axis_tlast),
+      .m_axis_tuser         (m_axis_tuser)
   );
 
   // ------------------------------------------------------------------ test modules

@@ -1,15 +1,22 @@
-// The NIC without its registers: queues, engines and packet memory.
+// The NIC without its registers: queues, engines and packet memory, or the way to one.
 //
 // The queues of the processor ports are reached by operations (port_i: which one), the memory by
 // ACB, a port each. A test module in the NIC has requester 3 of the queues and the last ACB port.
-// Throughput, latencies, back-pressure: nic_queues, nic_receive, nic_transmit, nic_memory. One
-// clock.
+//
+// Memory: nic_pkg::MemoryLocal is nic_memory. MemoryOutside and MemoryL2 access a memory at the port
+// dram_*, whose addresses are those of the buffers; it answers in order and is reset with rst_i.
+// Frames then leave by store and forward, since the memory may pause. The port is idle for a local
+// memory.
+//
+// Throughput, latencies, back-pressure: nic_queues, nic_receive, nic_transmit, nic_memory, nic_share,
+// nic_l2. One clock.
 `default_nettype none
 
 module nic_core #(
     parameter  int unsigned Ports       = 1,  // of processors, to memory
     parameter  int unsigned RegisterPorts = Ports,  // that operations come from
     parameter  bit          Tests       = 1'b0,  // with ports of test modules
+    parameter  int unsigned Memory      = nic_pkg::MemoryLocal,
     parameter  int unsigned AddressBits = 17,  // of packet memory, in bytes
     parameter  bit          BigEndian   = 1'b0,  // a dword's first byte in memory is the highest
     localparam int unsigned PortBits    = RegisterPorts > 1 ? $clog2(RegisterPorts) : 1,
@@ -43,6 +50,14 @@ module nic_core #(
     input  wire logic [                           Masters-1:0] response_ready_i,
     output      logic [Masters*nic_pkg::AcbResponseBits-1:0] response_o,
 
+    // The memory outside.
+    output      logic                   dram_request_valid_o,
+    input  wire logic                   dram_request_ready_i,
+    output      nic_pkg::acb_request_t  dram_request_o,
+    input  wire logic                   dram_response_valid_i,
+    output      logic                   dram_response_ready_o,
+    input  wire nic_pkg::acb_response_t dram_response_i,
+
     input  wire logic [63:0] s_axis_tdata,
     input  wire logic [ 7:0] s_axis_tkeep,
     input  wire logic        s_axis_tvalid,
@@ -58,7 +73,11 @@ module nic_core #(
     output      logic        m_axis_tuser    // with tlast: cut short
 );
 
+  localparam int unsigned Engines = 2;
+  localparam int unsigned MemoryPorts = Engines + Masters;
   localparam int unsigned Requesters = 2 + Operators;
+  // Dwords of the largest buffer.
+  localparam int unsigned FrameBeats = 2048;
 
   nic_pkg::events_t events;
   nic_pkg::op_t receive_op, transmit_op;
@@ -153,7 +172,9 @@ module nic_core #(
   );
 
   nic_transmit #(
-      .BigEndian(BigEndian)
+      .BigEndian   (BigEndian),
+      .StoreForward(Memory != nic_pkg::MemoryLocal),
+      .Depth       (Memory != nic_pkg::MemoryLocal ? FrameBeats : 32)
   ) u_transmit (
       .clk_i           (clk_i),
       .rst_i           (rst_i),
@@ -182,19 +203,91 @@ module nic_core #(
       .ev_failed_o     (events.read_failed)
   );
 
-  nic_memory #(
-      .Ports      (2 + Masters),
-      .AddressBits(AddressBits)
-  ) u_memory (
-      .clk_i           (clk_i),
-      .rst_i           (rst_i),
-      .request_valid_i ({request_valid_i, transmit_request_valid, receive_request_valid}),
-      .request_ready_o ({request_ready_o, transmit_request_ready, receive_request_ready}),
-      .request_i       ({request_i, transmit_request, receive_request}),
-      .response_valid_o({response_valid_o, transmit_response_valid, receive_response_valid}),
-      .response_ready_i({response_ready_i, 2'b11}),
-      .response_o      ({response_o, transmit_response, receive_response})
-  );
+  // ------------------------------------------------------------------ memory
+
+  // Of all ports: engines, processors, a test module.
+  logic [MemoryPorts-1:0] request_valid, request_ready, response_valid, response_ready;
+  logic [MemoryPorts*nic_pkg::AcbRequestBits-1:0] request;
+  logic [MemoryPorts*nic_pkg::AcbResponseBits-1:0] response;
+
+  assign request_valid  = {request_valid_i, transmit_request_valid, receive_request_valid};
+  assign request        = {request_i, transmit_request, receive_request};
+  assign response_ready = {response_ready_i, {Engines{1'b1}}};
+  assign {request_ready_o, transmit_request_ready, receive_request_ready} = request_ready;
+  assign {response_valid_o, transmit_response_valid, receive_response_valid} = response_valid;
+  assign {response_o, transmit_response, receive_response} = response;
+
+  if (Memory == nic_pkg::MemoryLocal) begin : g_local
+    nic_memory #(
+        .Ports      (MemoryPorts),
+        .Engines    (Engines),
+        .AddressBits(AddressBits)
+    ) u_memory (
+        .clk_i           (clk_i),
+        .rst_i           (rst_i),
+        .request_valid_i (request_valid),
+        .request_ready_o (request_ready),
+        .request_i       (request),
+        .response_valid_o(response_valid),
+        .response_ready_i(response_ready),
+        .response_o      (response)
+    );
+
+    assign dram_request_valid_o  = 1'b0;
+    assign dram_request_o        = '0;
+    assign dram_response_ready_o = 1'b0;
+    assign events.write_back_failed = 1'b0;
+  end else if (Memory == nic_pkg::MemoryOutside) begin : g_outside
+    nic_share #(
+        .Ports  (MemoryPorts),
+        .Engines(Engines)
+    ) u_share (
+        .clk_i           (clk_i),
+        .rst_i           (rst_i),
+        .request_valid_i (request_valid),
+        .request_ready_o (request_ready),
+        .request_i       (request),
+        .response_valid_o(response_valid),
+        .response_ready_i(response_ready),
+        .response_o      (response),
+        .m_valid_o       (dram_request_valid_o),
+        .m_ready_i       (dram_request_ready_i),
+        .m_request_o     (dram_request_o),
+        .m_valid_i       (dram_response_valid_i),
+        .m_ready_o       (dram_response_ready_o),
+        .m_response_i    (dram_response_i)
+    );
+
+    assign events.write_back_failed = 1'b0;
+  end else if (Memory == nic_pkg::MemoryL2) begin : g_l2
+    nic_l2 #(
+        .Ports      (MemoryPorts),
+        .AddressBits(AddressBits)
+    ) u_l2 (
+        .clk_i                (clk_i),
+        .rst_i                (rst_i),
+        .request_valid_i      (request_valid),
+        .request_ready_o      (request_ready),
+        .request_i            (request),
+        .response_valid_o     (response_valid),
+        .response_ready_i     (response_ready),
+        .response_o           (response),
+        .flush_i              (1'b0),
+        .flush_done_o         (),
+        .dram_request_valid_o (dram_request_valid_o),
+        .dram_request_ready_i (dram_request_ready_i),
+        .dram_request_o       (dram_request_o),
+        .dram_response_valid_i(dram_response_valid_i),
+        .dram_response_ready_o(dram_response_ready_o),
+        .dram_response_i      (dram_response_i),
+        .ev_fetch_o           (),
+        .ev_take_o            (),
+        .ev_write_back_o      (),
+        .ev_write_failed_o    (events.write_back_failed)
+    );
+  end else begin : g_bad_memory
+    $error("Memory must be one of nic_pkg's three");
+  end
 
   assign events_o = events;
 

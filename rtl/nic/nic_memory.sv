@@ -1,9 +1,9 @@
 // The NIC's packet memory: two banks, chosen by address bit 3, each with a write and a read port.
 //
-// Port 0 is the receive engine, port 1 the transmit engine, the others are processors. A bank's
-// port goes to the lowest engine that wants it, else to a processor; what does not get it waits.
-// Processors take turns: the one whose turn it is goes before the others, until it is served or
-// asks for nothing. Port 1 is the only engine that reads: its reads never wait.
+// Port 0 is the receive engine, port 1 the transmit engine; other engines follow, then processors. A
+// bank's port goes to the lowest engine that wants it, else to a processor; what does not get it
+// waits. Processors take turns: the one whose turn it is goes before the others, until it is served
+// or asks for nothing. Port 0 only writes: reads of port 1 never wait.
 //
 // A processor's request with `lock` waits for its turn, and holds back the other processors until
 // its next request without, LockCycles at most. Engines are not held back: they use only buffers
@@ -20,6 +20,7 @@
 
 module nic_memory #(
     parameter int unsigned Ports       = 3,
+    parameter int unsigned Engines     = 2,
     parameter int unsigned AddressBits = 17,  // of bytes: 17 for 128 KiB, 18 for 256 KiB
     parameter int unsigned Page        = 0,  // the first byte is at Page << AddressBits
     parameter int unsigned LockCycles  = 64
@@ -36,12 +37,11 @@ module nic_memory #(
     output      logic [Ports*nic_pkg::AcbResponseBits-1:0] response_o
 );
 
-  localparam int unsigned Engines = 2;
   localparam int unsigned Aw = AddressBits - 4;  // of a bank
   localparam int unsigned Pw = $clog2(Ports);
 
-  if (Ports <= Engines) begin : g_bad_ports
-    $error("there must be a processor");
+  if (Engines < 2 || Ports <= Engines) begin : g_bad_ports
+    $error("there must be two engines and a processor");
   end
   if (AddressBits < 5 || AddressBits > 35 || 64'(Page) << AddressBits >= 64'd1 << 36) begin : g_bad
     $error("it must be of 32 bytes at least, and within 36 bits of address");

@@ -12,6 +12,11 @@ package nic_pkg;
   localparam int unsigned Depth = 64;  // pointers in a queue
   localparam int unsigned HeaderBytes = 8;  // the control word in front of a frame
 
+  // Where packet buffers are.
+  localparam int unsigned MemoryLocal = 0;  // nic_memory
+  localparam int unsigned MemoryOutside = 1;  // behind an ACB port, which nic_share gives by turns
+  localparam int unsigned MemoryL2 = 2;  // behind an ACB port, with the cache nic_l2 ahead of it
+
   // ------------------------------------------------------------------ queues
 
   // Where buffers wait: one free queue, a receive and a transmit queue of each server.
@@ -91,6 +96,7 @@ package nic_pkg;
     logic full_push;
     logic locked_op;
     logic revoked;      // the lock of the free queue
+    logic write_back_failed;  // of nic_l2
   } events_t;
 
   // ------------------------------------------------------------------ buses

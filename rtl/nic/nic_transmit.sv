@@ -3,10 +3,11 @@
 //
 // A queue that is empty costs no cycle. The next buffer is popped and its control word read while a
 // frame leaves. A frame's beats are read ahead into a FIFO of Depth beats, no more than InFlight
-// reads under way. It begins to leave with two beats there, or with StoreForward once it is whole.
-// Without StoreForward a memory that answers reads each cycle, such as nic_memory, leaves no gap:
-// one read a frame, that of the next control word, comes between the others. Frames below 60 bytes
-// are padded with zeros. A buffer is freed behind the last of its reads.
+// reads under way. It begins to leave with two beats there, or with StoreForward once it is whole;
+// the FIFO is then a block RAM. Without StoreForward a memory that answers reads each cycle, such as
+// nic_memory, leaves no gap: one read a frame, that of the next control word, comes between the
+// others. Frames below 60 bytes are padded with zeros. A buffer is freed behind the last of its
+// reads.
 //
 // Exactly one event a buffer: sent; a length below 14, above the buffer or with StoreForward above
 // the FIFO: freed unsent; an err of a read: freed unsent, or ended with tuser if it had begun.
@@ -14,8 +15,8 @@
 // locked holds back the fifth frame, none before it.
 //
 // Throughput: a beat a cycle, a frame of 60 bytes each 9 cycles. Latency: from waiting_i to the
-// first beat 12 cycles with nic_memory. Back-pressure: m_axis_tready; responses are never held
-// back. One clock.
+// first beat 12 cycles with nic_memory and without StoreForward. Back-pressure: m_axis_tready;
+// responses are never held back. One clock.
 `default_nettype none
 
 module nic_transmit #(
@@ -260,10 +261,10 @@ module nic_transmit #(
 
   // ------------------------------------------------------------------ the FIFO
 
-  logic [BeatBits-1:0] fifo[Depth];
   logic [Dw-1:0] wr_q, rd_q;
   logic [Dw:0] level_q, whole_q;
   logic comes, takes;
+  logic arrives, arrives_last;  // a beat that the output can read in the next cycle
   beat_t in_beat, head;
 
   assign comes        = response_valid_i && !tag.is_control;
@@ -273,9 +274,27 @@ module nic_transmit #(
   for (genvar i = 0; i < 8; i++) begin : g_ordered
     assign in_beat.data[8*i+:8] = response_i.data[8*(BigEndian?7-i : i)+:8];
   end
-  assign head = fifo[rd_q];
 
-  always_ff @(posedge clk_i) if (comes) fifo[wr_q] <= in_beat;
+  if (StoreForward) begin : g_block
+    // What is read in the cycle of its write is read again before it counts in level_q.
+    (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *)
+    logic [BeatBits-1:0] fifo[Depth];
+    logic [Dw-1:0] rd;
+    assign rd = rd_q + Dw'(takes);
+
+    always_ff @(posedge clk_i) if (comes) fifo[wr_q] <= in_beat;
+    always_ff @(posedge clk_i) head <= fifo[rd];
+    always_ff @(posedge clk_i) begin
+      arrives      <= comes && !rst_i;
+      arrives_last <= tag.last;
+    end
+  end else begin : g_registers
+    logic [BeatBits-1:0] fifo[Depth];
+    always_ff @(posedge clk_i) if (comes) fifo[wr_q] <= in_beat;
+    assign head         = fifo[rd_q];
+    assign arrives      = comes;
+    assign arrives_last = tag.last;
+  end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -287,8 +306,8 @@ module nic_transmit #(
     end else begin
       if (comes) wr_q <= wr_q + 1'b1;
       if (takes) rd_q <= rd_q + 1'b1;
-      level_q <= level_q + (Dw + 1)'(comes) - (Dw + 1)'(takes);
-      whole_q <= whole_q + (Dw + 1)'(comes && tag.last) - (Dw + 1)'(takes && head.last);
+      level_q <= level_q + (Dw + 1)'(arrives) - (Dw + 1)'(takes);
+      whole_q <= whole_q + (Dw + 1)'(arrives && arrives_last) - (Dw + 1)'(takes && head.last);
       room_q  <= room_q + (Dw + 1)'(takes) - (Dw + 1)'(data_reads);
     end
   end

@@ -38,6 +38,8 @@ logic [InFlight-1:0] f_control, f_last, f_open, f_is_q;
 logic [2:0] f_place[InFlight];
 logic [2:0] f_lasts, f_controls;
 logic [Dw+1:0] f_data;  // reads under way that are not control words
+logic f_pending;  // a beat in the FIFO that does not count yet
+assign f_pending = StoreForward && arrives;
 logic [2:0] f_buffers_q;
 always_ff @(posedge clk_i) begin
   if (request_taken) f_is_q <= {f_is_q[InFlight-2:0],
@@ -73,12 +75,13 @@ always_ff @(posedge clk_i) begin
       if (f_open[i] && freeing[free_rd_q] == f_buffer) assert (!f_is_q[i]);
     p_no_overrun : assert (in_flight_q <= (Tw + 1)'(InFlight));
     if (request_valid_o) p_room : assert (in_flight_q < (Tw + 1)'(InFlight));
-    if (comes) p_fifo : assert (level_q < (Dw + 1)'(Depth));
+    if (comes) p_fifo : assert (level_q + (Dw + 1)'(f_pending) < (Dw + 1)'(Depth));
     p_buffers : assert (f_buffers_q == 3'(next_q != Empty) + held_q);
     p_once : assert (3'(f_in_next) + 3'(f_in_freeing[0]) + 3'(f_in_freeing[1]) +
                      3'(f_in_freeing[2]) + 3'(f_in_freeing[3]) == 3'(f_owned_q));
     // For induction.
-    p_level : assert ((Dw + 2)'(room_q) + (Dw + 2)'(level_q) + f_data == (Dw + 2)'(Depth));
+    p_level : assert ((Dw + 2)'(room_q) + (Dw + 2)'(level_q) + (Dw + 2)'(f_pending) + f_data ==
+                      (Dw + 2)'(Depth));
     p_held : assert (held_q <= 3'd4 && 4'(held_q) == 4'(done_q) + 4'(f_lasts) + 4'(reads_q));
     p_pointers : assert (free_wr_q == free_rd_q + held_q[1:0]);
     p_oldest : assert (oldest_q == Tw'(in_flight_q - 1'b1));

@@ -9,6 +9,7 @@ module nic_board #(
     parameter int unsigned Ports       = 1,     // of processors by AFB and ACB
     parameter bit          Axil        = 1'b1,  // a port to the registers by AXI4-Lite
     parameter bit          Tests       = 1'b0,
+    parameter int unsigned Memory      = nic_pkg::MemoryLocal,
     parameter int unsigned AddressBits = 17,
     parameter bit          BigEndian   = 1'b0,
     parameter bit          CpuClock    = 1'b0,
@@ -54,6 +55,14 @@ module nic_board #(
     input  wire logic                                           s_axil_cpu_rready,
     output logic      [                   nic_pkg::Servers-1:0] irq_o,
 
+    // The memory outside, for a Memory other than nic_pkg::MemoryLocal.
+    output logic                                                dram_request_valid_o,
+    input  wire logic                                           dram_request_ready_i,
+    output logic      [            nic_pkg::AcbRequestBits-1:0] dram_request_o,
+    input  wire logic                                           dram_response_valid_i,
+    output logic                                                dram_response_ready_o,
+    input  wire logic [           nic_pkg::AcbResponseBits-1:0] dram_response_i,
+
     output logic                   enable_mac_o,
     input  wire logic              mac_tx_clk_i,
     input  wire logic              mac_tx_rst_i,
@@ -86,6 +95,7 @@ module nic_board #(
       .Ports(Ports),
       .Axil(Axil),
       .Tests(Tests),
+      .Memory(Memory),
       .AddressBits(AddressBits),
       .BigEndian(BigEndian),
       .CpuClock(CpuClock)
@@ -126,6 +136,12 @@ module nic_board #(
       .s_axil_rvalid(s_axil_cpu_rvalid),
       .s_axil_rready(s_axil_cpu_rready),
       .irq_o(irq_o),
+      .dram_request_valid_o(dram_request_valid_o),
+      .dram_request_ready_i(dram_request_ready_i),
+      .dram_request_o(dram_request_o),
+      .dram_response_valid_i(dram_response_valid_i),
+      .dram_response_ready_o(dram_response_ready_o),
+      .dram_response_i(dram_response_i),
       .enable_mac_o(enable_mac_o),
       .loopback_mac_o(loopback),
       .route_o(route),
