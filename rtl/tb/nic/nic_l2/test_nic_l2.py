@@ -311,9 +311,9 @@ async def frames_take_these_cycles(dut):
         await tb.flush()
         cycles.append((await tb.frame(port=1, at=BASE))[0])
         print(latency, cycles)
-        # Hits: a dword a cycle. A line that is taken costs 3 cycles at most while DRAM keeps up.
-        assert cycles[1] <= FRAME_DWORDS + 3 and cycles[2] <= FRAME_DWORDS + 3
-        assert cycles[0] <= FRAME_DWORDS + 3 + 24 * 2
+        # A dword a cycle: hits, lines that are taken, and those over dirty ones while DRAM keeps up.
+        assert max(cycles[:3]) <= FRAME_DWORDS + 3
+        assert cycles[3] <= FRAME_DWORDS + 3 or latency == 40
 
 
 @pytest.mark.parametrize("ports", [4, *(pytest.param(n, marks=pytest.mark.full) for n in (3, 6))])
