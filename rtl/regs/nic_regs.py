@@ -257,4 +257,5 @@ COUNTERS = (
     "attach_rx_cut",
     "attach_tx",
     "attach_tx_dropped",
+    "failed_op",
 )
