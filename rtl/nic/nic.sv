@@ -294,6 +294,7 @@ module nic #(
   assign counted.full_push      = events.full_push;
   assign counted.locked_op      = events.locked_op;
   assign counted.revoked        = events.revoked;
+  assign counted.write_back_failed = events.write_back_failed;
   assign counted.failed_op      = events.failed_op;
   assign counted.refused        = refused;
   assign counted.mac_rx_dropped = ev_mac_rx_dropped_i;

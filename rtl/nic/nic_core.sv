@@ -270,6 +270,7 @@ module nic_core #(
     assign dram_request_valid_o  = 1'b0;
     assign dram_request_o        = '0;
     assign dram_response_ready_o = 1'b0;
+    assign events.write_back_failed = 1'b0;
   end else if (Memory == nic_pkg::MemoryOutside) begin : g_outside
     nic_share #(
         .Ports  (MemoryPorts),
@@ -290,6 +291,8 @@ module nic_core #(
         .m_ready_o       (dram_response_ready_o),
         .m_response_i    (dram_response_i)
     );
+
+    assign events.write_back_failed = 1'b0;
   end else if (Memory == nic_pkg::MemoryL2) begin : g_l2
     nic_l2 #(
         .Ports      (MemoryPorts),
@@ -314,7 +317,7 @@ module nic_core #(
         .ev_fetch_o           (),
         .ev_take_o            (),
         .ev_write_back_o      (),
-        .ev_write_failed_o    ()
+        .ev_write_failed_o    (events.write_back_failed)
     );
   end else begin : g_bad_memory
     $error("Memory must be one of nic_pkg's three");

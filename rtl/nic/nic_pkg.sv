@@ -97,6 +97,7 @@ package nic_pkg;
     logic full_push;
     logic locked_op;
     logic revoked;      // the lock of the free queue
+    logic write_back_failed;  // of nic_l2
     logic failed_op;    // of a queue: ACB err (nic_rings)
   } events_t;
 

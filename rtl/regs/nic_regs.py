@@ -257,5 +257,6 @@ COUNTERS = (
     "attach_rx_cut",
     "attach_tx",
     "attach_tx_dropped",
+    "write_back_failed",
     "failed_op",
 )
