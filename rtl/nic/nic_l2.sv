@@ -1,12 +1,13 @@
 // The NIC's L2 cache: 32 KiB between engines, processors and DRAM, write-back, one for all of them.
 //
-// Ports as those of nic_memory: 0 the receive engine, 1 the transmit engine, the others processors.
+// Ports as those of nic_memory: the lowest are engines, receive first, the others processors.
 // Each cycle takes a write and a read: of the lowest engine that wants it, else of a processor by
 // turns; one that has waited for 15 cycles goes ahead of an engine once. A port that changes from
 // reads to writes waits for its answers. nic_l2_cache has lines, misses, errors and the flush.
 //
 // A processor's request with `lock` waits for its turn, and until no other processor has a request
 // without an answer; it holds back the others until its next request without, LockCycles at most.
+// Cycles in which it waits for an answer of the cache do not count: a miss takes no lock away.
 // Engines are not held back.
 //
 // Throughput: a write and a read a cycle. Latency of a hit: the response stands 2 cycles after the
@@ -16,6 +17,7 @@
 
 module nic_l2 #(
     parameter int unsigned Ports       = 3,
+    parameter int unsigned Engines     = 2,
     parameter int unsigned AddressBits = 30,  // of DRAM, in bytes
     parameter int unsigned Page        = 0,  // the first byte is at Page << AddressBits
     parameter int unsigned SetBits     = 7,
@@ -52,16 +54,15 @@ module nic_l2 #(
     output logic ev_write_failed_o
 );
 
-  localparam int unsigned Engines = 2;
   localparam int unsigned Pw = $clog2(Ports);
   localparam int unsigned Depth = 4;  // of a port: requests without a response taken
   localparam int unsigned Dw = $clog2(Depth);
 
-  if (Ports <= Engines) begin : g_bad_ports
-    $error("there must be a processor");
+  if (Engines == 0 || Ports <= Engines) begin : g_bad_ports
+    $error("there must be an engine and a processor");
   end
 
-  logic [Ports-1:0] is_asking, is_held, has_room, taken, is_read, locks, is_busy;
+  logic [Ports-1:0] is_asking, is_held, has_room, taken, is_read, locks, is_busy, comes;
   logic [Ports-1:0] wants_write, wants_read, writes, reads;
 
   // ------------------------------------------------------------------ the lock and turns
@@ -78,6 +79,7 @@ module nic_l2 #(
       .rst_i  (rst_i),
       .taken_i(taken),
       .locks_i(locks),
+      .waits_i(is_busy[owner] && !comes[owner]),
       .lock_o (lock),
       .owner_o(owner)
   );
@@ -183,7 +185,7 @@ module nic_l2 #(
     nic_pkg::acb_response_t in, waiting[Depth];
     logic [Dw:0] open_q, level_q;  // in the cache; answered, and not taken
     logic [Dw-1:0] wr_q, rd_q;
-    logic was_read_q, is_written, comes, goes;
+    logic was_read_q, is_written, goes;
 
     assign request     = request_i[p*nic_pkg::AcbRequestBits+:nic_pkg::AcbRequestBits];
     assign is_read[p]  = request.read;
@@ -200,7 +202,7 @@ module nic_l2 #(
     assign wants_read[p]  = is_asking[p] && request.read;
 
     assign is_written = written_valid && written_id == Pw'(p);
-    assign comes      = is_written || (answer_valid && answer_id == Pw'(p));
+    assign comes[p]   = is_written || (answer_valid && answer_id == Pw'(p));
     assign in.err     = is_written ? written_err : answer.err;
     assign in.data    = answer.data;
     assign goes       = response_valid_o[p] && response_ready_i[p];
@@ -212,19 +214,19 @@ module nic_l2 #(
         wr_q    <= '0;
         rd_q    <= '0;
       end else begin
-        open_q  <= open_q + (Dw + 1)'(taken[p]) - (Dw + 1)'(comes);
-        level_q <= level_q + (Dw + 1)'(comes) - (Dw + 1)'(goes);
-        wr_q    <= wr_q + Dw'(comes);
+        open_q  <= open_q + (Dw + 1)'(taken[p]) - (Dw + 1)'(comes[p]);
+        level_q <= level_q + (Dw + 1)'(comes[p]) - (Dw + 1)'(goes);
+        wr_q    <= wr_q + Dw'(comes[p]);
         rd_q    <= rd_q + Dw'(goes);
       end
     end
 
     always_ff @(posedge clk_i) begin
       if (taken[p]) was_read_q <= request.read;
-      if (comes) waiting[wr_q] <= in;
+      if (comes[p]) waiting[wr_q] <= in;
     end
 
-    assign response_valid_o[p] = comes || level_q != '0;
+    assign response_valid_o[p] = comes[p] || level_q != '0;
     assign response_o[p*nic_pkg::AcbResponseBits+:nic_pkg::AcbResponseBits] =
         level_q == '0 ? in : waiting[rd_q];
   end

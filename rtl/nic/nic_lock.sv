@@ -4,6 +4,7 @@
 // While lock_o is high, the arbiter around it takes requests of owner_o alone among processors. It
 // lets at most one processor take the lock in a cycle: nic_memory and nic_l2 by turns, nic_share
 // since it takes one request a cycle. Ports below Engines neither take the lock nor are held back.
+// A cycle with waits_i, in which the owner waits for the memory, does not count.
 //
 // Latency: lock_o follows the request that takes or ends the lock in the next cycle. One clock.
 `default_nettype none
@@ -18,6 +19,7 @@ module nic_lock #(
     input  wire logic             rst_i,
     input  wire logic [Ports-1:0] taken_i,  // requests
     input  wire logic [Ports-1:0] locks_i,  // .. with `lock`
+    input  wire logic             waits_i,
     output      logic             lock_o,
     output      logic [   Pw-1:0] owner_o
 );
@@ -30,8 +32,10 @@ module nic_lock #(
     if (rst_i) begin
       lock_o <= 1'b0;
     end else begin
-      left_q <= left_q - 1'b1;
-      if (left_q == '0) lock_o <= 1'b0;
+      if (!waits_i) begin
+        left_q <= left_q - 1'b1;
+        if (left_q == '0) lock_o <= 1'b0;
+      end
       for (int p = int'(Engines); p < int'(Ports); p++) begin
         if (taken_i[p] && !(lock_o && locks_i[p])) begin
           lock_o  <= locks_i[p];

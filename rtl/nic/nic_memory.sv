@@ -69,6 +69,7 @@ module nic_memory #(
       .rst_i  (rst_i),
       .taken_i(taken),
       .locks_i(locks),
+      .waits_i(1'b0),
       .lock_o (lock),
       .owner_o(owner)
   );

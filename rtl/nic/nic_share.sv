@@ -88,6 +88,7 @@ module nic_share #(
       .rst_i  (rst_i),
       .taken_i(grant),
       .locks_i(locks),
+      .waits_i(1'b0),
       .lock_o (lock),
       .owner_o(owner)
   );
