@@ -296,6 +296,7 @@ module nic_core #(
   end else if (Memory == nic_pkg::MemoryL2) begin : g_l2
     nic_l2 #(
         .Ports      (MemoryPorts),
+        .Engines    (Engines),
         .AddressBits(AddressBits)
     ) u_l2 (
         .clk_i                (clk_i),
