@@ -154,6 +154,10 @@ module nic_rings #(
     endcase
   end
 
+`ifdef FORMAL
+  `include "nic_rings_props.svh"
+`endif
+
 endmodule
 
 `default_nettype wire
