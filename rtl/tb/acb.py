@@ -92,11 +92,19 @@ class Memory:
     """A slave with `latency` cycles from a request to its response, in order.
 
     `odds` is the chance of ready; `fails(request)` makes a response err. It checks that no more
-    than `in_flight` requests are open, and that a request that waits does not change.
+    than `in_flight` requests are open, and that a request that waits does not change. A dword that
+    was never written keeps the random value that its first read gives.
     """
 
-    def __init__(self, dut, *, latency: int = 2, odds: float = 1.0, in_flight: int = 16):
-        self.dut, self.latency, self.odds, self.in_flight = dut, latency, odds, in_flight
+    def __init__(
+        self, dut, prefix: str = "", *, latency: int = 2, odds: float = 1.0, in_flight: int = 16
+    ):
+        self.request_valid = getattr(dut, f"{prefix}request_valid_o")
+        self.request_ready = getattr(dut, f"{prefix}request_ready_i")
+        self.request = getattr(dut, f"{prefix}request_o")
+        self.response_valid = getattr(dut, f"{prefix}response_valid_i")
+        self.response = getattr(dut, f"{prefix}response_i")
+        self.latency, self.odds, self.in_flight = latency, odds, in_flight
         self.dwords: dict[int, int] = {}
         self.fails = lambda request: False
         self.log: list[tuple[int, Request]] = []
@@ -108,20 +116,20 @@ class Memory:
 
     def drive(self):
         self._is_ready = random.random() < self.odds
-        self.dut.request_ready_i.value = int(self._is_ready)
+        self.request_ready.value = int(self._is_ready)
         is_due = bool(self._open) and self._now + 1 >= self._open[0][0]
-        self.dut.response_valid_i.value = int(is_due)
-        self.dut.response_i.value = random.getrandbits(RESPONSE_BITS)
+        self.response_valid.value = int(is_due)
+        self.response.value = random.getrandbits(RESPONSE_BITS)
         if is_due:
             _, request, data = self._open.popleft()
-            self.dut.response_i.value = int(self.fails(request)) << 64 | data
+            self.response.value = int(self.fails(request)) << 64 | data
 
     def after(self, now: int):
         self._now = now
-        if self.dut.request_valid_o.value != 1:
+        if self.request_valid.value != 1:
             assert self._held is None, "a request vanished before it was taken"
             return
-        packed = self.dut.request_o.value.to_unsigned()
+        packed = self.request.value.to_unsigned()
         assert self._held in (None, packed), "a request changed before it was taken"
         if not self._is_ready:
             self._held = packed
@@ -131,10 +139,10 @@ class Memory:
         assert request.address % 8 == 0 and not request.lock
         self.log.append((now, request))
         self.on_taken(request, now)
-        data = self.dwords.get(request.address, random.getrandbits(64))
+        data = self.dwords.setdefault(request.address, random.getrandbits(64))
         if not request.read and not self.fails(request):
-            assert request.mask == 0xFF
-            self.dwords[request.address] = request.data
+            bits = sum(0xFF << 8 * i for i in range(8) if request.mask >> i & 1)
+            self.dwords[request.address] = data & ~bits | request.data & bits
         self._open.append((now + self.latency, request, data))
         assert len(self._open) <= self.in_flight, "more requests than may be under way"
 

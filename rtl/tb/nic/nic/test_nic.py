@@ -1,4 +1,7 @@
-"""nic: T's CHECK_MEMORY_ACCESS, CHECK_NIC and DEBUG_MEMORY_ACCESS, from processors' ports."""
+"""nic: T's CHECK_MEMORY_ACCESS, CHECK_NIC and DEBUG_MEMORY_ACCESS, from processors' ports.
+
+With its memory inside, and outside: alone and behind the L2 cache.
+"""
 
 import random
 import sys
@@ -7,7 +10,7 @@ from pathlib import Path
 
 import cocotb
 import pytest
-from acb import Request
+from acb import Memory, Request
 from axis import Bench, Sink, Source
 from cocotb.clock import Clock
 from nic_afb import Processor
@@ -18,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "regs"))
 from nic_regs import COUNTERS, COUNTERS_OFFSET
 
 MAC = bytes.fromhex("02005e112233")
+LOCAL, OUTSIDE, L2 = range(3)  # Memory
+L2_BYTES = 32 << 10
 
 
 class TB:
@@ -31,6 +36,14 @@ class TB:
         self.bench.parts += self.ports
         self.big_endian = bool(dut.BigEndian.value)
         self.memory_bytes = 1 << dut.AddressBits.value.to_unsigned()
+        self.kind = dut.Memory.value.to_unsigned()
+        if self.kind != LOCAL:
+            self.dram = Memory(dut, "dram_", latency=10)
+            self.dram.fails = self.is_outside
+            self.bench.parts.append(self.dram)
+
+    def is_outside(self, request: Request) -> bool:
+        return request.address >= self.memory_bytes
 
     async def start(self):
         dut = self.dut
@@ -39,19 +52,29 @@ class TB:
             getattr(dut, f"s_axil_{name}").value = 0
         for name in ("ev_mac_rx_bad_i", "ev_mac_rx_dropped_i", "ev_mac_tx_dropped_i",
                      "attach_event_i", "generator_i", "checker_i",
-                     "cpu_clk_i", "cpu_rst_i"):  # fmt: skip
+                     "cpu_clk_i", "cpu_rst_i", "dram_request_ready_i", "dram_response_valid_i",
+                     "dram_response_i"):  # fmt: skip
             getattr(dut, name).value = 0
-        dut.rst_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
-        await self.bench.run(4)
-        dut.rst_i.value = 0
+        await self.reset()
 
-    async def begin(self, *, bits=4, buffers=16, servers=4, mode=0, rules=8):
+    async def reset(self):
+        """Of the memory outside too. What was cut off has no end."""
+        self.dut.rst_i.value = 1
+        if self.kind != LOCAL:
+            self.dram.reset()
+        await self.bench.run(1)
+        self.source.reset()
+        self.sink.__init__(self.dut, "m_axis")
+        await self.bench.run(3)
+        self.dut.rst_i.value = 0
+
+    async def begin(self, *, bits=4, buffers=16, servers=4, mode=0, rules=8, high=0):
         """All buffers to the free queue, then the configuration."""
         cpu, self.size, self.buffers = self.cpu, 128 << bits, buffers
         for name, value in (
             ("buffer_size", bits), ("buffers", buffers), ("servers", servers), ("filter", rules),
-            ("mode", mode), ("mac_lo", int.from_bytes(MAC[:4], "little")),
+            ("mode", mode), ("address_high", high), ("mac_lo", int.from_bytes(MAC[:4], "little")),
             ("mac_hi", int.from_bytes(MAC[4:], "little")),
         ):  # fmt: skip
             await cpu.write(name, value)
@@ -59,6 +82,28 @@ class TB:
             assert await cpu.write("free", n * self.size) == 0
         assert await cpu.read("free_level") == buffers
         await cpu.write("control", 7)
+
+    async def received(self) -> int:
+        """The next buffer of the lowest server that has one."""
+        await self.bench.until(lambda: self.dut.irq_o.value.to_unsigned() != 0)
+        servers = self.dut.irq_o.value.to_unsigned()
+        pointer = await self.cpu.read(f"receive_{(servers & -servers).bit_length() - 1}")
+        assert pointer % self.size == 0
+        return pointer
+
+    async def arrive(self, frames: list[bytes]):
+        limit = sum(40 * (len(frame) // 8 + 10) for frame in frames)
+        await self.bench.until(lambda: len(self.sink.frames) == len(frames), limit)
+
+    async def frees(self, buffers: int):
+        """Waits until so many are in the free queue, and what was read of others has left."""
+        for _ in range(1000):
+            if await self.cpu.read("free_level") == buffers:
+                break
+            await self.bench.run(20)
+        else:
+            raise AssertionError("buffers are missing")
+        await self.bench.run(3000)
 
     async def counts(self) -> Counter:
         """All counters but the time, those that are not 0."""
@@ -117,13 +162,16 @@ async def check_memory_access(dut):
 async def debug_memory_access(dut):
     """DEBUG_MEMORY_ACCESS: the test module finds no mismatch, and one that is made for it."""
     tb = TB(dut)
+    full = cocotb.plusargs.get("full")
+    if tb.kind != LOCAL and not full:
+        return
     await tb.start()
     await tb.cpu.write("debug_1", 3)
     while (result := await tb.cpu.read("debug_2")) >> 31:
         await tb.bench.run(200)
     size = tb.memory_bytes
     assert result == size // 8 << 16
-    if not cocotb.plusargs.get("full"):
+    if not full or tb.kind != LOCAL:
         return
     await tb.cpu.write("debug_1", 3)
     # In the middle of what is compared last.
@@ -147,16 +195,13 @@ async def check_nic(dut):
     for frame in frames:
         tb.source.put(frame)
     for _ in frames:
-        await tb.bench.until(lambda: dut.irq_o.value.to_unsigned() != 0)
-        server = (dut.irq_o.value.to_unsigned() & -dut.irq_o.value.to_unsigned()).bit_length() - 1
-        pointer = await tb.cpu.read(f"receive_{server}")
-        assert pointer % tb.size == 0
+        pointer = await tb.received()
         frame = await tb.frame_at(tb.cpu, pointer)
         assert frame in frames
         answer = bytes(reversed(frame))
         expected.append(answer.ljust(60, b"\0"))
         await tb.put_frame(tb.cpu, pointer, answer)
-        assert await tb.cpu.write(f"transmit_{server}", pointer) == 0
+        assert await tb.cpu.write(f"transmit_{len(expected) % 4}", pointer) == 0
     await tb.bench.until(lambda: len(tb.sink.frames) == len(frames))
     assert sorted(tb.sink.take()) == sorted((frame, 0) for frame in expected)
     assert tb.sink.gaps == 0
@@ -210,16 +255,157 @@ async def nic_loopback_and_counters(dut):
     assert await tb.counts() == before
 
 
+@cocotb.test()
+async def a_slow_memory_changes_no_frame_and_leaves_no_gap(dut):
+    """At any latency, with pauses; frames wait ahead of the NIC meanwhile."""
+    tb = TB(dut)
+    await tb.start()
+    if tb.kind == LOCAL:
+        return
+    full = cocotb.plusargs.get("full")
+    for latency, ready, bits in ((1, 1.0, 4), (10, 1.0, 2), (40, 0.5, 4)):
+        await tb.reset()
+        tb.dram.latency, tb.dram.odds = latency, ready
+        await tb.begin(mode=1, bits=bits, buffers=min(64, tb.memory_bytes >> 7 + bits))
+        longest = (128 << bits) - 8
+        lengths = [random.randrange(14, longest + 1) for _ in range(60 if full else 12)]
+        frames = [frame_of(length) for length in (14, 60, 61, longest, *lengths)]
+        for frame in frames:
+            tb.source.put(frame)
+        await tb.arrive(frames)
+        expected = sorted((frame.ljust(60, b"\0"), 0) for frame in frames)
+        assert sorted(tb.sink.take()) == expected
+        assert tb.sink.gaps == 0
+
+
+@cocotb.test()
+async def the_largest_frames_leave_without_a_gap(dut):
+    """Of the largest buffer, of which there are four: one comes while one leaves."""
+    tb = TB(dut)
+    await tb.start()
+    if tb.kind == LOCAL or tb.memory_bytes < 4 << 14:
+        return
+    tb.dram.latency = 40
+    await tb.begin(mode=1, bits=7, buffers=4)
+    frames = [frame_of(length) for length in (9000, 16_376, 9014)]
+    for frame in frames:
+        tb.source.put(frame)
+    await tb.arrive(frames)
+    assert sorted(tb.sink.take()) == sorted((frame, 0) for frame in frames)
+    assert tb.sink.gaps == 0
+
+
+@cocotb.test()
+async def an_err_of_memory_is_counted_and_the_buffer_used_again(dut):
+    """A write that fails: no memory at the buffers. Then frames whose reads fail."""
+    tb = TB(dut)
+    await tb.start()
+    await tb.begin(mode=1, high=3)
+    before = await tb.counts()
+    for _ in range(20):
+        tb.source.put(frame_of(random.randrange(14, 300)))
+    await tb.bench.until(tb.source.empty)
+    await tb.bench.run(300)
+    before["write_failed"] += 20
+    assert await tb.counts() == before
+    # The receive engine keeps two, and one more whose frame it forgot.
+    assert await tb.cpu.read("free_level") in (tb.buffers - 2, tb.buffers - 3)
+    if tb.kind == LOCAL:
+        return
+
+    # More than the cache holds waits in the receive queues.
+    await tb.reset()
+    buffers = min(64, tb.memory_bytes >> 11)
+    await tb.begin(buffers=buffers)
+    frames = [frame_of(2040) for _ in range(buffers - 2)]
+    for frame in frames:
+        tb.source.put(frame)
+    await tb.bench.until(tb.source.empty)
+    await tb.bench.run(500)
+    tb.dram.fails = lambda request: request.read and request.address % 2048 < 1024
+    before["received"] += len(frames)
+    for n in range(len(frames)):
+        assert await tb.cpu.write(f"transmit_{n % 4}", await tb.received()) == 0
+    await tb.frees(buffers - 2)
+    failed = (await tb.counts())["read_failed"] - before["read_failed"]
+    # Of the control word: nothing leaves; later: the frame ends there.
+    cut = sum(user for _, user in tb.sink.frames)
+    whole = [frame for frame, user in tb.sink.take() if not user]
+    assert cut <= failed and failed + len(whole) == len(frames)
+    assert all(frame in frames for frame in whole)
+    # The cache has some of them still.
+    assert failed == len(frames) if tb.kind == OUTSIDE else failed >= len(frames) // 4
+    assert tb.sink.gaps == 0
+
+    # All buffers serve again.
+    tb.dram.fails = tb.is_outside
+    for frame in frames:
+        tb.source.put(frame)
+    for n in range(len(frames)):
+        assert await tb.cpu.write(f"transmit_{n % 4}", await tb.received()) == 0
+    await tb.arrive(frames)
+    assert sorted(tb.sink.take()) == sorted((frame, 0) for frame in frames)
+
+
+@cocotb.test()
+async def a_write_back_that_fails_is_counted(dut):
+    """The processor writes more than the cache holds, and a part of the memory refuses it."""
+    tb = TB(dut)
+    await tb.start()
+    if tb.kind != L2:
+        return
+    before = await tb.counts()
+    tb.dram.fails = lambda request: not request.read and request.address < 64
+    for address in range(0, 64, 8):
+        await tb.cpu.store(address, address)
+    for address in range(64, 2 * L2_BYTES, 64):
+        await tb.cpu.store(address, address)
+    assert (await tb.counts())["write_back_failed"] - before["write_back_failed"] == 8
+    assert await tb.cpu.load(64) == 64
+
+
+@cocotb.test()
+async def resets_in_mid_frame(dut):
+    """Whatever is under way; the memory outside is reset with the NIC."""
+    tb = TB(dut)
+    await tb.start()
+    for _ in range(30 if cocotb.plusargs.get("full") else 8):
+        if tb.kind != LOCAL:
+            tb.dram.latency, tb.dram.odds = random.choice((1, 10, 40)), random.choice((0.5, 1.0))
+        await tb.begin(mode=1, bits=2, buffers=16)
+        for _ in range(6):
+            tb.source.put(frame_of(random.randrange(14, 500)))
+        await tb.bench.run(random.randrange(20, 600))
+        await tb.reset()
+        await tb.begin(mode=1, bits=2, buffers=16)
+        before = await tb.counts()
+        frames = [frame_of(random.randrange(14, 500)) for _ in range(4)]
+        for frame in frames:
+            tb.source.put(frame)
+        await tb.arrive(frames)
+        expected = sorted((frame.ljust(60, b"\0"), 0) for frame in frames)
+        assert sorted(tb.sink.take()) == expected
+        await tb.bench.run(100)
+        assert await tb.cpu.read("free_level") == tb.buffers - 2
+        before.update(received=len(frames), sent=len(frames))
+        assert await tb.counts() == before
+        await tb.reset()
+
+
 @pytest.mark.parametrize("parameters", [
     {"Ports": 2, "AddressBits": 15},
     pytest.param({"BigEndian": 1, "Axil": 1, "AddressBits": 17}, marks=pytest.mark.full),
+    pytest.param({"Memory": OUTSIDE, "AddressBits": 16}, marks=pytest.mark.full),
+    {"Memory": L2, "AddressBits": 16},
+    pytest.param({"Memory": OUTSIDE, "Ports": 2, "BigEndian": 1}, marks=pytest.mark.full),
+    pytest.param({"Memory": L2, "Ports": 2, "BigEndian": 1}, marks=pytest.mark.full),
 ])  # fmt: skip
 def test_nic(parameters, request):
     run(
         "nic",
         sources=["counters", "axil_decode", "nic_afb", "nic_axil", "nic_registers", "nic_queues",
                  "nic_queue_test", "nic_receive", "nic_transmit", "nic_lock", "nic_memory",
-                 "nic_memory_test", "nic_core", "nic"],
+                 "nic_share", "nic_l2", "nic_l2_cache", "nic_memory_test", "nic_core", "nic"],
         parameters={"Tests": 1, **parameters},
         test_module="test_nic",
         plusargs=["+full"] if request.config.getoption("--full") else [],
