@@ -1,5 +1,6 @@
 // The NIC: registers, queues, engines and packet memory, between processors and a stream of frames.
-// Memory (nic_pkg) chooses where that is: in the NIC, or at the ACB port dram_* (nic_core).
+// Memory (nic_pkg) chooses where that is: in the NIC, or at the ACB port dram_* (nic_core). With
+// Rings the queues are there too.
 //
 // Each processor port is an AFB port to the registers and an ACB port to the memory; with Axil an
 // AXI4-Lite port to the registers stands beside them. With Tests there are the test modules of
@@ -20,6 +21,7 @@ module nic #(
     parameter bit          Tests       = 1'b0,
     parameter int unsigned Memory      = nic_pkg::MemoryLocal,
     parameter int unsigned AddressBits = 17,  // of packet memory, in bytes; local: 128 or 256 KiB
+    parameter bit          Rings       = 1'b0,  // queues in packet memory, not in the NIC
     parameter bit          BigEndian   = 1'b0,  // a dword's first byte in memory is the highest
     parameter bit          CpuClock    = 1'b0  // processors have a clock of their own
 ) (
@@ -276,7 +278,7 @@ module nic #(
   logic owns;
   logic [$clog2(nic_pkg::Depth):0] level;
   logic [31:0] result, counter, debug;
-  logic debug_start, refused, registers_op_valid;
+  logic debug_start, refused, registers_op_valid, port_held;
 
   assign counted.received       = events.received;
   assign counted.bad            = events.bad;
@@ -293,6 +295,7 @@ module nic #(
   assign counted.locked_op      = events.locked_op;
   assign counted.revoked        = events.revoked;
   assign counted.write_back_failed = events.write_back_failed;
+  assign counted.failed_op      = events.failed_op;
   assign counted.refused        = refused;
   assign counted.mac_rx_dropped = ev_mac_rx_dropped_i;
   assign counted.mac_tx_dropped = ev_mac_tx_dropped_i;
@@ -318,6 +321,7 @@ module nic #(
       .op_ready_i      (op_ready[0]),
       .op_o            (port_op),
       .port_o          (port),
+      .op_held_i       (port_held),
       .result_i        (result),
       .level_queue_o   (level_queue),
       .level_i         (level),
@@ -358,6 +362,7 @@ module nic #(
       .Tests        (Tests),
       .Memory       (Memory),
       .AddressBits  (AddressBits),
+      .Rings        (Rings),
       .BigEndian    (BigEndian)
   ) u_core (
       .clk_i                (clk_i),
@@ -371,6 +376,7 @@ module nic #(
       .port_i               (port),
       .result_valid_o       (result_valid),
       .result_o             (result),
+      .port_held_o          (port_held),
       .level_queue_i        (level_queue),
       .level_o              (level),
       .receive_waits_o      (receive_waits),

@@ -8,6 +8,9 @@
 // Frames then leave by store and forward, since the memory may pause. The port is idle for a local
 // memory.
 //
+// Rings: the queues too lie in this memory, in the last 16 KiB of AddressBits, as in NIC_1.1 of T:
+// buffers stand elsewhere, and processors do not write there.
+//
 // Throughput, latencies, back-pressure: nic_queues, nic_receive, nic_transmit, nic_memory, nic_share,
 // nic_l2. One clock.
 `default_nettype none
@@ -18,6 +21,7 @@ module nic_core #(
     parameter  bit          Tests       = 1'b0,  // with ports of test modules
     parameter  int unsigned Memory      = nic_pkg::MemoryLocal,
     parameter  int unsigned AddressBits = 17,  // of packet memory, in bytes
+    parameter  bit          Rings       = 1'b0,
     parameter  bit          BigEndian   = 1'b0,  // a dword's first byte in memory is the highest
     localparam int unsigned PortBits    = RegisterPorts > 1 ? $clog2(RegisterPorts) : 1,
     localparam int unsigned Masters     = Ports + (Tests ? 1 : 0),
@@ -37,6 +41,7 @@ module nic_core #(
     input  wire logic            [                PortBits-1:0] port_i,
     output      logic            [               Operators-1:0] result_valid_o,
     output      logic            [                        31:0] result_o,
+    output      logic                                           port_held_o,  // nic_queues
     input  wire nic_pkg::queue_t                                level_queue_i,
     output      logic            [    $clog2(nic_pkg::Depth):0] level_o,
     output      logic            [        nic_pkg::Servers-1:0] receive_waits_o,
@@ -73,7 +78,8 @@ module nic_core #(
     output      logic        m_axis_tuser    // with tlast: cut short
 );
 
-  localparam int unsigned Engines = 2;
+  localparam int unsigned Engines = Rings ? 3 : 2;
+  localparam int unsigned RingsBits = 14;  // of their bytes
   localparam int unsigned MemoryPorts = Engines + Masters;
   localparam int unsigned Requesters = 2 + Operators;
   // Dwords of the largest buffer.
@@ -83,6 +89,9 @@ module nic_core #(
   nic_pkg::op_t receive_op, transmit_op;
   logic [Requesters-1:0] op_ready, result_valid;
   logic receive_op_valid, transmit_op_valid, free_waits;
+  nic_pkg::acb_request_t rings_request;
+  nic_pkg::acb_response_t rings_response;
+  logic rings_request_valid, rings_request_ready, rings_response_valid;
   logic [nic_pkg::Servers-1:0] receive_full, transmit_waits, transmit_full;
   // Buffers stand at multiples of their size: an engine joins their address and the place in them.
   logic [28:0] base;
@@ -90,7 +99,9 @@ module nic_core #(
 
   nic_queues #(
       .Requesters(Requesters),
-      .Ports     (RegisterPorts)
+      .Ports     (RegisterPorts),
+      .Rings     (Rings),
+      .RingsPage ((1 << (AddressBits - RingsBits)) - 1)
   ) u_queues (
       .clk_i           (clk_i),
       .rst_i           (rst_i),
@@ -104,6 +115,7 @@ module nic_core #(
       .op_ready_o      (op_ready),
       .result_valid_o  (result_valid),
       .result_o        (result_o),
+      .port_held_o     (port_held_o),
       .free_waits_o    (free_waits),
       .receive_waits_o (receive_waits_o),
       .owns_o          (owns_o),
@@ -112,10 +124,16 @@ module nic_core #(
       .transmit_full_o (transmit_full),
       .level_queue_i   (level_queue_i),
       .level_o         (level_o),
+      .request_valid_o (rings_request_valid),
+      .request_ready_i (rings_request_ready),
+      .request_o       (rings_request),
+      .response_valid_i(rings_response_valid),
+      .response_i      (rings_response),
       .ev_bad_o        (events.bad_push),
       .ev_full_o       (events.full_push),
       .ev_locked_o     (events.locked_op),
-      .ev_revoked_o    (events.revoked)
+      .ev_revoked_o    (events.revoked),
+      .ev_failed_o     (events.failed_op)
   );
 
   assign op_ready_o     = op_ready[Requesters-1:2];
@@ -205,17 +223,33 @@ module nic_core #(
 
   // ------------------------------------------------------------------ memory
 
-  // Of all ports: engines, processors, a test module.
+  // Of all ports: engines, rings, processors, a test module.
   logic [MemoryPorts-1:0] request_valid, request_ready, response_valid, response_ready;
   logic [MemoryPorts*nic_pkg::AcbRequestBits-1:0] request;
   logic [MemoryPorts*nic_pkg::AcbResponseBits-1:0] response;
 
-  assign request_valid  = {request_valid_i, transmit_request_valid, receive_request_valid};
-  assign request        = {request_i, transmit_request, receive_request};
+  if (Rings) begin : g_rings
+    assign request_valid = {
+      request_valid_i, rings_request_valid, transmit_request_valid, receive_request_valid
+    };
+    assign request = {request_i, rings_request, transmit_request, receive_request};
+    assign {request_ready_o, rings_request_ready, transmit_request_ready, receive_request_ready} =
+        request_ready;
+    assign {response_valid_o, rings_response_valid, transmit_response_valid,
+            receive_response_valid} = response_valid;
+    assign {response_o, rings_response, transmit_response, receive_response} = response;
+  end else begin : g_no_rings
+    assign request_valid = {request_valid_i, transmit_request_valid, receive_request_valid};
+    assign request       = {request_i, transmit_request, receive_request};
+    assign {request_ready_o, transmit_request_ready, receive_request_ready} = request_ready;
+    assign {response_valid_o, transmit_response_valid, receive_response_valid} = response_valid;
+    assign {response_o, transmit_response, receive_response} = response;
+    assign rings_request_ready  = 1'b0;
+    assign rings_response_valid = 1'b0;
+    assign rings_response       = '0;
+  end
+
   assign response_ready = {response_ready_i, {Engines{1'b1}}};
-  assign {request_ready_o, transmit_request_ready, receive_request_ready} = request_ready;
-  assign {response_valid_o, transmit_response_valid, receive_response_valid} = response_valid;
-  assign {response_o, transmit_response, receive_response} = response;
 
   if (Memory == nic_pkg::MemoryLocal) begin : g_local
     nic_memory #(
@@ -262,6 +296,7 @@ module nic_core #(
   end else if (Memory == nic_pkg::MemoryL2) begin : g_l2
     nic_l2 #(
         .Ports      (MemoryPorts),
+        .Engines    (Engines),
         .AddressBits(AddressBits)
     ) u_l2 (
         .clk_i                (clk_i),

@@ -48,6 +48,7 @@ package nic_pkg;
   localparam logic [31:0] ResultGranted = 32'h1;  // of a pop of the lock
   localparam logic [31:0] ResultLocked = 32'h3;  // another port holds the lock of the free queue
   localparam logic [31:0] ResultBad = 32'h4;  // a push of no buffer, or of one that the NIC owns
+  localparam logic [31:0] ResultFailed = 32'h5;  // memory answered err (nic_rings); nothing is done
 
   // ------------------------------------------------------------------ frames in memory
 
@@ -97,6 +98,7 @@ package nic_pkg;
     logic locked_op;
     logic revoked;      // the lock of the free queue
     logic write_back_failed;  // of nic_l2
+    logic failed_op;    // of a queue: ACB err (nic_rings)
   } events_t;
 
   // ------------------------------------------------------------------ buses

@@ -16,8 +16,15 @@
 // each operation that waited for it is done. So an engine's operation waits for lock_cycles_i + 6
 // cycles at most, and for 2 where there is no lock; a port's waits for 4.
 //
+// With Rings the queues lie in memory, on RingsPage (nic_rings), as in NIC_1.1 of T. An operation
+// stays under way (port_held_o: one of the ports) until the memory behind ACB has answered its
+// accesses, one after the other, and all others wait for it. If memory answers err, its result is
+// ResultFailed: the queue is as before, the buffer stays where it was. The bounds above grow by the
+// time of operations before; all else is the same. Without Rings ACB is unused.
+//
 // base_i, bits_i and count_i change only while owns_o is low, two cycles after a result or later. A
-// reset takes Buffers cycles; nothing is ready meanwhile. No clock crossing.
+// reset takes Buffers cycles, with Rings until memory has emptied them; nothing is ready meanwhile.
+// No clock crossing.
 `default_nettype none
 
 module nic_queues #(
@@ -26,6 +33,8 @@ module nic_queues #(
     parameter  int unsigned Depth      = nic_pkg::Depth,
     parameter  int unsigned Buffers    = 128,
     parameter  int unsigned Ports      = 2,
+    parameter  bit          Rings      = 1'b0,
+    parameter  int unsigned RingsPage  = 0,
     localparam int unsigned PortBits   = Ports > 1 ? $clog2(Ports) : 1,
     localparam int unsigned CountBits  = $clog2(Depth) + 1,
     localparam int unsigned IndexBits  = $clog2(Buffers)
@@ -44,6 +53,7 @@ module nic_queues #(
     output      logic [               Requesters-1:0] op_ready_o,
     output      logic [               Requesters-1:0] result_valid_o,
     output      logic [                         31:0] result_o,
+    output      logic                                 port_held_o,
 
     // How full they are, with all operations before this cycle but the last.
     output      logic                           free_waits_o,      // is not empty
@@ -56,10 +66,18 @@ module nic_queues #(
 
     output logic owns_o,  // a buffer; with all operations before this cycle but the last
 
-    output logic ev_bad_o,     // a push of a port failed: no buffer, or owned
-    output logic ev_full_o,    // .. the queue is full
-    output logic ev_locked_o,  // a port's operation failed: another holds the lock
-    output logic ev_revoked_o  // the lock has ended by itself
+    // The memory of Rings.
+    output      logic                   request_valid_o,
+    input  wire logic                   request_ready_i,
+    output      nic_pkg::acb_request_t  request_o,
+    input  wire logic                   response_valid_i,
+    input  wire nic_pkg::acb_response_t response_i,
+
+    output logic ev_bad_o,      // a push of a port failed: no buffer, or owned
+    output logic ev_full_o,     // .. the queue is full
+    output logic ev_locked_o,   // a port's operation failed: another holds the lock
+    output logic ev_revoked_o,  // the lock has ended by itself
+    output logic ev_failed_o    // an operation failed: memory answered err
 );
 
   localparam int unsigned PortRequester = 2;
@@ -89,6 +107,8 @@ module nic_queues #(
   logic lock_pop_q;  // a port's operation in this cycle: it wants the lock
   logic locked_q;
   logic closed;  // to operations on the free queue: the lock is taken, or was before
+  logic held;  // the operation that is under way is not done
+  logic sweeps;  // rings are being emptied
   logic [Requesters-1:0] owed_q;  // operations that wait because of the lock
 
   assign closed = locked_q || (lock_pop_q && owed_q == '0);
@@ -100,7 +120,7 @@ module nic_queues #(
     nic_pkg::op_t op;
     assign op = op_i[n*nic_pkg::OpBits+:nic_pkg::OpBits];
     assign blocked[n] = n != PortRequester && op.target.kind == nic_pkg::Free && closed;
-    assign may[n] = op_valid_i[n] && !blocked[n] && !sweep_q &&
+    assign may[n] = op_valid_i[n] && !blocked[n] && !sweep_q && !sweeps && !held &&
         (n != PortRequester || port_wait_q == '0);
   end
 
@@ -133,17 +153,19 @@ module nic_queues #(
 
   // While the sweep is on nothing is granted; the queues that it clears pass here too.
   always_ff @(posedge clk_i) begin
-    op_q   <= op;
-    port_q <= port_i;
+    if (!held) begin
+      op_q   <= op;
+      port_q <= port_i;
+    end
     if (sweep_q) begin
       op_q.target <= {sweep_index_q[QueueBits-1:ServerBits], 2'(sweep_index_q[ServerBits-1:0])};
     end
   end
 
   always_ff @(posedge clk_i) begin
-    valid_q     <= grant;
+    if (!held) valid_q <= grant;
     lock_pop_q  <= grant[PortRequester] && port_op.target.kind == nic_pkg::Lock && !port_op.push;
-    port_wait_q <= {port_wait_q[0], grant[PortRequester]};
+    port_wait_q <= {port_wait_q[0] && !port_held_o, grant[PortRequester] || port_held_o};
     for (int unsigned n = 0; n < Requesters; n++) begin
       if (grant[n]) last_q <= 2'(n);
     end
@@ -180,9 +202,11 @@ module nic_queues #(
   end
 
   always_ff @(posedge clk_i) begin
-    place_q     <= place;
-    place_low_q <= port_op.pointer[2:0];
-    index_q     <= index;
+    if (!port_held_o) begin
+      place_q     <= place;
+      place_low_q <= port_op.pointer[2:0];
+      index_q     <= index;
+    end
   end
 
   // What the NIC owns. Cleared by the sweep.
@@ -205,14 +229,13 @@ module nic_queues #(
   (* ram_style = "distributed" *) logic [EntryBits-1:0] head_mem[1<<QueueBits];
 
   logic is_valid, is_port, is_lock, is_holder, is_denied, is_bad, is_full, is_empty;
-  logic push, pop, lock_push;
+  logic is_queued, done, failed, push, pop, lock_push;
   logic [QueueBits-1:0] queue;
   logic [CountBits-1:0] level, level_d;
   logic [EntryBits-1:0] head, entry;
   logic [PortBits-1:0] holder_q;
 
   assign queue     = {op_q.target.kind, op_q.target.server[ServerBits-1:0]};
-  assign level     = level_mem[queue];
   assign head      = head_mem[queue];
   assign is_valid  = valid_q != '0;
   assign is_port   = valid_q[PortRequester];
@@ -223,8 +246,11 @@ module nic_queues #(
                                  32'(place_q) >= limit_q);
   assign is_full   = level[EntryBits];
   assign is_empty  = level == '0;
-  assign push      = is_valid && op_q.push && !is_lock && !is_denied && !is_bad && !is_full;
-  assign pop       = is_valid && !op_q.push && !is_lock && !is_denied && !is_empty;
+  assign is_queued = is_valid && !is_lock && !is_denied && !(op_q.push && is_bad);
+  assign push      = is_valid && op_q.push && !is_lock && !is_denied && !is_bad && !is_full &&
+                     done && !failed;
+  assign pop       = is_valid && !op_q.push && !is_lock && !is_denied && !is_empty &&
+                     done && !failed;
   assign lock_push = is_port && is_lock && op_q.push && op_q.pointer[0];
 
   assign level_d   = op_q.push ? level + 1'b1 : level - 1'b1;
@@ -254,18 +280,62 @@ module nic_queues #(
 
   assign level_o = level_mem[{level_queue_i.kind, level_queue_i.server[ServerBits-1:0]}];
 
-  // One word is written or read in a cycle. What is no buffer reads as zero.
+  // One word is written or read in a cycle. What is no buffer reads as zero. With Rings nothing
+  // reads it, nor head_mem, and synthesis removes both; level_mem is a copy for level_o.
   (* ram_style = "block", no_rw_check, rw_addr_collision = "no" *)
   logic [28:0] queue_mem[1<<(QueueBits+EntryBits)];
-  logic [28:0] popped_q;
+  logic [28:0] popped_q, ring_popped;
   logic [2:0] status, status_q;
 
   always_ff @(posedge clk_i) if (push) queue_mem[{queue, entry}] <= op_q.pointer[31:3];
 
   always_ff @(posedge clk_i) begin
     if (!pop) popped_q <= '0;
-    else popped_q <= queue_mem[{queue, entry}];
+    else popped_q <= Rings ? ring_popped : queue_mem[{queue, entry}];
   end
+
+  // ------------------------------------------------------------------ rings
+
+  if (Rings) begin : g_rings
+    logic ring_done, ring_failed;
+
+    nic_rings #(
+        .Servers(Servers),
+        .Depth  (Depth),
+        .Page   (RingsPage)
+    ) u_rings (
+        .clk_i           (clk_i),
+        .rst_i           (rst_i),
+        .sweeps_o        (sweeps),
+        .op_valid_i      (is_queued),
+        .push_i          (op_q.push),
+        .queue_i         (queue),
+        .pointer_i       (op_q.pointer[31:3]),
+        .done_o          (ring_done),
+        .failed_o        (ring_failed),
+        .level_o         (level),
+        .popped_o        (ring_popped),
+        .request_valid_o (request_valid_o),
+        .request_ready_i (request_ready_i),
+        .request_o       (request_o),
+        .response_valid_i(response_valid_i),
+        .response_i      (response_i)
+    );
+
+    assign done   = !is_queued || ring_done;
+    assign failed = is_queued && ring_failed;
+  end else begin : g_no_rings
+    assign level           = level_mem[queue];
+    assign ring_popped     = '0;
+    assign sweeps          = 1'b0;
+    assign done            = 1'b1;
+    assign failed          = 1'b0;
+    assign request_valid_o = 1'b0;
+    assign request_o       = '0;
+  end
+
+  assign held        = is_valid && !done;
+  assign port_held_o = is_port && !done;
 
   // ------------------------------------------------------------------ the lock
 
@@ -295,6 +365,7 @@ module nic_queues #(
   always_comb begin
     if (is_lock) status = {2'b00, lock_pop_q && lock_granted};
     else if (is_denied) status = nic_pkg::ResultLocked[2:0];
+    else if (failed) status = nic_pkg::ResultFailed[2:0];
     else if (!op_q.push) status = is_empty ? nic_pkg::ResultEmpty[2:0] : 3'd0;
     else if (is_bad) status = nic_pkg::ResultBad[2:0];
     else status = is_full ? nic_pkg::ResultFull[2:0] : nic_pkg::ResultDone[2:0];
@@ -305,13 +376,14 @@ module nic_queues #(
   end
 
   always_ff @(posedge clk_i) begin
-    result_valid_o <= rst_i ? '0 : valid_q;
+    result_valid_o <= rst_i || !done ? '0 : valid_q;
     returns_q      <= !rst_i && pop && is_port;
     is_returned_q  <= !rst_i && returns_q;
-    ev_bad_o       <= !rst_i && is_port && status == nic_pkg::ResultBad[2:0];
-    ev_full_o      <= !rst_i && is_port && status == nic_pkg::ResultFull[2:0];
+    ev_bad_o       <= !rst_i && is_port && done && status == nic_pkg::ResultBad[2:0];
+    ev_full_o      <= !rst_i && is_port && done && status == nic_pkg::ResultFull[2:0];
     ev_locked_o    <= !rst_i && is_denied;
     ev_revoked_o   <= !rst_i && is_over && !(lock_push && is_holder);
+    ev_failed_o    <= !rst_i && done && failed;
   end
 
   assign result_o = {popped_q, status_q};

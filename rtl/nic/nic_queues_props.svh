@@ -3,6 +3,10 @@
 //
 // Ports do what they like. Engines push what they hold, which is assumed of one buffer, chosen
 // freely, and buffers alone. Invariants: they hold for ever by induction.
+//
+// With Rings, rtl/formal/nic/free_rings.sv stands for nic_rings, and what that one's own proof asserts
+// is assumed: an operation gives what the ring by its definition gives, or fails. Bounds count no
+// cycle in which an operation is held.
 
 logic f_past_q = 1'b0;
 always_ff @(posedge clk_i) f_past_q <= 1'b1;
@@ -66,6 +70,28 @@ always_comb begin
   if (f_waited_q[1]) assume (f_transmit == f_transmit_q);
 end
 
+// ------------------------------------------------------------------ rings
+
+// The memories of the queues in the NIC are the rings by their definition.
+always_comb begin
+  if (is_queued && done && !failed) assume (level == level_mem[queue]);
+  if (pop) assume (!Rings || ring_popped == queue_mem[{queue, entry}]);
+end
+
+// What nic_rings needs.
+logic f_held_q = 1'b0;
+nic_pkg::op_t f_held_op_q;
+always_ff @(posedge clk_i) begin
+  f_held_q    <= held && !rst_i;
+  f_held_op_q <= op_q;
+end
+always_comb begin
+  if (f_past_q && f_held_q) a_stands : assert (is_queued && op_q == f_held_op_q);
+  if (f_past_q && sweeps) begin
+    a_sweeps_alone : assert (valid_q == '0 && !locked_q);
+  end
+end
+
 // ------------------------------------------------------------------ one buffer
 
 (* anyconst *) logic [IndexBits-1:0] f_index;
@@ -84,7 +110,8 @@ end
 
 logic f_is_popped, f_is_refused;
 assign f_is_popped  = !f_push_q && !f_lock_q && status_q == 3'd0;
-assign f_is_refused = f_push_q && status_q == 3'(nic_pkg::ResultFull);
+assign f_is_refused = f_push_q &&
+    (status_q == 3'(nic_pkg::ResultFull) || status_q == 3'(nic_pkg::ResultFailed));
 
 // Engines.
 logic [1:0] f_has_q = '0, f_going, f_coming, f_gets;
@@ -165,7 +192,8 @@ always_comb begin
     a_returns_all : assert (!(result_valid_o[2] && f_is_popped) || returns_q);
     a_returned : assert (!(is_returned_q && (valid_q[2] || result_valid_o[2])));
     a_config : assert (limit_q == 32'({f_count, 4'd0}) && low_mask_q == 11'h00F);
-    a_shift : assert (index_q == place_q[4+:IndexBits]);
+    // An operation that a reset ends may hold them.
+    if (!sweep_q || sweep_index_q != '0) a_shift : assert (index_q == place_q[4+:IndexBits]);
     if (result_valid_o != '0 && f_is_popped) begin
       a_popped : assert (f_is_buffer(popped_q, f_buffers, f_count));
     end
@@ -304,12 +332,14 @@ logic [25:0] f_wait_q = '0, f_open_q = '0;
 logic f_was_blocked_q = 1'b0;
 logic f_waits;
 logic [1:0] f_ahead;  // how many have their turns before it
-assign f_waits = op_valid_i[f_who] && !grant[f_who] && !sweep_q && !rst_i;
+assign f_waits = op_valid_i[f_who] && !grant[f_who] && !sweep_q && !sweeps && !rst_i;
 assign f_ahead = last_q < f_who ? f_who - last_q - 2'd1 : f_who + 2'd2 - last_q;
 always_comb assume (f_who < 2'd3);
 always_ff @(posedge clk_i) begin
-  f_wait_q        <= f_waits ? f_wait_q + 26'd1 : '0;
-  f_open_q        <= f_waits && !blocked[f_who] ? f_open_q + 26'd1 : '0;
+  if (!held || rst_i) begin
+    f_wait_q <= f_waits ? f_wait_q + 26'd1 : '0;
+    f_open_q <= f_waits && !blocked[f_who] ? f_open_q + 26'd1 : '0;
+  end
   f_was_blocked_q <= f_waits && (blocked[f_who] || f_was_blocked_q);
 end
 always_comb begin
@@ -323,6 +353,11 @@ always_comb begin
     else a_port_turns : assert (f_open_q + 26'(f_ahead) <= 26'd2 + FTurns);
     if (!f_was_blocked_q) a_before : assert (f_wait_q == f_open_q);
     else a_owed : assert (owed_q[f_who] && f_who != 2'd2 && f_waited_q[f_who]);
+    if (f_open_q != '0) a_open_stands : assert (f_waited_q[f_who]);
+    if (f_open_q != '0 && locked_q && f_who != 2'd2) begin
+      a_open_kind : assert (f_who == 2'd0 ? f_receive_q.target.kind != nic_pkg::Free :
+                            f_transmit_q.target.kind != nic_pkg::Free);
+    end
     if (f_was_blocked_q && f_who == 2'd0) begin
       a_receive_stands : assert (f_receive_q.target.kind == nic_pkg::Free);
     end

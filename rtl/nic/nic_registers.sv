@@ -3,8 +3,9 @@
 // A port's request stands until it is ready; one of each port is under way at most. Its response
 // comes 3 cycles after its first cycle, also of a queue register, where nothing else is requested:
 // later by what nic_queues states where engines use the queues, and by 3 cycles for each other
-// port, which take turns. A read of a counter waits for a snapshot under way. response_valid_o is a
-// pulse: a port takes its response in that cycle, and may show its next request in it.
+// port, which take turns; and by the cycles in which op_held_i is 1 (queues as rings in memory). A
+// read of a counter waits for a snapshot under way. response_valid_o is a pulse: a port takes its
+// response in that cycle, and may show its next request in it.
 //
 // lock_i beside a request excludes the other ports until a request of the same port without it, or
 // for lock_cycles. Accesses to parts of words, reserved registers, and refused values answer err,
@@ -32,6 +33,7 @@ module nic_registers #(
     input  wire logic                                    op_ready_i,
     output      nic_pkg::op_t                            op_o,
     output      logic            [         PortBits-1:0] port_o,
+    input  wire logic                                    op_held_i,  // its result is not the next
     input  wire logic            [                 31:0] result_i,
     output      nic_pkg::queue_t                         level_queue_o,
     input  wire logic            [$clog2(nic_pkg::Depth):0] level_i,
@@ -174,7 +176,7 @@ module nic_registers #(
 
   always_ff @(posedge clk_i) begin
     first_q  <= grant != '0 || (first_q && !step);
-    second_q <= step;
+    second_q <= step || op_held_i;
     if (rst_i) begin
       first_q  <= 1'b0;
       second_q <= 1'b0;
@@ -368,13 +370,13 @@ module nic_registers #(
         : status_2_q ? status_q : data_q;
     is_result_q <= queue_2_q;
     err_q       <= bad_2_q;
-    push_2_q    <= second_q && push_q;
+    push_2_q    <= second_q && !op_held_i && push_q;
     port_2_q    <= port_q;
   end
 
   always_ff @(posedge clk_i) begin
     for (int unsigned n = 0; n < Ports; n++) begin
-      response_valid_o[n] <= second_q && !rst_i && port_q == PortBits'(n);
+      response_valid_o[n] <= second_q && !op_held_i && !rst_i && port_q == PortBits'(n);
     end
     ev_refused_o <= second_q && bad_2_q && !rst_i;
   end

@@ -258,4 +258,5 @@ COUNTERS = (
     "attach_tx",
     "attach_tx_dropped",
     "write_back_failed",
+    "failed_op",
 )

@@ -37,6 +37,7 @@ package nic_regs_pkg;
 
   // Events: one count for each cycle in which the bit is high. Bit n is counter n.
   typedef struct packed {
+    logic failed_op;
     logic write_back_failed;
     logic attach_tx_dropped;
     logic attach_tx;
@@ -63,7 +64,7 @@ package nic_regs_pkg;
     logic received;
   } event_t;
 
-  localparam int unsigned NumEvents = 24;
+  localparam int unsigned NumEvents = 25;
 
   // IDs.
   localparam logic [7:0] IdControl = 8'd0;

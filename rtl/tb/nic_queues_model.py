@@ -4,7 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 FREE, RECEIVE, TRANSMIT, LOCK = range(4)
-DONE, EMPTY, FULL, LOCKED, BAD = 0, 1, 2, 3, 4
+DONE, EMPTY, FULL, LOCKED, BAD, FAILED = range(6)
 BUSY, GRANTED = 0, 1
 RECEIVER, TRANSMITTER, PORTS, TEST = range(4)  # requesters
 

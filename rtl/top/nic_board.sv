@@ -11,6 +11,7 @@ module nic_board #(
     parameter bit          Tests       = 1'b0,
     parameter int unsigned Memory      = nic_pkg::MemoryLocal,
     parameter int unsigned AddressBits = 17,
+    parameter bit          Rings       = 1'b0,
     parameter bit          BigEndian   = 1'b0,
     parameter bit          CpuClock    = 1'b0,
     parameter int unsigned MacW        = 64,    // or 8
@@ -97,6 +98,7 @@ module nic_board #(
       .Tests(Tests),
       .Memory(Memory),
       .AddressBits(AddressBits),
+      .Rings(Rings),
       .BigEndian(BigEndian),
       .CpuClock(CpuClock)
   ) u_nic (

@@ -1,6 +1,11 @@
-"""nic_queues: against a model of the queues; latency, turns, the lock, bad pushes, reset."""
+"""nic_queues: against a model of the queues; latency, turns, the lock, bad pushes, reset.
 
+As rings too, in a DRAM whose requests fail at random (nic_rings_tb).
+"""
+
+import copy
 import random
+from pathlib import Path
 
 import cocotb
 import pytest
@@ -11,6 +16,7 @@ from nic_queues_model import (
     BUSY,
     DONE,
     EMPTY,
+    FAILED,
     FREE,
     FULL,
     GRANTED,
@@ -30,6 +36,9 @@ from nic_queues_model import (
 
 EVENTS = {"bad": BAD, "full": FULL, "locked": LOCKED}
 OP_BITS = 37
+HAS_RINGS = "RINGS" in getattr(cocotb, "plusargs", {})  # pytest has none
+RINGS = 16  # that a reset writes
+ROOT = Path(__file__).resolve().parents[4]
 
 
 class TB:
@@ -39,15 +48,25 @@ class TB:
         self.dut = dut
         self.requesters = len(dut.op_valid_i)
         self.ports = dut.Ports.value.to_unsigned()
+        # What an access of a ring adds, and the longest operation.
+        self.access_cycles = dut.Latency.value.to_unsigned() + 1 if HAS_RINGS else 0
+        self.op_cycles = 2 + 3 * self.access_cycles
+        self.fail_odds = 0.0
+        self.fails_at: int | None = None  # which access of the operation
+        self.next_fails_at: int | None = None
+        self.taken = 0  # its accesses
+        self.is_broken = False  # memory failed in the last reset
         self.bench = Bench(dut.clk_i, [self])
         self.wanted: list[tuple[Op, int] | None] = [None] * self.requesters
         self.since = [0] * self.requesters  # first cycle of the request that stands
         self.results: list[tuple[Op, int, int] | None] = [None] * self.requesters
-        self.latencies: list[tuple[int, Op, int]] = []
+        self.latencies: list[tuple[int, int]] = []  # accesses, cycles
         self.done: tuple[int, Op, int] | None = None  # granted in the last cycle
-        self.due: tuple[int, Op, int, int] | None = None  # its result comes in this one
-        self.raised = dict.fromkeys([*EVENTS, "revoked"], 0)
-        self.expected = dict.fromkeys([*EVENTS, "revoked"], 0)
+        # Its result comes in this one, or behind its accesses: their number is the last.
+        self.due: tuple[int, Op, int, int, int] | None = None
+        events = [*EVENTS, "revoked", "failed"]
+        self.raised = dict.fromkeys(events, 0)
+        self.expected = dict.fromkeys(events, 0)
         self.worst_wait = 0
         self.revoked_at = 0
 
@@ -72,13 +91,17 @@ class TB:
         await self.bench.run(2)
         self.done = self.due = None
         self.dut.rst_i.value = 0
-        await self.bench.run(131)  # one bit of each buffer is cleared in a cycle
+        # One bit of each buffer is cleared in a cycle.
+        await self.bench.run(max(131, RINGS * self.access_cycles + 4))
 
     def drive(self):
         ops = sum((w[0].packed() if w else random.getrandbits(OP_BITS)) << OP_BITS * n
                   for n, w in enumerate(self.wanted))  # fmt: skip
         self.dut.op_i.value = ops
         self.dut.op_valid_i.value = sum((w is not None) << n for n, w in enumerate(self.wanted))
+        if HAS_RINGS:
+            taken = 0 if self.done else self.taken
+            self.dut.fail_i.value = int(self.is_broken or taken == self.fails_at)
         if self.wanted[PORTS]:
             self.dut.port_i.value = self.wanted[PORTS][1]
 
@@ -89,29 +112,56 @@ class TB:
 
     def check_result(self, now: int):
         valid = self.dut.result_valid_o.value.to_unsigned()
-        due, self.due = self.due, None
-        assert self.dut.owns_o.value == 1 or not self.model.owned
-        assert valid == (1 << due[0] if due else 0)
-        if due:
-            requester, op, port, result = due
-            got = self.dut.result_o.value.to_unsigned()
-            assert got == result, f"{requester} {op} port {port}: {got:#x}, not {result:#x}"
-            self.latencies.append((requester, op, now - self.first))
-            self.results[requester] = (op, port, result)
+        assert self.dut.owns_o.value == 1 or not self.model.owned or self.due
+        if self.due and self.due[4] and not valid:
+            assert self.dut.op_ready_o.value == 0 or self.taken == self.due[4]
+        else:
+            self.take_result(now, valid)
         self.blocks = self.model.held(now)
+        if self.done:
+            self.taken = 0
+        if HAS_RINGS:
+            self.taken += int(self.dut.request_taken_o.value)
         if self.done:
             requester, op, port = self.done
             self.blocks |= requester == PORTS and op.kind == LOCK and not op.push
             # The lock ends by itself behind its last cycle.
-            result = self.model.do(requester, port, op, now)
-            self.due = (requester, op, port, result)
+            result, accesses = self.operate(requester, port, op, now)
+            self.due = (requester, op, port, result, accesses)
             self.first = self.granted_since
             failed = [e for e, r in EVENTS.items() if requester == PORTS and result == r]
             if op.kind != LOCK and (op.push or result == LOCKED):
                 for event in failed:
                     self.expected[event] += 1
+            self.expected["failed"] += result == FAILED and op.kind != LOCK
         self.done = None
         self.expected["revoked"] += self.model.tick(now)
+
+    def take_result(self, now: int, valid: int):
+        due, self.due = self.due, None
+        assert valid == (1 << due[0] if due else 0)
+        if due:
+            requester, op, port, result, accesses = due
+            got = self.dut.result_o.value.to_unsigned()
+            assert got == result, f"{requester} {op} port {port}: {got:#x}, not {result:#x}"
+            assert self.is_broken or self.taken == accesses
+            self.latencies.append((accesses, now - self.first))
+            self.results[requester] = (op, port, result)
+
+    def operate(self, requester: int, port: int, op: Op, now: int) -> tuple[int, int]:
+        """The result of an operation, and how often it accesses memory."""
+        if not HAS_RINGS:
+            return self.model.do(requester, port, op, now), 0
+        fails = self.is_broken or self.fails_at is not None
+        before = copy.deepcopy(self.model) if fails else None
+        result = self.model.do(requester, port, op, now)
+        if op.kind == LOCK or result == LOCKED or (op.push and result == BAD):
+            return result, 0
+        accesses = 1 if result == (FULL if op.push else EMPTY) else 3
+        if before and (self.is_broken or self.fails_at < accesses):
+            self.model = before
+            return FAILED, 1 if self.is_broken else self.fails_at + 1
+        return result, accesses
 
     def check_events(self):
         for event in self.raised:
@@ -129,6 +179,9 @@ class TB:
                 op, port = wanted
                 assert n == PORTS or op.kind != FREE or not self.blocks
                 self.done = (n, op, port)
+                self.fails_at = self.next_fails_at
+                if random.random() < self.fail_odds:
+                    self.fails_at = random.randrange(3)
                 self.granted_since = self.since[n]
                 self.worst_wait = max(self.worst_wait, now - self.since[n])
                 self.wanted[n] = None
@@ -170,7 +223,7 @@ class TB:
 
 
 @cocotb.test()
-async def each_operation_takes_two_cycles(dut):
+async def each_operation_takes_two_cycles_and_those_of_its_accesses(dut):
     tb = TB(dut)
     await tb.start()
     buffers = tb.model.buffers()
@@ -183,7 +236,11 @@ async def each_operation_takes_two_cycles(dut):
     assert await tb.do(PORTS, push(TRANSMIT, buffers[0], 1)) == DONE
     assert await tb.do(TRANSMITTER, pop(TRANSMIT, 1)) == buffers[0]
     assert await tb.do(TRANSMITTER, push(FREE, buffers[0])) == DONE
-    assert {cycles for _, _, cycles in tb.latencies} == {2}
+    for accesses, cycles in tb.latencies:
+        assert cycles == 2 + accesses * tb.access_cycles
+    if HAS_RINGS:
+        assert {accesses for accesses, _ in tb.latencies} == {1, 3}
+        dut._log.info("an operation takes %d cycles", tb.latencies[0][1])
     await tb.check_levels()
     tb.check()
 
@@ -239,7 +296,8 @@ async def full_queues_take_nothing_and_keep_their_order(dut):
 @cocotb.test()
 async def the_lock_excludes_ports_and_holds_engines_back(dut):
     tb = TB(dut)
-    await tb.start(lock_cycles=100)
+    lock_cycles = 100 + 8 * tb.op_cycles
+    await tb.start(lock_cycles=lock_cycles)
     buffers = tb.model.buffers()
     for pointer in buffers[:4]:
         await tb.do(PORTS, push(FREE, pointer))
@@ -263,7 +321,7 @@ async def the_lock_excludes_ports_and_holds_engines_back(dut):
     # What has waited is served before the lock is given again.
     assert await tb.do(PORTS, pop(LOCK), 1) == GRANTED
     assert tb.results[RECEIVER] and tb.results[TRANSMITTER]
-    await tb.bench.run(110)
+    await tb.bench.run(lock_cycles + 10)
     tb.check()
 
 
@@ -280,7 +338,7 @@ async def a_holder_that_dies_loses_the_lock(dut):
         # The dead port's lock is not prolonged by the others, nor by itself.
         while tb.results[RECEIVER] is None:
             await tb.do(PORTS, pop(LOCK), random.randrange(2))
-            assert tb.bench.now - begun <= 2 * cycles + 16
+            assert tb.bench.now - begun <= 2 * cycles + 16 + 2 * tb.op_cycles
         await tb.do(RECEIVER, push(FREE, tb.results[RECEIVER][2]))
         await tb.bench.run(cycles + 4)
     assert tb.raised["revoked"] >= 3
@@ -300,8 +358,58 @@ async def reset_empties_everything(dut):
     await tb.reset()
     tb.model = Queues(tb.model.base, tb.model.size, tb.model.count, tb.model.lock_cycles)
     await tb.check_levels()
+    assert await tb.do(PORTS, pop(TRANSMIT, 1)) == EMPTY
     for pointer in buffers:
         assert await tb.do(PORTS, push(FREE, pointer), 0) == DONE
+    assert await tb.do(RECEIVER, pop(FREE)) == buffers[0]
+    tb.check()
+
+
+@cocotb.test(skip=not HAS_RINGS)
+async def an_operation_that_memory_fails_changes_nothing(dut):
+    tb = TB(dut)
+    await tb.start(count=128)
+    buffers = tb.model.buffers()
+    failures = 0
+
+    async def tries(op: Op, requester: int, accesses: int) -> int:
+        nonlocal failures
+        for tb.next_fails_at in range(accesses):
+            assert await tb.do(requester, op) == FAILED
+            failures += 1
+        tb.next_fails_at = None
+        return await tb.do(requester, op)
+
+    for pointer in buffers[:64]:
+        assert await tries(push(FREE, pointer), PORTS, 3) == DONE
+    assert await tries(push(FREE, buffers[64]), PORTS, 1) == FULL
+    for n, pointer in enumerate(buffers[:64]):
+        assert await tries(pop(FREE), PORTS if n % 2 else RECEIVER, 3) == pointer
+    assert await tries(pop(FREE), PORTS, 1) == EMPTY
+    await tb.bench.run(2)
+    assert tb.raised["failed"] == failures
+    tb.check()
+
+
+@cocotb.test(skip=not HAS_RINGS)
+async def where_a_reset_cannot_empty_the_rings_each_operation_fails(dut):
+    tb = TB(dut)
+    await tb.start()
+    buffers = tb.model.buffers()
+    await tb.do(PORTS, push(FREE, buffers[0]))
+    tb.is_broken = True
+    await tb.reset()
+    tb.model = Queues(tb.model.base, tb.model.size, tb.model.count, tb.model.lock_cycles)
+    for op in (push(FREE, buffers[0]), pop(FREE), pop(TRANSMIT, 2)):
+        assert await tb.do(PORTS, op) == FAILED
+        assert tb.taken == 0
+    assert await tb.do(PORTS, pop(LOCK)) == GRANTED
+    assert await tb.do(PORTS, push(FREE, buffers[0] + 8)) == BAD
+    tb.is_broken = False
+    await tb.reset()
+    tb.model = Queues(tb.model.base, tb.model.size, tb.model.count, tb.model.lock_cycles)
+    assert await tb.do(RECEIVER, pop(FREE)) == EMPTY
+    assert await tb.do(PORTS, push(FREE, buffers[0])) == DONE
     assert await tb.do(RECEIVER, pop(FREE)) == buffers[0]
     tb.check()
 
@@ -331,7 +439,7 @@ class Circuit:
             return
         if op.push and result == DONE:
             self.held[owner].remove(op.pointer)
-        elif not op.push and result not in (EMPTY, LOCKED):
+        elif not op.push and result not in (EMPTY, LOCKED, FAILED):
             self.held[owner].append(result)
 
     def begin(self, requester: int):
@@ -379,11 +487,12 @@ async def random_operations_give_what_the_model_gives(dut):
     circuit = Circuit(tb)
     for phase in range(int(cocotb.plusargs["phases"])):
         circuit.odds = [random.choice([0.05, 0.5, 1.0]) for _ in range(4)]
-        for _ in range(1000):
+        tb.fail_odds = random.choice([0.0, 0.1])
+        for _ in range(1000 + 50 * tb.access_cycles):
             circuit.step()
             await tb.bench.cycle()
         circuit.odds = [0.0] * 4
-        for _ in range(150):
+        for _ in range(150 + 6 * tb.op_cycles):
             circuit.step()
             await tb.bench.cycle()
         assert not circuit.pending, phase
@@ -391,7 +500,7 @@ async def random_operations_give_what_the_model_gives(dut):
         tb.check()
         await tb.check_levels()
     # An engine waits for at most two locks and the turns of the others.
-    assert tb.worst_wait <= 2 * (40 + 8)
+    assert tb.worst_wait <= 2 * (40 + 8) + 6 * tb.op_cycles
 
 
 @pytest.mark.parametrize(
@@ -400,16 +509,30 @@ async def random_operations_give_what_the_model_gives(dut):
      pytest.param(4, 2, 300, marks=pytest.mark.full)],
 )  # fmt: skip
 def test_nic_queues(requesters, ports, phases):
-    run_tests(requesters, ports, phases)
-
-
-def run_tests(requesters, ports, phases):
     from runner import run
 
     run(
         "nic_queues",
-        sources=["nic_queues"],
+        sources=["nic_queues", "nic_rings"],
         test_module="test_nic_queues",
         parameters={"Requesters": requesters, "Ports": ports},
         plusargs=[f"+phases={phases}"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("requesters", "latency", "phases"),
+    [(3, 10, 3), *(pytest.param(*p, marks=pytest.mark.full)
+                   for p in ((4, 1, 200), (3, 10, 200), (4, 40, 200)))],
+)  # fmt: skip
+def test_rings(requesters, latency, phases):
+    from runner import run
+
+    bench = Path(__file__).parent.relative_to(ROOT) / "nic_rings_tb.sv"
+    run(
+        "nic_rings_tb",
+        sources=[bench, "nic_queues", "nic_rings", "nic_dram"],
+        test_module="test_nic_queues",
+        parameters={"Requesters": requesters, "Latency": latency},
+        plusargs=[f"+phases={phases}", "+RINGS"],
     )

@@ -2,7 +2,10 @@
 // Ports 0 and 1 are AFB, port 2 is AXI4-Lite.
 `default_nettype none
 
-module nic_registers_tb (
+module nic_registers_tb #(
+    parameter bit          Rings   = 1'b0,  // queues in a DRAM, alone there
+    parameter int unsigned Latency = 10
+) (
     input wire logic clk_i,
     input wire logic rst_i,
 
@@ -115,7 +118,10 @@ module nic_registers_tb (
   logic [6:0] level;
   logic [1:0] port;
   logic [31:0] debug;
-  logic debug_start, ev_refused, ev_bad, ev_full, ev_locked, ev_revoked;
+  logic port_held, acb_valid, acb_ready, acb_answers;
+  nic_pkg::acb_request_t acb_request;
+  nic_pkg::acb_response_t acb_response;
+  logic debug_start, ev_failed, ev_refused, ev_bad, ev_full, ev_locked, ev_revoked;
 
   always_comb begin
     event_all           = '0;
@@ -125,6 +131,7 @@ module nic_registers_tb (
     event_all.full_push = ev_full;
     event_all.locked_op = ev_locked;
     event_all.revoked   = ev_revoked;
+    event_all.failed_op = ev_failed;
   end
 
   nic_registers #(
@@ -142,6 +149,7 @@ module nic_registers_tb (
       .op_ready_i      (op_ready[2]),
       .op_o            (port_op),
       .port_o          (port),
+      .op_held_i       (port_held),
       .result_i        (result_o),
       .level_queue_o   (level_queue),
       .level_i         (level),
@@ -179,7 +187,8 @@ module nic_registers_tb (
 
   nic_queues #(
       .Requesters(4),
-      .Ports     (Ports)
+      .Ports     (Ports),
+      .Rings     (Rings)
   ) u_queues (
       .clk_i           (clk_i),
       .rst_i           (rst_i),
@@ -193,6 +202,7 @@ module nic_registers_tb (
       .op_ready_o      (op_ready),
       .result_valid_o  (result_valid),
       .result_o        (result_o),
+      .port_held_o     (port_held),
       .free_waits_o    (),
       .receive_waits_o (receive_waits),
       .owns_o          (owns),
@@ -201,10 +211,30 @@ module nic_registers_tb (
       .transmit_full_o (),
       .level_queue_i   (level_queue),
       .level_o         (level),
+      .request_valid_o (acb_valid),
+      .request_ready_i (acb_ready),
+      .request_o       (acb_request),
+      .response_valid_i(acb_answers),
+      .response_i      (acb_response),
       .ev_bad_o        (ev_bad),
       .ev_full_o       (ev_full),
       .ev_locked_o     (ev_locked),
-      .ev_revoked_o    (ev_revoked)
+      .ev_revoked_o    (ev_revoked),
+      .ev_failed_o     (ev_failed)
+  );
+
+  nic_dram #(
+      .AddressBits(14),
+      .Latency    (Latency)
+  ) u_dram (
+      .clk_i           (clk_i),
+      .rst_i           (rst_i),
+      .request_valid_i (acb_valid),
+      .request_ready_o (acb_ready),
+      .request_i       (acb_request),
+      .response_valid_o(acb_answers),
+      .response_ready_i(1'b1),
+      .response_o      (acb_response)
   );
 
 endmodule

@@ -291,12 +291,15 @@ async def check_queues(dut):
     """CHECK_QUEUES: a processor pushes one pointer to each queue and pops it."""
     tb = TB(dut)
     cpu = await tb.start()
+    # With Rings three accesses of memory, each a cycle longer than its latency.
+    cycles = 3 + dut.Rings.value.to_unsigned() * 3 * (dut.Latency.value.to_unsigned() + 1)
+    assert await cpu.read("free") == 1  # waits for the end of the reset
     for n, queue in enumerate(QUEUES):
         assert await cpu.write(queue, BASE + n * SIZE) == 0
-        assert cpu.latency == 3
+        assert cpu.latency == cycles
         assert [await cpu.read(level_of(q)) for q in QUEUES] == [int(q == queue) for q in QUEUES]
         assert await cpu.read(queue) == BASE + n * SIZE
-        assert cpu.latency == 3
+        assert cpu.latency == cycles
         assert await cpu.read(queue) == 1
 
 
@@ -556,13 +559,32 @@ async def random_accesses_of_all_ports(dut):
     "accesses", [150, pytest.param(20_000, marks=pytest.mark.full)], ids=lambda n: f"{n}"
 )
 def test_nic_registers(accesses):
+    run_tests([f"+accesses={accesses}"])
+
+
+def test_rings(request):
+    names = [
+        "check_queues",
+        "a_failed_push_is_seen_in_register_27_of_its_port",
+        "ports_that_ask_for_the_lock_in_one_cycle_do_not_both_get_it",
+        "the_bus_lock_excludes_other_ports_and_ends",
+        "random_accesses_of_all_ports",
+    ]
+    if request.config.getoption("--full"):
+        names += ["check_queue_sequence", "debug_queue_and_debug_queue_sequence"]
+    run_tests(["+accesses=150"], {"Rings": 1}, names)
+
+
+def run_tests(plusargs, parameters=None, testcase=None):
     from runner import run
 
     bench = Path(__file__).parent.relative_to(ROOT) / "nic_registers_tb.sv"
     run(
         "nic_registers_tb",
         sources=[bench, "nic_registers", "nic_afb", "nic_axil", "axil_decode", "nic_queues",
-                 "nic_queue_test", "counters"],
+                 "nic_rings", "nic_dram", "nic_queue_test", "counters"],
         test_module="test_nic_registers",
-        plusargs=[f"+accesses={accesses}"],
+        parameters=parameters,
+        plusargs=plusargs,
+        testcase=testcase,
     )  # fmt: skip
