@@ -213,7 +213,7 @@ fn two_frames_in_a_row_of_another_transfer_end_the_present_one() {
     assert_eq!((receiver.poll_event(), receiver.transfer()), (end, None));
     receiver.listen();
     assert!(receiver.handle(NOW, &other(8)).is_some());
-    is_rejected(&mut receiver, &data(HEADER, 1, 100), Rejection::TransferBefore);
+    is_rejected(&mut receiver, &data(HEADER, 1, 100), Rejection::OtherTransfer);
 }
 
 #[test]
