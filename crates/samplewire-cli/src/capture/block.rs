@@ -114,7 +114,7 @@ fn body_words(f: &mut Formatter<'_>, header: &Header, body: &Body<'_>) -> fmt::R
         Body::Data { seq, payload } => write!(f, " seq {seq} payload {}", payload.len()),
         Body::Summary(Summary { packets, bytes, crc }) => {
             let (packets, bytes) = (grouped((*packets).into()), grouped(*bytes));
-            write!(f, " packets {packets} of {bytes} bytes")?;
+            write!(f, " packets {packets} payload {bytes}")?;
             crc.map_or(Ok(()), |crc| write!(f, " crc-32c {crc:08x}"))
         }
         Body::Complete => Ok(()),

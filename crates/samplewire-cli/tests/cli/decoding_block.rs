@@ -60,8 +60,8 @@ fn words_have_what_the_frames_say() {
     for words in [
         "02:00:00:00:00:01 > 02:00:00:00:00:02  BLOCK_DATA seq 0 payload 1481 bytes 1500",
         "BLOCK_DATA id 01020304 seq 4294967294 payload 100 bytes 123",
-        "BLOCK_SUMMARY packets 2 of 1,482 bytes bytes 60",
-        "BLOCK_SUMMARY id 01020304 packets 0 of 0 bytes crc-32c 00000000 bytes 60",
+        "BLOCK_SUMMARY packets 2 payload 1,482 bytes 60",
+        "BLOCK_SUMMARY id 01020304 packets 0 payload 0 crc-32c 00000000 bytes 60",
         "BLOCK_OK id 01020304 bytes 60",
         "BLOCK_MI id 01020304 missing 1: 0 bytes 60",
         "BLOCK_MI missing 370: 4294966187 4294966190 4294966193 4294966196 4294966199 4294966202 \
