@@ -270,7 +270,9 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
             return Ok(true);
         }
         // Without an ID it may be the first of the next transfer.
-        let may_be_next = header.transfer.is_none() && done.is_answered;
+        let is_other = matches!(body, Body::Summary(summary) if *summary != done.summary);
+        let is_over = done.is_answered || !answers || is_other;
+        let may_be_next = header.transfer.is_none() && is_over;
         if !may_be_next || matches!(self.phase, Phase::Ended) {
             return Err(Rejection::TransferBefore);
         }

@@ -141,6 +141,28 @@ fn without_id_the_next_transfer_begins_after_an_answer() {
 }
 
 #[test]
+fn without_id_the_next_transfer_begins_after_10_s_without_a_summary() {
+    let config = ReceiverConfig { types: Types::Plain, ..ReceiverConfig::new(FAR, 10_000) };
+    let mut receiver = Receiver::new(config, [0; 1]).expect("the choices hold");
+    let header = header(None);
+    let summary = |bytes| {
+        let summary = Summary { packets: 1, bytes, crc: None };
+        frame(header, Body::Summary(summary))
+    };
+    let only = data(header, 0, b"end");
+    receiver.handle(NOW, &summary(3));
+    assert!(receiver.handle(NOW, &only).is_some());
+    receiver.listen();
+    let until = NOW + ANSWERS_MAX;
+    assert_eq!(receiver.handle(until - Nanos(1), &only), None);
+    let mut late = receiver.clone();
+    assert!(late.handle(until, &only).is_some());
+    // The summary of another file shows the next transfer before.
+    receiver.handle(NOW, &summary(4));
+    assert_eq!(receiver.transfer(), Some(&header));
+}
+
+#[test]
 fn summary_during_an_answer_does_not_begin_another() {
     let config = ReceiverConfig { packet_bytes: Some(1), ..ReceiverConfig::new(FAR, 2_000) };
     let mut receiver = Receiver::new(config, [0; 63]).expect("the choices hold");
