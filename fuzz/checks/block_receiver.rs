@@ -201,21 +201,14 @@ impl World {
                     if input.byte() == 0 {
                         continue;
                     }
-                    let header = *self.receiver.transfer().expect("it waits for a CRC");
                     // That of most summaries.
                     self.receiver.handle_crc(self.now, 9);
-                    if self.receiver.transfer().is_none() {
-                        (self.done, self.oks) = (Some((self.now, header)), 0);
-                    }
                 }
                 ReceiveEvent::Done { bytes } => {
                     self.assert_placed(bytes);
-                    if !self.is_complete {
-                        // Without an ID.
-                        let header = self.last.expect("a frame has completed it");
-                        assert_eq!(header.transfer, None);
-                        (self.done, self.oks) = (Some((self.now, header)), 0);
-                    }
+                    let header = self.last.expect("a frame has completed it");
+                    assert_eq!(header.transfer.is_some(), self.is_complete, "an ID has a CRC");
+                    (self.done, self.oks) = (Some((self.now, header)), 0);
                     self.begin();
                 }
                 ReceiveEvent::Failed(failure) => {
@@ -223,9 +216,7 @@ impl World {
                     match failure {
                         ReceiveFailure::Silent => assert!(silence >= Some(SILENCE_MAX)),
                         ReceiveFailure::Crc { stated, actual } => {
-                            // A transfer that was done before it failed is another.
                             assert!(self.is_complete && stated == 10 && actual == 9);
-                            self.done = self.done.filter(|(at, _)| *at < self.now);
                         }
                         ReceiveFailure::Superseded => {}
                     }

@@ -1,4 +1,5 @@
--- The Samplewire stream protocol, version 1, for Wireshark and tshark (Lua 5.2 and later).
+-- The Samplewire stream protocol, version 1, and the block transfer: for Wireshark and tshark
+-- (Lua 5.2 and later).
 --
 -- `samplewire dissector --install` puts this file where Wireshark finds it. A packet is known by
 -- its version and CRC; from then on both directions between its two ports are dissected, damaged
@@ -502,3 +503,115 @@ end
 
 samplewire:register_heuristic("udp", is_ours)
 DissectorTable.get("udp.port"):add_for_decode_as(samplewire)
+
+-- Block transfer (docs/block.md): frames of EtherType 0x88b5 --------------------------------
+
+local block = Proto("samplewire_block", "Samplewire block transfer")
+
+local BLOCK_TYPES = {
+  [0x01] = "DATA", [0x02] = "SUMMARY", [0x03] = "ANSWER",
+  [0x11] = "DATA", [0x12] = "SUMMARY", [0x13] = "ANSWER",
+}
+local ETHERNET_LEN = 14
+local FRAME_LEN_MIN, FRAME_LEN_MAX = 60, 1500
+
+local block_fields = {
+  type = ProtoField.uint8("samplewire_block.type", "Type", HEX, BLOCK_TYPES),
+  transfer = ProtoField.uint32("samplewire_block.transfer", "Transfer ID", HEX),
+  seq = ProtoField.uint32("samplewire_block.seq", "Seq", DEC),
+  payload = ProtoField.bytes("samplewire_block.payload", "Payload and padding"),
+  packets = ProtoField.uint32("samplewire_block.packets", "Packets", DEC),
+  bytes = ProtoField.uint64("samplewire_block.bytes", "Payload of the whole, bytes", DEC),
+  crc = ProtoField.uint32("samplewire_block.crc", "CRC-32C of the whole", HEX),
+  answer = ProtoField.string("samplewire_block.answer", "Answer"),
+  count = ProtoField.uint16("samplewire_block.count", "Missing seqs", DEC),
+  missing = ProtoField.uint32("samplewire_block.missing", "Missing seq", DEC),
+}
+block.fields = block_fields
+
+local block_expert = ProtoExpert.new("samplewire_block.malformed", "Malformed",
+  GROUP.MALFORMED, SEVERITY.ERROR)
+local block_cut = ProtoExpert.new("samplewire_block.cut", "Cut off by the capture",
+  GROUP.UNDECODED, SEVERITY.NOTE)
+block.experts = { block_expert, block_cut }
+
+local ethernet_source = Field.new("eth.src")
+
+-- An answer from its letters on; returns words for the list, and what is wrong with it.
+local function add_answer(tree, tvb, at, has_id)
+  local letters = tvb(at, 2):string()
+  tree:add(block_fields.answer, tvb(at, 2))
+  local count = tvb(at + 2, 2):uint()
+  if letters == "OK" then
+    if has_id and count ~= 0 then
+      return "OK", ("OkWithCount: OK in front of 0x%04x in place of padding"):format(count)
+    end
+    return "OK"
+  end
+  if letters ~= "MI" then return "ANSWER", "Answer: neither OK nor MI" end
+  tree:add(block_fields.count, tvb(at + 2, 2))
+  local room = math.floor((tvb:len() - at - 4) / 4)
+  if count == 0 or count > room then
+    return "MI", ("Count: a list of %d seqs in a frame with room for %d"):format(count, room)
+  end
+  -- A frame has 370 at most.
+  for place = 0, count - 1 do tree:add(block_fields.missing, tvb(at + 4 + 4 * place, 4)) end
+  return ("MI %d from %u"):format(count, tvb(at + 4, 4):uint())
+end
+
+-- Adds the fields of a frame that was captured whole; returns words and an error as above.
+local function add_block(tree, tvb)
+  local len = tvb:len() + ETHERNET_LEN
+  if len < FRAME_LEN_MIN then
+    return "too short", ("TooShort: %d bytes are less than the 60 of a frame"):format(len)
+  elseif len > FRAME_LEN_MAX then
+    return "too long", ("TooLong: %d bytes are more than the 1500 of a frame"):format(len)
+  end
+  local source = ethernet_source()
+  if source and band(source.range(0, 1):uint(), 1) == 1 then
+    return "from a group", "GroupSource: the source address is that of a group"
+  end
+  local kind = tvb(0, 1):uint()
+  tree:add(block_fields.type, tvb(0, 1))
+  local name = BLOCK_TYPES[kind]
+  if not name then
+    return ("type 0x%02x"):format(kind), ("UnknownType: type 0x%02x does not exist"):format(kind)
+  end
+  local has_id, at = kind >= 0x10, 1
+  if has_id then
+    tree:add(block_fields.transfer, tvb(1, 4))
+    at = 5
+  end
+  if name == "DATA" then
+    tree:add(block_fields.seq, tvb(at, 4))
+    tree:add(block_fields.payload, tvb(at + 4))
+    return ("DATA seq=%u"):format(tvb(at, 4):uint())
+  elseif name == "SUMMARY" then
+    tree:add(block_fields.packets, tvb(at, 4))
+    tree:add(block_fields.bytes, tvb(at + 4, 8))
+    if has_id then tree:add(block_fields.crc, tvb(at + 12, 4)) end
+    return ("SUMMARY packets=%u bytes=%s"):format(tvb(at, 4):uint(),
+      tostring(tvb(at + 4, 8):uint64()))
+  end
+  return add_answer(tree, tvb, at, has_id)
+end
+
+function block.dissector(tvb, pinfo, root)
+  local len, captured = tvb:reported_len(), tvb:captured_len()
+  pinfo.cols.protocol = "Samplewire block"
+  if captured == 0 then return 0 end
+  local tree = root:add(block, tvb())
+  if captured < len then
+    tree:add_proto_expert_info(block_cut, ("Cut: %d of %d bytes were captured")
+      :format(captured + ETHERNET_LEN, len + ETHERNET_LEN))
+    pinfo.cols.info = "cut off"
+    return captured
+  end
+  local words, wrong = add_block(tree, tvb)
+  tree:append_text(", " .. words)
+  if wrong then tree:add_proto_expert_info(block_expert, wrong) end
+  pinfo.cols.info = words
+  return captured
+end
+
+DissectorTable.get("ethertype"):add(0x88b5, block)

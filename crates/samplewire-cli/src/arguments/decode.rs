@@ -22,7 +22,8 @@ pub(crate) struct DecodeArguments {
     pub(crate) port: Option<u16>,
 
     /// Print only these types: DATA, MARK, REPORT, OPEN, CHALLENGE, ACCEPT, REFUSE, CLOSE,
-    /// CLOSE_ACK as the packet states it; BAD for an invalid packet, ROCE for RoCEv2
+    /// CLOSE_ACK as the packet states it; BAD for an invalid packet, ROCE for RoCEv2, BLOCK for the
+    /// block transfer
     #[arg(long = "type", value_name = "TYPE,..", value_delimiter = ',', ignore_case = true,
         value_parser = wanted())]
     pub(crate) types: Vec<Wanted>,
@@ -55,6 +56,7 @@ fn wanted() -> impl TypedValueParser<Value = Wanted> {
     let values = Wanted::NAMES.map(|(name, wanted)| match wanted {
         Wanted::Bad => PossibleValue::new(name).help("An invalid packet"),
         Wanted::Roce => PossibleValue::new(name).help("A RoCEv2 packet"),
+        Wanted::Block => PossibleValue::new(name).help("A frame of the block transfer"),
         _ => PossibleValue::new(name),
     });
     PossibleValuesParser::new(values).map(|text| {

@@ -1,5 +1,6 @@
 //! Captures in words: each packet of a pcapng or pcap file as a line, its fields, or a JSON object.
 
+mod block;
 mod datagram;
 mod fields;
 mod flows;
@@ -16,6 +17,7 @@ use std::io::{self, Read, Write};
 
 use samplewire_proto::wire::Packet;
 
+use self::block::BlockSighting;
 use self::datagram::{Content, Datagram};
 use self::flows::Flows;
 use self::packet::{Crc, Decoded};
@@ -57,6 +59,8 @@ pub(crate) enum Wanted {
     Bad,
     /// A RoCEv2 packet.
     Roce,
+    /// A frame of the block transfer.
+    Block,
 }
 
 /// A captured packet with its context.
@@ -125,6 +129,11 @@ impl<'a, W: Write> Decoder<'a, W> {
     fn frame(&mut self, frame: &Frame<'_>) -> io::Result<()> {
         self.summary.frames += 1;
         self.start_ns = self.start_ns.or(frame.time_ns);
+        if self.options.port.is_none()
+            && let Some(sighting) = BlockSighting::new(frame, self.start_ns)
+        {
+            return self.block(&sighting);
+        }
         match datagram::content(frame.link_type, frame.bytes) {
             Content::Datagram(datagram) => {
                 let port = self.options.port;
@@ -199,6 +208,29 @@ impl<'a, W: Write> Decoder<'a, W> {
         Ok(())
     }
 
+    /// Shows a frame of the block transfer.
+    fn block(&mut self, sighting: &BlockSighting<'_>) -> io::Result<()> {
+        let Options { types, fields, json, .. } = self.options;
+        self.summary.count_block(sighting);
+        let is_wanted = |wanted: &Wanted| match wanted {
+            Wanted::Block => true,
+            Wanted::Bad => sighting.error().is_some(),
+            _ => false,
+        };
+        if !types.is_empty() && !types.iter().any(is_wanted) {
+            return Ok(());
+        }
+        if *json {
+            serde_json::to_writer(&mut self.out, &block::Line::new(sighting, *fields))?;
+            return writeln!(self.out);
+        }
+        writeln!(self.out, "{sighting}")?;
+        if *fields {
+            writeln!(self.out, "{}", block::FieldLines(sighting))?;
+        }
+        Ok(())
+    }
+
     fn packet(&mut self, sighting: &Sighting<'_>) -> io::Result<()> {
         let Options { types, fields, json, .. } = self.options;
         self.summary.count(&sighting.packet);
@@ -219,7 +251,7 @@ impl<'a, W: Write> Decoder<'a, W> {
 
 impl Wanted {
     /// All of them, with their names.
-    pub(crate) const NAMES: [(&'static str, Self); 11] = [
+    pub(crate) const NAMES: [(&'static str, Self); 12] = [
         ("DATA", Self::Data),
         ("MARK", Self::Mark),
         ("REPORT", Self::Report),
@@ -231,12 +263,13 @@ impl Wanted {
         ("CLOSE_ACK", Self::CloseAck),
         ("BAD", Self::Bad),
         ("ROCE", Self::Roce),
+        ("BLOCK", Self::Block),
     ];
 
     fn has(self, packet: &Decoded<'_>) -> bool {
         match self {
             Self::Bad => packet.body.is_err(),
-            Self::Roce => false,
+            Self::Roce | Self::Block => false,
             kind => packet.type_number() == Some(kind as u8),
         }
     }

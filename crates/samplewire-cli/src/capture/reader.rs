@@ -27,6 +27,8 @@ pub(super) struct Frame<'a> {
     pub(super) link_type: u16,
     /// The captured bytes of the frame.
     pub(super) bytes: &'a [u8],
+    /// The length of the whole frame, at least that of the captured bytes.
+    pub(super) len_bytes: usize,
 }
 
 /// Why a capture cannot be read, or not to its end.
@@ -139,6 +141,7 @@ impl<R: Read> CaptureReader<R> {
             // The upper bits hold the length of the frame check sequence.
             link_type: header.network.0 as u16,
             bytes: packet.data,
+            len_bytes: packet.data.len().max(packet.origlen as usize),
         }))
     }
 
@@ -180,17 +183,19 @@ impl<R: Read> CaptureReader<R> {
             Ok((_, Block::EnhancedPacket(packet))) => {
                 let interface = interface(packet.if_id)?;
                 let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
-                let EnhancedPacketBlock { caplen, data, .. } = packet;
+                let EnhancedPacketBlock { caplen, origlen, data, .. } = packet;
                 let bytes = data.get(..caplen as usize).unwrap_or(data);
                 let (time_ns, link_type) = (interface.time_ns(ticks), interface.link_type);
-                Ok(Frame { number, time_ns, link_type, bytes })
+                let len_bytes = bytes.len().max(origlen as usize);
+                Ok(Frame { number, time_ns, link_type, bytes, len_bytes })
             }
             Ok((_, Block::SimplePacket(packet))) => {
                 let Interface { link_type, snap_bytes, .. } = *interface(0)?;
                 let kept = if snap_bytes == 0 { u32::MAX } else { snap_bytes };
                 let SimplePacketBlock { data, origlen, .. } = packet;
                 let bytes = data.get(..origlen.min(kept) as usize).unwrap_or(data);
-                Ok(Frame { number, time_ns: None, link_type, bytes })
+                let len_bytes = bytes.len().max(origlen as usize);
+                Ok(Frame { number, time_ns: None, link_type, bytes, len_bytes })
             }
             _ => Err(CaptureError::Malformed { frames, at }),
         }

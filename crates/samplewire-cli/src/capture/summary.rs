@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use samplewire_roce::wire::{Opcode, WireError};
 
+use super::block::BlockSighting;
 use super::names;
 use super::packet::{Crc, Decoded, Fault};
 use super::roce::RoceSighting;
@@ -28,6 +29,8 @@ pub(crate) struct Summary {
     valid: BTreeMap<u8, u64>,
     /// Valid RoCEv2 packets, by opcode.
     roce: BTreeMap<u8, u64>,
+    /// Valid frames of the block transfer, by type.
+    block: BTreeMap<&'static str, u64>,
     faults: BTreeMap<&'static str, u64>,
     /// Invalid packets with a valid CRC: errors of the sender.
     sealed_faults: u64,
@@ -53,9 +56,18 @@ impl Summary {
         }
     }
 
+    /// Counts a frame of the block transfer.
+    pub(super) fn count_block(&mut self, sighting: &BlockSighting<'_>) {
+        match sighting.kind() {
+            Some(kind) => *self.block.entry(kind).or_default() += 1,
+            None => *self.faults.entry("of the block transfer").or_default() += 1,
+        }
+    }
+
     /// Number of packets found, valid or not.
     pub(crate) fn packets(&self) -> u64 {
-        self.valid.values().chain(self.roce.values()).chain(self.faults.values()).sum()
+        let valid = self.valid.values().chain(self.roce.values()).chain(self.block.values());
+        valid.chain(self.faults.values()).sum()
     }
 
     /// The counts in lines for people.
@@ -81,6 +93,11 @@ impl Summary {
             .collect();
         if !roce.is_empty() {
             lines.push(format!("  roce       {}", roce.join(", ")));
+        }
+        let block: Vec<_> =
+            self.block.iter().map(|(kind, count)| format!("{kind} {}", grouped(*count))).collect();
+        if !block.is_empty() {
+            lines.push(format!("  block      {}", block.join(", ")));
         }
         let bad: Vec<_> = self
             .faults

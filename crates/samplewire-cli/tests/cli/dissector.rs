@@ -10,7 +10,8 @@ use samplewire_proto::crc::crc32c;
 use serde_json::Value;
 
 use crate::captures::{
-    CLIENT, DEVICE, ethernet, packet, packets_of, pcap, vectors, write_datagrams, write_payloads,
+    CLIENT, DEVICE, ethernet, packet, packets_of, pcap, pcap_of, vectors, write_datagrams,
+    write_payloads,
 };
 use crate::harness::{Device, folder, has_program, run, text};
 
@@ -173,6 +174,69 @@ fn every_invalid_vector_has_an_expert_note_that_names_its_error() {
         assert!(frame["_ws.expert.message"].starts_with(expected), "{name}: {frame:?}");
         let status = &frame["samplewire.crc.status"][..];
         assert_eq!(status == "0", error == "Crc", "{name}: {frame:?}");
+    }
+}
+
+/// A list of `vectors/block.json`, and a capture of it.
+fn block_vectors(tshark: &Tshark, part: &str, keeps: impl Fn(&Value) -> bool) -> Vec<Value> {
+    let path = format!("{}/../../vectors/block.json", env!("CARGO_MANIFEST_DIR"));
+    let json = fs::read_to_string(path).expect("the vectors lie beside the crates");
+    let lists: Value = serde_json::from_str(&json).expect("the vectors are JSON");
+    let mut vectors = lists[part].as_array().expect("a list of vectors").clone();
+    vectors.retain(keeps);
+    let frames = packets_of(&vectors);
+    let frames: Vec<_> = frames.iter().map(|frame| (&frame[..], frame.len())).collect();
+    fs::write(tshark.file(), pcap_of(1, &frames)).unwrap();
+    vectors
+}
+
+#[test]
+fn every_field_of_every_frame_of_the_block_transfer_is_shown() {
+    let Some(tshark) = Tshark::new("dissector-block") else { return };
+    let vectors = block_vectors(&tshark, "frames", |_| true);
+    let fields = ["transfer", "seq", "packets", "bytes", "crc"];
+    let mut names: Vec<_> = fields.map(|field| format!("samplewire_block.{field}")).into();
+    names.extend(
+        ["payload", "answer", "count", "missing"].map(|it| format!("samplewire_block.{it}")),
+    );
+    names.push("_ws.expert.message".into());
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let frames = tshark.fields(&["-Y", "samplewire_block"], &names);
+    assert_eq!(frames.len(), vectors.len());
+    for (frame, vector) in frames.iter().zip(&vectors) {
+        let name = &vector["name"];
+        let shown = |field: &str| &frame[&format!("samplewire_block.{field}")][..];
+        for field in fields {
+            match vector.get(field).filter(|value| !value.is_null()) {
+                None => assert_eq!(shown(field), "", "{name}: {field}"),
+                Some(value) => assert_eq!(number(shown(field)), wide(value), "{name}: {field}"),
+            }
+        }
+        // Behind a short payload there is padding.
+        let payload = vector["payload"].as_str().unwrap_or_default();
+        assert!(shown("payload").starts_with(payload), "{name}");
+        let kind = vector["type"].as_str().unwrap();
+        let letters = if ["OK", "MI"].contains(&kind) { kind } else { "" };
+        assert_eq!(shown("answer"), letters, "{name}");
+        let seqs: Vec<_> = vector["seqs"].as_array().into_iter().flatten().map(wide).collect();
+        let missing = shown("missing").split(',').filter(|cell| !cell.is_empty()).map(number);
+        assert!(missing.eq(seqs.iter().copied()), "{name}");
+        assert_eq!(shown("count").is_empty(), seqs.is_empty(), "{name}");
+        assert_eq!(frame["_ws.expert.message"], "", "{name}");
+    }
+}
+
+#[test]
+fn every_invalid_frame_of_the_block_transfer_has_a_note_that_names_its_error() {
+    let Some(tshark) = Tshark::new("dissector-block-invalid") else { return };
+    let is_frame = |vector: &Value| vector["error"] != "EtherType" && vector["hex"] != "";
+    let vectors = block_vectors(&tshark, "invalid", is_frame);
+    let frames = tshark.fields(&["-Y", "samplewire_block"], &["_ws.expert.message"]);
+    assert_eq!(frames.len(), vectors.len());
+    for (frame, vector) in frames.iter().zip(&vectors) {
+        let shown = &frame["_ws.expert.message"];
+        let error = format!("{}: ", vector["error"].as_str().unwrap());
+        assert!(shown.contains(&error) && !shown.contains("Lua"), "{}: {shown}", vector["name"]);
     }
 }
 

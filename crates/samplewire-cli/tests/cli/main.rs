@@ -9,6 +9,7 @@ mod causes;
 mod chains;
 mod channels;
 mod decoding;
+mod decoding_block;
 mod decoding_roce;
 mod demonstration;
 mod dissector;

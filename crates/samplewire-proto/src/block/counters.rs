@@ -11,8 +11,7 @@ pub enum Rejection {
     OtherSource,
     /// It belongs to another transfer than the present one, or has types that are not accepted.
     OtherTransfer,
-    /// A frame of the transfer that is done, but for its summary in the time for answers; or of the
-    /// one that the sender has given up for another.
+    /// A frame of the transfer that is done, but for its summary in the time for answers.
     TransferBefore,
     /// The end has ended, or the sender's first summary has not left.
     NotNow,

@@ -14,10 +14,10 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// An answer of at most so many bytes, or of one frame of 60.
+    /// An answer of at most so many bytes, which are 60 at least: those of the summary.
     pub(super) fn new(bytes_max: u64) -> Self {
-        let bytes_left = bytes_max.max(FRAME_BYTES_MIN as u64);
-        Self { next: 0, frames_left: ANSWER_FRAMES_MAX, bytes_left }
+        debug_assert!(bytes_max >= FRAME_BYTES_MIN as u64, "a summary is a frame");
+        Self { next: 0, frames_left: ANSWER_FRAMES_MAX, bytes_left: bytes_max }
     }
 
     /// Writes its next frame and returns the length, `None` when it is complete. `header` is that of

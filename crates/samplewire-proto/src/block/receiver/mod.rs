@@ -37,8 +37,6 @@ pub struct Receiver<S> {
     present: SeqSet<S>,
     phase: Phase,
     done: Option<DoneTransfer>,
-    /// The transfer that the sender has given up for another: its late frames are rejected.
-    superseded: Option<Header>,
     event: Option<ReceiveEvent>,
     stats: ReceiverStats,
 }
@@ -123,7 +121,6 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
             present: SeqSet::new(memory),
             phase: Phase::Idle,
             done: None,
-            superseded: None,
             event: None,
             stats: ReceiverStats::default(),
         })
@@ -234,9 +231,6 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
             self.stats.summaries += 1;
             return Ok(None);
         }
-        if self.superseded == Some(header) {
-            return Err(Rejection::TransferBefore);
-        }
         let mut transfer = self.transfer_of(now, &header)?;
         let place = match body {
             Body::Data { seq, payload } => {
@@ -276,7 +270,9 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
             return Ok(true);
         }
         // Without an ID it may be the first of the next transfer.
-        let may_be_next = header.transfer.is_none() && done.is_answered;
+        let is_other = matches!(body, Body::Summary(summary) if *summary != done.summary);
+        let is_over = done.is_answered || !answers || is_other;
+        let may_be_next = header.transfer.is_none() && is_over;
         if !may_be_next || matches!(self.phase, Phase::Ended) {
             return Err(Rejection::TransferBefore);
         }
@@ -292,8 +288,6 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
                 }
                 if header.transfer != transfer.header.transfer {
                     if transfer.is_superseded_by(header.transfer) {
-                        let before = transfer.header;
-                        self.superseded = before.transfer.is_some().then_some(before);
                         self.fail(ReceiveFailure::Superseded);
                     }
                     return Err(Rejection::OtherTransfer);

@@ -103,6 +103,66 @@ fn last_packet_may_come_after_the_summary() {
 }
 
 #[test]
+fn summary_that_comes_while_the_crc_is_computed_is_answered_behind_it() {
+    let mut receiver =
+        Receiver::new(ReceiverConfig::new(FAR, 10_000), [0; 1]).expect("the choices hold");
+    let header = header(Some(7));
+    let summary = Summary { packets: 1, bytes: 3, crc: Some(9) };
+    let summary = frame(header, Body::Summary(summary));
+    receiver.handle(NOW, &summary);
+    assert_eq!(receiver.poll_transmit(&mut [0; 60]), Some(60), "a list");
+    assert!(receiver.handle(NOW, &data(header, 0, b"end")).is_some());
+    receiver.handle(NOW, &summary);
+    assert_eq!(receiver.poll_transmit(&mut [0; 60]), None);
+    receiver.handle_crc(NOW, 9);
+    let mut out = [0; 60];
+    assert_eq!((receiver.poll_transmit(&mut out), &out[19..21]), (Some(60), &b"OK"[..]));
+}
+
+/// A sender begins no other transfer before it has heard `OK`.
+#[test]
+fn without_id_the_next_transfer_begins_after_an_answer() {
+    let config = ReceiverConfig { types: Types::Plain, ..ReceiverConfig::new(FAR, 10_000) };
+    let mut receiver = Receiver::new(config, [0; 1]).expect("the choices hold");
+    let header = header(None);
+    let summary = Summary { packets: 1, bytes: 3, crc: None };
+    let summary = frame(header, Body::Summary(summary));
+    let only = data(header, 0, b"end");
+    receiver.handle(NOW, &summary);
+    assert_eq!(receiver.poll_transmit(&mut [0; 60]), Some(60), "a list");
+    assert!(receiver.handle(NOW, &only).is_some());
+    assert_eq!(receiver.poll_event(), Some(ReceiveEvent::Done { bytes: 3 }));
+    receiver.listen();
+    assert_eq!(receiver.handle(NOW, &only), None, "a copy that comes late");
+    assert_eq!(receiver.stats().rejected_for(Rejection::TransferBefore), 1);
+    receiver.handle(NOW, &summary);
+    assert_eq!(receiver.poll_transmit(&mut [0; 60]), Some(60), "OK");
+    assert!(receiver.handle(NOW, &only).is_some(), "the next");
+}
+
+#[test]
+fn without_id_the_next_transfer_begins_after_10_s_without_a_summary() {
+    let config = ReceiverConfig { types: Types::Plain, ..ReceiverConfig::new(FAR, 10_000) };
+    let mut receiver = Receiver::new(config, [0; 1]).expect("the choices hold");
+    let header = header(None);
+    let summary = |bytes| {
+        let summary = Summary { packets: 1, bytes, crc: None };
+        frame(header, Body::Summary(summary))
+    };
+    let only = data(header, 0, b"end");
+    receiver.handle(NOW, &summary(3));
+    assert!(receiver.handle(NOW, &only).is_some());
+    receiver.listen();
+    let until = NOW + ANSWERS_MAX;
+    assert_eq!(receiver.handle(until - Nanos(1), &only), None);
+    let mut late = receiver.clone();
+    assert!(late.handle(until, &only).is_some());
+    // The summary of another file shows the next transfer before.
+    receiver.handle(NOW, &summary(4));
+    assert_eq!(receiver.transfer(), Some(&header));
+}
+
+#[test]
 fn summary_during_an_answer_does_not_begin_another() {
     let config = ReceiverConfig { packet_bytes: Some(1), ..ReceiverConfig::new(FAR, 2_000) };
     let mut receiver = Receiver::new(config, [0; 63]).expect("the choices hold");
@@ -124,6 +184,30 @@ fn summary_during_an_answer_does_not_begin_another() {
     receiver.handle(NOW, &summary);
     // Six summaries have come since: 84 seqs.
     assert_eq!(receiver.poll_transmit(&mut out), Some(359));
+}
+
+#[test]
+fn answer_ends_where_the_rest_is_no_frame() {
+    let config = ReceiverConfig { packet_bytes: Some(96), ..ReceiverConfig::new(FAR, 100_000) };
+    let mut receiver = Receiver::new(config, [0; 32]).expect("the choices hold");
+    let header = header(Some(7));
+    let summary = Summary { packets: 1_000, bytes: 999 * 96 + 1, crc: Some(9) };
+    let summary = frame(header, Body::Summary(summary));
+    let answer = |receiver: &mut Receiver<[u32; 32]>, full: u32, short: u32| {
+        for seq in 0..full {
+            receiver.handle(NOW, &data(header, seq, &[1; 96]));
+        }
+        for _ in 0..short {
+            receiver.handle(NOW, &data(header, 999, &[1]));
+        }
+        receiver.handle(NOW, &summary);
+        let mut out = [0; 1_500];
+        let lens: Vec<_> = core::iter::from_fn(|| receiver.poll_transmit(&mut out)).collect();
+        lens
+    };
+    // 119, 60 and 60 bytes come: 1,558, then 1,559.
+    assert_eq!(answer(&mut receiver, 2, 21), [1_499]);
+    assert_eq!(answer(&mut receiver, 1, 23), [1_499, 60]);
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn two_frames_in_a_row_of_another_transfer_end_the_present_one() {
     assert_eq!((receiver.poll_event(), receiver.transfer()), (end, None));
     receiver.listen();
     assert!(receiver.handle(NOW, &other(8)).is_some());
-    is_rejected(&mut receiver, &data(HEADER, 1, 100), Rejection::TransferBefore);
+    is_rejected(&mut receiver, &data(HEADER, 1, 100), Rejection::OtherTransfer);
 }
 
 #[test]
@@ -294,10 +294,25 @@ fn data_of_another_length_than_that_of_its_packet_is_rejected() {
     assert_eq!(receiver.stats().duplicates, before + 1);
 }
 
+/// Its length alone does not make a short packet the last.
+#[test]
+fn short_packet_in_place_of_another_is_requested_again() {
+    let mut receiver = receiver(config());
+    assert!(receiver.handle(NOW, &data(HEADER, 0, 60)).is_some());
+    assert_eq!(receiver.handle(NOW, &summary(2, 160)), None);
+    for seq in 0..2 {
+        assert!(receiver.poll_event().is_none());
+        assert!(receiver.handle(NOW, &data(HEADER, seq, 100 - 40 * seq as usize)).is_some());
+    }
+    assert_eq!(receiver.poll_event(), Some(ReceiveEvent::Complete { bytes: 160 }));
+}
+
 #[test]
 fn full_packet_in_place_of_a_short_last_one_is_requested_again() {
     let mut receiver = receiver(config());
+    assert!(receiver.handle(NOW, &data(HEADER, 1, 50)).is_some());
     for seq in 0..2 {
+        // The bytes of a longer one take the place of those before.
         assert!(receiver.handle(NOW, &data(HEADER, seq, 100)).is_some());
     }
     assert_eq!(receiver.handle(NOW, &summary(2, 150)), None);
