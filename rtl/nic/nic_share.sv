@@ -174,6 +174,10 @@ module nic_share #(
     end
   end
 
+`ifdef FORMAL
+  `include "nic_share_props.svh"
+`endif
+
 endmodule
 
 `default_nettype wire

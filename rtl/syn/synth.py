@@ -49,6 +49,8 @@ CHECKED = (f"{SENDER}:64", "roce_requester:64", "nic")
 # Rows beside those of the modules as they are: a module with another value of a parameter.
 VARIANTS = (
     "dcqcn Flows=16",
+    "nic_core Memory=1",
+    "nic_core Memory=2",
     "pacer Flows=16",
     "rate_control Flows=16",
     "roce_qp Qps=16",
