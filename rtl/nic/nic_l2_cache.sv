@@ -331,7 +331,7 @@ module nic_l2_cache #(
         else if (is_flush) state_d = write1_q.barrier ? Drain : Idle;
         else state_d = hits ? Idle : Fetch;
       end
-      Wait: if (evict_ready) state_d = Look;
+      Wait: if (evict_ready) state_d = (is_read_q ? read_misses : write_misses) ? Look : Idle;
       Fetch: if (fills && &came_q[DwordBits-1:0]) state_d = Idle;
       Drain: if (flush_done_o) state_d = Idle;
       default: state_d = Idle;
@@ -577,6 +577,10 @@ module nic_l2_cache #(
   assign ev_take_o         = write_takes;
   assign ev_write_back_o   = evict_starts;
   assign ev_write_failed_o = is_answer && response_i.err;
+
+`ifdef FORMAL
+  `include "nic_l2_cache_props.svh"
+`endif
 
 endmodule
 
