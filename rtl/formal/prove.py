@@ -33,7 +33,8 @@ A job passes when the assertions are as many as stated and hold, there is a cove
 reached, and each mutant fails. The seed of the draw is the job's name. A mutant of what the
 parameters leave out changes nothing in the design, and the next one is drawn. One drawn mutant is
 tried; --mutants and --full try all that are drawn or written down, and check both lists.
-Memories stay arrays, but with `registers`, and where there are several clocks. What is built goes to out/formal.
+Memories stay arrays, but with `registers`, and where there are several clocks. What is built goes
+to out/formal.
 """
 
 import argparse
