@@ -13,6 +13,7 @@ A job is a file NAME.toml:
     full = false                       # optional: leave it to --full
     without_properties = true          # optional: of the sources' own includes
     multiclock = false                 # optional: a clock that is high in a step ticks in it
+    registers = false                  # optional: memories become registers, small ones are faster
     cover_depth = 30                   # optional, else depth
     mutant_depth = 30                  # optional, else depth
 
@@ -32,7 +33,8 @@ A job passes when the assertions are as many as stated and hold, there is a cove
 reached, and each mutant fails. The seed of the draw is the job's name. A mutant of what the
 parameters leave out changes nothing in the design, and the next one is drawn. One drawn mutant is
 tried; --mutants and --full try all that are drawn or written down, and check both lists.
-Memories stay arrays, but where there are several clocks. What is built goes to out/formal.
+Memories stay arrays, but with `registers`, and where there are several clocks. What is built goes
+to out/formal.
 """
 
 import argparse
@@ -88,6 +90,7 @@ class Job:
     full: bool = False
     without_properties: bool = False
     multiclock: bool = False
+    registers: bool = False
     cover_depth: int = 0
     mutant_depth: int = 0
     mutants: list[Mutant] = field(default_factory=list)
@@ -168,7 +171,7 @@ def script(job: Job, variant: str, files: list[Path]) -> list[str]:
         f"hierarchy -top {job.top}{sets}",
         f"prep -flatten -top {job.top} -nordff",
         "async2sync",
-        *(["memory_map", "opt -fast"] if job.multiclock else []),
+        *(["memory_map", "opt -fast"] if job.multiclock or job.registers else []),
         "dffunmap",
         *([f"techmap -map {TICKS}", "select -assert-none t:$dff"] if job.multiclock else []),
         "opt_clean",

@@ -16,11 +16,11 @@
 // flush_i, until flush_done_o: each line is written back and no longer valid, and DRAM has
 // answered. Channels go on meanwhile; what they take behind flush_i may be in the cache again.
 //
-// Throughput: a write and a read a cycle, also of writes of whole dwords that take lines, dirty ones
-// as long as the FIFO has room for a line. Latency: the answer stands 2 cycles after a hit was taken;
-// a fetch adds 4 and that of DRAM, 1 cycle for each dword in the FIFO, and up to 9 for a copy under
-// way. Back-pressure: channels wait for ready; answers are not held back. After a reset the first
-// 2^SetBits cycles clear the lines. One clock.
+// Throughput: a write and a read a cycle, also while writes of whole dwords take lines, dirty ones
+// as long as the FIFO has room for a line. Latency: the answer stands 2 cycles after a hit was
+// taken; a fetch adds 4 and that of DRAM, 1 cycle for each dword in the FIFO, and up to 9 for a copy
+// under way. Back-pressure: channels wait for ready; answers are not held back. After a reset the
+// first 2^SetBits cycles clear the lines. One clock.
 `default_nettype none
 
 module nic_l2_cache #(
@@ -249,8 +249,8 @@ module nic_l2_cache #(
   logic [7:0] store_mask_q;
   logic [63:0] store_data_q;
 
-  // A write hits, or is of a whole dword and takes a line in the same cycle: not under a miss, and if
-  // the old one is dirty, not before its copy can begin. No dword is written before it is copied.
+  // A write hits, or is of a whole dword and takes a line in the same cycle: not under a miss, and
+  // over a dirty line not before its copy can begin. No dword is written before it is copied.
   assign write_turn = Ways'(1) << write_way;
   assign write_goes = write1_valid_q && is_open && !fills && !write1_q.flush &&
       !(evict_set_q == write1_q.set && copy_left_q[write1_q.dword]);
@@ -331,7 +331,7 @@ module nic_l2_cache #(
         else if (is_flush) state_d = write1_q.barrier ? Drain : Idle;
         else state_d = hits ? Idle : Fetch;
       end
-      Wait: if (evict_ready) state_d = Look;
+      Wait: if (evict_ready) state_d = (is_read_q ? read_misses : write_misses) ? Look : Idle;
       Fetch: if (fills && &came_q[DwordBits-1:0]) state_d = Idle;
       Drain: if (flush_done_o) state_d = Idle;
       default: state_d = Idle;
@@ -577,6 +577,10 @@ module nic_l2_cache #(
   assign ev_take_o         = write_takes;
   assign ev_write_back_o   = evict_starts;
   assign ev_write_failed_o = is_answer && response_i.err;
+
+`ifdef FORMAL
+  `include "nic_l2_cache_props.svh"
+`endif
 
 endmodule
 

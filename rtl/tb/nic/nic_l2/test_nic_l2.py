@@ -311,7 +311,7 @@ async def frames_take_these_cycles(dut):
         await tb.flush()
         cycles.append((await tb.frame(port=1, at=BASE))[0])
         print(latency, cycles)
-        # A dword a cycle: hits, lines that are taken, and those over dirty ones while DRAM keeps up.
+        # A dword a cycle: hits, lines that are taken, also dirty ones while DRAM keeps up.
         assert max(cycles[:3]) <= FRAME_DWORDS + 3
         assert cycles[3] <= FRAME_DWORDS + 3 or latency == 40
 
