@@ -1,8 +1,14 @@
 // The bench of the NIC: latency, line rate, and the account of frames, with a dummy processor.
 //
 //   nic_bench latency      with its MAC side: nic_bench_mac
+//   nic_bench operations
 //   nic_bench line-rate [--frames N] [--bytes N]
-//   nic_bench account [--frames N] [--seed N]
+//   nic_bench rate [--frames N] [--bytes N]
+//   nic_bench account [--frames N] [--seed N] [--errors N]
+//
+// With its memory outside: nic_bench_outside, and behind the L2 cache: nic_bench_l2. These take
+// --memory-latency N, in cycles; --errors N: an access in N answers err, not with the cache.
+// --buffers N: fewer than fit into memory.
 //
 // Prints figures in cycles and fails where a frame is lost, changed or counted twice.
 
@@ -20,6 +26,7 @@ using namespace sw;
 struct Options {
   uint64_t frames = 10'000, seed = 1;
   unsigned bytes = 0;  // all sizes
+  unsigned memory_latency = 10, buffers = 0, errors = 0;
 };
 
 constexpr unsigned kSizes[] = {60, 61, 64, 127, 512, 1514, 9000};
@@ -29,23 +36,30 @@ constexpr bool kHasMac = true;
 #else
 constexpr bool kHasMac = false;
 #endif
-constexpr unsigned kMemoryBytes = 128 << 10;
 
 unsigned long long u(uint64_t value) { return value; }
 
+void print_memory(const Options& options) {
+  if (kMemory == kLocal) return;
+  std::printf("memory outside%s, latency %u, 16 requests in flight\n",
+              kMemory == kL2 ? " behind an L2 cache of 32 KiB" : "", options.memory_latency);
+}
+
 // Buffers that hold a frame, as many as memory and a queue have room for.
-void fit(NicConfig& config, unsigned bytes) {
+void fit(Nic& nic, unsigned bytes, const Options& options) {
+  NicConfig& config = nic.config;
   config.buffer_bits = 0;
   while ((128u << config.buffer_bits) < bytes + 8) config.buffer_bits++;
-  config.buffers = kMemoryBytes >> (7 + config.buffer_bits);
-  if (config.buffers > 64) config.buffers = 64;
+  config.buffers = std::min(kMemoryBytes >> (7 + config.buffer_bits), 64u);
+  if (options.buffers) config.buffers = std::min(config.buffers, options.buffers);
+  nic.dram.latency = options.memory_latency;
 }
 
 // ------------------------------------------------------------------ latency
 
-uint64_t round_trip(unsigned bytes, unsigned mode) {
+uint64_t round_trip(unsigned bytes, unsigned mode, const Options& options) {
   Nic nic(1);
-  fit(nic.config, bytes);
+  fit(nic, bytes, options);
   nic.config.mode = mode;
   nic.reset();
   uint64_t worst = 0;
@@ -71,28 +85,75 @@ uint64_t round_trip(unsigned bytes, unsigned mode) {
   return worst;
 }
 
-int latency() {
+int latency(const Options& options) {
+  print_memory(options);
   std::printf("round trip in cycles, first beat in to last beat out, %s mac_fifo\n",
               kHasMac ? "with" : "without");
   std::printf("%8s %10s %14s %14s %10s\n", "bytes", "normal", "NIC loopback", "MAC loopback", "goal");
   bool is_met = true;
   for (const unsigned bytes : kLatencySizes) {
-    const uint64_t normal = round_trip(bytes, 0), loop = round_trip(bytes, 1);
-    const uint64_t mac = kHasMac ? round_trip(bytes, 2) : 0;
+    const uint64_t normal = round_trip(bytes, 0, options), loop = round_trip(bytes, 1, options);
+    const uint64_t mac = kHasMac ? round_trip(bytes, 2, options) : 0;
     const uint64_t beats = (bytes + 7) / 8;
     is_met &= normal <= 3 * beats + 56 && mac <= 2 * beats + 16;
     std::printf("%8u %10llu %14llu %14llu %10llu\n", bytes, u(normal), u(loop), u(mac),
                 u(3 * beats + 56));
   }
-  if (!is_met) fail("a round trip is longer than its goal");
+  // The goals are those of a local memory.
+  if (!is_met && kMemory == kLocal) fail("a round trip is longer than its goal");
+  return 0;
+}
+
+// ------------------------------------------------------------------ operations
+
+// A pointer through a queue of each kind, by a processor's port, from each request's first cycle to
+// its response's. Nothing else uses the queues.
+int operations(const Options& options) {
+  print_memory(options);
+  Nic nic(1);
+  fit(nic, 1024, options);
+  nic.reset();
+  nic.enable(false);
+  nic.finish();
+  uint64_t longest = 0, operations = 0, sum = 0, worst = 0;
+  const auto timed = [&](bool is_pop, unsigned offset, uint32_t pointer) {
+    const uint64_t begun = nic.now;
+    const uint32_t result = nic.access(is_pop, offset, pointer);
+    const uint64_t took = nic.now - begun - 1;
+    longest = std::max(longest, took);
+    sum += took;
+    operations++;
+    if (is_pop ? result & 7 : result) fail("an operation is refused", offset, result);
+    return result;
+  };
+  for (unsigned i = 0; i < 100; i++) {
+    const uint64_t before = sum;
+    const unsigned server = i % kServers;
+    uint32_t pointer = timed(true, SW_NIC_REG_FREE, 0);
+    for (const unsigned queue : {SW_NIC_REG_RECEIVE_0, SW_NIC_REG_TRANSMIT_0}) {
+      timed(false, queue + 8 * server, pointer);
+      pointer = timed(true, queue + 8 * server, 0);
+    }
+    timed(false, SW_NIC_REG_FREE, pointer);
+    worst = std::max(worst, sum - before);
+    for (unsigned rest = 0; rest < i; rest++) nic.cycle();
+  }
+  std::printf("an operation at a register takes %.2f cycles (at most %llu), a traversal of 3 pops and 3 "
+              "pushes at most %llu\n",
+              double(sum) / double(operations), u(longest), u(worst));
   return 0;
 }
 
 // ------------------------------------------------------------------ line rate
 
-void line_rate(unsigned bytes, bool is_loopback, uint64_t frames) {
+// Frames at the wire's pace, or as fast as they are taken. With a local memory none is lost or
+// waits; from one outside they come as fast as that allows. What then finds no room in mac_fifo is
+// counted there.
+void line_rate(unsigned bytes, bool is_loopback, bool is_paced, const Options& options) {
+  const uint64_t frames = options.frames;
+  const bool must_keep_up = kMemory == kLocal && is_paced;
   Nic nic(1);
-  fit(nic.config, bytes);
+  fit(nic, bytes, options);
   nic.config.mode = is_loopback;
   nic.reset();
   std::vector<bool> seen(frames);
@@ -107,29 +168,50 @@ void line_rate(unsigned bytes, bool is_loopback, uint64_t frames) {
     seen[frame.number] = true;
     frame = {.number = frame.number, .bytes = bytes};
   });
-  MemoryReader reader(nic.model, kMemoryBytes);
+  source.is_paced = is_paced;
+  // A processor's reads would take turns with the engines at a memory outside.
+  MemoryReader reader(nic.model, kMemory == kLocal && is_paced);
   const uint64_t begun = nic.now;
   const double wire = double(bytes + kWireBytes) / 8;
-  while (sink.frames < frames) {
+  // Without a local memory until nothing more comes.
+  const uint64_t patience = must_keep_up ? 2'000 : 20'000 + 20 * bytes;
+  uint64_t quiet_since = begun;
+  while (sink.frames < frames && nic.now - quiet_since < patience) {
+    const uint64_t before = sink.frames + source.frames;
     nic.cycle(source, sink, reader);
-    if (nic.now - begun > 2'000 + uint64_t(2 * wire * double(frames))) fail("frames are lost", sink.frames);
+    if (sink.frames + source.frames != before) quiet_since = nic.now;
   }
-  const double took = double(sink.last_beat - begun) / double(frames);
+  const double took = double(sink.last_beat - begun) / double(sink.frames);
   if (sink.gaps) fail("gaps inside frames", sink.gaps);
+  uint64_t dropped = 0;
+  if (sink.frames < frames) {
+    while (!nic.processor.is_resting()) nic.cycle(source, sink, reader);
+    nic.read_counts();
+    dropped = nic.counter(SW_NIC_COUNTER_MAC_RX_DROPPED);
+  }
+  if (sink.frames + dropped != frames || (must_keep_up && dropped))
+    fail("frames are lost", sink.frames, dropped);
   // What waits ahead of the NIC must not grow.
-  if (source.lag_max > 64) fail("frames come faster than the NIC takes them", source.lag_max);
-  std::printf("%6u bytes, %-12s %llu frames, a frame per %.3f cycles (wire %.3f), waited at most %llu, "
-              "%.2f reads of memory a cycle\n",
-              bytes, is_loopback ? "NIC loopback" : "processor", u(frames), took, wire,
-              u(source.lag_max), double(reader.reads) / double(nic.now - begun));
+  if (must_keep_up && source.lag_max > 64)
+    fail("frames come faster than the NIC takes them", source.lag_max);
+  std::printf("%6u bytes, %-12s %llu frames, a frame per %.3f cycles (wire %.3f)", bytes,
+              is_loopback ? "NIC loopback" : "processor", u(frames), took, wire);
+  if (must_keep_up)
+    std::printf(", waited at most %llu, %.2f reads of memory a cycle", u(source.lag_max),
+                double(reader.reads) / double(nic.now - begun));
+  if (!is_paced) std::printf(", %.0f Mb/s at 100 MHz", double(bytes) * 800 / took);
+  if (dropped) std::printf(", %llu dropped whole by mac_fifo", u(dropped));
+  std::printf("\n");
   std::fflush(stdout);
 }
 
-int line_rates(const Options& options) {
-  for (const unsigned bytes : kSizes) {
-    if (options.bytes && bytes != options.bytes) continue;
-    for (const bool is_loopback : {true, false}) line_rate(bytes, is_loopback, options.frames);
-  }
+int line_rates(bool is_paced, const Options& options) {
+  print_memory(options);
+  std::vector<unsigned> sizes(std::begin(kSizes), std::end(kSizes));
+  if (!is_paced) sizes = {60, 1024, 1500, 9000};
+  if (options.bytes) sizes = {options.bytes};
+  for (const unsigned bytes : sizes)
+    for (const bool is_loopback : {true, false}) line_rate(bytes, is_loopback, is_paced, options);
   return 0;
 }
 
@@ -145,11 +227,15 @@ class Account {
     nic_.processor.behaviour = {.drop = 0.1, .keep = 0.05, .own = kOwn};
     nic_.config.buffer_bits = 2;
     nic_.config.filter = 1;
+    nic_.dram.latency = options.memory_latency;
+    if (options.errors) nic_.dram.errors = 1. / options.errors;
+    sink_.may_cut = options.errors;
     begin();
     sink_.chance = [this](double p) { return random_.chance(p); };
   }
 
   int run() {
+    print_memory(options_);
     while (offered_ < options_.frames) {
       period();
       if (random_.chance(0.3)) reset_in_mid_frame();
@@ -163,6 +249,9 @@ class Account {
                 "%llu cycles without a free buffer, seed %llu\n",
                 u(total_[kSent]), u(dropped_), u(resets_), u(disables_), u(exhausted_),
                 u(options_.seed));
+    if (options_.errors)
+      std::printf("account: %llu frames in with a failed write, %llu frames out with a failed read\n",
+                  u(total_[kWriteFailed]), u(total_[kReadFailed]));
     return 0;
   }
 
@@ -260,9 +349,10 @@ class Account {
     const auto& n = nic_.counts;
     for (const Count event : {kDisabled, kBad, kTooLong, kFiltered})
       if (n[event] != expected_[event]) fail("frames of a cause", n[event], expected_[event]);
-    if (n[kReceived] != n[kSent] + nic_.processor.dropped)
+    if (n[kReceived] != n[kSent] + n[kReadFailed] + nic_.processor.dropped)
       fail("received and sent differ", n[kReceived], n[kSent] + nic_.processor.dropped);
     if (sink_.frames != n[kSent]) fail("sent and seen differ", n[kSent], sink_.frames);
+    if (sink_.cut > n[kReadFailed]) fail("frames are cut", sink_.cut, n[kReadFailed]);
     count_buffers();
     begin();
     nic_.processor.behaviour.own = kOwn;
@@ -277,8 +367,9 @@ class Account {
                              n[kWriteFailed] + n[kDisabled];
     if (counted > source_.frames || counted + cut_off_max < source_.frames)
       fail("frames in and counted differ", source_.frames, counted);
-    if (n[kBadLength] || n[kReadFailed] || n[kWriteFailed] || n[kBadPush])
-      fail("an event that must not come", n[kBadLength], n[kBadPush]);
+    if (n[kBadLength] || n[kBadPush]) fail("an event that must not come", n[kBadLength], n[kBadPush]);
+    if (!options_.errors && (n[kReadFailed] || n[kWriteFailed]))
+      fail("memory fails", n[kReadFailed], n[kWriteFailed]);
     cut_off_ += source_.frames - counted;
   }
 
@@ -307,9 +398,10 @@ class Account {
       }
       found += place(result, seen);
     }
-    // The receive engine has two, and a third that a full queue refused.
+    // The receive engine has two, and a third that a full queue or memory refused.
     const uint64_t missing = nic_.config.buffers - found;
-    if (missing != 2 && (missing != 3 || nic_.counts[kQueueFull] == 0))
+    if (missing != 2 &&
+        (missing != 3 || nic_.counts[kQueueFull] + nic_.counts[kWriteFailed] == 0))
       fail("buffers are lost", found, nic_.config.buffers);
   }
 
@@ -337,7 +429,7 @@ class Account {
     dropped_ += nic_.processor.dropped;
     expected_ = {};
     nic_.processor.dropped = nic_.processor.forwarded = 0;
-    source_.frames = sink_.frames = 0;
+    source_.frames = sink_.frames = sink_.cut = 0;
   }
 
   static constexpr double kOwn = 0.01;
@@ -356,8 +448,9 @@ class Account {
 };
 
 int usage() {
-  std::fputs("nic_bench latency | line-rate [--frames N] [--bytes N] | account [--frames N] "
-             "[--seed N]\n", stderr);
+  std::fputs("nic_bench latency | operations | line-rate | rate | account\n"
+             "  [--frames N] [--bytes N] [--seed N] [--buffers N] [--memory-latency N] [--errors N]\n",
+             stderr);
   return 2;
 }
 
@@ -372,11 +465,17 @@ int main(int argc, char** argv) {
     if (name == "--frames") options.frames = value;
     else if (name == "--seed") options.seed = value;
     else if (name == "--bytes") options.bytes = unsigned(value);
+    else if (name == "--buffers") options.buffers = unsigned(value);
+    else if (name == "--memory-latency" && kMemory != kLocal && value)
+      options.memory_latency = unsigned(value);
+    else if (name == "--errors" && kMemory == kOutside) options.errors = unsigned(value);
     else return usage();
   }
   const std::string which = argv[1];
-  if (which == "latency") return latency();
-  if (which == "line-rate") return line_rates(options);
+  if (which == "latency") return latency(options);
+  if (which == "operations") return operations(options);
+  if (which == "line-rate") return line_rates(true, options);
+  if (which == "rate") return line_rates(false, options);
   if (which == "account") return Account(options).run();
   return usage();
 }

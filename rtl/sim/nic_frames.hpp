@@ -123,7 +123,14 @@ class FrameSink {
       inside_ = true;
       beat_ = 0;
     }
-    // The number stands in the second dword: the first is checked with it.
+    // The number stands in the second dword: the first is checked with it. The last beat of a frame
+    // that is cut is anything.
+    if (model_.m_axis_tlast && model_.m_axis_tuser) {
+      if (!may_cut) fail("a frame is cut", frame_.number);
+      inside_ = false;
+      cut++;
+      return;
+    }
     if (beat_ == 0) {
       first_ = data;
     } else if (beat_ == 1) {
@@ -139,11 +146,6 @@ class FrameSink {
     if (!model_.m_axis_tlast) return;
     inside_ = false;
     last_beat = now;
-    if (model_.m_axis_tuser) {
-      if (!may_cut) fail("a frame is cut", frame_.number);
-      cut++;
-      return;
-    }
     const unsigned sent = is_padded && frame_.bytes < 60 ? 60 : frame_.bytes;
     if (8 * (beat_ - 1) + count != sent) fail("a frame's length", frame_.number, frame_.bytes);
     frames++;

@@ -7,12 +7,20 @@
 
 #include "Vnic.h"
 #include "fields.hpp"
+#include "nic_dram.hpp"
 #include "nic_processor.hpp"
 #include "nic_regs.h"
 
 namespace sw {
 
 using Model = Vnic;
+
+#ifndef MEMORY
+#define MEMORY 0
+#endif
+enum Memory : unsigned { kLocal, kOutside, kL2 };
+constexpr Memory kMemory = Memory(MEMORY);  // as nic_pkg's
+constexpr unsigned kMemoryBytes = 128 << 10;
 
 // Of the window of counters those that the bench reads, in its order.
 enum Count : unsigned {
@@ -105,36 +113,39 @@ class QueuePort {
   AfbPort& afb_;
 };
 
-#ifndef HAS_MAC
-// Reads the whole memory over and over through the first ACB port, a read offered each cycle.
+// Reads the whole memory over and over through the first ACB port, a read offered each cycle; with
+// the MAC side there is no such port.
 class MemoryReader {
  public:
-  MemoryReader(Model& model, uint32_t bytes) : model_(model), bytes_(bytes) {}
+  MemoryReader([[maybe_unused]] Model& model, bool is_on) : is_on_(is_on) {
+#ifndef HAS_MAC
+    model_ = &model;
+#endif
+  }
   uint64_t reads = 0;
 
   void drive(uint64_t) {
-    model_.acb_valid_i = 1;
-    model_.acb_i[2] = address_;
-    model_.acb_i[3] = 0xFF << 4 | 1 << 12;  // mask, read
+#ifndef HAS_MAC
+    model_->acb_valid_i = is_on_;
+    model_->acb_i[2] = address_;
+    model_->acb_i[3] = 0xFF << 4 | 1 << 12;  // mask, read
+#endif
   }
   void after(uint64_t) {
-    if (!(model_.acb_ready_o & 1)) return;
+#ifndef HAS_MAC
+    if (!is_on_ || !(model_->acb_ready_o & 1)) return;
     reads++;
-    address_ = (address_ + 8) % bytes_;
+    address_ = (address_ + 8) % kMemoryBytes;
+#endif
   }
 
  private:
-  Model& model_;
-  uint32_t bytes_, address_ = 0;
-};
-#else
-struct MemoryReader {
-  MemoryReader(Model&, uint32_t) {}
-  uint64_t reads = 0;
-  void drive(uint64_t) {}
-  void after(uint64_t) {}
-};
+  bool is_on_;
+  uint32_t address_ = 0;
+#ifndef HAS_MAC
+  Model* model_;
 #endif
+};
 
 struct NicConfig {
   bool enable = true;
@@ -146,6 +157,7 @@ struct NicConfig {
 class Nic {
  public:
   Model model;
+  Dram<Model> dram{model, kMemoryBytes};
   AfbPort afb{model, 0}, control{model, 1};
   QueuePort port{model, afb};
   Processor<QueuePort> processor;
@@ -164,6 +176,8 @@ class Nic {
     model.s_axis_tvalid = 0;
     model.m_axis_tready = 1;
     model.afb_valid_i = 0;
+    dram.reset();
+    model.dram_request_ready_i = model.dram_response_valid_i = 0;
     for (int i = 0; i < 4; i++) tick();
     model.rst_i = 0;
     afb.reset();
@@ -210,7 +224,9 @@ class Nic {
       writes_.pop_front();
     }
     control.drive();
+    if (kMemory != kLocal) dram.drive(now);
     model.eval();
+    if (kMemory != kLocal) dram.after(now);
     (parts.after(now), ...);
     processor.after(now);
     control.after();
@@ -236,7 +252,9 @@ class Nic {
     control.start(read, offset, data);
     for (uint32_t result;;) {
       control.drive();
+      if (kMemory != kLocal) dram.drive(now);
       model.eval();
+      if (kMemory != kLocal) dram.after(now);
       control.after();
       tick();
       if (control.take(result)) return result;
@@ -245,11 +263,14 @@ class Nic {
 
   void read_counts() {
     access(false, SW_NIC_REG_COMMAND, 1);
-    for (unsigned i = 0; i < kCounts; i++) {
-      const unsigned offset = SW_NIC_WINDOW_COUNTERS + 8 * (SW_NIC_COUNTER_RECEIVED + i);
-      const uint64_t low = access(true, offset);
-      counts[i] = (low | uint64_t(access(true, offset + 4)) << 32) - marked_[i];
-    }
+    for (unsigned i = 0; i < kCounts; i++)
+      counts[i] = counter(SW_NIC_COUNTER_RECEIVED + i) - marked_[i];
+  }
+  // As of the last `read_counts`.
+  uint64_t counter(unsigned entry) {
+    const unsigned offset = SW_NIC_WINDOW_COUNTERS + 8 * entry;
+    const uint64_t low = access(true, offset);
+    return low | uint64_t(access(true, offset + 4)) << 32;
   }
   void mark() {
     for (unsigned i = 0; i < kCounts; i++) marked_[i] += counts[i];

@@ -3,7 +3,8 @@
 `default_nettype none
 
 module nic_one_clock #(
-    parameter int unsigned Ports = 2
+    parameter int unsigned Ports  = 2,
+    parameter int unsigned Memory = nic_pkg::MemoryLocal
 ) (
     input wire logic clk_i,
     input wire logic rst_i,
@@ -17,6 +18,13 @@ module nic_one_clock #(
     input  wire logic [                              Ports-1:0] acb_ready_i,
 
     output logic [nic_pkg::Servers-1:0] irq_o,
+
+    output      logic                                dram_request_valid_o,
+    input  wire logic                                dram_request_ready_i,
+    output      logic [ nic_pkg::AcbRequestBits-1:0] dram_request_o,
+    input  wire logic                                dram_response_valid_i,
+    output      logic                                dram_response_ready_o,
+    input  wire logic [nic_pkg::AcbResponseBits-1:0] dram_response_i,
 
     input  wire logic [63:0] s_axis_tdata,
     input  wire logic [ 7:0] s_axis_tkeep,
@@ -36,8 +44,9 @@ module nic_one_clock #(
   assign s_axis_tready = 1'b1;
 
   nic_board #(
-      .Ports(Ports),
-      .Axil (1'b0)
+      .Ports (Ports),
+      .Memory(Memory),
+      .Axil  (1'b0)
   ) u_board (
       .clk_i             (clk_i),
       .rst_i             (rst_i),
@@ -75,6 +84,12 @@ module nic_one_clock #(
       .s_axil_cpu_rvalid (),
       .s_axil_cpu_rready ('0),
       .irq_o             (irq_o),
+      .dram_request_valid_o (dram_request_valid_o),
+      .dram_request_ready_i (dram_request_ready_i),
+      .dram_request_o       (dram_request_o),
+      .dram_response_valid_i(dram_response_valid_i),
+      .dram_response_ready_o(dram_response_ready_o),
+      .dram_response_i      (dram_response_i),
       .enable_mac_o      (),
       .mac_tx_clk_i      (clk_i),
       .mac_tx_rst_i      (rst_i),
