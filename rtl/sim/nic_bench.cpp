@@ -5,10 +5,12 @@
 //   nic_bench line-rate [--frames N] [--bytes N]
 //   nic_bench rate [--frames N] [--bytes N]
 //   nic_bench account [--frames N] [--seed N] [--errors N]
+//   nic_bench memories     rows of the table of docs/nic.md
 //
 // With its memory outside: nic_bench_outside, and behind the L2 cache: nic_bench_l2. These take
 // --memory-latency N, in cycles; --errors N: an access in N answers err, not with the cache.
-// --buffers N: fewer than fit into memory.
+// --buffers N: fewer than fit into memory. With queues in that memory, as in NIC_1.1 of T:
+// nic_bench_rings, nic_bench_outside_rings, nic_bench_l2_rings.
 //
 // Prints figures in cycles and fails where a frame is lost, changed or counted twice.
 
@@ -40,7 +42,11 @@ constexpr bool kHasMac = false;
 unsigned long long u(uint64_t value) { return value; }
 
 void print_memory(const Options& options) {
-  if (kMemory == kLocal) return;
+  if (kHasRings) std::printf("queues in memory; ");
+  if (kMemory == kLocal) {
+    if (kHasRings) std::printf("memory local\n");
+    return;
+  }
   std::printf("memory outside%s, latency %u, 16 requests in flight\n",
               kMemory == kL2 ? " behind an L2 cache of 32 KiB" : "", options.memory_latency);
 }
@@ -50,9 +56,14 @@ void fit(Nic& nic, unsigned bytes, const Options& options) {
   NicConfig& config = nic.config;
   config.buffer_bits = 0;
   while ((128u << config.buffer_bits) < bytes + 8) config.buffer_bits++;
-  config.buffers = std::min(kMemoryBytes >> (7 + config.buffer_bits), 64u);
+  config.buffers = std::min(kBuffersBytes >> (7 + config.buffer_bits), 64u);
   if (options.buffers) config.buffers = std::min(config.buffers, options.buffers);
   nic.dram.latency = options.memory_latency;
+}
+
+// Until the engines have done what they can without a frame.
+unsigned rest_cycles(const Options& options) {
+  return 50 + (kHasRings ? 20 * (options.memory_latency + 5) : 0);
 }
 
 // ------------------------------------------------------------------ latency
@@ -78,8 +89,8 @@ uint64_t round_trip(unsigned bytes, unsigned mode, const Options& options) {
     is_due = true;
     while (sink.frames == i) nic.cycle(source, sink);
     worst = std::max(worst, sink.last_beat - source.first_beat + 1);
-    // Begins in every phase of what the processor does.
-    for (unsigned rest = 0; rest < 50 + i; rest++) nic.cycle(source, sink);
+    // Begins in every phase of what the processor does, once the engines rest.
+    for (unsigned rest = 0; rest < rest_cycles(options) + i; rest++) nic.cycle(source, sink);
   }
   if (sink.gaps) fail("gaps", sink.gaps);
   return worst;
@@ -99,28 +110,35 @@ int latency(const Options& options) {
     std::printf("%8u %10llu %14llu %14llu %10llu\n", bytes, u(normal), u(loop), u(mac),
                 u(3 * beats + 56));
   }
-  // The goals are those of a local memory.
-  if (!is_met && kMemory == kLocal) fail("a round trip is longer than its goal");
+  // The goals are those of hardware queues and a local memory.
+  if (!is_met && kMemory == kLocal && !kHasRings) fail("a round trip is longer than its goal");
   return 0;
 }
 
 // ------------------------------------------------------------------ operations
 
-// A pointer through a queue of each kind, by a processor's port, from each request's first cycle to
-// its response's. Nothing else uses the queues.
-int operations(const Options& options) {
-  print_memory(options);
+// Cycles of operations at a register, from each request's first to its response's.
+struct Operations {
+  double mean = 0;
+  uint64_t longest = 0;
+  uint64_t traversal = 0;  // the longest of 3 pops and 3 pushes
+};
+
+// A pointer through a queue of each kind, by a processor's port. Nothing else uses the queues.
+Operations time_operations(const Options& options) {
   Nic nic(1);
   fit(nic, 1024, options);
   nic.reset();
+  for (unsigned rest = 0; rest < rest_cycles(options); rest++) nic.cycle();
   nic.enable(false);
   nic.finish();
-  uint64_t longest = 0, operations = 0, sum = 0, worst = 0;
+  Operations times;
+  uint64_t operations = 0, sum = 0;
   const auto timed = [&](bool is_pop, unsigned offset, uint32_t pointer) {
     const uint64_t begun = nic.now;
     const uint32_t result = nic.access(is_pop, offset, pointer);
     const uint64_t took = nic.now - begun - 1;
-    longest = std::max(longest, took);
+    times.longest = std::max(times.longest, took);
     sum += took;
     operations++;
     if (is_pop ? result & 7 : result) fail("an operation is refused", offset, result);
@@ -135,23 +153,36 @@ int operations(const Options& options) {
       pointer = timed(true, queue + 8 * server, 0);
     }
     timed(false, SW_NIC_REG_FREE, pointer);
-    worst = std::max(worst, sum - before);
+    times.traversal = std::max(times.traversal, sum - before);
     for (unsigned rest = 0; rest < i; rest++) nic.cycle();
   }
+  times.mean = double(sum) / double(operations);
+  return times;
+}
+
+int operations(const Options& options) {
+  print_memory(options);
+  const Operations times = time_operations(options);
   std::printf("an operation at a register takes %.2f cycles (at most %llu), a traversal of 3 pops and 3 "
               "pushes at most %llu\n",
-              double(sum) / double(operations), u(longest), u(worst));
+              times.mean, u(times.longest), u(times.traversal));
   return 0;
 }
 
 // ------------------------------------------------------------------ line rate
 
-// Frames at the wire's pace, or as fast as they are taken. With a local memory none is lost or
-// waits; from one outside they come as fast as that allows. What then finds no room in mac_fifo is
-// counted there.
-void line_rate(unsigned bytes, bool is_loopback, bool is_paced, const Options& options) {
+struct Rate {
+  double cycles = 0;  // a frame
+  double reads = 0;   // of memory by a processor, a cycle
+  uint64_t waited = 0, dropped = 0;
+};
+
+// Frames at the wire's pace, or as fast as they are taken. With hardware queues and a local memory
+// none is lost or waits; else they come as fast as memory allows. What then finds no room in
+// mac_fifo is counted there.
+Rate run_frames(unsigned bytes, bool is_loopback, bool is_paced, const Options& options) {
   const uint64_t frames = options.frames;
-  const bool must_keep_up = kMemory == kLocal && is_paced;
+  const bool must_keep_up = kMemory == kLocal && !kHasRings && is_paced;
   Nic nic(1);
   fit(nic, bytes, options);
   nic.config.mode = is_loopback;
@@ -170,9 +201,8 @@ void line_rate(unsigned bytes, bool is_loopback, bool is_paced, const Options& o
   });
   source.is_paced = is_paced;
   // A processor's reads would take turns with the engines at a memory outside.
-  MemoryReader reader(nic.model, kMemory == kLocal && is_paced);
+  MemoryReader reader(nic.model, must_keep_up);
   const uint64_t begun = nic.now;
-  const double wire = double(bytes + kWireBytes) / 8;
   // Without a local memory until nothing more comes.
   const uint64_t patience = must_keep_up ? 2'000 : 20'000 + 20 * bytes;
   uint64_t quiet_since = begun;
@@ -181,26 +211,32 @@ void line_rate(unsigned bytes, bool is_loopback, bool is_paced, const Options& o
     nic.cycle(source, sink, reader);
     if (sink.frames + source.frames != before) quiet_since = nic.now;
   }
-  const double took = double(sink.last_beat - begun) / double(sink.frames);
+  Rate rate{.cycles = double(sink.last_beat - begun) / double(sink.frames),
+            .reads = double(reader.reads) / double(nic.now - begun),
+            .waited = source.lag_max};
   if (sink.gaps) fail("gaps inside frames", sink.gaps);
-  uint64_t dropped = 0;
   if (sink.frames < frames) {
     while (!nic.processor.is_resting()) nic.cycle(source, sink, reader);
     nic.read_counts();
-    dropped = nic.counter(SW_NIC_COUNTER_MAC_RX_DROPPED);
+    rate.dropped = nic.counter(SW_NIC_COUNTER_MAC_RX_DROPPED);
   }
-  if (sink.frames + dropped != frames || (must_keep_up && dropped))
-    fail("frames are lost", sink.frames, dropped);
+  if (sink.frames + rate.dropped != frames || (must_keep_up && rate.dropped))
+    fail("frames are lost", sink.frames, rate.dropped);
   // What waits ahead of the NIC must not grow.
   if (must_keep_up && source.lag_max > 64)
     fail("frames come faster than the NIC takes them", source.lag_max);
+  return rate;
+}
+
+void line_rate(unsigned bytes, bool is_loopback, bool is_paced, const Options& options) {
+  const Rate rate = run_frames(bytes, is_loopback, is_paced, options);
+  const double wire = double(bytes + kWireBytes) / 8;
   std::printf("%6u bytes, %-12s %llu frames, a frame per %.3f cycles (wire %.3f)", bytes,
-              is_loopback ? "NIC loopback" : "processor", u(frames), took, wire);
-  if (must_keep_up)
-    std::printf(", waited at most %llu, %.2f reads of memory a cycle", u(source.lag_max),
-                double(reader.reads) / double(nic.now - begun));
-  if (!is_paced) std::printf(", %.0f Mb/s at 100 MHz", double(bytes) * 800 / took);
-  if (dropped) std::printf(", %llu dropped whole by mac_fifo", u(dropped));
+              is_loopback ? "NIC loopback" : "processor", u(options.frames), rate.cycles, wire);
+  if (kMemory == kLocal && !kHasRings && is_paced)
+    std::printf(", waited at most %llu, %.2f reads of memory a cycle", u(rate.waited), rate.reads);
+  if (!is_paced) std::printf(", %.0f Mb/s at 100 MHz", double(bytes) * 800 / rate.cycles);
+  if (rate.dropped) std::printf(", %llu dropped whole by mac_fifo", u(rate.dropped));
   std::printf("\n");
   std::fflush(stdout);
 }
@@ -212,6 +248,33 @@ int line_rates(bool is_paced, const Options& options) {
   if (options.bytes) sizes = {options.bytes};
   for (const unsigned bytes : sizes)
     for (const bool is_loopback : {true, false}) line_rate(bytes, is_loopback, is_paced, options);
+  return 0;
+}
+
+// ------------------------------------------------------------------ memories
+
+// A row for each latency: operation and traversal at a register, and Mb/s of 1,024 bytes at 100 MHz;
+// with the MAC side the round trips.
+int memories(Options options) {
+  constexpr const char* kNames[] = {"local", "outside", "L2"};
+  options.frames = std::min<uint64_t>(options.frames, 1'000);
+  std::vector<unsigned> latencies{1, 10, 40};
+  if (kMemory == kLocal) latencies = {0};
+  for (const unsigned latency : latencies) {
+    options.memory_latency = latency;
+    std::printf("| %s | %s | %s |", kHasRings ? "NIC_1.1" : "NIC_1.2", kNames[kMemory],
+                latency ? std::to_string(latency).c_str() : "");
+    if (kHasMac) {
+      for (const unsigned bytes : kLatencySizes)
+        std::printf(" %llu |", u(round_trip(bytes, 0, options)));
+    } else {
+      const Operations times = time_operations(options);
+      const double cycles = run_frames(1024, false, false, options).cycles;
+      std::printf(" %.0f | %llu | %.0f |", times.mean, u(times.traversal), 1024 * 800 / cycles);
+    }
+    std::printf("\n");
+    std::fflush(stdout);
+  }
   return 0;
 }
 
@@ -448,7 +511,7 @@ class Account {
 };
 
 int usage() {
-  std::fputs("nic_bench latency | operations | line-rate | rate | account\n"
+  std::fputs("nic_bench latency | operations | line-rate | rate | account | memories\n"
              "  [--frames N] [--bytes N] [--seed N] [--buffers N] [--memory-latency N] [--errors N]\n",
              stderr);
   return 2;
@@ -476,6 +539,7 @@ int main(int argc, char** argv) {
   if (which == "operations") return operations(options);
   if (which == "line-rate") return line_rates(true, options);
   if (which == "rate") return line_rates(false, options);
+  if (which == "memories") return memories(options);
   if (which == "account") return Account(options).run();
   return usage();
 }

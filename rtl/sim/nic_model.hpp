@@ -21,6 +21,12 @@ using Model = Vnic;
 enum Memory : unsigned { kLocal, kOutside, kL2 };
 constexpr Memory kMemory = Memory(MEMORY);  // as nic_pkg's
 constexpr unsigned kMemoryBytes = 128 << 10;
+#ifdef RINGS
+constexpr bool kHasRings = true;  // queues in memory, in its last 16 KiB
+#else
+constexpr bool kHasRings = false;
+#endif
+constexpr unsigned kBuffersBytes = kMemoryBytes - (kHasRings ? 16 << 10 : 0);
 
 // Of the window of counters those that the bench reads, in its order.
 enum Count : unsigned {

@@ -4,7 +4,8 @@
 
 module nic_one_clock #(
     parameter int unsigned Ports  = 2,
-    parameter int unsigned Memory = nic_pkg::MemoryLocal
+    parameter int unsigned Memory = nic_pkg::MemoryLocal,
+    parameter bit          Rings  = 1'b0
 ) (
     input wire logic clk_i,
     input wire logic rst_i,
@@ -46,6 +47,7 @@ module nic_one_clock #(
   nic_board #(
       .Ports (Ports),
       .Memory(Memory),
+      .Rings (Rings),
       .Axil  (1'b0)
   ) u_board (
       .clk_i             (clk_i),

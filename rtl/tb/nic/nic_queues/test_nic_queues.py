@@ -223,7 +223,7 @@ class TB:
 
 
 @cocotb.test()
-async def each_operation_takes_two_cycles_and_those_of_its_accesses(dut):
+async def each_operation_takes_two_cycles(dut):
     tb = TB(dut)
     await tb.start()
     buffers = tb.model.buffers()
