@@ -190,7 +190,7 @@ class Lockstep {
         for (Pair& pair : pairs_) compare(pair);
         for (Pair& pair : pairs_) forget(pair);
       }
-      silence(pairs_.at(random_.below(kQps)));
+      silence();
     }
     rest();
     for (Pair& pair : pairs_) compare(pair);
@@ -246,9 +246,10 @@ class Lockstep {
     if (!pair.has_failed && behind < pair.sent - pair.oldest) pair.oldest += behind + (kind == kAck);
   }
 
-  // Up to the deadline of a QP, or not quite; others may be due on the way.
-  void silence(Pair& pair) {
-    const uint64_t deadline = sw_requester_timeout(pair.software);
+  // Up to the first deadline, or not quite.
+  void silence() {
+    uint64_t deadline = UINT64_MAX;
+    for (const Pair& it : pairs_) deadline = std::min(deadline, sw_requester_timeout(it.software));
     uint64_t until = now_;
     if (deadline == UINT64_MAX) {
       until += random_.below(1'000'000);
@@ -257,11 +258,12 @@ class Lockstep {
       if (random_.chance(0.6)) until += left + random_.below(3);
       else if (left > 0) until += random_.chance(0.5) ? left - 1 : random_.below(left);
     }
-    // A CNP that is due before has a step of its own.
+    // A CNP that is due before has a step of its own, and none is due when a QP may fail.
     uint64_t due = UINT64_MAX;
     for (const Pair& it : pairs_)
-      if (it.point) due = std::min(due, sw_notification_timeout(it.point));
-    if (due > now_ && due <= until) until = random_.chance(0.3) ? due - 1 : due;
+      if (it.point && !it.is_over) due = std::min(due, sw_notification_timeout(it.point));
+    if (due > now_ && due <= until)
+      until = due >= deadline || random_.chance(0.3) ? due - 1 : due;
     figures_.timeouts += until >= deadline;
     now_ = until;
     for (Pair& it : pairs_) sw_requester_run(it.software, now_);

@@ -1,5 +1,5 @@
-"""roce_responder with several queue pairs: requests of all come interleaved, each QP against a model
-of its own; gaps, failures, ends and marks of one change nothing of another."""
+"""roce_responder with several queue pairs: requests of all come interleaved, each QP against a
+model of its own; gaps, failures, ends and marks of one change nothing of another."""
 
 import random
 from collections import deque
@@ -245,8 +245,10 @@ async def requests_of_all_come_interleaved(dut):
         )
         tb.receive.odds = random.choice([odds for odds in (0.2, 0.6, 1) if odds <= tb.memory.odds])
         for it in tb.qps:
+            # At 512 bits a second one, which is offered by turns, may come behind its packet.
             for _ in range(random.randrange(3)):
-                it.post(it.address + random.randrange(3000), random.choice([100, 500, 1500]))
+                if tb.beat == 8 or not it.model.receives:
+                    it.post(it.address + random.randrange(3000), random.choice([100, 500, 1500]))
         await tb.bench.run(20)
         left = {it: traffic(it) for it in random.sample(tb.qps, 1 + number % QPS)}
         # Never so many that the store has no room.
