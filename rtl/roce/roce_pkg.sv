@@ -122,7 +122,7 @@ package roce_pkg;
     logic [13:0] len_bytes;      // of the payload, without padding
   } request_t;
 
-  // What a responder needs to know of its connection; stands while it runs.
+  // What a responder needs to know of a connection.
   typedef struct packed {
     logic [23:0] first_psn;      // of the peer's first request
     logic [2:0]  mtu;            // as in qp_t
@@ -133,7 +133,6 @@ package roce_pkg;
   // Memory that the peer may write to, by addresses of the memory port.
   typedef struct packed {
     logic [31:0] key;
-    logic        may_write;
     logic [63:0] address;
     logic [63:0] len_bytes;
   } region_t;

@@ -1,6 +1,6 @@
 // Chooses what queue pairs need of received RoCEv2 packets from their peers: ACK, NAK and CNP for a
-// requester, and with Full the requests for a responder, which the first queue pair has. Stands beside eth_ip_check and form_bth, W
-// bits wide as they are.
+// requester, and with Full the requests for a responder. Stands beside eth_ip_check and form_bth, W bits
+// wide as they are.
 //
 // One record for each packet that counts; every other datagram that eth_ip_check passed to RoCE's
 // port gives exactly one event, that of the first check which fails: form_bth's (length, version,
@@ -136,7 +136,7 @@ module roce_rx #(
   logic [15:0] payload_bytes;
   roce_pkg::request_t request;
 
-  assign is_request = Full && ~|qp && opcode_i[7:5] == 3'd0 && (opcode_i < roce_pkg::OpReadResponse
+  assign is_request = Full && opcode_i[7:5] == 3'd0 && (opcode_i < roce_pkg::OpReadResponse
       || opcode_i > roce_pkg::OpAtomicAcknowledge);
   assign is_write   = opcode_i >= roce_pkg::OpOfWrite;  // if it is supported
   assign place      = opcode_i[2:0] - (is_write ? 3'(roce_pkg::OpOfWrite) : 3'd0);

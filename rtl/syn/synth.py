@@ -55,6 +55,7 @@ VARIANTS = (
     "rate_control Flows=16",
     "roce_qp Qps=16",
     "roce_requester Qps=16",
+    "roce_responder Qps=16",
     "roce_board Full=1",
 )
 # Growth that is let pass: both of these.

@@ -20,7 +20,7 @@ CHOICE = (("mtu", 3), ("psn", 24), ("offset", 24), ("is_first", 1),
 COMPLETION = (("id", 16), ("status", 3))
 ANSWER = (("kind", 3), ("code", 5), ("psn", 24), ("is_marked", 1))
 RESPONDER = (("first_psn", 24), ("mtu", 3), ("rnr_timer", 5), ("cnp_interval_ns", 20))
-REGION = (("key", 32), ("may_write", 1), ("address", 64), ("len_bytes", 64))
+REGION = (("key", 32), ("address", 64), ("len_bytes", 64))
 RECEIVE = (("id", 16), ("address", 64), ("len_bytes", 32))
 RECEIVED = (("id", 16), ("status", 2), ("has_immediate", 1), ("immediate", 32),
             ("len_bytes", 32))  # fmt: skip

@@ -190,9 +190,8 @@ class TB:
         )  # fmt: skip
         dut.peer_psn_i.value = psns[1]
         dut.cnp_interval_ns_i.value, dut.rate_i.value = CNP_INTERVAL_NS, 0
-        dut.region_i.value = pack(
-            REGION, key=REGION_KEY, may_write=1, address=ADDRESS, len_bytes=1 << 20
-        )
+        dut.region_i.value = pack(REGION, key=REGION_KEY, address=ADDRESS, len_bytes=1 << 20)
+        dut.may_write_i.value = 1
         self.network.responder = Responder(HOST, US, qp=HOST_QP, peer_qp=OUR_QP, psn=psns[0],
                                            mtu=MTU)  # fmt: skip
         self.network.sender = PeerSender(self.receive, psns[1])

@@ -1,10 +1,13 @@
-// roce_responder behind roce_rx, form_bth and eth_ip_check.
+// roce_responder behind roce_rx, form_bth and eth_ip_check. A queue pair begins, and its peer's address is
+// taken, in the first cycle of its run_i.
 `default_nettype none
 
 module roce_responder_tb #(
-    parameter int unsigned W      = 64,
-    parameter int unsigned Beats  = W == 512 ? 512 : 1024,
-    parameter int unsigned Frames = 32
+    parameter  int unsigned W       = 64,
+    parameter  int unsigned Qps     = 1,
+    parameter  int unsigned Beats   = W == 512 ? 512 : 1024,
+    parameter  int unsigned Frames  = 32,
+    localparam int unsigned QpWidth = Qps > 1 ? $clog2(Qps) : 1
 ) (
     input  wire logic                   clk_i,
     input  wire logic                   rst_i,
@@ -12,12 +15,12 @@ module roce_responder_tb #(
     input  wire net_pkg::peer_t         self_i,
     input  wire logic            [31:0] peer_ip_i,
     input  wire logic            [23:0] local_qp_i,
-    input  wire logic                   run_i,
+    input  wire logic         [Qps-1:0] run_i,       // one rises in a cycle
     input  wire roce_pkg::responder_t   cfg_i,
     input  wire roce_pkg::region_t      region_i,
-    input  wire logic                   abort_i,
-    output      logic                   refused_o,
-    output      logic                   is_failed_o,
+    input  wire logic         [Qps-1:0] may_write_i,
+    input  wire logic         [Qps-1:0] abort_i,
+    output      logic         [Qps-1:0] is_failed_o,
     // received frames
     input  wire logic                   valid_i,
     input  wire logic                   last_i,
@@ -26,9 +29,11 @@ module roce_responder_tb #(
     // receive requests
     input  wire logic                   receive_valid_i,
     output      logic                   receive_ready_o,
+    input  wire logic     [QpWidth-1:0] receive_qp_i,
     input  wire roce_pkg::receive_t     receive_i,
     output      logic                   completion_valid_o,
     input  wire logic                   completion_ready_i,
+    output      logic     [QpWidth-1:0] completion_qp_o,
     output      roce_pkg::received_t    completion_o,
     // memory
     output      logic                   wr_valid_o,
@@ -40,25 +45,37 @@ module roce_responder_tb #(
     // answers
     output      logic                   response_valid_o,
     input  wire logic                   response_ready_i,
+    output      logic     [QpWidth-1:0] response_qp_o,
     output      roce_pkg::response_t    response_o,
     // counters, in the order of the modules' ports, from bit 0 on
     output      logic             [6:0] rx_events_o,
     output      logic             [9:0] events_o,
+    output      logic     [QpWidth-1:0] ev_qp_o,
     output      roce_pkg::fault_e       fault_o
 );
 
   logic valid, last, request_valid;
   logic [W-1:0] data;
+  logic [QpWidth-1:0] request_qp, begin_qp;
+  logic [Qps-1:0] run_q, begins;
   roce_pkg::request_t request;
+
+  assign begins = run_i & ~run_q;
+  always_ff @(posedge clk_i) run_q <= run_i;
+  always_comb begin
+    begin_qp = '0;
+    for (int unsigned q = 0; q < Qps; q++) if (begins[q]) begin_qp = QpWidth'(q);
+  end
 
   roce_rx_tb #(
       .W   (W),
+      .Qps (Qps),
       .Full(1'b1)
   ) u_rx (
       .clk_i, .rst_i, .self_i, .peer_ip_i, .local_qp_i, .valid_i, .last_i, .count_i, .data_i,
-      .peer_set_i     (1'b1),
-      .peer_qp_i      (1'b0),
-      .answer_qp_o    (),
+      .peer_set_i     (|begins),
+      .peer_qp_i      (begin_qp),
+      .answer_qp_o    (request_qp),
       .checked_o      (),
       .valid_o        (valid),
       .last_o         (last),
@@ -72,19 +89,25 @@ module roce_responder_tb #(
 
   roce_responder #(
       .W     (W),
+      .Qps   (Qps),
       .Beats (Beats),
       .Frames(Frames)
   ) u_dut (
-      .clk_i, .rst_i, .time_ns_i, .run_i, .cfg_i, .region_i, .abort_i, .refused_o, .is_failed_o,
+      .clk_i, .rst_i, .time_ns_i, .run_i,
+      .begin_i         (|begins),
+      .begin_qp_i      (begin_qp),
+      .cfg_i, .region_i, .may_write_i, .abort_i, .is_failed_o,
       .valid_i         (valid),
       .last_i          (last),
       .data_i          (data),
       .request_valid_i (request_valid),
+      .request_qp_i    (request_qp),
       .request_i       (request),
-      .receive_valid_i, .receive_ready_o, .receive_i,
-      .completion_valid_o, .completion_ready_i, .completion_o,
+      .receive_valid_i, .receive_ready_o, .receive_qp_i, .receive_i,
+      .completion_valid_o, .completion_ready_i, .completion_qp_o, .completion_o,
       .wr_valid_o, .wr_ready_i, .wr_addr_o, .wr_data_o, .wr_keep_o, .wr_last_o,
-      .response_valid_o, .response_ready_i, .response_o,
+      .response_valid_o, .response_ready_i, .response_qp_o, .response_o,
+      .ev_qp_o,
       .ev_packet_o     (events_o[0]),
       .ev_duplicate_o  (events_o[1]),
       .ev_gap_o        (events_o[2]),
