@@ -85,6 +85,10 @@ module nic_core #(
   // Dwords of the largest buffer.
   localparam int unsigned FrameBeats = 2048;
 
+  if (Rings && AddressBits <= RingsBits) begin : g_bad_rings
+    $error("nic_core: the rings take the last 16 KiB, buffers need more");
+  end
+
   nic_pkg::events_t events;
   nic_pkg::op_t receive_op, transmit_op;
   logic [Requesters-1:0] op_ready, result_valid;

@@ -46,7 +46,8 @@ class Queues:
     owned: set[int] = field(default_factory=set)
     holder: int | None = None
     lock_end: int = 0  # the last cycle of the lock
-    owed: bool = False  # an engine's operation has waited because of the lock
+    # Requesters whose operation waits, and has waited because of the lock.
+    owed: set[int] = field(default_factory=set)
 
     def __post_init__(self):
         kinds = [(FREE, 0), *((k, s) for k in (RECEIVE, TRANSMIT) for s in range(self.servers))]

@@ -170,7 +170,7 @@ class TB:
     def take_grant(self, now: int):
         ready = self.dut.op_ready_o.value.to_unsigned()
         assert ready.bit_count() <= 1
-        waits = False
+        owed = set()
         for n, wanted in enumerate(self.wanted):
             if wanted is None:
                 assert not ready >> n & 1
@@ -185,9 +185,9 @@ class TB:
                 self.granted_since = self.since[n]
                 self.worst_wait = max(self.worst_wait, now - self.since[n])
                 self.wanted[n] = None
-            elif n != PORTS and wanted[0].kind == FREE:
-                waits = True
-        self.model.owed = waits and (self.model.owed or self.blocks)
+            elif n != PORTS and wanted[0].kind == FREE and (n in self.model.owed or self.blocks):
+                owed.add(n)
+        self.model.owed = owed
 
     def request(self, requester: int, op: Op, port: int = 0):
         assert self.wanted[requester] is None
