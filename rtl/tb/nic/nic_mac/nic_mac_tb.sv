@@ -56,6 +56,7 @@ module nic_mac_tb #(
       .port_i          ('0),
       .result_valid_o  (result_valid_o),
       .result_o        (result_o),
+      .port_held_o     (),
       .level_queue_i   ('0),
       .level_o         (),
       .receive_waits_o (),
