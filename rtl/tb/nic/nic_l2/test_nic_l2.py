@@ -64,11 +64,13 @@ class Dram:
 
 
 class TB:
-    def __init__(self, dut):
-        self.dut = dut
+    """Masters at all ports, and what stands behind the cache or watches it."""
+
+    def __init__(self, dut, memory):
+        self.dut, self.memory = dut, memory
         self.ports = dut.Ports.value.to_unsigned()
-        self.masters, self.dram = Masters(dut, self.ports), Dram(dut)
-        self.bench = Bench(dut.clk_i, [self.masters, self.dram])
+        self.masters = Masters(dut, self.ports)
+        self.bench = Bench(dut.clk_i, [self.masters, memory])
 
     async def start(self):
         self.dut.flush_i.value = 0
@@ -129,14 +131,14 @@ def in_few_sets(port: int, ports: int) -> int:
 
 @cocotb.test()
 async def random_traffic_reads_what_was_written_last(dut):
-    tb = TB(dut)
+    tb = TB(dut, Dram(dut))
     await tb.start()
     dwords: dict[int, int] = {}
     for latency, odds, ready, dram, answers in (
         (1, 1.0, 1.0, 1.0, 1.0), (10, 0.5, 0.5, 0.5, 1.0), (40, 1.0, 0.3, 1.0, 0.5),
         (3, 0.3, 1.0, 0.3, 0.7),
     ):  # fmt: skip
-        tb.dram.latency, tb.dram.ready, tb.dram.answers = latency, dram, answers
+        tb.memory.latency, tb.memory.ready, tb.memory.answers = latency, dram, answers
         for port in range(tb.ports):
             tb.masters.odds[port], tb.masters.ready[port] = odds, ready
             for _ in range(400):
@@ -152,18 +154,18 @@ async def random_traffic_reads_what_was_written_last(dut):
             await tb.bench.run(200)
             await tb.flush()
         dwords = check(await tb.finish(), dwords)
-    assert tb.dram.counts["write_back"] > 100 and tb.dram.counts["fetch"] > 100
+    assert tb.memory.counts["write_back"] > 100 and tb.memory.counts["fetch"] > 100
     await tb.flush()
-    assert all(tb.dram.dwords.get(at, 0) == data for at, data in dwords.items())
-    assert not tb.dram.counts["write_failed"]
+    assert all(tb.memory.dwords.get(at, 0) == data for at, data in dwords.items())
+    assert not tb.memory.counts["write_failed"]
 
 
 @cocotb.test()
 async def sequences_of_one_dword_by_all_ports_are_seen_in_their_order(dut):
     """One port counts upwards in a dword; the others never see it fall, through evictions."""
-    tb = TB(dut)
+    tb = TB(dut, Dram(dut))
     await tb.start()
-    tb.dram.latency = 7
+    tb.memory.latency = 7
     at = BASE + 3 * LINE
     for value in range(1, 300):
         tb.masters.put(0, Request(False, at, value))
@@ -175,70 +177,70 @@ async def sequences_of_one_dword_by_all_ports_are_seen_in_their_order(dut):
     for port in done[1:]:
         seen = [data for _, _, err, data, _ in port]
         assert seen == sorted(seen) and seen[-1] > 100
-    assert tb.dram.counts["write_back"] > 50
+    assert tb.memory.counts["write_back"] > 50
 
 
 @cocotb.test()
 async def misses_are_counted(dut):
-    tb = TB(dut)
+    tb = TB(dut, Dram(dut))
     await tb.start()
     # 32 KiB written in whole dwords: a line each, nothing fetched or written back.
     for at in range(BASE, BASE + SETS * WAYS * LINE, 8):
         tb.masters.put(0, Request(False, at, at))
     await tb.finish()
-    assert +tb.dram.counts == {"take": SETS * WAYS}
+    assert +tb.memory.counts == {"take": SETS * WAYS}
     # All of it hits.
     for at in range(BASE, BASE + SETS * WAYS * LINE, 8):
         tb.masters.put(1, Request(True, at))
     done = await tb.finish()
     assert all(data == r.address for r, _, _, data, _ in done[1])
-    assert +tb.dram.counts == {"take": SETS * WAYS}
+    assert +tb.memory.counts == {"take": SETS * WAYS}
     # A fifth line of a set replaces its oldest.
     tb.masters.put(2, Request(True, BASE + WAYS * SETS * LINE))
     await tb.finish()
     # It has its answer before the rest of the line comes.
-    await tb.bench.until(lambda: tb.dram.counts["reads"] == 8)
-    assert +tb.dram.counts == {
+    await tb.bench.until(lambda: tb.memory.counts["reads"] == 8)
+    assert +tb.memory.counts == {
         "take": SETS * WAYS, "fetch": 1, "write_back": 1, "reads": 8, "writes": 8,
     }  # fmt: skip
-    assert all(tb.dram.dwords[at] == at for at in range(BASE, BASE + LINE, 8))
+    assert all(tb.memory.dwords[at] == at for at in range(BASE, BASE + LINE, 8))
     # A flush writes the others; a second one has nothing to write.
     await tb.flush()
-    assert tb.dram.counts["writes"] == SETS * WAYS * 8
+    assert tb.memory.counts["writes"] == SETS * WAYS * 8
     await tb.flush()
-    assert tb.dram.counts["write_back"] == SETS * WAYS
+    assert tb.memory.counts["write_back"] == SETS * WAYS
 
 
 @cocotb.test()
 async def an_error_of_dram_leaves_nothing_valid(dut):
-    tb = TB(dut)
+    tb = TB(dut, Dram(dut))
     await tb.start()
-    tb.dram.latency = 5
+    tb.memory.latency = 5
     bad = BASE + 5 * LINE + 16
-    tb.dram.dwords[bad], tb.dram.dwords[bad + 8] = 7, 8
-    tb.dram.fails = lambda request: request.address == bad
+    tb.memory.dwords[bad], tb.memory.dwords[bad + 8] = 7, 8
+    tb.memory.fails = lambda request: request.address == bad
     for request in (Request(True, bad), Request(False, bad, 1, 0x0F), Request(True, bad + 8)):
         tb.masters.put(2, request)
     done = (await tb.finish())[2]
     assert [d[2] for d in done] == [1, 1, 0] and done[2][3] == 8
-    tb.dram.fails = lambda request: False
+    tb.memory.fails = lambda request: False
     tb.masters.put(2, Request(True, bad))
     assert (await tb.finish())[2][0][2:4] == (0, 7)
     # A write-back that fails is counted.
     tb.masters.put(2, Request(False, bad, 9))
     await tb.finish()
-    tb.dram.fails = lambda request: request.address == bad and not request.read
+    tb.memory.fails = lambda request: request.address == bad and not request.read
     await tb.flush()
-    assert tb.dram.counts["write_failed"] == 1 and tb.dram.dwords[bad] == 7
+    assert tb.memory.counts["write_failed"] == 1 and tb.memory.dwords[bad] == 7
 
 
 @cocotb.test()
 async def a_lock_excludes_other_processors(dut):
-    tb = TB(dut)
+    tb = TB(dut, Dram(dut))
     if tb.ports < 4:
         return
     await tb.start()
-    tb.dram.latency = 3
+    tb.memory.latency = 3
     for _ in range(60):
         tb.masters.put(2, Request(True, BASE + 64, lock=True))
         tb.masters.put(2, Request(False, BASE + 64, 1))
@@ -256,11 +258,11 @@ async def a_lock_excludes_other_processors(dut):
 
 @cocotb.test()
 async def a_lock_ends_but_not_while_its_holder_waits_for_a_miss(dut):
-    tb = TB(dut)
+    tb = TB(dut, Dram(dut))
     if tb.ports < 4:
         return
     await tb.start()
-    tb.dram.latency = 4 * LOCK_CYCLES
+    tb.memory.latency = 4 * LOCK_CYCLES
     tb.masters.put(2, Request(True, BASE, lock=True))
     await tb.bench.run(2)
     tb.masters.put(3, Request(False, BASE + LINE, 1))
@@ -279,7 +281,7 @@ async def a_lock_ends_but_not_while_its_holder_waits_for_a_miss(dut):
 
 @cocotb.test()
 async def a_processor_goes_ahead_of_an_engine_in_time(dut):
-    tb = TB(dut)
+    tb = TB(dut, Dram(dut))
     await tb.start()
     for i in range(600):
         tb.masters.put(0, Request(False, BASE + 8 * (i % 8), i))
@@ -292,12 +294,12 @@ async def a_processor_goes_ahead_of_an_engine_in_time(dut):
 
 @cocotb.test()
 async def frames_take_these_cycles(dut):
-    tb = TB(dut)
+    tb = TB(dut, Dram(dut))
     await tb.start()
     dirty = BASE + 0x80000
     print("\nlatency  first write  write again  read hit  write over dirty  cold read")
     for latency in (1, 10, 40):
-        tb.dram.latency = latency
+        tb.memory.latency = latency
         await tb.flush()
         cycles = [(await tb.frame(port=0, at=BASE))[0]]
         cycles.append((await tb.frame(port=0, at=BASE))[0])

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import cocotb
 import pytest
-from acb import Masters, Request
-from axis import Bench
-from cocotb.clock import Clock
+from acb import Request
 from runner import run
-from test_nic_l2 import BASE, BITS, FRAME_DWORDS, LINE, SETS, WAYS, check, in_few_sets
+from test_nic_l2 import BASE, BITS, FRAME_DWORDS, LINE, SETS, TB, WAYS, check, in_few_sets
 
 
 class Events:
@@ -27,43 +25,16 @@ class Events:
             self.counts[name] += int(getattr(self.dut, f"ev_{name}_o").value)
 
 
-class TB:
-    def __init__(self, dut):
-        self.dut, self.ports = dut, dut.Ports.value.to_unsigned()
-        self.masters, self.events = Masters(dut, self.ports), Events(dut)
-        self.bench = Bench(dut.clk_i, [self.masters, self.events])
-
-    async def start(self):
-        self.dut.flush_i.value = 0
-        self.dut.rst_i.value = 1
-        cocotb.start_soon(Clock(self.dut.clk_i, 10, "ns").start())
-        await self.bench.run(3)
-        self.dut.rst_i.value = 0
-        await self.bench.run(SETS + 2)
-
-    async def finish(self) -> list[list]:
-        await self.bench.until(self.masters.idle)
-        done, self.masters.done = self.masters.done, [[] for _ in range(self.ports)]
-        return done
-
-    async def flush(self):
-        self.dut.flush_i.value = 1
-        await self.bench.until(lambda: self.dut.flush_done_o.value == 1)
-        self.dut.flush_i.value = 0
-        await self.bench.run(2)
-
-    async def frame(self, *, port: int, at: int) -> int:
-        order = [*range(1, FRAME_DWORDS + 1), 0] if port == 0 else range(FRAME_DWORDS + 1)
-        for i in order:
-            self.masters.put(port, Request(port == 1, at + 8 * i, data=at + i))
-        done = (await self.finish())[port]
-        assert port == 0 or all(d[2:4] == (0, at + i) for i, d in enumerate(done))
-        return done[-1][4] - done[0][1]
+async def frame(tb: TB, *, port: int, at: int) -> int:
+    """Its cycles; what is read is what was written."""
+    cycles, done = await tb.frame(port=port, at=at)
+    assert port == 0 or all(d[2:4] == (0, at + i) for i, d in enumerate(done))
+    return cycles
 
 
 @cocotb.test()
 async def random_traffic_reads_what_was_written_last(dut):
-    tb = TB(dut)
+    tb = TB(dut, Events(dut))
     await tb.start()
     for line in range(12):
         for at in range(0, 4 * LINE, 8):
@@ -79,31 +50,31 @@ async def random_traffic_reads_what_was_written_last(dut):
                 address = in_few_sets(port, tb.ports)
                 tb.masters.put(port, Request(is_read, address, data, mask, lock))
         dwords = check(await tb.finish(), dwords)
-    assert tb.events.counts["write_back"] > 50 and tb.events.counts["fetch"] > 50
+    assert tb.memory.counts["write_back"] > 50 and tb.memory.counts["fetch"] > 50
     # Behind a flush all of it comes from DRAM.
     await tb.flush()
     for at in dwords:
         tb.masters.put(1, Request(True, at))
     check(await tb.finish(), dwords)
-    assert not tb.events.counts["write_failed"]
+    assert not tb.memory.counts["write_failed"]
 
 
 @cocotb.test()
 async def frames_take_these_cycles(dut):
-    tb = TB(dut)
+    tb = TB(dut, Events(dut))
     await tb.start()
     latency = dut.Latency.value.to_unsigned()
-    first = await tb.frame(port=0, at=BASE)
-    hit = await tb.frame(port=1, at=BASE)
+    first = await frame(tb, port=0, at=BASE)
+    hit = await frame(tb, port=1, at=BASE)
     dirty = BASE + 0x80000
     for at in range(dirty, dirty + SETS * WAYS * LINE, 8):
         tb.masters.put(0, Request(False, at, at))
     await tb.finish()
-    backs = tb.events.counts["write_back"]
-    over = await tb.frame(port=0, at=BASE)
-    assert tb.events.counts["write_back"] - backs == (FRAME_DWORDS + 8) // 8
+    backs = tb.memory.counts["write_back"]
+    over = await frame(tb, port=0, at=BASE)
+    assert tb.memory.counts["write_back"] - backs == (FRAME_DWORDS + 8) // 8
     await tb.flush()
-    cold = await tb.frame(port=1, at=BASE)
+    cold = await frame(tb, port=1, at=BASE)
     print(f"\nlatency {latency}: first {first}, read {hit}, over dirty {over}, cold read {cold}")
     assert first <= FRAME_DWORDS + 3 and hit <= FRAME_DWORDS + 3
     # nic_dram takes 16 requests a latency.
