@@ -2,22 +2,51 @@
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use samplewire_io::Ecn;
 use samplewire_io::pcapng::{Direction, PcapngPacket, PcapngWriter};
 use serde_json::Value;
 
+use crate::harness::{folder, run, text};
+
 /// The ports of the packets that tests write.
 pub(crate) const DEVICE: &str = "10.0.0.1:9100";
 pub(crate) const CLIENT: &str = "10.0.0.2:40000";
 
-/// A file of `vectors/`.
+/// A file of `vectors/` that is one list.
 pub(crate) fn vectors(file: &str) -> Vec<Value> {
+    list(&json_of(file))
+}
+
+/// A list in a file of `vectors/`.
+pub(crate) fn vectors_in(file: &str, part: &str) -> Vec<Value> {
+    list(&json_of(file)[part])
+}
+
+fn json_of(file: &str) -> Value {
     let path = format!("{}/../../vectors/{file}", env!("CARGO_MANIFEST_DIR"));
     let json = fs::read_to_string(&path).expect("the vectors lie beside the crates");
-    let vectors: Value = serde_json::from_str(&json).expect("the vectors are JSON");
+    serde_json::from_str(&json).expect("the vectors are JSON")
+}
+
+fn list(vectors: &Value) -> Vec<Value> {
     vectors.as_array().expect("a list of vectors").clone()
+}
+
+/// A capture of the Ethernet frames of these vectors.
+pub(crate) fn capture(test: &str, vectors: &[Value]) -> PathBuf {
+    let path = folder(test).join("capture.pcap");
+    let frames = packets_of(vectors);
+    let frames: Vec<_> = frames.iter().map(|frame| (&frame[..], frame.len())).collect();
+    fs::write(&path, pcap_of(1, &frames)).unwrap();
+    path
+}
+
+/// What `decode --json` prints of a capture, a document each.
+pub(crate) fn decode(path: &Path, options: &[&str]) -> Vec<Value> {
+    let ran = run(&[&["decode", text(path), "--json"], options].concat()).expect(0);
+    ran.text().lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
 }
 
 /// The bytes of each vector.

@@ -1,11 +1,10 @@
 //! `decode` of the block transfer against the shared vectors.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::captures::{pcap, pcap_of, unhex};
+use crate::captures::{capture, decode, pcap, unhex, vectors_in};
 use crate::harness::{folder, run, text};
 
 #[test]
@@ -97,22 +96,5 @@ fn frame_that_the_capture_cut_is_an_error() {
 
 /// A list of `vectors/block.json`.
 fn vectors(part: &str) -> Vec<Value> {
-    let path = format!("{}/../../vectors/block.json", env!("CARGO_MANIFEST_DIR"));
-    let json = fs::read_to_string(path).expect("the vectors lie beside the crates");
-    let vectors: Value = serde_json::from_str(&json).expect("the vectors are JSON");
-    vectors[part].as_array().expect("a list of vectors").clone()
-}
-
-fn capture(test: &str, vectors: &[Value]) -> PathBuf {
-    let path = folder(test).join("capture.pcap");
-    let frames: Vec<_> = vectors.iter().map(|it| unhex(it["hex"].as_str().unwrap())).collect();
-    let frames: Vec<_> = frames.iter().map(|frame| (&frame[..], frame.len())).collect();
-    fs::write(&path, pcap_of(1, &frames)).unwrap();
-    path
-}
-
-/// Each frame's JSON.
-fn decode(path: &Path, options: &[&str]) -> Vec<Value> {
-    let ran = run(&[&["decode", text(path), "--json"], options].concat()).expect(0);
-    ran.text().lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
+    vectors_in("block.json", part)
 }

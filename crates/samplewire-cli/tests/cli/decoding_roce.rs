@@ -1,12 +1,11 @@
 //! `decode` of RoCEv2 against the shared vectors.
 
 use std::fs;
-use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::captures::{pcap, pcap_of, unhex};
-use crate::harness::{Ran, folder, run, text};
+use crate::captures::{capture, decode, pcap, unhex, vectors_in};
+use crate::harness::{folder, run, text};
 
 #[test]
 fn every_vector_is_decoded_to_its_fields() {
@@ -124,22 +123,5 @@ fn frames_that_others_made_are_read() {
 
 /// A list of `vectors/roce.json`.
 fn vectors(part: &str) -> Vec<Value> {
-    let path = format!("{}/../../vectors/roce.json", env!("CARGO_MANIFEST_DIR"));
-    let json = fs::read_to_string(path).expect("the vectors lie beside the crates");
-    let vectors: Value = serde_json::from_str(&json).expect("the vectors are JSON");
-    vectors[part].as_array().expect("a list of vectors").clone()
-}
-
-fn capture(test: &str, vectors: &[Value]) -> PathBuf {
-    let path = folder(test).join("capture.pcap");
-    let frames: Vec<_> = vectors.iter().map(|it| unhex(it["hex"].as_str().unwrap())).collect();
-    let frames: Vec<_> = frames.iter().map(|frame| (&frame[..], frame.len())).collect();
-    fs::write(&path, pcap_of(1, &frames)).unwrap();
-    path
-}
-
-/// Each packet's JSON.
-fn decode(path: &std::path::Path, options: &[&str]) -> Vec<Value> {
-    let ran: Ran = run(&[&["decode", text(path), "--json"], options].concat()).expect(0);
-    ran.text().lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
+    vectors_in("roce.json", part)
 }
