@@ -36,7 +36,7 @@ module eth_ip_check #(
 
     // With last_o.
     output logic                    passed_o,
-    output logic                    stray_o,    // whole, for none of ours
+    output logic                    stray_o,    // whole, for none of ours, or a fragment
     output logic                    is_arp_o,
     output logic                    is_icmp_o,  // if not ARP
     output logic        [Ports-1:0] port_o,     // which, if neither
@@ -399,11 +399,13 @@ module eth_ip_check #(
   end
 
   assign passed_o      = why_q == WhyNone;
-  assign stray_o       = why_q == WhyNotOurs || why_q == WhyNoPort;
+  logic not_ours;
+  assign not_ours      = why_q == WhyNotOurs || why_q == WhyNoPort;
+  assign stray_o       = not_ours || why_q == WhyFragment;
   assign ev_bad_o      = judged_q && why_q == WhyBad;
   assign ev_oversize_o = judged_q && why_q == WhyOversize;
   assign ev_runt_o     = judged_q && why_q == WhyRunt;
-  assign ev_not_ours_o = judged_q && stray_o;
+  assign ev_not_ours_o = judged_q && not_ours;
   assign ev_fragment_o = judged_q && why_q == WhyFragment;
   assign ev_ip_sum_o   = judged_q && why_q == WhyIpSum;
   assign ev_length_o   = judged_q && why_q == WhyLength;

@@ -9,8 +9,8 @@
 // Every frame raises exactly one event. Last beat of a REPORT in to its byte 56 out: 10 cycles at
 // W = 64; at W = 512 14 cycles and one for each 16 bytes of the frame.
 //
-// u_axis: the frames for none of ours, as they came; tuser on tlast marks the others. Not counted
-// twice, not kept, without ready.
+// u_axis: the frames for none of ours, and all fragments, as they came; tuser on tlast marks the
+// others. Not counted twice, not kept, without ready.
 `default_nettype none
 
 module frame_rx #(

@@ -101,7 +101,7 @@ module rx_filter #(
 
   // What the first beat says, a cycle later. Each compares few bits: the and of them comes next.
   logic us_q, broadcast_q, arp_q, arp_form_q, arp_dst_q, ip_q, dst_q, udp_q, port_q, echo_q, tag_q;
-  logic is_tag_q;
+  logic is_tag_q, fragment_q;
   logic v1_q, last1_q, bad1_q, runt1_q, over1_q, good1_q, torn_q;
   logic is_runt, is_over;
   assign is_runt = first0_q && !keep0_q[59];
@@ -118,6 +118,7 @@ module rx_filter #(
       dst_q <= bits_pkg::same32({w[15], w[16]}, self_i.ip);
       udp_q <= w[11][7:0] == 8'd17;
       // A later fragment has no ports; it is counted as a fragment, behind.
+      fragment_q <= |w[10][13:0];
       port_q <= w[18] == self_i.port || |w[10][13:0];
       echo_q <= w[11][7:0] == 8'd1 && (w[17] == 16'h0800 || |w[10][13:0]);
       tag_q <= bits_pkg::same32({w[22], w[23]}, stream_tag_i) && stream_tag_valid_i;
@@ -190,7 +191,7 @@ module rx_filter #(
     if (write) mem[wr_now] <= {words0, bytes0, last0_q, d0_q};
   end
 
-  // Frames for other receivers, beat by beat; tuser on tlast: it is ours, or broken.
+  // Frames for other receivers, and fragments, beat by beat; tuser on tlast: it is ours, or broken.
   logic [511:0] d1_q;
   logic [ 63:0] keep1_q;
   always_ff @(posedge clk_i) begin
@@ -201,7 +202,7 @@ module rx_filter #(
   assign u_axis_tkeep  = keep1_q;
   assign u_axis_tvalid = v1_q;
   assign u_axis_tlast  = last1_q;
-  assign u_axis_tuser  = !ev_not_ours_o;
+  assign u_axis_tuser  = !(ev_not_ours_o || fate && good1_q && ours && !arp_q && fragment_q);
 
   // Reading, four words a beat.
   logic valid_q, begun_q, fetch;

@@ -100,8 +100,8 @@ std::string flooded(const Options& options, size_t nic_bytes, double load, uint6
   return world.fault();
 }
 
-// Frames of strangers, mixed with the stream's: each reaches the NIC unchanged and in order. Frames
-// for the stream's address that it refuses are counted.
+// Frames of strangers, mixed with the stream's: each reaches the NIC unchanged and in order. Of the
+// frames for the stream's address that it refuses and counts, the NIC gets the fragments.
 std::string received(const Options& options, uint64_t& cycles) {
   WorldSpec spec = base(options);
   spec.setup.payload_bytes = 1408;
@@ -147,6 +147,7 @@ std::string received(const Options& options, uint64_t& cycles) {
         frame[24] ^= 0x10;
       }
       ++refused;
+      if (kind == 0) expected.push_back(frame);
     } else {
       if (kind == 2) frame = plain_frame(random, us, 60 + random.below(1454), kNicType);
       if (kind == 4) std::fill_n(frame.begin(), 6, uint8_t(0xFF));

@@ -36,6 +36,7 @@ class TB:
         self.bytes = len(dut.s_axis_tkeep)
         self.counts = Counter()
         self.frames = []  # (class, first byte shown, data, meta)
+        self.others = []  # whole frames for other receivers
         self.ready = lambda: True
         self.cycle = 0
         self.last_at = 0
@@ -62,6 +63,7 @@ class TB:
         dut = self.dut
         events = [(name, getattr(dut, f"ev_{name}_o")) for name in EVENTS]
         data = bytearray()
+        other = bytearray()
         meta = None
         while True:
             await FallingEdge(dut.clk_i)
@@ -70,6 +72,14 @@ class TB:
             await Timer(1, "ns")
             raised = [name for name, signal in events if signal.value == 1]
             self.counts.update(raised)
+            if dut.u_axis_tvalid.value == 1:
+                count = dut.u_axis_tkeep.value.to_unsigned().bit_count()
+                beat = dut.u_axis_tdata.value.to_unsigned().to_bytes(self.bytes, "little")
+                other += beat[:count]
+                if dut.u_axis_tlast.value == 1:
+                    if dut.u_axis_tuser.value == 0:
+                        self.others.append(bytes(other))
+                    other.clear()
             if dut.c_valid_o.value == 1:
                 if not data and self.first_out is None:
                     self.first_out = self.cycle
@@ -214,11 +224,14 @@ async def a_hostile_frame_raises_one_event_and_honest_reports_around_it_pass(dut
         for g in got:
             check(g, honest, REPORT_CLASS)
         assert tb.counts == {"frames": 2, name: 1}, (name, frame.hex(), tb.counts)
+        assert tb.others == ([frame] if name in ("not_ours", "fragment") else []), name
         tb.counts.clear()
+        tb.others.clear()
     await tb.send(datagram(HOST, US, packet(7, bytes(16), tag=TAG)), bad=True)
     await tb.send(honest)
     await tb.settle(60)
     assert tb.counts == {"frames": 1, "bad": 1}
+    assert not tb.others
 
 
 @cocotb.test()
