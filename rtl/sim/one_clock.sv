@@ -1,5 +1,6 @@
 // samplewire_board on one clock, which ticks at each change of tick_i: one evaluation of the model
-// is one cycle. With Nic samplewire_nic_board, with two processors' ports.
+// is one cycle. With Nic samplewire_nic_board, with two processors' ports. With Cores above 0
+// samplewire_soc_board: the processor beside the cores is at the second of these ports.
 //
 // Four separate clocks cost the simulator four checks for an edge, and it computes the logic
 // between two of them for each. The testbenches of `mac_fifo` and `rfdc_adapter`, and the proofs,
@@ -11,7 +12,11 @@ module one_clock #(
     parameter  int unsigned W     = 64,
     parameter  int unsigned Slots = 1024,
     parameter  bit          Nic   = 1'b0,
-    localparam int unsigned Ports = 2
+    parameter  int unsigned Cores = 0,
+    parameter  int unsigned Memory = nic_pkg::MemoryLocal,  // of the NIC with cores
+    parameter  bit          Rings = 1'b0,
+    localparam int unsigned Ports = 2,
+    localparam int unsigned CorePorts = Cores == 0 ? 1 : Cores
 ) (
     input wire logic        tick_i,
     input wire logic        rst_i,
@@ -67,7 +72,28 @@ module one_clock #(
     output logic      [                              Ports-1:0] acb_valid_o,
     input  wire logic [                              Ports-1:0] acb_ready_i,
     output logic      [     Ports*nic_pkg::AcbResponseBits-1:0] acb_o,
-    output logic      [                   nic_pkg::Servers-1:0] irq_o
+    output logic      [                   nic_pkg::Servers-1:0] irq_o,
+
+    // Of a board with cores: nic_soc's ports, and memory outside.
+    output      logic [                         7:0] cores_o,  // how many
+    input  wire logic                                run_i,
+    input  wire logic                                load_i,
+    input  wire logic [                        14:0] load_word_i,
+    input  wire logic [                        31:0] load_data_i,
+    output      logic [               CorePorts-1:0] asleep_o,
+    output      logic [               CorePorts-1:0] exit_valid_o,
+    output      logic [            CorePorts*32-1:0] exit_code_o,
+    output      logic [               CorePorts-1:0] console_valid_o,
+    output      logic [             CorePorts*8-1:0] console_o,
+    input  wire logic [               CorePorts-1:0] console_valid_i,
+    output      logic [               CorePorts-1:0] console_ready_o,
+    input  wire logic [             CorePorts*8-1:0] console_i,
+    output      logic                                dram_request_valid_o,
+    input  wire logic                                dram_request_ready_i,
+    output      logic [ nic_pkg::AcbRequestBits-1:0] dram_request_o,
+    input  wire logic                                dram_response_valid_i,
+    output      logic                                dram_response_ready_o,
+    input  wire logic [nic_pkg::AcbResponseBits-1:0] dram_response_i
 );
 
   // High from a change until the registers have taken it.
@@ -86,8 +112,39 @@ module one_clock #(
     time_q       <= time_ns_i;
   end
 
+  assign cores_o = 8'(Cores);
+
   // No converter, so that its clock may stand: the source is the board's own.
-  if (Nic) begin : g_nic
+  if (Cores != 0) begin : g_soc
+    samplewire_soc_board #(
+        .W     (W),
+        .Slots (Slots),
+        .Memory(Memory),
+        .Rings (Rings),
+        .Cores (Cores)
+    ) u_board (
+        .*,
+        .clk_i(clk), .rst_i(rst_q), .time_ns_i(time_q), .sync_i(1'b0),
+        .adc_clk_i(1'b0), .adc_rst_i(adc_rst_q), .s_axis_adc_tvalid(1'b0), .s_axis_adc_tready(),
+        .s_axis_adc_tdata('0),
+        .mac_tx_clk_i(clk), .mac_tx_rst_i(mac_tx_rst_q),
+        .mac_rx_clk_i(clk), .mac_rx_rst_i(mac_rx_rst_q),
+        .s_axil_awprot(3'd0), .s_axil_arprot(3'd0),
+        .afb_valid_i(afb_valid_i[1]), .afb_ready_o(afb_ready_o[1]),
+        .afb_i(afb_i[nic_pkg::AfbRequestBits+:nic_pkg::AfbRequestBits]),
+        .afb_valid_o(afb_valid_o[1]), .afb_ready_i(afb_ready_i[1]),
+        .afb_o(afb_o[nic_pkg::RegisterResponseBits+:nic_pkg::RegisterResponseBits]),
+        .acb_valid_i(1'b0), .acb_ready_o(), .acb_i('0), .acb_valid_o(), .acb_ready_i(1'b1),
+        .acb_o(), .console_ready_i('1), .leds_o()
+    );
+    assign afb_ready_o[0] = 1'b0;
+    assign afb_valid_o[0] = 1'b0;
+    assign afb_o[nic_pkg::RegisterResponseBits-1:0] = '0;
+    assign acb_ready_o = '0;
+    assign acb_valid_o = '0;
+    assign acb_o       = '0;
+    assign irq_o       = '0;
+  end else if (Nic) begin : g_nic
     samplewire_nic_board #(
         .W    (W),
         .Slots(Slots),
@@ -127,13 +184,25 @@ module one_clock #(
         .s_axis_nic_tready(), .s_axis_nic_tlast(1'b0), .s_axis_nic_tuser(1'b0),
         .nic_share_i('0), .nic_event_o()
     );
-    assign afb_ready_o = '0;
-    assign afb_valid_o = '0;
-    assign afb_o       = '0;
-    assign acb_ready_o = '0;
-    assign acb_valid_o = '0;
-    assign acb_o       = '0;
-    assign irq_o       = '0;
+    assign afb_ready_o           = '0;
+    assign afb_valid_o           = '0;
+    assign afb_o                 = '0;
+    assign acb_ready_o           = '0;
+    assign acb_valid_o           = '0;
+    assign acb_o                 = '0;
+    assign irq_o                 = '0;
+    assign dram_request_valid_o  = '0;
+    assign dram_request_o        = '0;
+    assign dram_response_ready_o = '0;
+  end
+
+  if (Cores == 0) begin : g_no_cores
+    assign asleep_o              = '1;
+    assign exit_valid_o          = '0;
+    assign exit_code_o           = '0;
+    assign console_valid_o       = '0;
+    assign console_o             = '0;
+    assign console_ready_o       = '0;
   end
 
 endmodule

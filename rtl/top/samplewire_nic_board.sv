@@ -20,7 +20,9 @@ module samplewire_nic_board #(
     parameter int unsigned Ports       = 1,        // of processors by AFB and ACB
     parameter bit          Axil        = 1'b1,     // a port to the registers by AXI4-Lite
     parameter bit          Tests       = 1'b0,
+    parameter int unsigned Memory      = nic_pkg::MemoryLocal,
     parameter int unsigned AddressBits = 17,
+    parameter bit          Rings       = 1'b0,
     parameter bit          BigEndian   = 1'b0,
     parameter bit          CpuClock    = 1'b0
 ) (
@@ -108,7 +110,15 @@ module samplewire_nic_board #(
     output logic      [                                    1:0] s_axil_cpu_rresp,
     output logic                                                s_axil_cpu_rvalid,
     input  wire logic                                           s_axil_cpu_rready,
-    output logic      [                   nic_pkg::Servers-1:0] irq_o
+    output logic      [                   nic_pkg::Servers-1:0] irq_o,
+
+    // The memory outside, for a Memory other than nic_pkg::MemoryLocal.
+    output logic                                        dram_request_valid_o,
+    input  wire logic                                   dram_request_ready_i,
+    output logic      [    nic_pkg::AcbRequestBits-1:0] dram_request_o,
+    input  wire logic                                   dram_response_valid_i,
+    output logic                                        dram_response_ready_o,
+    input  wire logic [   nic_pkg::AcbResponseBits-1:0] dram_response_i
 );
 
   logic [63:0] rx_tdata, tx_tdata;
@@ -121,7 +131,9 @@ module samplewire_nic_board #(
       .Ports(Ports),
       .Axil(Axil),
       .Tests(Tests),
+      .Memory(Memory),
       .AddressBits(AddressBits),
+      .Rings(Rings),
       .BigEndian(BigEndian),
       .CpuClock(CpuClock)
   ) u_nic (
@@ -161,12 +173,12 @@ module samplewire_nic_board #(
       .s_axil_rvalid(s_axil_cpu_rvalid),
       .s_axil_rready(s_axil_cpu_rready),
       .irq_o(irq_o),
-      .dram_request_valid_o(),
-      .dram_request_ready_i(1'b0),
-      .dram_request_o(),
-      .dram_response_valid_i(1'b0),
-      .dram_response_ready_o(),
-      .dram_response_i('0),
+      .dram_request_valid_o(dram_request_valid_o),
+      .dram_request_ready_i(dram_request_ready_i),
+      .dram_request_o(dram_request_o),
+      .dram_response_valid_i(dram_response_valid_i),
+      .dram_response_ready_o(dram_response_ready_o),
+      .dram_response_i(dram_response_i),
       .enable_mac_o(),
       .loopback_mac_o(),
       .route_o(),
