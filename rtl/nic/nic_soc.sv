@@ -106,7 +106,7 @@ module nic_soc #(
   assign m_axil_rready  = rready[0];
 
   for (genvar n = 0; n < Cores; n++) begin : g_core
-    localparam int unsigned N = unsigned'(n);
+    localparam int unsigned N = n;
 
     if (N != 0) begin : g_no_sender
       logic b_q, r_q;
