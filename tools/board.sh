@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # The virtual board: builds it, gives it a network, and says how to receive from it.
 #
-#   tools/board.sh [--width 64|512] [--carriage udp|rdma] [--full] [--udp PORT] [option of the board]...
+#   tools/board.sh [--width 64|512] [--carriage udp|rdma] [--full] [--udp PORT]
+#                  [--nic IMAGE [--cores N] [--memory local|dram|l2] [--nic-1.1]] [option of the board]...
 #
+# With --nic the board has a NIC with soft cores beside its stream. IMAGE is one of firmware/nic, or the
+# path of a flat binary; it is built first. The cores are 1, 2 or 4.
 # With --carriage rdma it writes into the memory of `samplewire roce listen`; with --full too, `samplewire
 # roce write` and `send` fill the board's. The connection's lines
 # are in out/rtl/sim, board.line and board.peer, if --line and --peer do not say otherwise.
@@ -21,6 +24,10 @@ udp=
 target=
 full=
 carriage=udp
+nic=
+cores=1
+memory=local
+rings=
 options=()
 while [ $# -gt 0 ]; do
     case $1 in
@@ -28,6 +35,10 @@ while [ $# -gt 0 ]; do
         --carriage) carriage=$2 && options+=("$1" "$2") && shift ;;
         --udp) udp=$2 && shift ;;
         --full) full=1 ;;
+        --nic) nic=$2 && shift ;;
+        --cores) cores=$2 && shift ;;
+        --memory) memory=${2/dram/outside} && shift ;;
+        --nic-1.1) rings=1 ;;
         --trace) target=trace && options+=("$1" "$2") && shift ;;
         *) options+=("$1") ;;
     esac
@@ -98,9 +109,21 @@ if [ -n "${SAMPLEWIRE_BOARD_INSIDE:-}" ]; then
     exit
 fi
 
+kind=
+if [ -n "$nic" ]; then
+    if [[ $nic != */* ]]; then
+        make --no-print-directory firmware
+        [ -f "out/firmware/$nic.bin" ] || { say "no image of firmware/nic is called $nic"; exit 1; }
+        nic=out/firmware/$nic.bin
+    fi
+    options+=(--nic "$nic")
+    [ "$memory" = local ] || kind=_$memory
+    kind=_soc_$cores$kind${rings:+_rings}
+fi
+
 make -f rtl/sim/Makefile --no-print-directory OUT="$out" W="$width" CARRIAGE="$carriage" \
-    FULL="$full" ${target:-board}
-board=$out/board_$width${target:+_$target}
+    FULL="$full" SOC="${nic:+1}" CORES="$cores" MEMORY="$memory" RINGS="$rings" ${target:-board}
+board=$out/board_$width$kind${target:+_$target}
 if [ "$carriage" = rdma ]; then
     board=$out/board_rdma${full:+_full}${target:+_$target}
     case " ${options[*]} " in

@@ -136,4 +136,110 @@ enum sw_nic_counter {
   SW_NIC_COUNTERS = 29
 };
 
+/* Registers and counters by name: X(constant, name). */
+#define SW_NIC_REG_EACH(X) \
+  X(SW_NIC_REG_CONTROL, "control") \
+  X(SW_NIC_REG_SERVERS, "servers") \
+  X(SW_NIC_REG_DEBUG_1, "debug_1") \
+  X(SW_NIC_REG_DEBUG_2, "debug_2") \
+  X(SW_NIC_REG_DEPTH, "depth") \
+  X(SW_NIC_REG_RECEIVE_0, "receive_0") \
+  X(SW_NIC_REG_RECEIVE_LEVEL_0, "receive_level_0") \
+  X(SW_NIC_REG_RECEIVE_1, "receive_1") \
+  X(SW_NIC_REG_RECEIVE_LEVEL_1, "receive_level_1") \
+  X(SW_NIC_REG_RECEIVE_2, "receive_2") \
+  X(SW_NIC_REG_RECEIVE_LEVEL_2, "receive_level_2") \
+  X(SW_NIC_REG_RECEIVE_3, "receive_3") \
+  X(SW_NIC_REG_RECEIVE_LEVEL_3, "receive_level_3") \
+  X(SW_NIC_REG_TRANSMIT_0, "transmit_0") \
+  X(SW_NIC_REG_TRANSMIT_LEVEL_0, "transmit_level_0") \
+  X(SW_NIC_REG_TRANSMIT_1, "transmit_1") \
+  X(SW_NIC_REG_TRANSMIT_LEVEL_1, "transmit_level_1") \
+  X(SW_NIC_REG_TRANSMIT_2, "transmit_2") \
+  X(SW_NIC_REG_TRANSMIT_LEVEL_2, "transmit_level_2") \
+  X(SW_NIC_REG_TRANSMIT_3, "transmit_3") \
+  X(SW_NIC_REG_TRANSMIT_LEVEL_3, "transmit_level_3") \
+  X(SW_NIC_REG_FREE, "free") \
+  X(SW_NIC_REG_FREE_LEVEL, "free_level") \
+  X(SW_NIC_REG_LOCK, "lock") \
+  X(SW_NIC_REG_PUSH_RESULT, "push_result") \
+  X(SW_NIC_REG_BASE, "base") \
+  X(SW_NIC_REG_BUFFER_SIZE, "buffer_size") \
+  X(SW_NIC_REG_BUFFERS, "buffers") \
+  X(SW_NIC_REG_ADDRESS_HIGH, "address_high") \
+  X(SW_NIC_REG_FILTER, "filter") \
+  X(SW_NIC_REG_MODE, "mode") \
+  X(SW_NIC_REG_LOCK_CYCLES, "lock_cycles") \
+  X(SW_NIC_REG_CHOICE, "choice") \
+  X(SW_NIC_REG_CONTROL_FRAMES, "control_frames") \
+  X(SW_NIC_REG_COMMAND, "command") \
+  X(SW_NIC_REG_ROUTE, "route") \
+  X(SW_NIC_REG_SHARE, "share") \
+  X(SW_NIC_REG_MAC_LO, "mac_lo") \
+  X(SW_NIC_REG_MAC_HI, "mac_hi") \
+  X(SW_NIC_REG_PACKETS_TRANSMITTED, "packets_transmitted") \
+  X(SW_NIC_REG_PACKETS_RECEIVED, "packets_received") \
+  X(SW_NIC_REG_STATUS, "status") \
+  X(SW_NIC_REG_GENERATOR, "generator") \
+  X(SW_NIC_REG_BYTES_MIN, "bytes_min") \
+  X(SW_NIC_REG_BYTES_MAX, "bytes_max") \
+  X(SW_NIC_REG_BYTES_STEP, "bytes_step") \
+  X(SW_NIC_REG_GAP_CYCLES, "gap_cycles") \
+  X(SW_NIC_REG_FRAMES, "frames") \
+  X(SW_NIC_REG_TO_LO, "to_lo") \
+  X(SW_NIC_REG_TO_HI, "to_hi") \
+  X(SW_NIC_REG_FROM_LO, "from_lo") \
+  X(SW_NIC_REG_FROM_HI, "from_hi") \
+  X(SW_NIC_REG_GENERATED_FRAMES, "generated_frames") \
+  X(SW_NIC_REG_GENERATED_BYTES_LO, "generated_bytes_lo") \
+  X(SW_NIC_REG_GENERATED_BYTES_HI, "generated_bytes_hi") \
+  X(SW_NIC_REG_GENERATED_CYCLES_LO, "generated_cycles_lo") \
+  X(SW_NIC_REG_GENERATED_CYCLES_HI, "generated_cycles_hi") \
+  X(SW_NIC_REG_CHECKED_FRAMES, "checked_frames") \
+  X(SW_NIC_REG_CHECKED_BYTES_LO, "checked_bytes_lo") \
+  X(SW_NIC_REG_CHECKED_BYTES_HI, "checked_bytes_hi") \
+  X(SW_NIC_REG_CHECKED_CYCLES_LO, "checked_cycles_lo") \
+  X(SW_NIC_REG_CHECKED_CYCLES_HI, "checked_cycles_hi") \
+  X(SW_NIC_REG_LOST, "lost") \
+  X(SW_NIC_REG_DUPLICATED, "duplicated") \
+  X(SW_NIC_REG_LATE, "late") \
+  X(SW_NIC_REG_ALTERED, "altered") \
+  X(SW_NIC_REG_FOREIGN, "foreign") \
+  X(SW_NIC_REG_TRIP_MIN, "trip_min") \
+  X(SW_NIC_REG_TRIP_MAX, "trip_max") \
+  X(SW_NIC_REG_TRIP_SUM_LO, "trip_sum_lo") \
+  X(SW_NIC_REG_TRIP_SUM_HI, "trip_sum_hi") \
+  X(SW_NIC_REG_COUNTER, "counter")
+
+#define SW_NIC_COUNTER_EACH(X) \
+  X(SW_NIC_COUNTER_ZERO_0, "zero_0") \
+  X(SW_NIC_COUNTER_ZERO_1, "zero_1") \
+  X(SW_NIC_COUNTER_TIME, "time") \
+  X(SW_NIC_COUNTER_ZERO_3, "zero_3") \
+  X(SW_NIC_COUNTER_RECEIVED, "received") \
+  X(SW_NIC_COUNTER_BAD, "bad") \
+  X(SW_NIC_COUNTER_TOO_LONG, "too_long") \
+  X(SW_NIC_COUNTER_FILTERED, "filtered") \
+  X(SW_NIC_COUNTER_QUEUE_FULL, "queue_full") \
+  X(SW_NIC_COUNTER_WRITE_FAILED, "write_failed") \
+  X(SW_NIC_COUNTER_DISABLED, "disabled") \
+  X(SW_NIC_COUNTER_SENT, "sent") \
+  X(SW_NIC_COUNTER_BAD_LENGTH, "bad_length") \
+  X(SW_NIC_COUNTER_READ_FAILED, "read_failed") \
+  X(SW_NIC_COUNTER_BAD_PUSH, "bad_push") \
+  X(SW_NIC_COUNTER_FULL_PUSH, "full_push") \
+  X(SW_NIC_COUNTER_LOCKED_OP, "locked_op") \
+  X(SW_NIC_COUNTER_REVOKED, "revoked") \
+  X(SW_NIC_COUNTER_REFUSED, "refused") \
+  X(SW_NIC_COUNTER_MAC_RX_DROPPED, "mac_rx_dropped") \
+  X(SW_NIC_COUNTER_MAC_TX_DROPPED, "mac_tx_dropped") \
+  X(SW_NIC_COUNTER_MAC_RX_BAD, "mac_rx_bad") \
+  X(SW_NIC_COUNTER_ATTACH_RX, "attach_rx") \
+  X(SW_NIC_COUNTER_ATTACH_RX_NO_ROOM, "attach_rx_no_room") \
+  X(SW_NIC_COUNTER_ATTACH_RX_CUT, "attach_rx_cut") \
+  X(SW_NIC_COUNTER_ATTACH_TX, "attach_tx") \
+  X(SW_NIC_COUNTER_ATTACH_TX_DROPPED, "attach_tx_dropped") \
+  X(SW_NIC_COUNTER_WRITE_BACK_FAILED, "write_back_failed") \
+  X(SW_NIC_COUNTER_FAILED_OP, "failed_op")
+
 #endif

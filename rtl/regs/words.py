@@ -202,7 +202,11 @@ def header(m: Words) -> str:
     lines += ["", f"#define SW_NIC_WINDOW_COUNTERS 0x{4 * m.window:03x}u", ""]
     lines += ["/* Entries of the window of counters. */", "enum sw_nic_counter {"]
     lines += [f"  SW_NIC_COUNTER_{name.upper()} = {n}," for n, name in enumerate(entries(m))]
-    lines += [f"  SW_NIC_COUNTERS = {len(entries(m))}", "};", "", "#endif", ""]
+    lines += [f"  SW_NIC_COUNTERS = {len(entries(m))}", "};", ""]
+    lines += ["/* Registers and counters by name: X(constant, name). */"]
+    lines += emit.each("SW_NIC_REG", [r.name for r in m.registers])
+    lines += emit.each("SW_NIC_COUNTER", entries(m))
+    lines += ["#endif", ""]
     return "\n".join(lines)
 
 

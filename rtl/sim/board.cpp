@@ -30,6 +30,7 @@ constexpr uint64_t kQuietNs = 2 * kMillisecond;
 // How long a stream may take to end when the board is asked to.
 constexpr uint64_t kPatienceNs = 5 * kSecond;
 constexpr int kMtu = 9000;
+constexpr std::string_view kNicPrefix = "nic.";
 constexpr uint64_t kCyclePs = 6400;  // between looks at the clock, where registers are used
 
 volatile sig_atomic_t signals = 0;
@@ -149,7 +150,8 @@ class Board {
   }
 
   bool is_quiet() const {
-    return !core_->is_open() && now_ns_ - moved_ns_ > of_host(kQuietNs) && model_.has_received_all();
+    return !core_->is_open() && !core_->is_awake() && now_ns_ - moved_ns_ > of_host(kQuietNs) &&
+           model_.has_received_all();
   }
 
   void sleep() {
@@ -178,6 +180,25 @@ class Board {
     return uint32_t(number);
   }
 
+  // The registers of the NIC have names alone: nic.NAME.
+  static bool is_of_nic(const std::string& name) { return name.starts_with(kNicPrefix); }
+
+  [[noreturn]] static void fail_nic(const std::string& name) {
+    throw std::runtime_error("`" + name + "` is no register of this board's NIC");
+  }
+
+  uint32_t read(const std::string& name) {
+    if (!is_of_nic(name)) return driver_.read(offset(name));
+    uint32_t value = 0;
+    if (!core_->read_nic(name.substr(kNicPrefix.size()), value)) fail_nic(name);
+    return value;
+  }
+
+  void write(const std::string& name, uint32_t value) {
+    if (!is_of_nic(name)) return driver_.write(offset(name), value);
+    if (!core_->write_nic(name.substr(kNicPrefix.size()), value)) fail_nic(name);
+  }
+
   // What the console says to a line.
   std::string answer(const std::string& line) {
     char verb[16], first[32], second[32], rest[2];
@@ -186,10 +207,10 @@ class Board {
     try {
       if (name == "read" && words == 2) {
         char text[16];
-        std::snprintf(text, sizeof(text), "0x%08" PRIx32, driver_.read(offset(first)));
+        std::snprintf(text, sizeof(text), "0x%08" PRIx32, read(first));
         return text;
       }
-      if (name == "write" && words == 3) driver_.write(offset(first), value(second));
+      if (name == "write" && words == 3) write(first, value(second));
       else if (name == "counters" && words == 1) return counters("") + "ok";
       else if (name == "reset" && words == 1) restart();
       else if (name == "close" && words == 1) core_->close();

@@ -37,7 +37,11 @@ constexpr const char* kUsage =
     "  --trace FILE.fst  every signal of every cycle; the board is to be built for it\n"
     "  --duration N      ends after N seconds [at a signal]; --seconds is an alias\n"
     "  --carriage C      udp, or rdma: RoCEv2 to the memory of a peer, for which the board is to be\n"
-    "                    built (CARRIAGE=rdma) [udp]\n\n"
+    "                    built (CARRIAGE=rdma) [udp]\n"
+    "  --nic FILE        a NIC with soft cores beside the sender, and their program; the board is to be\n"
+    "                    built for it (SOC=1)\n"
+    "  --mode M          of that NIC: normal, nic (its loop-back) or mac (loop-back of the MAC: the sender's\n"
+    "                    frames go nowhere then) [normal]\n\n"
     "With --carriage rdma, without --port, --payload, --rate, --boot-id and --udp:\n\n"
     "  --peer FILE       where the peer's connection line will be, e.g. the messages of\n"
     "                    `samplewire roce listen --peer LINE 2>FILE`; needed\n"
@@ -102,6 +106,12 @@ void set_mac(const std::string& text, uint8_t (&mac)[6]) {
   std::copy(bytes, bytes + 6, mac);
 }
 
+void set_mode(NicOptions& nic, const std::string& text) {
+  if (text != "normal" && text != "nic" && text != "mac")
+    throw std::runtime_error("--mode: `" + text + "` is no mode: normal, nic, mac");
+  nic.mode = text;
+}
+
 void set(BoardOptions& options, const std::string& name, const std::string& text) {
   const auto count = [&](uint64_t max = UINT64_MAX) { return number(name, text, 0, max); };
   if (name == "--tap") options.tap = text;
@@ -132,6 +142,8 @@ void set(BoardOptions& options, const std::string& name, const std::string& text
   else if (name == "--messages") options.roce.messages = uint32_t(count(UINT32_MAX));
   else if (name == "--region") options.roce.region_bytes = number(name, text, 1, kRegionBytesMax);
   else if (name == "--out") options.roce.out_path = text;
+  else if (name == "--nic") options.nic.program_path = text;
+  else if (name == "--mode") set_mode(options.nic, text);
   else throw std::runtime_error("no option is called " + name);
 }
 
@@ -153,6 +165,8 @@ std::optional<BoardOptions> parse_board_options(int argc, char** argv, int& stat
     const int ports = !options.tap.empty() + !options.unix_path.empty() + bool(options.udp_port);
     if (options.slow == 0) throw std::runtime_error("--slow: `0` is no number from 1 to 1000");
     if (ports != 1) throw std::runtime_error("one of --tap, --unix and --udp is needed");
+    if (options.nic.program_path.empty() && options.nic.mode != "normal")
+      throw std::runtime_error("--mode needs --nic");
     return options;
   } catch (const std::runtime_error& error) {
     std::fprintf(stderr, "board: %s; --help lists the options\n", error.what());

@@ -20,12 +20,19 @@ struct RoceOptions {
   std::string out_path;   // of the file that has it in the end
 };
 
+// Of a board whose NIC has soft cores.
+struct NicOptions {
+  std::string program_path;  // a flat binary for all cores; empty: none
+  std::string mode = "normal";
+};
+
 struct BoardOptions {
   std::string tap, unix_path;
   std::optional<uint16_t> udp_port;
   Setup setup;
   std::string carriage = "udp";
   RoceOptions roce;
+  NicOptions nic;
   uint64_t rate_hz = 0;  // samples a second; 0 = as fast as the ring takes them
   double loss = 0, corruption = 0;
   uint64_t seed = 1;

@@ -22,6 +22,9 @@ class Dram {
   // What is due is dropped; contents stay.
   void reset() { open_.clear(); }
 
+  // A request is shown, or waits for its response.
+  bool is_busy() const { return model_.dram_request_valid_o || !open_.empty(); }
+
   void drive(uint64_t now) {
     model_.dram_request_ready_i = open_.size() < kInFlight;
     const bool is_due = !open_.empty() && open_.front().due <= now;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "core.hpp"
+#include "nic_cores.hpp"
 
 namespace sw {
 namespace {
@@ -19,6 +20,7 @@ constexpr uint64_t kBeatsPerLook = 8;
 constexpr uint64_t kStepNsMin = 2'000;
 constexpr uint32_t kSampleBytes = 4;
 constexpr const char* kStates[] = {"idle", "opening", "flowing", "closing", "ended"};
+constexpr uint32_t kFarLoopback = 2;
 constexpr unsigned kIdle = 0, kFlowing = 2, kEnded = 4;
 
 #define SW_NAME(number, name) {number, name},
@@ -36,6 +38,7 @@ uint64_t drawn() {
 class StreamCore : public Core {
  public:
   StreamCore(Model& model, BoardOptions& options) : options_(options), driver_(model) {
+    if (!options.nic.program_path.empty()) nic_.emplace(model, options.nic);
     Setup& setup = options_.setup;
     setup.samples_per_ns_q = source_rate_q(options.rate_hz, kSampleBytes);
     setup.rate_hz = source_rate_hz(setup.samples_per_ns_q, kSampleBytes);
@@ -54,6 +57,11 @@ class StreamCore : public Core {
     setup.secret[0] = drawn();
     setup.secret[1] = drawn();
     driver_.configure(setup);
+    if (!nic_) return;
+    nic_->restart();
+    if (options_.nic.mode == "mac")
+      driver_.write(SW_REG_CONTROL, driver_.read(SW_REG_CONTROL) |
+                                        kFarLoopback << SW_REG_CONTROL_LOOPBACK_SHIFT);
   }
 
   void look() override { state_ = driver_.read(SW_REG_STATE) & SW_REG_STATE_STATE_MASK; }
@@ -64,8 +72,22 @@ class StreamCore : public Core {
 
   const char* state() const override { return state_ < 5 ? kStates[state_] : "?"; }
 
+  bool is_awake() const override { return nic_ && nic_->is_awake(); }
+
+  bool read_nic(const std::string& name, uint32_t& value) override {
+    return nic_ && nic_->read(name, value);
+  }
+
+  bool write_nic(const std::string& name, uint32_t value) override {
+    return nic_ && nic_->write(name, value);
+  }
+
   void close() override {
     if (state_ == kFlowing) driver_.close();
+  }
+
+  void say_end() override {
+    if (nic_) nic_->say_end();
   }
 
   void say_start(const Port& port) const override {
@@ -94,6 +116,7 @@ class StreamCore : public Core {
  private:
   BoardOptions& options_;
   Driver driver_;
+  std::optional<NicCores> nic_;
   uint64_t step_ns_max_ = kMillisecond;
   unsigned state_ = kIdle;
 };
