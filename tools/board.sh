@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The virtual board: builds it, gives it a network, and says how to receive from it.
 #
-#   tools/board.sh [--width 64|512] [--carriage udp|rdma] [--full] [--udp PORT]
+#   tools/board.sh [--width 64|512] [--carriage udp|rdma] [--full] [--udp PORT | --unix PATH]
 #                  [--nic IMAGE [--cores N] [--memory local|dram|l2] [--nic-1.1]] [option of the board]...
 #
 # With --nic the board has a NIC with soft cores beside its stream. IMAGE is one of firmware/nic, or the
@@ -10,7 +10,8 @@
 # roce write` and `send` fill the board's. The connection's lines
 # are in out/rtl/sim, board.line and board.peer, if --line and --peer do not say otherwise.
 # As root it sits on a TAP device in the network namespace samplewire-board; as anyone else in a
-# user namespace of its own, or where none is to be had, or with --udp, at a UDP port of loopback.
+# user namespace of its own, or where none is to be had, or with --udp, at a UDP port of loopback. With
+# --unix its Ethernet is a datagram socket, for `samplewire nic COMMAND unix:PATH`.
 # Ctrl-C ends it and removes what was made.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,6 +22,7 @@ host_address=10.64.0.1/24
 out=${OUT:-$PWD/out/rtl/sim}
 width=64
 udp=
+socket=
 target=
 full=
 carriage=udp
@@ -34,6 +36,7 @@ while [ $# -gt 0 ]; do
         --width) width=$2 && shift ;;
         --carriage) carriage=$2 && options+=("$1" "$2") && shift ;;
         --udp) udp=$2 && shift ;;
+        --unix) socket=$2 && shift ;;
         --full) full=1 ;;
         --nic) nic=$2 && shift ;;
         --cores) cores=$2 && shift ;;
@@ -109,6 +112,8 @@ if [ -n "${SAMPLEWIRE_BOARD_INSIDE:-}" ]; then
     exit
 fi
 
+case $cores in 1 | 2 | 4) ;; *) say "--cores: \`$cores\` is not 1, 2 or 4" && exit 1 ;; esac
+case $memory in local | outside | l2) ;; *) say "--memory: \`$memory\` is not local, dram or l2" && exit 1 ;; esac
 kind=
 if [ -n "$nic" ]; then
     if [[ $nic != */* ]]; then
@@ -147,7 +152,9 @@ esac
 
 SAMPLEWIRE_BOARD_COMMAND=$(client)
 export SAMPLEWIRE_BOARD_COMMAND
-if [ -n "$udp" ]; then
+if [ -n "$socket" ]; then
+    run "$board" --unix "$socket" "${options[@]}"
+elif [ -n "$udp" ]; then
     run "$board" --udp "$udp" "${options[@]}"
 elif [ ! -e /dev/net/tun ]; then
     say "there is no /dev/net/tun: no TAP device, UDP instead"
