@@ -20,6 +20,7 @@ its memory and the multiplexers of its reads are the row `ring`, at that module'
 import argparse
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -44,6 +45,8 @@ SENDER = "samplewire_sender"
 WIDTHS = (64, 512)
 # yosys 0.70 crashes on it (rtlil_bufnorm.cc:679); its parts have rows.
 UNREAD = ("samplewire_nic_board",)
+# What has the soft core.
+CPU_PARENT = "nic_soc_core"
 # What --check looks at.
 CHECKED = (f"{SENDER}:64", "roce_requester:64", "nic")
 # Rows beside those of the modules as they are: a module with another value of a parameter.
@@ -107,7 +110,17 @@ def needed(top: str, texts: dict[str, str]) -> list[str]:
 
 def files(top: str, texts: dict[str, str]) -> str:
     """Paths for read_verilog, packages first."""
-    return " ".join(map(str, tree.files([name.split()[0] for name in needed(top, texts)])))
+    names = needed(top, texts)
+    paths = tree.files([name.split()[0] for name in names])
+    # yosys reads no file outside the tree.
+    if needs_cpu(top, texts):
+        paths += [Path(shutil.copy(path, ROOT / OUT)).relative_to(ROOT) for path in tree.cpu()]
+    return " ".join(map(str, paths))
+
+
+def needs_cpu(top: str, texts: dict[str, str]) -> bool:
+    """Whether a soft core is inside, whose Verilog comes from a package."""
+    return CPU_PARENT in needed(top, texts)
 
 
 def run(command: list[str | Path], log: Path) -> str:
@@ -244,6 +257,9 @@ def fill(pairs: list[tuple[str, int]], texts: dict[str, str], path: bool) -> int
     rows = {key: row for key, row in rows.items() if key in known}
     failures = 0
     for top, width in pairs:
+        if needs_cpu(top, texts) and not tree.cpu():
+            print(f"skipped {top}: pythondata-cpu-vexriscv is not installed", flush=True)
+            continue
         begun = time.monotonic()
         try:
             area, nets = synthesize(top, width, texts)
