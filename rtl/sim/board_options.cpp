@@ -41,7 +41,8 @@ constexpr const char* kUsage =
     "  --nic FILE        a NIC with soft cores beside the sender, and their program; the board is to be\n"
     "                    built for it (SOC=1)\n"
     "  --mode M          of that NIC: normal, nic (its loop-back) or mac (loop-back of the MAC: the sender's\n"
-    "                    frames go nowhere then) [normal]\n\n"
+    "                    frames go nowhere then) [normal]\n"
+    "  --ps P            yes, or no: nothing but the cores' program configures the sender [yes]\n\n"
     "With --carriage rdma, without --port, --payload, --rate, --boot-id and --udp:\n\n"
     "  --peer FILE       where the peer's connection line will be, e.g. the messages of\n"
     "                    `samplewire roce listen --peer LINE 2>FILE`; needed\n"
@@ -112,6 +113,12 @@ void set_mode(NicOptions& nic, const std::string& text) {
   nic.mode = text;
 }
 
+void set_ps(NicOptions& nic, const std::string& text) {
+  if (text != "yes" && text != "no")
+    throw std::runtime_error("--ps: `" + text + "` is not yes or no");
+  nic.has_ps = text == "yes";
+}
+
 void set(BoardOptions& options, const std::string& name, const std::string& text) {
   const auto count = [&](uint64_t max = UINT64_MAX) { return number(name, text, 0, max); };
   if (name == "--tap") options.tap = text;
@@ -144,6 +151,7 @@ void set(BoardOptions& options, const std::string& name, const std::string& text
   else if (name == "--out") options.roce.out_path = text;
   else if (name == "--nic") options.nic.program_path = text;
   else if (name == "--mode") set_mode(options.nic, text);
+  else if (name == "--ps") set_ps(options.nic, text);
   else throw std::runtime_error("no option is called " + name);
 }
 
@@ -165,8 +173,8 @@ std::optional<BoardOptions> parse_board_options(int argc, char** argv, int& stat
     const int ports = !options.tap.empty() + !options.unix_path.empty() + bool(options.udp_port);
     if (options.slow == 0) throw std::runtime_error("--slow: `0` is no number from 1 to 1000");
     if (ports != 1) throw std::runtime_error("one of --tap, --unix and --udp is needed");
-    if (options.nic.program_path.empty() && options.nic.mode != "normal")
-      throw std::runtime_error("--mode needs --nic");
+    if (options.nic.program_path.empty() && (options.nic.mode != "normal" || !options.nic.has_ps))
+      throw std::runtime_error("--mode and --ps need --nic");
     return options;
   } catch (const std::runtime_error& error) {
     std::fprintf(stderr, "board: %s; --help lists the options\n", error.what());

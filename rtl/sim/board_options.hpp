@@ -24,6 +24,7 @@ struct RoceOptions {
 struct NicOptions {
   std::string program_path;  // a flat binary for all cores; empty: none
   std::string mode = "normal";
+  bool has_ps = true;  // the board's program configures the sender, and not that of the cores
 };
 
 struct BoardOptions {

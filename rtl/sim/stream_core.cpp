@@ -56,7 +56,7 @@ class StreamCore : public Core {
     setup.boot_id = options_.boot_id ? *options_.boot_id : drawn();
     setup.secret[0] = drawn();
     setup.secret[1] = drawn();
-    driver_.configure(setup);
+    if (!nic_ || options_.nic.has_ps) driver_.configure(setup);
     if (!nic_) return;
     nic_->restart();
     if (options_.nic.mode == "mac")
