@@ -1,0 +1,9 @@
+//! The applications of the firmware, without hardware: each is a function or a state machine over any
+//! [`Bus`](samplewire_nic_driver::Bus), so that a host tests what a processor runs.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod raw;
+
+pub use raw::{echo, forward, swap};
