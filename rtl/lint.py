@@ -42,7 +42,7 @@ def commands(path: Path, root: Path = ROOT) -> list[list[str | Path]]:
     """Lint of a module in a tree, at each width that it has."""
     binary = verilator()
     includes = [f"-I{root / folder}" for folder in sources.includes()]
-    files = [root / package for package in sources.packages()]
+    files = [root / p for p in (*sources.packages(), sources.CPU_PORTS)]
     has_width = re.search(r"parameter\s+int\s+unsigned\s+W\s*=", (root / path).read_text())
     return [
         [binary, "--lint-only", "-Wall", *ALLOWED, *includes, *files, root / path,

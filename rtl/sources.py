@@ -1,10 +1,11 @@
 """Where the modules of rtl/ are: one file a module, found by name.
 
 Every tool of rtl/ takes its sources from here. As a command it prints them for make:
-`sources.py --packages`, `--modules` and `--includes`.
+`sources.py --packages`, `--modules`, `--includes` and `--cpu`.
 """
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -15,6 +16,8 @@ PACKAGES = (
     "bits_pkg", "crc_pkg", "wire_pkg", "net_pkg", "send_pkg", "roce_pkg", "nic_pkg", "sw_regs_pkg",
     "roce_regs_pkg", "nic_regs_pkg", "ctl_sender_pkg",
 )  # fmt: skip
+# The ports of the core of nic_soc, where its Verilog is not to be read, or is missing.
+CPU_PORTS = RTL / "legal" / "vexriscv.sv"
 
 
 def _found() -> dict[str, Path]:
@@ -58,8 +61,16 @@ def includes() -> list[Path]:
     return sorted({p.parent for p in _PATHS.values()})
 
 
+def cpu() -> list[Path]:
+    """The soft core of nic_soc, from its Python package; nothing where that is not installed."""
+    spec = find_spec("pythondata_cpu_vexriscv")
+    if spec is None or spec.origin is None:
+        return []
+    return [Path(spec.origin).parent / "verilog" / "VexRiscv_Lite.v"]
+
+
 if __name__ == "__main__":
-    lists = {"--packages": packages, "--modules": modules, "--includes": includes}
+    lists = {"--packages": packages, "--modules": modules, "--includes": includes, "--cpu": cpu}
     if len(sys.argv) != 2 or sys.argv[1] not in lists:
         raise SystemExit(f"usage: sources.py {' | '.join(lists)}")
     print(*(ROOT / p for p in lists[sys.argv[1]]()))

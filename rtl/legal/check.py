@@ -47,7 +47,8 @@ def slang(top: str, width: int, seen: set[str]) -> bool:
     arguments = ["slang", "--top", top, *([f"-GW={width}"] if width else []), *GROUPS]
     arguments += [f"-Wno-{name}" for name in ALLOWED]
     arguments += [f"-I{sources.ROOT / folder}" for folder in sources.includes()]
-    arguments += [str(sources.ROOT / p) for p in (*sources.packages(), *sources.modules())]
+    files = (*sources.packages(), *sources.modules(), sources.CPU_PORTS)
+    arguments += [str(sources.ROOT / p) for p in files]
     ready = driver.parseCommandLine(" ".join(arguments)) and driver.processOptions()
     if not ready or not driver.parseAllSources():
         return False
