@@ -5,5 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod raw;
+mod stack;
 
 pub use raw::{echo, forward, swap};
+pub use stack::{DeviceCounters, Stack, StackConfig, Storage};

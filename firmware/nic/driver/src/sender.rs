@@ -64,6 +64,17 @@ pub enum SetupError {
     Name,
 }
 
+impl SetupError {
+    /// In words, as a line.
+    pub const fn text(&self) -> &'static str {
+        match self {
+            Self::NoSender => "sender: none\n",
+            Self::Payload => "sender: the payload does not fit\n",
+            Self::Name => "sender: the name is too long\n",
+        }
+    }
+}
+
 /// Configures and enables the sender.
 ///
 /// # Errors

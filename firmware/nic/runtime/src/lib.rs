@@ -5,11 +5,13 @@
 
 #![no_std]
 
+mod clock;
 mod mmio;
 mod panic;
 pub mod soc;
 mod start;
 
+pub use clock::Clock;
 pub use mmio::Mmio;
 
 /// Makes a function `fn() -> !` the program of the image.
