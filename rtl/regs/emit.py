@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from generate import Field, Map, Register
+    from words import Word
 
 # Constants of a register that are no number: what the package's status_word calls them, and their
 # bits; of none, it is known here.
@@ -355,6 +356,68 @@ def names(m: Map) -> str:
     lines += ["COUNTERS = (", *(f'    "{name}",' for name in entries(m)), ")"]
     lines += [f"VALUES = {len(m.values)}  # entries before the first event", ""]
     return "\n".join(lines)
+
+
+# How the firmware calls the accesses.
+RUST_ACCESS = {
+    "rw": "ReadWrite",
+    "ro": "ReadOnly",
+    "wo": "WriteOnly",
+    "pulse": "Pulse",
+    "queue": "Queue",
+}
+
+
+def rust(head: list[str], registers: list[Register] | list[Word], tail: list[str]) -> str:
+    """A Rust module of the firmware."""
+    lines = [*(f"//! {line}".rstrip() for line in head), "", "use super::{Access, Register};", ""]
+    for r in registers:
+        name = r.name.upper()
+        lines += [f"/// {r.text}", f"pub const {name}: u32 = 0x{r.offset:03x};"]
+        for f in r.fields if len(r.fields) > 1 else ():
+            field = f"{name}_{f.name.upper()}"
+            lines += [f"/// {f.text or r.text}: its lowest bit"]
+            lines += [f"pub const {field}_SHIFT: u32 = {f.shift};"]
+            lines += [f"/// {f.text or r.text}: its bits, shifted down"]
+            lines += [f"pub const {field}_MASK: u32 = 0x{(1 << f.bits) - 1:x};"]
+    lines += [*tail, "", "/// All registers."]
+    lines += [f"pub static REGISTERS: [Register; {len(registers)}] = ["]
+    lines += [
+        f'    Register::new("{r.name}", 0x{r.offset:03x}, Access::{RUST_ACCESS[r.access]}),'
+        for r in registers
+    ]
+    return "\n".join([*lines, "];", ""])
+
+
+def rust_counters(window: int, names: list[str]) -> list[str]:
+    """The window of counters, for `rust`."""
+    return [
+        "",
+        "/// The window of counters: 64 bits each, the low word first.",
+        f"pub const COUNTERS_WINDOW: u32 = 0x{window:03x};",
+        "/// What the window has, in order.",
+        f"pub static COUNTERS: [&str; {len(names)}] = [",
+        *(f'    "{name}",' for name in names),
+        "];",
+    ]
+
+
+def rust_module(m: Map) -> str:
+    """The Rust module of a sender's registers."""
+    tail = ["/// What `id` reads.", f"pub const ID_VALUE: u32 = 0x{identity(m):08x};"]
+    for r in m.registers:
+        for f in r.fields:
+            if f.reset_wide != f.reset:
+                tail += [f"/// `{r.name}` before it is written"]
+                tail += [f"pub const {r.name.upper()}_RESET: u32 = {f.reset};"]
+                tail += [f"/// `{r.name}` before it is written, at W = 512"]
+                tail += [f"pub const {r.name.upper()}_RESET_WIDE: u32 = {f.reset_wide};"]
+    for w in m.windows:
+        if w["name"] == "template":
+            tail += [f"/// {w['text']}", f"pub const TEMPLATE_WINDOW: u32 = 0x{w['offset']:03x};"]
+        elif w["name"] == "counters":
+            tail += rust_counters(w["offset"], entries(m))
+    return rust(["The sender's registers: byte offsets.", "", origin(m)], m.registers, tail)
 
 
 def table(m: Map) -> str:

@@ -4,7 +4,8 @@
 A sender's map is common.toml, congestion.toml and its own file, tx.toml or roce.toml; the NIC's is
 nic.toml alone, in another form (words.py). Of each map it writes a package (types and decoding:
 sw_regs_pkg.sv for csr, roce_regs_pkg.sv for roce_csr, nic_regs_pkg.sv for nic_registers), a C
-header, a Python module, and a table between markers of docs/registers.md or docs/nic.md.
+header, a Python module, and a table between markers of docs/registers.md or docs/nic.md; for the
+firmware also a Rust module of the sender's and of the NIC's.
 """
 
 import sys
@@ -19,6 +20,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PAGE = ROOT / "docs" / "registers.md"
 NIC_PAGE = ROOT / "docs" / "nic.md"
+FIRMWARE = ROOT / "firmware" / "nic" / "driver" / "src" / "regs"
 SHARED = ("common.toml", "congestion.toml")
 # The file of each core, the files that are written, and the markers of its table.
 CORES = {
@@ -162,11 +164,14 @@ def main() -> int:
         outputs[HERE / f"{stem}.h"] = emit.header(registers)
         outputs[HERE / f"{stem}.py"] = emit.names(registers)
         text = page(text, emit.table(registers), marker)
+        if own == "tx.toml":
+            outputs[FIRMWARE / "sender.rs"] = emit.rust_module(registers)
     outputs[PAGE] = text
     nic = words.load(HERE / "nic.toml")
     outputs[HERE / "nic_regs_pkg.sv"] = words.package(nic)
     outputs[HERE / "nic_regs.h"] = words.header(nic)
     outputs[HERE / "nic_regs.py"] = words.names(nic)
+    outputs[FIRMWARE / "nic.rs"] = words.rust(nic)
     outputs[NIC_PAGE] = page(NIC_PAGE.read_text(), words.table(nic), "registers of the NIC")
     differ = [p for p, text in outputs.items() if not p.exists() or p.read_text() != text]
     for path in differ:

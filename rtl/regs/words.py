@@ -40,6 +40,11 @@ class Word:
     steady: bool = False
     fields: list[Field] = field(default_factory=list)
 
+    @property
+    def offset(self) -> int:
+        """In bytes."""
+        return 4 * self.place
+
 
 @dataclass
 class Words:
@@ -225,6 +230,12 @@ def names(m: Words) -> str:
     lines += ["}", f"COUNTERS_OFFSET = 0x{4 * m.window:03X}"]
     lines += ["COUNTERS = (", *(f'    "{name}",' for name in entries(m)), ")", ""]
     return "\n".join(lines)
+
+
+def rust(m: Words) -> str:
+    """The Rust module."""
+    tail = emit.rust_counters(4 * m.window, entries(m))
+    return emit.rust(["The NIC's registers: byte offsets.", "", origin(m)], m.registers, tail)
 
 
 def table(m: Words) -> str:

@@ -1,0 +1,11 @@
+//! The applications of the firmware, without hardware: each is a function or a state machine over any
+//! [`Bus`](samplewire_nic_driver::Bus), so that a host tests what a processor runs.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod raw;
+mod stack;
+
+pub use raw::{echo, forward, swap};
+pub use stack::{DeviceCounters, Stack, StackConfig, Storage};

@@ -1,0 +1,106 @@
+//! A packet buffer that this program has.
+
+use core::fmt;
+use core::mem::ManuallyDrop;
+
+use crate::bus::{Bus, Pointer, Unit};
+use crate::regs::nic as regs;
+
+/// A packet buffer: a control word and a frame. Dropping it frees it.
+pub struct Buffer<B: Bus> {
+    pointer: Pointer,
+    bus: B,
+}
+
+impl<B: Bus> Buffer<B> {
+    pub(crate) fn popped(bus: B, value: u32) -> Option<Self> {
+        Some(Self { pointer: Pointer::popped(value)?, bus })
+    }
+
+    /// Its address, without freeing it: it goes to another owner.
+    pub(crate) fn into_address(self) -> u32 {
+        ManuallyDrop::new(self).pointer.address()
+    }
+
+    /// Bytes of the frame, as its control word states.
+    pub fn len(&mut self) -> usize {
+        self.control(|control| usize::from(control[LENGTH_HALF]))
+    }
+
+    /// Whether the frame has no bytes. Received frames have some.
+    pub fn is_empty(&mut self) -> bool {
+        self.len() == 0
+    }
+
+    /// The cycle count when the first beat of the received frame came.
+    pub fn received_at(&mut self) -> u32 {
+        self.bus.memory(&mut self.pointer, FRAME_OFFSET, |control: &mut [u32]| control[1])
+    }
+
+    /// Gives `f` the frame's bytes, from its destination address on.
+    pub fn frame<R>(&mut self, f: impl FnOnce(&mut [u8]) -> R) -> R {
+        let len = self.len();
+        self.bus.memory(&mut self.pointer, (FRAME_OFFSET + len).next_multiple_of(4), |bytes| {
+            f(&mut bytes[FRAME_OFFSET..FRAME_OFFSET + len])
+        })
+    }
+
+    /// Makes it a frame of `len` bytes, which `f` writes.
+    ///
+    /// The NIC sends frames of 14 bytes or more, and at most the buffer's size less 8.
+    pub fn fill<R>(&mut self, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
+        self.set_len(len);
+        self.frame(f)
+    }
+
+    /// States that the frame has `len` bytes.
+    ///
+    /// # Panics
+    /// When `len` is above 65,535.
+    pub fn set_len(&mut self, len: usize) {
+        let len = u16::try_from(len).expect("a length of 16 bits");
+        self.control(|control| control[LENGTH_HALF] = len);
+    }
+
+    /// Gives `f` the first `bytes` bytes of the buffer in units of `T`. The frame is at byte
+    /// [`FRAME_OFFSET`].
+    ///
+    /// Accesses to whole words take the same time as those to bytes. `bytes` is a multiple of 4 and at
+    /// most the size of buffers.
+    pub fn units<T: Unit, R>(&mut self, bytes: usize, f: impl FnOnce(&mut [T]) -> R) -> R {
+        self.bus.memory(&mut self.pointer, bytes, f)
+    }
+
+    /// The low word of the control word is in two halves: a shift takes a processor up to 16 cycles.
+    fn control<R>(&mut self, f: impl FnOnce(&mut [u16]) -> R) -> R {
+        self.bus.memory(&mut self.pointer, 4, f)
+    }
+}
+
+impl<B: Bus> fmt::Debug for Buffer<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Buffer").field(&self.pointer).finish()
+    }
+}
+
+impl<B: Bus> Drop for Buffer<B> {
+    /// Pushes it to the free queue. While another port has the queue's lock it tries again: the lock
+    /// ends after `lock_cycles` at most.
+    fn drop(&mut self) {
+        loop {
+            self.bus.write(regs::FREE, self.pointer.address());
+            if self.bus.read(regs::PUSH_RESULT) != LOCKED {
+                return;
+            }
+        }
+    }
+}
+
+/// Where the frame is in its buffer, in bytes.
+pub const FRAME_OFFSET: usize = 8;
+
+/// Which half of the control word has the frame's length.
+const LENGTH_HALF: usize = 1;
+
+/// Result of a push to the free queue while another port has its lock.
+const LOCKED: u32 = 3;

@@ -1,0 +1,16 @@
+//! Sends each frame back with its addresses swapped. Each processor serves frames by turns.
+
+#![no_std]
+#![no_main]
+
+use samplewire_nic_apps::swap;
+use samplewire_nic_runtime::{entry, soc};
+
+entry!(main);
+
+fn main() -> ! {
+    let server = samplewire_nic_images::start(soc::cores(), samplewire_nic_images::ALL_FRAMES);
+    loop {
+        swap(&server);
+    }
+}

@@ -1,0 +1,71 @@
+//! The registers of the SoC itself: which processor this is, time, sleep and the console.
+
+use crate::mmio;
+
+/// The number of this processor, from 0.
+pub fn core() -> u32 {
+    mmio::read_soc(CORE) & 0xFF
+}
+
+/// Processors of the SoC.
+pub fn cores() -> u32 {
+    mmio::read_soc(CORE) >> 8 & 0xFF
+}
+
+/// The low word of the cycle count.
+#[inline]
+pub fn cycles() -> u32 {
+    mmio::read_soc(CYCLES)
+}
+
+/// Sleeps until a frame is in the receive queue of this processor's server, or an interrupt comes.
+pub fn sleep() {
+    mmio::write_soc(WAKE_ON, 0);
+    mmio::write_soc(SLEEP, 1);
+}
+
+/// Sleeps as [`sleep`] does, until the low word of the cycle count is `cycles` at the latest.
+pub fn sleep_until(cycles: u32) {
+    mmio::write_soc(WAKE, cycles);
+    mmio::write_soc(WAKE_ON, 1);
+    mmio::write_soc(SLEEP, 1);
+}
+
+/// Writes to the console.
+#[inline(never)]
+pub fn print(text: &str) {
+    for byte in text.bytes() {
+        mmio::write_soc(CONSOLE, u32::from(byte));
+    }
+}
+
+/// Writes a number to the console, as 8 hexadecimal digits.
+#[inline(never)]
+pub fn print_hex(value: u32) {
+    for byte in value.to_be_bytes() {
+        for digit in [byte >> 4, byte & 15] {
+            let first = if digit < 10 { b'0' } else { b'a' - 10 };
+            mmio::write_soc(CONSOLE, u32::from(first + digit));
+        }
+    }
+}
+
+/// Ends a simulation with `code`. A board stops.
+pub fn exit(code: u32) -> ! {
+    mmio::write_soc(EXIT, code);
+    #[expect(clippy::empty_loop, reason = "nothing wakes a processor that has ended")]
+    loop {}
+}
+
+/// Panics if the stack has grown into the data of the program at any time.
+pub fn check_stack() {
+    assert!(mmio::stack_is_intact(), "stack overflow");
+}
+
+const CORE: usize = 0;
+const CYCLES: usize = 1;
+const SLEEP: usize = 3;
+const WAKE: usize = 4;
+const WAKE_ON: usize = 5;
+const CONSOLE: usize = 6;
+const EXIT: usize = 7;
