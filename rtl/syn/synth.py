@@ -110,17 +110,19 @@ def needed(top: str, texts: dict[str, str]) -> list[str]:
 
 def files(top: str, texts: dict[str, str]) -> str:
     """Paths for read_verilog, packages first."""
-    names = needed(top, texts)
-    paths = tree.files([name.split()[0] for name in names])
-    # yosys reads no file outside the tree.
-    if needs_cpu(top, texts):
-        paths += [Path(shutil.copy(path, ROOT / OUT)).relative_to(ROOT) for path in tree.cpu()]
-    return " ".join(map(str, paths))
+    return " ".join(map(str, tree.files([name.split()[0] for name in needed(top, texts)])))
 
 
 def needs_cpu(top: str, texts: dict[str, str]) -> bool:
     """Whether a soft core is inside, whose Verilog comes from a package."""
     return CPU_PARENT in needed(top, texts)
+
+
+def cpu_steps() -> list[str]:
+    """Reads the soft core; what has no driver there, and is not used, becomes 0."""
+    # yosys reads no file outside the tree.
+    paths = [Path(shutil.copy(path, ROOT / OUT)).relative_to(ROOT) for path in tree.cpu()]
+    return [f"read_verilog {' '.join(map(str, paths))}", "proc", "setundef -undriven -zero w:*"]
 
 
 def run(command: list[str | Path], log: Path) -> str:
@@ -145,6 +147,7 @@ def build(top: str, width: int, texts: dict[str, str], flat: bool = True) -> Pat
     steps = [
         f"scratchpad -set synth_xilinx.abc9.W {WIRE_PS}",
         f"scratchpad -set abc9.script {MAP_SCRIPT}",
+        *(cpu_steps() if needs_cpu(top, texts) else []),
         # Deferred, modules are elaborated with their parameters alone, not with their own too.
         f"read_verilog -sv -defer {files(top, texts)}",
         f"hierarchy -top {top}{''.join(f' -chparam {value}' for value in sets)}",
