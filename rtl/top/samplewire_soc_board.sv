@@ -148,6 +148,7 @@ module samplewire_soc_board #(
       .clk_i(clk_i),
       .rst_i(rst_i),
       .run_i(run_i),
+      .time_ns_i(time_ns_i),
       .load_i(load_i),
       .load_word_i(load_word_i),
       .load_data_i(load_data_i),

@@ -21,5 +21,5 @@ mod server;
 pub use buffer::{Buffer, FRAME_OFFSET};
 pub use bus::{Bus, Pointer, Unit};
 pub use nic::{Choice, Config, Nic, StartError, is_accessible};
-pub use sender::{NAME_BYTES_MAX, Setup, SetupError, Source, configure};
+pub use sender::{Addresses, NAME_BYTES_MAX, Setup, SetupError, Source, configure};
 pub use server::Server;

@@ -52,7 +52,7 @@ impl<B: Bus> Nic<B> {
         Self(bus)
     }
 
-    /// Gives the NIC its buffers, and enables it and its MAC. Other processors wait for
+    /// Gives the NIC its buffers, and enables it, its MAC and its interrupts. Other processors wait for
     /// [`Nic::is_started`] meanwhile.
     ///
     /// After a restart of the processors alone, buffers that the NIC owns stay where they are, and
@@ -92,7 +92,8 @@ impl<B: Bus> Nic<B> {
             }
         }
         let enables = regs::CONTROL_ENABLE_MASK << regs::CONTROL_ENABLE_SHIFT
-            | regs::CONTROL_ENABLE_MAC_MASK << regs::CONTROL_ENABLE_MAC_SHIFT;
+            | regs::CONTROL_ENABLE_MAC_MASK << regs::CONTROL_ENABLE_MAC_SHIFT
+            | regs::CONTROL_ENABLE_IRQ_MASK << regs::CONTROL_ENABLE_IRQ_SHIFT;
         bus.write(regs::CONTROL, enables);
         Ok(())
     }

@@ -75,6 +75,30 @@ impl SetupError {
     }
 }
 
+/// The addresses of a sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// Its Ethernet address.
+    pub mac: [u8; 6],
+    /// Its IPv4 address.
+    pub ip: [u8; 4],
+}
+
+impl Addresses {
+    /// Those of a sender that another program has enabled; none if no sender is enabled.
+    pub fn of_sender(bus: impl Bus) -> Option<Self> {
+        let is_enabled = bus.read_sender(regs::ID) == regs::ID_VALUE
+            && bus.read_sender(regs::CONTROL) >> regs::CONTROL_ENABLE_SHIFT
+                & regs::CONTROL_ENABLE_MASK
+                != 0;
+        is_enabled.then(|| {
+            let [m2, m3, m4, m5] = bus.read_sender(regs::MAC_LO).to_be_bytes();
+            let [_, _, m0, m1] = bus.read_sender(regs::MAC_HI).to_be_bytes();
+            Self { mac: [m0, m1, m2, m3, m4, m5], ip: bus.read_sender(regs::IP).to_be_bytes() }
+        })
+    }
+}
+
 /// Configures and enables the sender.
 ///
 /// # Errors

@@ -2,10 +2,10 @@
 
 use crate::soc;
 
-/// Counts milliseconds of the cycle count. It is read once in 2^32 cycles at least.
+/// Counts milliseconds of the board's time. It is read once in 2^32 ns at least.
 #[derive(Debug)]
 pub struct Clock {
-    /// The cycle count at the last whole millisecond.
+    /// The time at the last whole millisecond.
     last: u32,
     millis: u64,
 }
@@ -13,19 +13,24 @@ pub struct Clock {
 impl Clock {
     /// A clock that begins at 0.
     pub fn new() -> Self {
-        Self { last: soc::cycles(), millis: 0 }
+        Self { last: soc::time_ns(), millis: 0 }
     }
 
     /// Milliseconds since it began; true with the first reading of each.
     pub fn read(&mut self) -> (u64, bool) {
-        let passed = soc::cycles().wrapping_sub(self.last);
-        if passed < CYCLES_PER_MS {
+        let passed = soc::time_ns().wrapping_sub(self.last);
+        if passed < NS_PER_MS {
             return (self.millis, false);
         }
-        let millis = passed / CYCLES_PER_MS;
-        self.last = self.last.wrapping_add(millis * CYCLES_PER_MS);
+        let millis = passed / NS_PER_MS;
+        self.last = self.last.wrapping_add(millis * NS_PER_MS);
         self.millis += u64::from(millis);
         (self.millis, true)
+    }
+
+    /// The low word of the time `ms` after the last whole millisecond, at most 2,000.
+    pub const fn after_ms(&self, ms: u32) -> u32 {
+        self.last.wrapping_add(ms * NS_PER_MS)
     }
 }
 
@@ -35,5 +40,4 @@ impl Default for Clock {
     }
 }
 
-/// The clock of the processors: 125 MHz, as 1 Gb/s Ethernet has it.
-const CYCLES_PER_MS: u32 = 125_000;
+const NS_PER_MS: u32 = 1_000_000;

@@ -18,15 +18,22 @@ pub fn cycles() -> u32 {
     mmio::read_soc(CYCLES)
 }
 
+/// The low word of the time in nanoseconds.
+#[inline]
+pub fn time_ns() -> u32 {
+    mmio::read_soc(TIME)
+}
+
 /// Sleeps until a frame is in the receive queue of this processor's server, or an interrupt comes.
 pub fn sleep() {
     mmio::write_soc(WAKE_ON, 0);
     mmio::write_soc(SLEEP, 1);
 }
 
-/// Sleeps as [`sleep`] does, until the low word of the cycle count is `cycles` at the latest.
-pub fn sleep_until(cycles: u32) {
-    mmio::write_soc(WAKE, cycles);
+/// Sleeps as [`sleep`] does, until the low word of the time is `time_ns` at the latest. That is within
+/// 2^31 ns.
+pub fn sleep_until(time_ns: u32) {
+    mmio::write_soc(WAKE, time_ns);
     mmio::write_soc(WAKE_ON, 1);
     mmio::write_soc(SLEEP, 1);
 }
@@ -69,3 +76,4 @@ const WAKE: usize = 4;
 const WAKE_ON: usize = 5;
 const CONSOLE: usize = 6;
 const EXIT: usize = 7;
+const TIME: usize = 10;

@@ -4,13 +4,16 @@
 #![no_main]
 
 use samplewire_nic_apps::swap;
+use samplewire_nic_images::{ALL_FRAMES, MAC, start};
 use samplewire_nic_runtime::{entry, soc};
 
 entry!(main);
 
 fn main() -> ! {
-    let server = samplewire_nic_images::start(soc::cores(), samplewire_nic_images::ALL_FRAMES);
+    let server = start(soc::cores(), ALL_FRAMES, MAC);
     loop {
-        swap(&server);
+        if !swap(&server) {
+            soc::sleep();
+        }
     }
 }
