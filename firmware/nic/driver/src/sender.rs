@@ -173,6 +173,7 @@ fn write_accept(bus: impl Bus, setup: &Setup<'_>, beat_bytes: u32) {
     let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
     let mut words = [0; TEMPLATE_WORDS];
     // 0 and 1 are the board's: the nonce; the tag, stream 0 of 1. 8 is the unknown time of the index.
+    words[1] = 1;
     words[2] = setup.boot_id;
     words[3] = setup.rate_hz;
     words[4] = pair(1, FORMAT_SC16 << 16 | u32::from(setup.channels));
