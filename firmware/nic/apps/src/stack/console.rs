@@ -9,7 +9,7 @@
 //! Each line is answered by one line, `counters` by one for each counter and an empty one. It has no
 //! password: it is for a network that only its owner uses.
 
-use samplewire_nic_driver::regs::{Register, nic, sender};
+use samplewire_nic_driver::regs::{nic, sender};
 use samplewire_nic_driver::{Bus, Nic, is_accessible};
 use smoltcp::socket::tcp;
 
@@ -66,16 +66,23 @@ impl<B: Bus> Console<B> {
     fn take(&mut self, byte: u8, socket: &mut tcp::Socket<'_>) {
         match byte {
             b'\n' => {
-                let (len, line) = (core::mem::take(&mut self.len), self.line);
+                let len = core::mem::take(&mut self.len);
                 let is_too_long = core::mem::take(&mut self.is_too_long);
+                let line = self.line;
+                let answer = match core::str::from_utf8(&line[..len]) {
+                    Ok(line) if !is_too_long => self.answer(line),
+                    _ => Answer::Text("error: a line of at most 80 characters"),
+                };
                 let mut out = Text::new();
-                match core::str::from_utf8(&line[..len]) {
-                    Ok(line) if !is_too_long => self.answer(line, &mut out),
-                    _ => out.push("error: a line of at most 80 characters"),
+                match answer {
+                    Answer::Text(text) => out.push(text),
+                    Answer::Value(value) => out.push_hex(value),
+                    Answer::Counters => {
+                        self.listing = Some(0);
+                        return;
+                    }
                 }
-                if self.listing.is_none() {
-                    out.send(socket);
-                }
+                out.send(socket);
             }
             b'\r' => {}
             _ if self.len == LINE_BYTES_MAX => self.is_too_long = true,
@@ -86,33 +93,26 @@ impl<B: Bus> Console<B> {
         }
     }
 
-    fn answer(&mut self, line: &str, out: &mut Text) {
+    fn answer(&self, line: &str) -> Answer {
         let mut words = line.split_ascii_whitespace();
         match (words.next(), words.next(), words.next(), words.next()) {
             (Some("read"), Some(name), None, None) => match self.find(name, false) {
-                Some((is_sender, register)) => {
-                    let offset = u32::from(register.offset);
-                    out.push_hex(if is_sender {
-                        self.bus.read_sender(offset)
-                    } else {
-                        self.bus.read(offset)
-                    });
-                }
-                None => out.push("error: no such register, or it is not readable"),
+                Some((true, offset)) => Answer::Value(self.bus.read_sender(offset)),
+                Some((false, offset)) => Answer::Value(self.bus.read(offset)),
+                None => Answer::Text("error: no such register, or it is not readable"),
             },
             (Some("write"), Some(name), Some(value), None) => {
                 match (self.find(name, true), number(value)) {
-                    (Some((is_sender, register)), Some(value)) => {
-                        let offset = u32::from(register.offset);
+                    (Some((is_sender, offset)), Some(value)) => {
                         if is_sender {
                             self.bus.write_sender(offset, value);
                         } else {
                             self.bus.write(offset, value);
                         }
-                        out.push("ok");
+                        Answer::Text("ok")
                     }
-                    (None, _) => out.push("error: no such register, or it is not writable"),
-                    (_, None) => out.push("error: not a number of 32 bits"),
+                    (None, _) => Answer::Text("error: no such register, or it is not writable"),
+                    (_, None) => Answer::Text("error: not a number of 32 bits"),
                 }
             }
             (Some("counters"), None, None, None) => {
@@ -121,28 +121,30 @@ impl<B: Bus> Console<B> {
                     let snapshot = sender::COMMAND_SNAPSHOT_MASK << sender::COMMAND_SNAPSHOT_SHIFT;
                     self.bus.write_sender(sender::COMMAND, snapshot);
                 }
-                self.listing = Some(0);
+                Answer::Counters
             }
-            _ => out.push("error: read NAME, write NAME VALUE or counters"),
+            _ => Answer::Text("error: read NAME, write NAME VALUE or counters"),
         }
     }
 
-    /// A register that may be accessed, and whether it is the sender's.
-    fn find(&self, name: &str, is_write: bool) -> Option<(bool, &'static Register)> {
-        let by_name = |registers: &'static [Register], name| {
-            registers.iter().find(|register| register.name == name)
+    /// Whether a register that may be accessed is the sender's, and its offset.
+    fn find(&self, name: &str, is_write: bool) -> Option<(bool, u32)> {
+        let (is_sender, name, registers) = if let Some(name) = name.strip_prefix("nic.") {
+            (false, name, &nic::REGISTERS[..])
+        } else {
+            let name = name.strip_prefix("sender.").filter(|_| self.has_sender)?;
+            (true, name, &sender::REGISTERS[..])
         };
-        if let Some(name) = name.strip_prefix("nic.") {
-            let register = by_name(&nic::REGISTERS, name)?;
-            return is_accessible(register, is_write).then_some((false, register));
-        }
-        let name = name.strip_prefix("sender.").filter(|_| self.has_sender)?;
-        let register = by_name(&sender::REGISTERS, name)?;
-        let is_allowed = if is_write { register.is_writable() } else { register.is_readable() };
-        is_allowed.then_some((true, register))
+        let register = registers.iter().find(|register| register.name == name)?;
+        let is_allowed = match (is_sender, is_write) {
+            (false, _) => is_accessible(register, is_write),
+            (true, true) => register.is_writable(),
+            (true, false) => register.is_readable(),
+        };
+        is_allowed.then_some((is_sender, u32::from(register.offset)))
     }
 
-    /// Sends the line of a counter.
+    /// Sends the line of a counter, or behind the last one an empty line.
     fn list(&mut self, next: usize, socket: &mut tcp::Socket<'_>, device: &DeviceCounters) {
         let of_device = [
             ("received", device.received),
@@ -150,34 +152,43 @@ impl<B: Bus> Console<B> {
             ("bad_checksum", device.bad_checksum),
             ("fragments", device.fragments),
         ];
+        let of_nic = next.wrapping_sub(of_device.len());
+        let of_sender = of_nic.wrapping_sub(nic::COUNTERS.len());
+        let low_and_high = |window: u32, entry: usize, read: &dyn Fn(u32) -> u32| {
+            let at = window + 8 * entry as u32;
+            // The low word first: reading it keeps the high one.
+            let low = read(at);
+            u64::from(read(at + 4)) << 32 | u64::from(low)
+        };
         let mut out = Text::new();
-        let mut counter = |place: &str, name: &str, low: u32, high: u32| {
+        let found = if let Some((name, value)) = of_device.get(next) {
+            Some(("device.", *name, u64::from(*value)))
+        } else if let Some(name) = nic::COUNTERS.get(of_nic) {
+            let value = low_and_high(nic::COUNTERS_WINDOW, of_nic, &|at| self.bus.read(at));
+            Some(("nic.", *name, value))
+        } else if let Some(name) = sender::COUNTERS.get(of_sender).filter(|_| self.has_sender) {
+            let read = |at| self.bus.read_sender(at);
+            Some(("sender.", *name, low_and_high(sender::COUNTERS_WINDOW, of_sender, &read)))
+        } else {
+            None
+        };
+        self.listing = found.map(|_| next + 1);
+        if let Some((place, name, value)) = found {
             out.push(place);
             out.push(name);
             out.push(" ");
-            out.push_decimal(u64::from(high) << 32 | u64::from(low));
-        };
-        let at = |window: u32, entry: usize| window + 8 * entry as u32;
-        self.listing = Some(next + 1);
-        let of_sender = if self.has_sender { sender::COUNTERS.len() } else { 0 };
-        let (mut entry, first_sender) = (next, of_device.len() + nic::COUNTERS.len());
-        if let Some((name, value)) = of_device.get(entry) {
-            counter("device.", name, *value, 0);
-        } else if entry < first_sender {
-            entry -= of_device.len();
-            let at = at(nic::COUNTERS_WINDOW, entry);
-            let (low, high) = (self.bus.read(at), self.bus.read(at + 4));
-            counter("nic.", nic::COUNTERS[entry], low, high);
-        } else if entry < first_sender + of_sender {
-            entry -= first_sender;
-            let at = at(sender::COUNTERS_WINDOW, entry);
-            let (low, high) = (self.bus.read_sender(at), self.bus.read_sender(at + 4));
-            counter("sender.", sender::COUNTERS[entry], low, high);
-        } else {
-            self.listing = None;
+            out.push_decimal(value);
         }
         out.send(socket);
     }
+}
+
+/// What a line is answered with.
+enum Answer {
+    Text(&'static str),
+    Value(u32),
+    /// All counters, from the next poll on.
+    Counters,
 }
 
 /// One line of an answer.
