@@ -1,4 +1,4 @@
-"""What stands around nic_soc in its test: the NIC's registers and packet memory, the sender's registers.
+"""What is around nic_soc in its test: the registers of NIC and sender, and packet memory.
 
 Each answers in order, with a latency and pauses, and checks that a request that waits stands.
 """
@@ -62,7 +62,7 @@ class Slave:
 
 
 class Registers(Slave):
-    """The NIC's registers. An offset in `queues` pops and pushes; `on_push(core, offset)` is called."""
+    """The NIC's registers. Offsets in `queues` pop and push; `on_push(core, offset)` hears."""
 
     def __init__(self, dut, latency: int = 3):
         self.words: dict[int, int] = {}
@@ -117,14 +117,14 @@ class PacketMemory(Slave):
         return result
 
     def at(self, address: int, count: int = 1) -> int:
-        """Bytes as a number, the first in the low bits; those that were never written are random."""
+        """Bytes as a number, the first in the low bits; what was never written is random."""
         return sum(
             self.bytes.setdefault(address + n, random.getrandbits(8)) << 8 * n for n in range(count)
         )
 
 
 class Sender:
-    """An AXI4-Lite slave at m_axil: words, with pauses on each channel. Words in `bad` answer SLVERR."""
+    """An AXI4-Lite slave at m_axil, with pauses on each channel. Words in `bad` answer SLVERR."""
 
     def __init__(self, dut):
         self.dut, self.odds = dut, 1.0
