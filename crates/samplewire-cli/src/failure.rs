@@ -25,6 +25,7 @@ use crate::capture::CaptureError;
 use crate::console::{Console, Lines};
 use crate::figures::measured;
 use crate::metrics::ExportError;
+use crate::nic::{self, NicError};
 use crate::outcome::Outcome;
 use crate::roce::{RoceError, verbs_tip};
 use crate::settings::SettingsError;
@@ -70,6 +71,9 @@ pub(crate) enum Failure {
     /// A transfer over RoCE failed.
     #[error(transparent)]
     Roce(#[from] RoceError),
+    /// A measurement or a transfer over raw frames failed.
+    #[error(transparent)]
+    Nic(#[from] NicError),
     /// A link of frames cannot be opened, or broke.
     #[error(transparent)]
     Ether(#[from] EtherError),
@@ -171,6 +175,7 @@ impl Failure {
                 Outcome::Unreachable
             }
             Self::Roce(error) => error.outcome(),
+            Self::Nic(error) => error.outcome(),
             Self::Open(error) if is_usage(error) => Outcome::Usage,
             Self::Open(OpenError::Card(VerbsError::Device { .. } | VerbsError::Address { .. })) => {
                 Outcome::Usage
@@ -215,7 +220,9 @@ impl Failure {
                 Some("name each port: --tap a --tap b, or --dgram LOCAL,REMOTE".into())
             }
             Self::Roce(error) => error.tip().map(str::to_owned),
+            Self::Nic(error) => error.tip().map(str::to_owned),
             Self::Ether(EtherError { operation: "TUNSETIFF", source, .. }) => tap_tip(source),
+            Self::Ether(error) => nic::link_tip(error).map(str::to_owned),
             Self::Zmq { source, .. } if source.kind() == io::ErrorKind::AddrInUse => Some(
                 "`ss -tlnp` names the program that listens there; choose another port, or write \
                  connect:tcp://.. to go to it"

@@ -1,5 +1,5 @@
 //! The `samplewire` command: a software device, a probe, a recorder, a verifier of recordings, a
-//! demonstration, a live view, the simulator, and a reader of captures.
+//! demonstration, a live view, the simulator, transfers of files, and a reader of captures.
 //!
 //! Exit status: `docs/statistics.md#how-a-run-ended`, [`outcome::Outcome`].
 
@@ -32,6 +32,7 @@ mod lanes;
 mod latency;
 mod memory;
 mod metrics;
+mod nic;
 mod outcome;
 mod plot;
 mod probe;
@@ -95,6 +96,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Sim(arguments) => sim::run(arguments),
         Command::Study(arguments) => study::run(arguments),
         Command::Roce(arguments) => roce::run(arguments),
+        Command::Nic(arguments) => nic::run(arguments),
         Command::Switch(arguments) => switch::run(arguments),
         Command::Decode(arguments) => decode::run(arguments),
         Command::Dissector(arguments) => dissector::run(arguments),

@@ -6,6 +6,7 @@
 //! due. Every fault is in the [`FaultLog`], so that a test can account for each packet.
 //!
 //! A link of frames beside it ([`Link::frames`]) has the same faults on its RoCEv2 frames, drawn apart.
+//! [`frames`](frames()) puts faults on one alone.
 //!
 //! Memory is taken once. A packet that meets a fault is copied; others pass by reference when
 //! sent, and are copied once when received through faults of that direction.
@@ -303,6 +304,23 @@ impl<L: Link> Link for Faults<L> {
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
         self.link.favour(favoured)
     }
+}
+
+/// Puts faults on a link of frames that has no packets beside it: `transmit` on what is sent and `receive`
+/// on what is received, each on frames of RoCEv2 and of the block transfer. The second value is the record
+/// of faults. Frames that are held are due at [`EtherLink::due_at`].
+///
+/// # Errors
+/// [`SpecError`] where a description has values out of range or contradicts itself.
+pub fn frames(
+    link: Box<dyn EtherLink>,
+    transmit: &FaultSpec,
+    receive: &FaultSpec,
+) -> Result<(Box<dyn EtherLink>, FaultLog), SpecError> {
+    let log = FaultLog::new();
+    let path = |direction, spec| Path::new(direction, spec, FRAME_BYTES_MAX, Reads::Frames, &log);
+    let paths = [path(Direction::Transmit, transmit)?, path(Direction::Receive, receive)?];
+    Ok((Box::new(FrameFaults::new(link, paths, FramesDue::new())), log))
 }
 
 /// The seed of the faults of frames, apart from those that people and the streams of a bridge choose.

@@ -7,7 +7,7 @@
 use std::fs;
 use std::io;
 use std::mem::{MaybeUninit, size_of};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// CPUs that this machine has, whether or not this process may use them: their numbers lie below.
 pub fn cpus() -> usize {
@@ -129,6 +129,20 @@ pub fn timer_slack() -> io::Result<Duration> {
     Ok(Duration::from_nanos(u64::from(nanos.unsigned_abs())))
 }
 
+/// Blocks until an instant, to about a microsecond: sleeps up to [`SPIN`] before it, and spins from there.
+/// The sleep itself ends late by what the system takes to wake a thread, and by [`timer_slack`].
+pub fn wait_until(at: Instant) {
+    if let Some(sleep) = at.saturating_duration_since(Instant::now()).checked_sub(SPIN) {
+        std::thread::sleep(sleep);
+    }
+    while Instant::now() < at {
+        std::hint::spin_loop();
+    }
+}
+
+/// How long before its end a wait no longer sleeps: longer than the system takes to wake a thread.
+pub const SPIN: Duration = Duration::from_micros(200);
+
 fn check(answer: i32) -> io::Result<()> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -161,6 +175,21 @@ mod tests {
         let slack = Duration::from_nanos(777);
         assert_eq!(apart(|| set_timer_slack(slack).and_then(|()| timer_slack()).unwrap()), slack);
         assert_eq!(timer_slack().unwrap(), before);
+    }
+
+    #[test]
+    fn waits_end_at_their_time_and_not_before() {
+        for span in [Duration::ZERO, Duration::from_micros(5), SPIN, SPIN * 10] {
+            let at = Instant::now() + span;
+            wait_until(at);
+            assert!(Instant::now() >= at);
+        }
+        let before = Instant::now();
+        wait_until(before);
+        assert!(
+            before.elapsed() < Duration::from_secs(10),
+            "a time that has passed is not waited for"
+        );
     }
 
     #[test]

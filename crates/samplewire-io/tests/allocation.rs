@@ -4,6 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::time::Duration;
 
+use samplewire_io::ether::{EtherLink, FRAME_BYTES_MAX, FrameReceive, PacketSocket};
 use samplewire_io::{
     Batch, Capture, Ecn, FaultSpec, Faults, Link, Outgoing, Udp, UdpOptions, memory,
 };
@@ -130,4 +131,32 @@ fn capture_takes_none_in_the_thread_of_the_link() {
     assert!(received > 10_000);
     // The standard library's channel makes one record for the thread when it first may block.
     assert!(taken <= 1, "{taken}");
+}
+
+/// The loopback interface brings back what leaves.
+#[test]
+fn frames_of_an_ether_type_take_none() {
+    for receive in [FrameReceive::Calls, FrameReceive::Ring] {
+        let mut link = match PacketSocket::open_ether_type("lo", 0x88B6, receive) {
+            Ok(link) => link,
+            Err(error) => return samplewire_testing::skip(format_args!("{error} (needs root)")),
+        };
+        let mut into = [0; FRAME_BYTES_MAX + 1];
+        let mut frame = [7; 1_514];
+        frame[12..14].copy_from_slice(&0x88B6_u16.to_be_bytes());
+        let mut received = 0;
+        let taken = allocations(|| {
+            for _ in 0..100 {
+                for _ in 0..70 {
+                    assert!(link.send(&frame).unwrap());
+                }
+                assert!(link.flush().unwrap());
+                while link.recv(&mut into).unwrap().is_some() {
+                    received += 1;
+                }
+            }
+        });
+        assert!(received > 5_000, "{receive:?}: {received}");
+        assert_eq!(taken, 0, "{receive:?}");
+    }
 }

@@ -12,6 +12,7 @@ mod emulate;
 mod find;
 mod latency;
 mod metrics;
+mod nic;
 mod probe;
 mod rate;
 mod real_time;
@@ -43,6 +44,11 @@ pub(crate) use emulate::EmulateArguments;
 pub(crate) use find::FindArguments;
 pub(crate) use latency::LatencyArguments;
 pub(crate) use metrics::MetricsOption;
+pub(crate) use nic::{
+    EchoArguments, ImageArguments, LinkName, LinkOptions, ModesArguments, NicArguments, NicCount,
+    NicRateArguments, NicReceiveArguments, NicSendArguments, NicThreshold, NicVerb, Picture,
+    RttArguments, SchemeOptions, TripOptions,
+};
 pub(crate) use probe::ProbeArguments;
 pub(crate) use rate::{RateArguments, Way};
 pub(crate) use real_time::RealTimeOptions;
@@ -54,7 +60,7 @@ pub(crate) use roce::{
 };
 pub(crate) use sim::{SimArguments, SimRun};
 pub(crate) use slow::SlowOption;
-pub(crate) use study::{Study, StudyArguments, WindowArguments};
+pub(crate) use study::{PacingArguments, Study, StudyArguments, WindowArguments};
 pub(crate) use switch::{MarkAt, SwitchArguments};
 pub(crate) use top::TopArguments;
 pub(crate) use verify::VerifyArguments;
@@ -105,6 +111,8 @@ pub(crate) enum Command {
     Switch(SwitchArguments),
     /// Move files over RoCEv2, to and from RDMA network cards and other programs
     Roce(RoceArguments),
+    /// Raw Ethernet to a board's NIC, or between hosts: round trips, throughput, files
+    Nic(NicArguments),
     /// Print the packets of a capture (pcapng or pcap) in words
     Decode(DecodeArguments),
     /// Print or install the dissector that shows the packets in Wireshark and tshark
@@ -192,6 +200,7 @@ mod tests {
             ("study window --windows", "0", "1 to 2^24"),
             ("study window --mtu", "9001", "576 to 9000"),
             ("study window --rounds", "0", "1 to 65535"),
+            ("study pacing --rounds", "0", "1 to 100000"),
         ] {
             let words = format!("samplewire {line} {wrong}");
             let error = Cli::try_parse_from(words.split(' ')).unwrap_err().to_string();

@@ -2,6 +2,7 @@
 
 mod iperf3;
 mod measure;
+mod pacing;
 mod plot;
 mod results;
 
@@ -22,6 +23,7 @@ use results::{Peer, Point, Results};
 pub(crate) fn run(arguments: &StudyArguments) -> Result<Outcome, Failure> {
     match &arguments.study {
         Study::Window(arguments) => run_window(arguments),
+        Study::Pacing(arguments) => pacing::run(arguments),
     }
 }
 

@@ -4,10 +4,12 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::UnixDatagram;
+use std::os::unix::net::{self, UnixDatagram};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{EtherError, EtherLink, sys};
 use crate::concern::{Call, Concern};
@@ -72,7 +74,12 @@ pub struct Dgram {
 #[derive(Debug)]
 enum Socket {
     Inet(UdpSocket),
-    Unix { socket: UnixDatagram, local: PathBuf, remote: PathBuf },
+    Unix {
+        socket: UnixDatagram,
+        /// The file that is removed in the end; an abstract name has none.
+        local: Option<PathBuf>,
+        remote: PathBuf,
+    },
 }
 
 impl Dgram {
@@ -94,10 +101,24 @@ impl Dgram {
             DgramAddress::Unix { local, remote } => {
                 let socket = bind(local).map_err(EtherError::of(&name, "bind"))?;
                 socket.set_nonblocking(true).map_err(EtherError::of(&name, "bind"))?;
-                Socket::Unix { socket, local: local.clone(), remote: remote.clone() }
+                Socket::Unix { socket, local: Some(local.clone()), remote: remote.clone() }
             }
         };
         Ok(Self { name, socket })
+    }
+
+    /// A port to a Unix socket that answers its last sender, such as that of a simulated board. The local
+    /// end has an abstract name, and needs no file.
+    ///
+    /// # Errors
+    /// Nothing receives datagrams at `remote`, or this process may not send there.
+    pub fn to(remote: &Path) -> Result<Self, EtherError> {
+        let name = format!("unix:{}", remote.display());
+        let probe = UnixDatagram::unbound().map_err(EtherError::of(&name, "socket"))?;
+        probe.connect(remote).map_err(EtherError::of(&name, "connect"))?;
+        let socket = bind_abstract().map_err(EtherError::of(&name, "bind"))?;
+        socket.set_nonblocking(true).map_err(EtherError::of(&name, "bind"))?;
+        Ok(Self { name, socket: Socket::Unix { socket, local: None, remote: remote.to_owned() } })
     }
 
     /// Room for frames that wait at a UDP socket, with what the kernel needs for each: some 4,096
@@ -173,7 +194,7 @@ impl AsFd for Dgram {
 
 impl Drop for Dgram {
     fn drop(&mut self) {
-        if let Socket::Unix { local, .. } = &self.socket {
+        if let Socket::Unix { local: Some(local), .. } = &self.socket {
             // Someone else may have removed it.
             drop(std::fs::remove_file(local));
         }
@@ -195,6 +216,16 @@ fn bind(path: &Path) -> io::Result<UnixDatagram> {
         // Another process has it.
         _ => bound,
     }
+}
+
+/// Binds a Unix socket to an abstract name that no other one has.
+fn bind_abstract() -> io::Result<UnixDatagram> {
+    // Of this process: others have other numbers, and a socket that is closed gives its name back.
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    // Relaxed: only that numbers differ matters.
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("samplewire-{}-{number}", std::process::id());
+    UnixDatagram::bind_addr(&net::SocketAddr::from_abstract_name(name)?)
 }
 
 /// Passes an error on only where the socket or the host is broken: what the network answers may be
@@ -221,6 +252,26 @@ mod tests {
             let error = text.parse::<DgramAddress>().unwrap_err();
             assert!(error.starts_with(&format!("`{text}` is not LOCAL,REMOTE")), "{error}");
         }
+    }
+
+    #[test]
+    fn port_to_a_board_needs_no_file_and_names_a_board_that_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("board");
+        let error = Dgram::to(&path).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("unix:{}: connect: ", path.display())), "{error}");
+        let board = UnixDatagram::bind(&path).unwrap();
+        let mut ports = [Dgram::to(&path).unwrap(), Dgram::to(&path).unwrap()];
+        for port in &mut ports {
+            assert!(port.send(b"frame").unwrap());
+            let mut into = [0; 8];
+            let (len, sender) = board.recv_from(&mut into).unwrap();
+            board.send_to_addr(&into[..len], &sender).unwrap();
+            assert_eq!(port.recv(&mut into).unwrap(), Some(5));
+            assert_eq!(&into[..5], b"frame");
+            assert_eq!(port.recv(&mut into).unwrap(), None);
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     /// Sends frames both ways; what goes to no one is lost, and no error.

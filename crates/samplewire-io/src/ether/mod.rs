@@ -1,8 +1,8 @@
 //! Links that carry whole Ethernet frames, without their FCS (Linux).
 //!
 //! [`Tap`] is an interface of the kernel whose cable ends in this process; [`Dgram`] is the datagram
-//! port of QEMU (`-netdev dgram`), where a datagram is a frame; [`PacketSocket`] shares an interface with
-//! the kernel. [`Headers`] reads and marks a frame. An [`EtherStation`] has an address on a link; it finds
+//! port of QEMU (`-netdev dgram`) and of simulated boards, where a datagram is a frame; [`PacketSocket`]
+//! shares an interface with the kernel. [`Headers`] reads and marks a frame. An [`EtherStation`] has an address on a link; it finds
 //! others by [`Arp`].
 //!
 //! A link takes and gives one frame a call, and allocates nothing a frame. One whose device takes several at
@@ -21,11 +21,12 @@ mod tap;
 
 use std::io;
 use std::os::fd::AsFd;
+use std::time::Instant;
 
 pub use arp::Arp;
 pub use dgram::{Dgram, DgramAddress};
 pub use headers::{Headers, checksum_update};
-pub use packet::PacketSocket;
+pub use packet::{FrameReceive, PacketSocket};
 use routes::Routes;
 pub use station::EtherStation;
 pub use tap::Tap;
@@ -69,6 +70,12 @@ pub trait EtherLink: AsFd + Send {
         None
     }
 
+    /// When the link has something to do although nothing comes, such as a frame that it holds back: call
+    /// [`EtherLink::recv`] and [`EtherLink::flush`] then.
+    fn due_at(&self) -> Option<Instant> {
+        None
+    }
+
     /// Frames that the system has dropped on their way into this process since the link was opened;
     /// `None` where the system does not count them.
     ///
@@ -92,8 +99,7 @@ pub struct EtherError {
 
 impl EtherError {
     fn of(name: &str, operation: &'static str) -> impl FnOnce(io::Error) -> Self {
-        let name = name.to_owned();
-        move |source| Self { name, operation, source }
+        move |source| Self { name: name.to_owned(), operation, source }
     }
 }
 

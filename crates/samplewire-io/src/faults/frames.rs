@@ -9,7 +9,7 @@ use super::path::{Head, Path};
 use crate::batch::Meta;
 use crate::ether::{EtherError, EtherLink, FRAME_BYTES_MAX};
 
-/// Passes frames on; those of RoCEv2 with faults. ARP passes: without it there would be no frames, and it
+/// Passes frames on; those of RoCEv2 and of the block transfer with faults. ARP passes: without it there would be no frames, and it
 /// has no checksum of its own.
 pub(super) struct FrameFaults {
     link: Box<dyn EtherLink>,
@@ -131,8 +131,8 @@ impl EtherLink for FrameFaults {
     fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
         if self.transmit.is_faultless() && self.receive.is_faultless() {
             let came = self.link.recv(into)?;
-            let is_roce = came.is_some_and(|len| Head::of_frame(&into[..len]).is_some());
-            self.receive.passed(usize::from(is_roce), Instant::now());
+            let counts = came.is_some_and(|len| Head::of_frame(&into[..len]).is_some());
+            self.receive.passed(usize::from(counts), Instant::now());
             return Ok(came);
         }
         let now = Instant::now();
@@ -160,6 +160,10 @@ impl EtherLink for FrameFaults {
     fn flush(&mut self) -> Result<bool, EtherError> {
         self.send_due(Instant::now())?;
         self.link.flush()
+    }
+
+    fn due_at(&self) -> Option<Instant> {
+        self.due.get()
     }
 
     fn forget(&mut self) -> usize {
@@ -260,6 +264,38 @@ mod tests {
             assert!(link.send(&frame).unwrap());
         }
         assert_eq!(wire.lock().unwrap().sent, answers);
+    }
+
+    #[test]
+    fn frames_of_the_block_transfer_have_faults_without_packets_beside_them() {
+        let frame = |kind: u8, seq: u32| {
+            let mut frame = vec![0; 60];
+            frame[12..15].copy_from_slice(&[0x88, 0xB5, kind]);
+            let at = if kind & 0x10 == 0 { 15 } else { 19 };
+            frame[at..at + 4].copy_from_slice(&seq.to_be_bytes());
+            frame
+        };
+        let (data, answers) = ([frame(0x01, 3), frame(0x12, 9), frame(0x11, 4)], [0x03, 0x13]);
+        let (link, wire) = Scripted::new();
+        let type_of_data = PacketTypes::one(samplewire_proto::wire::PacketType::Data as u8);
+        let delay = Duration::from_millis(5);
+        let (transmit, receive) =
+            (FaultSpec::new().loss(1.0).only(type_of_data), FaultSpec::new().delay(delay));
+        let (mut link, log) = crate::faults::frames(Box::new(link), &transmit, &receive).unwrap();
+        for frame in data.iter().cloned().chain(answers.map(|kind| frame(kind, 0))) {
+            assert!(link.send(&frame).unwrap());
+        }
+        assert_eq!(wire.lock().unwrap().sent, answers.map(|kind| frame(kind, 0)));
+        let seqs: Vec<_> = log.entries().iter().map(|entry| entry.seq).collect();
+        assert_eq!(seqs, [3, 0, 4], "a summary has none");
+        wire.lock().unwrap().comes.push_back(data[0].clone());
+        assert!(received(&mut *link).is_empty());
+        let due = link.due_at().expect("one is held");
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        assert_eq!(received(&mut *link), [data[0].clone()]);
+        assert_eq!(link.due_at(), None);
+        let wrong = FaultSpec::new().loss(2.0);
+        assert!(crate::faults::frames(link, &wrong, &receive).is_err());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::model::{Fate, Model};
 use super::spec::{FaultSpec, PacketTypes, SpecError};
 use crate::batch::Meta;
 use crate::link::{Outgoing, header_bytes};
+use samplewire_proto::block::wire::ETHER_TYPE;
 use samplewire_proto::wire::PacketType;
 
 /// One direction.
@@ -203,7 +204,7 @@ impl Path {
 pub(super) enum Reads {
     /// UDP payloads.
     Packets,
-    /// Ethernet frames of RoCEv2.
+    /// Ethernet frames of RoCEv2 and of the block transfer.
     Frames,
 }
 
@@ -249,9 +250,30 @@ impl Head {
         Self { packet_type: start[0] & 0xf, seq: u32::from_be_bytes(seq), len_bytes }
     }
 
-    /// Of an Ethernet frame: requests of RoCEv2 count as DATA, acknowledgements and notifications as
-    /// REPORT, and the PSN is the seq. `None` for what is not of RoCEv2.
+    /// Of an Ethernet frame. `None` for what is of neither RoCEv2 nor the block transfer's EtherType.
     pub(super) fn of_frame(frame: &[u8]) -> Option<Self> {
+        Self::of_block(frame).or_else(|| Self::of_roce(frame))
+    }
+
+    /// Of the block transfer (`docs/block.md#frames`): answers count as REPORT, all others as DATA.
+    fn of_block(frame: &[u8]) -> Option<Self> {
+        let kind = *frame.get(14)?;
+        let is_answer = matches!(kind, 0x03 | 0x13);
+        let packet_type = if is_answer { PacketType::Report } else { PacketType::Data } as u8;
+        let seq_at = match kind {
+            0x01 => Some(15),
+            0x11 => Some(19),
+            _ => None,
+        };
+        let seq = seq_at.and_then(|at| frame.get(at..at + 4)?.try_into().ok());
+        let seq = u32::from_be_bytes(seq.unwrap_or_default());
+        let is_block = frame[12..14] == ETHER_TYPE.to_be_bytes();
+        is_block.then_some(Self { packet_type, seq, len_bytes: frame.len() })
+    }
+
+    /// Of RoCEv2: requests count as DATA, acknowledgements and notifications as REPORT, and the PSN is
+    /// the seq.
+    fn of_roce(frame: &[u8]) -> Option<Self> {
         let (ip, udp, bth) = (frame.get(12..24)?, frame.get(34..42)?, frame.get(42..54)?);
         let is_ipv4_udp = ip[..2] == [0x08, 0x00] && ip[2] == 0x45 && ip[11] == 17;
         let is_roce = is_ipv4_udp && udp[2..4] == ROCE_PORT.to_be_bytes();

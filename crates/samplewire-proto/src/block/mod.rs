@@ -55,7 +55,7 @@ pub mod wire;
 use crate::number::Nanos;
 
 pub use counters::{ReceiverStats, Rejection, SenderStats};
-pub use pacing::Bursts;
+pub use pacing::{Bursts, Pacing};
 pub use receiver::{
     Place, ReceiveEvent, ReceiveFailure, Receiver, ReceiverConfig, ReceiverConfigError, Types,
 };

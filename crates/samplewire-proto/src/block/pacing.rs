@@ -12,8 +12,19 @@ pub struct Bursts {
 }
 
 /// When the next frame may leave.
+///
+/// ```
+/// use samplewire_proto::Nanos;
+/// use samplewire_proto::block::{Bursts, Pacing};
+///
+/// let mut pacing = Pacing::new(Some(Bursts { frames: 2, gap: Nanos(100) }));
+/// pacing.spend(Nanos(5));
+/// assert_eq!(pacing.ready_at(), Nanos(0));
+/// pacing.spend(Nanos(6));
+/// assert_eq!(pacing.ready_at(), Nanos(106));
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pacing {
+pub struct Pacing {
     /// Without, frames leave as soon as they are polled.
     bursts: Option<Bursts>,
     left: u32,
@@ -21,7 +32,10 @@ pub(super) struct Pacing {
 }
 
 impl Pacing {
-    pub(super) const fn new(bursts: Option<Bursts>) -> Self {
+    /// The first burst may leave at once. Without bursts, so may every frame.
+    ///
+    /// A burst of 0 frames never ends: [`SenderConfig::check`](super::SenderConfig::check) rejects it.
+    pub const fn new(bursts: Option<Bursts>) -> Self {
         let left = match bursts {
             Some(Bursts { frames, .. }) => frames,
             None => 0,
@@ -30,12 +44,12 @@ impl Pacing {
     }
 
     /// When the next frame may leave; not after the present means at once.
-    pub(super) const fn ready_at(&self) -> Nanos {
+    pub const fn ready_at(&self) -> Nanos {
         self.ready_at
     }
 
     /// A frame leaves.
-    pub(super) fn spend(&mut self, now: Nanos) {
+    pub fn spend(&mut self, now: Nanos) {
         let Some(Bursts { frames, gap }) = self.bursts else { return };
         self.left -= 1;
         if self.left == 0 {

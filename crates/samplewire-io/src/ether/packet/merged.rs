@@ -37,6 +37,11 @@ impl Merged {
         }
     }
 
+    /// Memory that it takes.
+    pub(super) const fn memory_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// How many there are.
     pub(super) const fn frames(&self) -> usize {
         self.frames

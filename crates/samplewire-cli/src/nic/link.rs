@@ -1,0 +1,171 @@
+//! The link that frames go by, and this end of it.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use samplewire_io::ether::{Dgram, EtherError, EtherLink, FrameReceive, PacketSocket};
+use samplewire_io::faults::{self, Direction, FaultLog};
+use samplewire_io::{Clock, thread};
+use samplewire_proto::Nanos;
+use samplewire_proto::block::MacAddress;
+use samplewire_proto::block::wire::ETHER_TYPE;
+
+use super::random;
+use crate::arguments::{LinkName, LinkOptions};
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::faults::{FaultPair, print_counts};
+use crate::interrupt::STOP_PAUSE;
+
+/// An open link.
+pub(super) struct Link {
+    ether: Box<dyn EtherLink>,
+    mac: MacAddress,
+    clock: Clock,
+    /// What frames are kept in.
+    memory_bytes: usize,
+    log: Option<FaultLog>,
+    /// It has not taken all that was sent.
+    is_full: bool,
+}
+
+/// Which end has the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Sender,
+    Receiver,
+}
+
+/// How exactly a time is met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// As the system wakes a process that sleeps.
+    Asleep(Nanos),
+    /// To a microsecond: the last of it passes without sleeping.
+    Exactly(Nanos),
+    /// Nothing is due.
+    Frame,
+}
+
+impl Link {
+    pub(super) fn open(
+        options: &LinkOptions,
+        role: Role,
+        receive: FrameReceive,
+    ) -> Result<Self, Failure> {
+        let (ether, own, memory_bytes) = open(&options.link, receive)?;
+        let mac = options.mac.or(own).unwrap_or_else(random_station);
+        let mut link =
+            Self { ether, mac, clock: Clock::start(1), memory_bytes, log: None, is_full: false };
+        if let Some(FaultPair { data, feedback, .. }) = FaultPair::new(&options.fault)? {
+            let [transmit, receive] =
+                if role == Role::Sender { [data, feedback] } else { [feedback, data] };
+            let (ether, log) = faults::frames(link.ether, &transmit, &receive)?;
+            (link.ether, link.log) = (ether, Some(log));
+        }
+        Ok(link)
+    }
+
+    pub(super) const fn mac(&self) -> MacAddress {
+        self.mac
+    }
+
+    /// Memory that frames are kept in, the ring of the kernel included.
+    pub(super) const fn memory_bytes(&self) -> usize {
+        self.memory_bytes
+    }
+
+    /// The longest frame that the link takes, where it states one.
+    pub(super) fn frame_bytes_max(&self) -> Option<usize> {
+        self.ether.mtu_bytes().map(|mtu| mtu + ETHERNET_BYTES)
+    }
+
+    pub(super) fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    /// Takes a frame for the next flush; `false` when it is not taken.
+    pub(super) fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
+        let is_taken = self.ether.send(frame)?;
+        self.is_full |= !is_taken;
+        Ok(is_taken)
+    }
+
+    pub(super) fn flush(&mut self) -> Result<(), EtherError> {
+        self.is_full = !self.ether.flush()?;
+        Ok(())
+    }
+
+    pub(super) fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
+        self.ether.recv(into)
+    }
+
+    /// Frames that found no room on their way into this process.
+    pub(super) fn dropped(&mut self) -> Result<u64, EtherError> {
+        Ok(self.ether.dropped()?.unwrap_or(0))
+    }
+
+    /// Waits until a frame comes or a time is reached, 50 ms at most: a signal may have come. A link that
+    /// was full is tried again soon: it does not report when it has room.
+    pub(super) fn wait(&self, until: Until) -> io::Result<()> {
+        let mut limit = STOP_PAUSE;
+        match until {
+            Until::Frame => {}
+            Until::Asleep(at) => limit = limit.min(self.clock.span_until(at)),
+            Until::Exactly(at) => match self.clock.span_until(at).checked_sub(thread::SPIN) {
+                Some(sleep) => limit = limit.min(sleep),
+                // The caller looks for frames meanwhile.
+                None => return Ok(std::hint::spin_loop()),
+            },
+        }
+        if let Some(due) = self.ether.due_at() {
+            limit = limit.min(due.saturating_duration_since(Instant::now()));
+        }
+        if self.is_full {
+            limit = limit.min(FULL_PAUSE);
+        }
+        let span = Timespec::try_from(limit).expect("spans are short");
+        match poll(&mut [PollFd::new(&self.ether, PollFlags::IN)], Some(&span)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Prints the counts of injected faults, if there are any.
+    pub(super) fn print_faults(&self, console: &mut Console) {
+        let Some(log) = &self.log else { return };
+        for (words, direction) in [("sent", Direction::Transmit), ("received", Direction::Receive)]
+        {
+            print_counts(console, words, &log.counts(direction));
+        }
+    }
+}
+
+/// The link, its own address and its memory.
+fn open(
+    name: &LinkName,
+    receive: FrameReceive,
+) -> Result<(Box<dyn EtherLink>, Option<MacAddress>, usize), EtherError> {
+    Ok(match name {
+        LinkName::Interface(name) => {
+            let socket = PacketSocket::open_ether_type(name, ETHER_TYPE, receive)?;
+            let (mac, memory_bytes) = (socket.mac(), socket.memory_bytes());
+            (Box::new(socket), Some(mac), memory_bytes)
+        }
+        LinkName::Board(path) => (Box::new(Dgram::to(path)?), None, 0),
+        LinkName::Pair(pair) => (Box::new(Dgram::open(pair)?), None, 0),
+    })
+}
+
+/// Of local administration.
+fn random_station() -> MacAddress {
+    let [a, b, c, d, e, ..] = random().to_be_bytes();
+    [0x02, a, b, c, d, e]
+}
+
+const ETHERNET_BYTES: usize = 14;
+
+/// How soon a full link is worth another try.
+const FULL_PAUSE: Duration = Duration::from_micros(50);
