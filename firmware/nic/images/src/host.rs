@@ -18,6 +18,7 @@ pub enum Place {
 }
 
 /// Runs the host on processor 0, which gets all frames. The others sleep.
+#[inline(always)]
 pub fn run_host(place: Place) -> ! {
     let enabled = if place == Place::OfSender { Addresses::of_sender(Mmio) } else { None };
     let own = if place == Place::OfSender { STACK_IP } else { APART_IP };
