@@ -30,7 +30,7 @@ constexpr uint64_t kQuietNs = 2 * kMillisecond;
 // How long a stream may take to end when the board is asked to.
 constexpr uint64_t kPatienceNs = 5 * kSecond;
 constexpr int kMtu = 9000;
-constexpr std::string_view kNicPrefix = "nic.";
+constexpr std::string_view kNicPrefix = "nic.", kSenderPrefix = "sender.";
 constexpr uint64_t kCyclePs = 6400;  // between looks at the clock, where registers are used
 
 volatile sig_atomic_t signals = 0;
@@ -161,7 +161,9 @@ class Board {
     look_ns_ = 0;
   }
 
-  uint32_t offset(const std::string& text) const {
+  // Of the core: NAME, sender.NAME or a number.
+  uint32_t offset(std::string text) const {
+    if (text.starts_with(kSenderPrefix)) text.erase(0, kSenderPrefix.size());
     for (const Name& reg : core_->registers())
       if (text == reg.name) return reg.number;
     return value(text);
@@ -211,7 +213,7 @@ class Board {
         return text;
       }
       if (name == "write" && words == 3) write(first, value(second));
-      else if (name == "counters" && words == 1) return counters("") + "ok";
+      else if (name == "counters" && words == 1) return counters("") + core_->nic_counters() + "ok";
       else if (name == "reset" && words == 1) restart();
       else if (name == "close" && words == 1) core_->close();
       else return "error: say read OFFSET, write OFFSET VALUE, counters, reset or close";

@@ -38,9 +38,11 @@ class Core {
   virtual void say_end() {}
   // A program runs that the board's cycles may not wait for.
   virtual bool is_awake() const { return false; }
-  // A register or counter of the NIC by its name; false where the board has no NIC with cores.
+  // A register of the NIC by its name; false where the board has no NIC with cores.
   virtual bool read_nic(const std::string&, uint32_t&) { return false; }
   virtual bool write_nic(const std::string&, uint32_t) { return false; }
+  // A line for each counter of that NIC.
+  virtual std::string nic_counters() { return {}; }
   // The longest step of the board's clock while it is open.
   virtual uint64_t step_ns_max() const = 0;
 };

@@ -33,21 +33,29 @@ class NicCores {
 
   bool is_awake() const { return !soc_.has_ended && !soc_.is_asleep(); }
 
-  // False: no register or counter is called so.
+  // False: no register is called so.
   bool read(const std::string& name, uint32_t& value) {
     for (const Named& reg : kRegisters)
-      if (name == reg.name) return value = access(true, reg.number, 0), true;
-    for (const Named& counter : kCounters) {
-      if (name != counter.name) continue;
-      access(false, SW_NIC_REG_COMMAND, kSnapshot);
-      return value = access(true, SW_NIC_WINDOW_COUNTERS + 8 * counter.number, 0), true;
-    }
+      if (name == reg.name && !is_queue(reg)) return value = access(true, reg.number, 0), true;
     return false;
+  }
+
+  // One line for each counter.
+  std::string counters() {
+    access(false, SW_NIC_REG_COMMAND, kSnapshot);
+    std::string text;
+    for (const Named& counter : kCounters) {
+      const uint32_t at = SW_NIC_WINDOW_COUNTERS + 8 * counter.number;
+      const uint64_t low = access(true, at, 0);
+      const uint64_t value = uint64_t(access(true, at + 4, 0)) << 32 | low;
+      text += std::string("nic.") + counter.name + " " + std::to_string(value) + "\n";
+    }
+    return text;
   }
 
   bool write(const std::string& name, uint32_t value) {
     for (const Named& reg : kRegisters)
-      if (name == reg.name) return access(false, reg.number, value), true;
+      if (name == reg.name && !is_queue(reg)) return access(false, reg.number, value), true;
     return false;
   }
 
@@ -67,6 +75,11 @@ class NicCores {
 #undef SW_NAME
   static constexpr uint32_t kSnapshot = 1, kNicLoopback = 1;
   static constexpr uint32_t kDramBytes = 64 << 20;
+
+  // An access to a queue or the lock would take a buffer from the program. Levels stand between them.
+  static bool is_queue(const Named& reg) {
+    return reg.number >= SW_NIC_REG_RECEIVE_0 && reg.number <= SW_NIC_REG_LOCK && reg.number % 8 == 0;
+  }
 
   static unsigned cores_of(Model& model) {
     model.top().eval();

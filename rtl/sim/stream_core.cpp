@@ -82,6 +82,8 @@ class StreamCore : public Core {
     return nic_ && nic_->write(name, value);
   }
 
+  std::string nic_counters() override { return nic_ ? nic_->counters() : std::string(); }
+
   void close() override {
     if (state_ == kFlowing) driver_.close();
   }

@@ -45,9 +45,9 @@ pub(crate) use find::FindArguments;
 pub(crate) use latency::LatencyArguments;
 pub(crate) use metrics::MetricsOption;
 pub(crate) use nic::{
-    EchoArguments, ImageArguments, LinkName, LinkOptions, ModesArguments, NicArguments, NicCount,
-    NicRateArguments, NicReceiveArguments, NicSendArguments, NicThreshold, NicVerb, Picture,
-    RttArguments, SchemeOptions, TripOptions,
+    ConsoleAddress, EchoArguments, ImageArguments, LinkName, LinkOptions, ModesArguments,
+    NicArguments, NicCount, NicRateArguments, NicReceiveArguments, NicSendArguments, NicThreshold,
+    NicVerb, Picture, RegsArguments, RegsVerb, RttArguments, SchemeOptions, TripOptions,
 };
 pub(crate) use probe::ProbeArguments;
 pub(crate) use rate::{RateArguments, Way};

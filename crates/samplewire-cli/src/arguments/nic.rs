@@ -36,7 +36,108 @@ pub(crate) enum NicVerb {
     Modes(ModesArguments),
     /// Send frames back, for `nic rtt`, `nic rate` and `nic image` between two hosts
     Echo(EchoArguments),
+    /// Read and write a board's registers by name, and list its counters
+    Regs(RegsArguments),
 }
+
+/// Reads and writes registers.
+#[derive(Args, Debug)]
+#[command(after_help = REGS_AFTER_HELP)]
+pub(crate) struct RegsArguments {
+    /// HOST or HOST:PORT, the TCP console of a board that runs the image stack [port: 23]; or
+    /// unix:PATH, the registers of a simulated board (its option --registers)
+    #[arg(value_name = "CONSOLE")]
+    pub(crate) at: ConsoleAddress,
+
+    #[command(subcommand)]
+    pub(crate) verb: RegsVerb,
+
+    /// Print one JSON object
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do with registers.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RegsVerb {
+    /// Read registers
+    Read {
+        /// Such as nic.free_level or sender.ip
+        #[arg(required = true, value_parser = register)]
+        names: Vec<String>,
+    },
+    /// Write a register
+    Write {
+        /// Such as nic.mode
+        #[arg(value_parser = register)]
+        name: String,
+        /// 32 bits: decimal, or hexadecimal with 0x
+        #[arg(value_parser = word)]
+        value: u32,
+    },
+    /// List all counters
+    Counters,
+}
+
+/// Where a board's registers are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ConsoleAddress {
+    /// The socket of a simulated board.
+    Unix(PathBuf),
+    /// Host and port.
+    Tcp(String),
+}
+
+impl FromStr for ConsoleAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("unix:") {
+            Some("") => Err("unix: is followed by the path of a socket".into()),
+            Some(path) => Ok(Self::Unix(path.into())),
+            None if text.is_empty() => Err("a host has a name".into()),
+            None if text.contains(':') => Ok(Self::Tcp(text.to_owned())),
+            None => Ok(Self::Tcp(format!("{text}:{TELNET_PORT}"))),
+        }
+    }
+}
+
+impl std::fmt::Display for ConsoleAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+            Self::Tcp(address) => f.write_str(address),
+        }
+    }
+}
+
+/// A name as consoles take it: one word.
+fn register(text: &str) -> Result<String, String> {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"._".contains(&byte);
+    if text.is_empty() || text.len() > REGISTER_BYTES_MAX || !text.bytes().all(is_word) {
+        return Err(format!("a name has 1 to {REGISTER_BYTES_MAX} letters, digits, `_` and `.`"));
+    }
+    Ok(text.to_owned())
+}
+
+fn word(text: &str) -> Result<u32, String> {
+    let number = match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    number.map_err(|_| "a number from 0 to 0xffffffff".into())
+}
+
+const TELNET_PORT: u16 = 23;
+const REGISTER_BYTES_MAX: usize = 31;
+
+const REGS_AFTER_HELP: &str = "\
+Examples:
+  samplewire nic regs 10.64.0.2 counters
+  samplewire nic regs 10.64.0.2 read nic.free_level nic.mode
+  samplewire nic regs unix:out/rtl/sim/board.registers write nic.mode 1
+
+docs/nic.md and docs/registers.md list the names, behind `nic.` and `sender.`.";
 
 /// The link, and this end of it.
 #[derive(Args, Clone, Debug)]

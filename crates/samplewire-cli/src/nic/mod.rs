@@ -11,6 +11,8 @@ mod modes;
 mod probe;
 mod rate;
 mod receive;
+mod registers;
+mod regs;
 mod rtt;
 mod scheme;
 mod send;
@@ -27,7 +29,7 @@ use samplewire_proto::block::{
     MacAddress, ReceiveFailure, ReceiverConfigError, SendEnd, SenderConfigError,
 };
 
-use crate::arguments::{NicArguments, NicVerb};
+use crate::arguments::{ConsoleAddress, NicArguments, NicVerb};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::figures::{measured, span};
@@ -55,6 +57,10 @@ pub(crate) enum NicError {
     Received { failure: ReceiveFailure, frames: u64 },
     #[error("no transfer began within {}", span(.0.as_secs_f64()))]
     Nobody(Duration),
+    #[error("{at}: {error}")]
+    Console { at: ConsoleAddress, error: io::Error },
+    #[error("`{line}`: {words}")]
+    Refused { line: String, words: String },
     #[error(transparent)]
     Sender(#[from] SenderConfigError),
     #[error(transparent)]
@@ -73,6 +79,7 @@ pub(crate) fn run(arguments: &NicArguments) -> Result<Outcome, Failure> {
         NicVerb::Image(arguments) => image::run(arguments),
         NicVerb::Modes(arguments) => modes::run(arguments),
         NicVerb::Echo(arguments) => echo::run(arguments),
+        NicVerb::Regs(arguments) => regs::run(arguments),
     }
 }
 
@@ -81,11 +88,12 @@ impl NicError {
     pub(crate) const fn outcome(&self) -> Outcome {
         match self {
             Self::NothingBack(_) | Self::NothingBackIn(_) | Self::Nobody(_) => Outcome::Unreachable,
-            Self::Sent { end: SendEnd::Silent, .. } => Outcome::Unreachable,
+            Self::Sent { end: SendEnd::Silent, .. } | Self::Console { .. } => Outcome::Unreachable,
             Self::Sent { .. } | Self::Received { .. } => Outcome::Incomplete,
             Self::AlwaysLost(_) => Outcome::Missing,
             Self::TooLong { .. }
             | Self::Switch { .. }
+            | Self::Refused { .. }
             | Self::File { .. }
             | Self::Sender(_)
             | Self::Receiver(_) => Outcome::Usage,
@@ -114,6 +122,11 @@ impl NicError {
                 "bytes changed on the way or in memory, or the file changed while it was sent: \
                  start both ends again",
             ),
+            Self::Console { at: ConsoleAddress::Tcp(_), .. } => Some(
+                "does the board run the image stack or stack_apart, and does `ping` reach it? One \
+                 connection is served at a time",
+            ),
+            Self::Console { .. } => Some("`make board` prints the path of the board's registers"),
             Self::Nobody(_) => {
                 Some("start `samplewire nic send` with this end's address as --peer")
             }

@@ -6,8 +6,8 @@
 //! counters            all counters of the NIC, the sender and the device
 //! ```
 //!
-//! Each line is answered by one line, `counters` by one for each counter and an empty one. It has no
-//! password: it is for a network that only its owner uses.
+//! Each line is answered by one line, `counters` by one for each counter first. The last line is a value,
+//! `ok`, or `error: ..`, as on the socket of a simulated board. It has no password: it is for a network that only its owner uses.
 
 use samplewire_nic_driver::regs::{nic, sender};
 use samplewire_nic_driver::{Bus, Nic, is_accessible};
@@ -144,7 +144,7 @@ impl<B: Bus> Console<B> {
         is_allowed.then_some((is_sender, u32::from(register.offset)))
     }
 
-    /// Sends the line of a counter, or behind the last one an empty line.
+    /// Sends the line of a counter, or `ok` behind the last one.
     fn list(&mut self, next: usize, socket: &mut tcp::Socket<'_>, device: &DeviceCounters) {
         let of_device = [
             ("received", device.received),
@@ -178,6 +178,8 @@ impl<B: Bus> Console<B> {
             out.push(name);
             out.push(" ");
             out.push_decimal(value);
+        } else {
+            out.push("ok");
         }
         out.send(socket);
     }
