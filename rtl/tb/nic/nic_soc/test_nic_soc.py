@@ -424,6 +424,38 @@ async def a_forward_takes_at_most_21_cycles(dut):
     assert cycles <= 21
 
 
+@cocotb.test()
+async def a_checksum_takes_two_cycles_an_instruction(dut):
+    """Sum of words in program memory, as an IP stack does it; the loop is in the cache."""
+    tb = TB(dut)
+    program, words = Program(), 100
+    program(
+        f"lw s5, {CYCLES}(s3)", "li t0, 0x1000", f"li t1, {0x1000 + 4 * words}", "li t2, 0", "sum:"
+    )
+    # With carries: 6 instructions a word.
+    program("lw t3, 0(t0)", "addi t0, t0, 4", "add t2, t2, t3", "sltu t4, t2, t3", "add t2, t2, t4")
+    program("bne t0, t1, sum", f"lw s6, {CYCLES}(s3)", "sub s6, s6, s5", "sw s6, 0(s0)")
+    await tb.start(program.done())
+    await tb.end()
+    cycles = [data / (6 * words) for *_, data in tb.registers.log]
+    dut._log.info("an instruction takes %.2f cycles", cycles[0])
+    assert len(cycles) == tb.cores and max(cycles) <= 2
+
+
+@cocotb.test()
+async def a_line_of_the_cache_is_fetched_a_word_a_cycle(dut):
+    """Instructions that have not run before: 8 a line."""
+    tb = TB(dut)
+    program, lines = Program(), 20
+    program(f"lw s5, {CYCLES}(s3)", *["addi t0, t0, 1"] * (8 * lines), f"lw s6, {CYCLES}(s3)")
+    program("sub s6, s6, s5", "sw s6, 0(s0)")
+    await tb.start(program.done())
+    await tb.end()
+    cycles = [data / lines for *_, data in tb.registers.log]
+    dut._log.info("a line takes %.1f cycles", cycles[0])
+    assert len(cycles) == tb.cores and max(cycles) <= 22
+
+
 def ports(text: str) -> dict[str, tuple[str, str]]:
     """Of each port of the module VexRiscv: direction and range."""
     head = re.search(r"module VexRiscv \((.*?)\);", text, re.S)[1]
