@@ -4,7 +4,8 @@
 //
 // The memory map, registers and cycles: nic_soc_core. All cores have the same program, which
 // branches by its core's number; it is in the bitstream (ProgramFile), or load_i writes it, a word a
-// cycle, while run_i is low. irq_i: the NIC's interrupt for each server.
+// cycle, while run_i is low. irq_i: the NIC's interrupt for each server. time_ns_i:
+// nanoseconds, never falls; programs wake by it.
 //
 // The core itself is the module VexRiscv of VexRiscv_Lite.v (Python package
 // pythondata-cpu-vexriscv). One clock; nic has CpuClock for another one than its own.
@@ -19,6 +20,8 @@ module nic_soc #(
     input wire logic clk_i,
     input wire logic rst_i,
     input wire logic run_i,
+
+    input wire logic [63:0] time_ns_i,
 
     input wire logic          load_i,
     input wire logic [Aw-1:0] load_word_i,
@@ -137,6 +140,7 @@ module nic_soc #(
         .load_data_i    (load_data_i),
         .irq_i          (irq_i[n]),
         .cycles_i       (cycles_q),
+        .time_ns_i      (time_ns_i),
         .asleep_o       (asleep_o[n]),
         .exit_valid_o   (exit_valid_o[n]),
         .exit_code_o    (exit_code_o[n*32+:32]),

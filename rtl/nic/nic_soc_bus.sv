@@ -160,6 +160,10 @@ module nic_soc_bus #(
 
   always_ff @(posedge clk_i) if (take) target_q <= target_i;
 
+`ifdef FORMAL
+  `include "nic_soc_bus_props.svh"
+`endif
+
 endmodule
 
 `default_nettype wire

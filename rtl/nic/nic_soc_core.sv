@@ -7,14 +7,15 @@
 // | word | register | |
 // |--:|---|---|
 // | 0 | core    | 7:0 this core, 15:8 cores |
-// | 1, 2 | cycles | the low word keeps the high one for the next read of it |
-// | 3 | sleep   | write 1: stops until irq_i, or until the time in `wake`; read: 0 |
-// | 4 | wake    | low word of `cycles` from which on it has come, within 2^31 cycles |
-// | 5 | wake_on | bit 0: `wake` counts, and is the timer interrupt |
+// | 1, 2 | cycles | low and high word; a read of a low word keeps its high one for the next read of 2 or 11 |
+// | 3 | sleep   | write 1: stops until irq_i, or until the time in `wake` |
+// | 4 | wake    | write: low word of `time` from which on it has come, within 2^31 ns |
+// | 5 | wake_on | write: bit 0: `wake` counts, and is the timer interrupt |
 // | 6 | console | write: a byte out; read: bit 31 a byte has come, 7:0 it |
 // | 7 | exit    | write: the program has ended with this code |
 // | 8 | leds    | 7:0 |
-// | 9 | errors  | accesses with an error, 7:0, wraps |
+// | 9 | errors  | 7:0 accesses with an error, wraps |
+// | 10, 11 | time | time_ns_i, low and high word, as `cycles` |
 //
 // Sleep: the acknowledge of the write is held back, and with it all later loads and stores. VexRiscv
 // has no clock enable; its pipeline stands still at the next of them. asleep_o is high meanwhile.
@@ -45,6 +46,7 @@ module nic_soc_core #(
 
     input  wire logic        irq_i,
     input  wire logic [63:0] cycles_i,
+    input  wire logic [63:0] time_ns_i,
     output      logic        asleep_o,
     output      logic        exit_valid_o,
     output      logic [31:0] exit_code_o,
@@ -102,7 +104,7 @@ module nic_soc_core #(
 
   always_ff @(posedge clk_i) core_rst_q <= rst_i || (!run_i && (core_rst_q || !standing));
 
-  VexRiscv u_core (
+  VexRiscv u_vexriscv (
       .clk                   (clk_i),
       .reset                 (core_rst_q),
       .externalResetVector   (32'd0),
@@ -227,18 +229,18 @@ module nic_soc_core #(
 
   localparam logic [3:0] RegCore = 4'd0, RegCycles = 4'd1, RegCyclesHigh = 4'd2, RegSleep = 4'd3,
       RegWake = 4'd4, RegWakeOn = 4'd5, RegConsole = 4'd6, RegExit = 4'd7, RegLeds = 4'd8,
-      RegErrors = 4'd9;
+      RegErrors = 4'd9, RegTime = 4'd10, RegTimeHigh = 4'd11;
 
   logic own, own_write, own_ack, due_q, wake_on_q, is_sleep;
   logic [3:0] index;
-  logic [31:0] cycles_high_q, wake_q, own_data, past;
+  logic [31:0] high_q, wake_q, own_data, past;
   logic [7:0] errors_q;
 
   assign index     = word[3:0];
   assign own       = shown && is_own && !core_rst_q;
   assign own_write = own && write;
   assign is_sleep  = own_write && index == RegSleep && data[0];
-  assign past      = cycles_i[31:0] - wake_q;
+  assign past      = time_ns_i[31:0] - wake_q;
   assign timer     = due_q;
   assign asleep_o  = is_sleep && !irq_i && !due_q;
 
@@ -253,9 +255,8 @@ module nic_soc_core #(
     unique case (index)
       RegCore:       own_data = {16'd0, 8'(Cores), 8'(Core)};
       RegCycles:     own_data = cycles_i[31:0];
-      RegCyclesHigh: own_data = cycles_high_q;
-      RegWake:       own_data = wake_q;
-      RegWakeOn:     own_data = {31'd0, wake_on_q};
+      RegTime:       own_data = time_ns_i[31:0];
+      RegCyclesHigh, RegTimeHigh: own_data = high_q;
       RegConsole:    own_data = {console_valid_i, 23'd0, console_i};
       RegLeds:       own_data = {24'd0, leds_o};
       RegErrors:     own_data = {24'd0, errors_q};
@@ -265,7 +266,8 @@ module nic_soc_core #(
 
   always_ff @(posedge clk_i) begin
     due_q <= wake_on_q && !past[31];
-    if (own && !write && index == RegCycles) cycles_high_q <= cycles_i[63:32];
+    if (own && !write && index == RegCycles) high_q <= cycles_i[63:32];
+    if (own && !write && index == RegTime) high_q <= time_ns_i[63:32];
     if (own_write && index == RegWake) wake_q <= data;
     if (own_write && index == RegWakeOn) wake_on_q <= data[0];
     // The time before stands no longer.

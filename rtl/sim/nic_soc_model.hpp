@@ -79,6 +79,7 @@ class Soc {
     model.m_axil_bvalid = wrote_;
     model.m_axil_rvalid = reads_;
     model.m_axil_rdata = read_;
+    model.time_ns_i = uint64_t(double(now) * 1000 / kClockMHz);
     model.eval();
     if (MEMORY) dram.after(now);
     (parts.after(now), ...);

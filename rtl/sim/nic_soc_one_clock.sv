@@ -13,6 +13,8 @@ module nic_soc_one_clock #(
     input wire logic rst_i,
     input wire logic run_i,
 
+    input wire logic [63:0] time_ns_i,
+
     input wire logic        load_i,
     input wire logic [14:0] load_word_i,
     input wire logic [31:0] load_data_i,
@@ -95,6 +97,7 @@ module nic_soc_one_clock #(
       .clk_i          (clk_i),
       .rst_i          (rst_i),
       .run_i          (run_i),
+      .time_ns_i      (time_ns_i),
       .load_i         (load_i),
       .load_word_i    (load_word_i),
       .load_data_i    (load_data_i),

@@ -20,6 +20,7 @@ its memory and the multiplexers of its reads are the row `ring`, at that module'
 import argparse
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -44,6 +45,8 @@ SENDER = "samplewire_sender"
 WIDTHS = (64, 512)
 # yosys 0.70 crashes on it (rtlil_bufnorm.cc:679); its parts have rows.
 UNREAD = ("samplewire_nic_board",)
+# What has the soft core.
+CPU_PARENT = "nic_soc_core"
 # What --check looks at.
 CHECKED = (f"{SENDER}:64", "roce_requester:64", "nic")
 # Rows beside those of the modules as they are: a module with another value of a parameter.
@@ -110,6 +113,18 @@ def files(top: str, texts: dict[str, str]) -> str:
     return " ".join(map(str, tree.files([name.split()[0] for name in needed(top, texts)])))
 
 
+def needs_cpu(top: str, texts: dict[str, str]) -> bool:
+    """Whether a soft core is inside, whose Verilog comes from a package."""
+    return CPU_PARENT in needed(top, texts)
+
+
+def cpu_steps() -> list[str]:
+    """Reads the soft core; what has no driver there, and is not used, becomes 0."""
+    # yosys reads no file outside the tree.
+    paths = [Path(shutil.copy(path, ROOT / OUT)).relative_to(ROOT) for path in tree.cpu()]
+    return [f"read_verilog {' '.join(map(str, paths))}", "proc", "setundef -undriven -zero w:*"]
+
+
 def run(command: list[str | Path], log: Path) -> str:
     """Output of a tool; its last line when it fails."""
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -132,6 +147,7 @@ def build(top: str, width: int, texts: dict[str, str], flat: bool = True) -> Pat
     steps = [
         f"scratchpad -set synth_xilinx.abc9.W {WIRE_PS}",
         f"scratchpad -set abc9.script {MAP_SCRIPT}",
+        *(cpu_steps() if needs_cpu(top, texts) else []),
         # Deferred, modules are elaborated with their parameters alone, not with their own too.
         f"read_verilog -sv -defer {files(top, texts)}",
         f"hierarchy -top {top}{''.join(f' -chparam {value}' for value in sets)}",
@@ -244,6 +260,9 @@ def fill(pairs: list[tuple[str, int]], texts: dict[str, str], path: bool) -> int
     rows = {key: row for key, row in rows.items() if key in known}
     failures = 0
     for top, width in pairs:
+        if needs_cpu(top, texts) and not tree.cpu():
+            print(f"skipped {top}: pythondata-cpu-vexriscv is not installed", flush=True)
+            continue
         begun = time.monotonic()
         try:
             area, nets = synthesize(top, width, texts)
