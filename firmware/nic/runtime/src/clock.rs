@@ -1,30 +1,34 @@
-//! Time since the start, in steps of a millisecond, without a division.
+//! Time since the start, in steps of a millisecond.
 
 use crate::soc;
 
-/// Counts milliseconds of the cycle count. It is read once in 2^32 cycles at least.
+/// Counts milliseconds.
 #[derive(Debug)]
 pub struct Clock {
-    /// The cycle count at the last whole millisecond.
-    last: u32,
+    /// The time at the last whole millisecond.
+    last_ns: u64,
     millis: u64,
 }
 
 impl Clock {
     /// A clock that begins at 0.
     pub fn new() -> Self {
-        Self { last: soc::cycles(), millis: 0 }
+        Self { last_ns: soc::time_ns(), millis: 0 }
     }
 
     /// Milliseconds since it began; true with the first reading of each.
     pub fn read(&mut self) -> (u64, bool) {
-        let passed = soc::cycles().wrapping_sub(self.last);
-        if passed < CYCLES_PER_MS {
+        let passed = soc::time_ns() - self.last_ns;
+        if passed < NS_PER_MS {
             return (self.millis, false);
         }
-        let millis = passed / CYCLES_PER_MS;
-        self.last = self.last.wrapping_add(millis * CYCLES_PER_MS);
-        self.millis += u64::from(millis);
+        // A division of 64 bits takes thousands of cycles.
+        let millis = match u32::try_from(passed) {
+            Ok(passed) => u64::from(passed / NS_PER_MS as u32),
+            Err(_) => passed / NS_PER_MS,
+        };
+        self.last_ns += millis * NS_PER_MS;
+        self.millis += millis;
         (self.millis, true)
     }
 }
@@ -35,5 +39,4 @@ impl Default for Clock {
     }
 }
 
-/// The clock of the processors: 125 MHz, as 1 Gb/s Ethernet has it.
-const CYCLES_PER_MS: u32 = 125_000;
+const NS_PER_MS: u64 = 1_000_000;

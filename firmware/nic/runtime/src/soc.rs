@@ -1,4 +1,4 @@
-//! The registers of the SoC itself: which processor this is, time, sleep and the console.
+//! The registers of the SoC itself: which processor this is, time and the console.
 
 use crate::mmio;
 
@@ -18,17 +18,21 @@ pub fn cycles() -> u32 {
     mmio::read_soc(CYCLES)
 }
 
-/// Sleeps until a frame is in the receive queue of this processor's server, or an interrupt comes.
-pub fn sleep() {
-    mmio::write_soc(WAKE_ON, 0);
-    mmio::write_soc(SLEEP, 1);
+/// Nanoseconds since the start, by the time base of the board.
+pub fn time_ns() -> u64 {
+    // Reading the low word keeps the high one.
+    let low = mmio::read_soc(TIME);
+    u64::from(mmio::read_soc(TIME + 1)) << 32 | u64::from(low)
 }
 
-/// Sleeps as [`sleep`] does, until the low word of the cycle count is `cycles` at the latest.
-pub fn sleep_until(cycles: u32) {
-    mmio::write_soc(WAKE, cycles);
-    mmio::write_soc(WAKE_ON, 1);
-    mmio::write_soc(SLEEP, 1);
+/// Stops this processor. Nothing wakes it, as [`Nic::start`](samplewire_nic_driver::Nic::start)
+/// enables no interrupt.
+pub fn stop() -> ! {
+    loop {
+        mmio::write_soc(SLEEP, 1);
+        // It stops at the first access behind the write.
+        cycles();
+    }
 }
 
 /// Writes to the console.
@@ -65,7 +69,6 @@ pub fn check_stack() {
 const CORE: usize = 0;
 const CYCLES: usize = 1;
 const SLEEP: usize = 3;
-const WAKE: usize = 4;
-const WAKE_ON: usize = 5;
 const CONSOLE: usize = 6;
 const EXIT: usize = 7;
+const TIME: usize = 10;

@@ -1,6 +1,6 @@
 //! Block transfer: keeps a file of up to 64 KiB in program memory, and transfers it back.
 //!
-//! Processor 0 gets all frames; the others sleep.
+//! Processor 0 gets all frames; the others stop.
 
 #![no_std]
 #![no_main]
@@ -16,8 +16,8 @@ const FILE_BYTES: usize = 64 << 10;
 
 fn main() -> ! {
     let server = samplewire_nic_images::start(1, OUR_FRAMES);
-    while soc::core() != 0 {
-        soc::sleep();
+    if soc::core() != 0 {
+        soc::stop();
     }
     let mut file = [0; FILE_BYTES];
     let mut echo = BlockEcho::new(Mmio, server, MAC, &mut file);

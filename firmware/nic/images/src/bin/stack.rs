@@ -1,7 +1,7 @@
 //! A TCP/IP host: ARP, ping, UDP echo, DHCP and a TCP console. It brings the sender of samples up too, so
 //! that a board needs no other processor.
 //!
-//! Processor 0 is the host and gets all frames; the others sleep.
+//! Processor 0 is the host and gets all frames; the others stop.
 
 #![no_std]
 #![no_main]
@@ -42,8 +42,8 @@ const SENDER: Setup<'static> = Setup {
 
 fn main() -> ! {
     let server = samplewire_nic_images::start(1, OUR_FRAMES);
-    while soc::core() != 0 {
-        soc::sleep();
+    if soc::core() != 0 {
+        soc::stop();
     }
     let mut storage = Storage::new();
     let config =
