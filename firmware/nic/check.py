@@ -14,9 +14,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from scapy.all import ARP, DHCP, ICMP, IP, TCP, UDP, Ether, Packet, Raw, raw
+from scapy.all import ARP, BOOTP, DHCP, ICMP, IP, TCP, UDP, Ether, Packet, Raw, raw
 
-MAC, IP_HERE = "02:53:57:49:52:00", "10.64.0.2"
+MAC = "02:53:57:49:52:00"
+LEASE = "10.64.0.77"
 PEER = {"src": "02:00:00:00:00:09"}
 PEER_IP = "10.64.0.9"
 WAIT = 400_000
@@ -62,10 +63,33 @@ def right(frame: Ether) -> Ether:
 
 def to_board(*layers: Packet) -> Ether:
     """Return an IPv4 frame to the board, with the checksums filled in."""
-    frame = Ether(dst=MAC, **PEER) / IP(src=PEER_IP, dst=IP_HERE)
+    frame = Ether(dst=MAC, **PEER) / IP(src=PEER_IP, dst=LEASE)
     for layer in layers:
         frame = frame / layer
     return Ether(raw(frame))
+
+
+def lease(bench: Bench, discover: Ether) -> None:
+    """Give the board an address."""
+    asked = discover
+    for kind in ("offer", "ack"):
+        options = [
+            ("message-type", kind),
+            ("server_id", PEER_IP),
+            ("lease_time", 3600),
+            ("subnet_mask", "255.255.255.0"),
+            ("router", PEER_IP),
+            "end",
+        ]
+        boot = BOOTP(
+            op=2, xid=asked[BOOTP].xid, yiaddr=LEASE, siaddr=PEER_IP, chaddr=asked[BOOTP].chaddr
+        )
+        frame = Ether(dst="ff:ff:ff:ff:ff:ff", **PEER) / IP(src=PEER_IP, dst="255.255.255.255")
+        answer = bench.exchange(frame / UDP(sport=67, dport=68) / boot / DHCP(options=options))
+        if kind == "offer":
+            asked = right(answer[0])
+            assert ("message-type", 3) in asked[DHCP].options
+    print(f"DHCP: the board has {LEASE}")
 
 
 def measure(bench: Bench, name: str, frame: Ether, payload: bytes) -> None:
@@ -81,7 +105,7 @@ def measure(bench: Bench, name: str, frame: Ether, payload: bytes) -> None:
         assert bench.exchange(None, 20_000) is None
     print(
         f"{name:18} {min(inside[1:]):6} to {max(inside[1:])} cycles in the board, "
-        f"{min(whole[1:]):6} to {max(whole[1:])} with the frames; the first {inside[0]}"
+        f"{min(whole[1:]):6} to {max(whole[1:])} whole; the first {inside[0]}"
     )
 
 
@@ -185,8 +209,8 @@ def check_stack(bench: Bench, _: str) -> None:
     """Each answer is right; those that have goals are measured."""
     discover = bench.exchange(None)
     assert discover is not None and DHCP in discover[0]
-    right(discover[0])
-    reply = bench.exchange(Ether(dst="ff:ff:ff:ff:ff:ff", **PEER) / ARP(psrc=PEER_IP, pdst=IP_HERE))
+    lease(bench, right(discover[0]))
+    reply = bench.exchange(Ether(dst="ff:ff:ff:ff:ff:ff", **PEER) / ARP(psrc=PEER_IP, pdst=LEASE))
     assert reply[0][ARP].hwsrc == MAC
     for size in (56, 1472):
         payload = bytes(range(256)) * 6

@@ -287,6 +287,57 @@ fn no_frame_is_taken_while_no_buffer_is_free() {
     assert!(model.has_all());
 }
 
+/// A DHCP server's message for the client that has sent `asked`.
+fn dhcp(asked: &[u8], kind: u8, lease: [u8; 4]) -> Vec<u8> {
+    let mut body = [&67_u16.to_be_bytes()[..], &68_u16.to_be_bytes(), &[0; 4]].concat();
+    body.extend([2, 1, 6, 0]);
+    // The transaction.
+    body.extend(&asked[46..50]);
+    body.extend([0; 8]);
+    body.extend(lease);
+    body.extend(PEER_IP);
+    body.extend([0; 4]);
+    body.extend(MAC);
+    body.extend([0; 10 + 64 + 128]);
+    body.extend([0x63, 0x82, 0x53, 0x63, 53, 1, kind, 54, 4]);
+    body.extend(PEER_IP);
+    body.extend([51, 4, 0, 0, 14, 16, 1, 4, 255, 255, 255, 0, 3, 4]);
+    body.extend(PEER_IP);
+    body.push(255);
+    let len = (body.len() as u16).to_be_bytes();
+    body[4..6].copy_from_slice(&len);
+    let mut frame = ipv4(17, &body, 6);
+    frame[..6].fill(0xFF);
+    frame
+}
+
+#[test]
+fn lease_of_a_dhcp_server_replaces_the_address() {
+    let model = Model::new();
+    let config = Config { mac: MAC, servers: 1, choice: Choice::Turns, buffers: 64, filter: 3 };
+    Nic::new(&model).start(&config).expect("a NIC after its reset");
+    let mut storage = Storage::new();
+    let config = StackConfig { mac: MAC, ip: IP, prefix_bits: 24, seed: 1 };
+    let mut stack = Stack::new(&model, Server::new(&model, 0), &config, &mut storage);
+    stack.poll(Instant::ZERO);
+    let discover = model.leave(0).expect("DISCOVER");
+    let lease = [10, 64, 0, 77];
+    let request = answer(&model, &mut stack, &dhcp(&discover, 2, lease)).expect("REQUEST");
+    assert_right(&request);
+    assert_eq!(stack.address(), (IP, 24));
+    assert_eq!(answer(&model, &mut stack, &dhcp(&request, 5, lease)), None);
+    assert_eq!(stack.address(), (lease, 24));
+    let mut frame = ping(b"leased");
+    frame[30..34].copy_from_slice(&lease);
+    frame[24..26].fill(0);
+    let header = !sum(&[&frame[14..34]]);
+    frame[24..26].copy_from_slice(&header.to_be_bytes());
+    assert!(arp(&model, &mut stack).is_none(), "the address before");
+    // It resolves the peer's address first.
+    let question = answer(&model, &mut stack, &frame).expect("a question");
+    assert_eq!(question[12..14], [8, 6]);
+}
+
 /// The other end: a host of smoltcp with its own checksums, over the model.
 struct Peer<'m> {
     model: &'m Model,
