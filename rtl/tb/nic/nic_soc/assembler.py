@@ -13,7 +13,7 @@ LOADS = {"lb": 0, "lh": 1, "lw": 2, "lbu": 4, "lhu": 5}
 STORES = {"sb": 0, "sh": 1, "sw": 2}
 BRANCHES = {"beq": 0, "bne": 1, "blt": 4, "bge": 5, "bltu": 6, "bgeu": 7}
 IMMEDIATES = {"addi": 0, "slli": 1, "xori": 4, "srli": 5, "ori": 6, "andi": 7}
-REGISTERS = {"add": (0, 0), "sub": (0, 32), "and": (7, 0), "mul": (0, 1)}
+REGISTERS = {"add": (0, 0), "sub": (0, 32), "sltu": (3, 0), "and": (7, 0), "mul": (0, 1)}
 CSRS = {"csrrw": 1, "csrrs": 2, "csrrc": 3}
 
 

@@ -424,6 +424,24 @@ async def a_forward_takes_at_most_21_cycles(dut):
     assert cycles <= 21
 
 
+@cocotb.test()
+async def a_checksum_takes_two_cycles_an_instruction(dut):
+    """Sum of words in program memory, as an IP stack does it; the loop is in the cache."""
+    tb = TB(dut)
+    program, words = Program(), 100
+    program(
+        f"lw s5, {CYCLES}(s3)", "li t0, 0x1000", f"li t1, {0x1000 + 4 * words}", "li t2, 0", "sum:"
+    )
+    # With carries: 6 instructions a word.
+    program("lw t3, 0(t0)", "addi t0, t0, 4", "add t2, t2, t3", "sltu t4, t2, t3", "add t2, t2, t4")
+    program("bne t0, t1, sum", f"lw s6, {CYCLES}(s3)", "sub s6, s6, s5", "sw s6, 0(s0)")
+    await tb.start(program.done())
+    await tb.end()
+    cycles = [data / (6 * words) for *_, data in tb.registers.log]
+    dut._log.info("an instruction takes %.2f cycles", cycles[0])
+    assert len(cycles) == tb.cores and max(cycles) <= 2
+
+
 def ports(text: str) -> dict[str, tuple[str, str]]:
     """Of each port of the module VexRiscv: direction and range."""
     head = re.search(r"module VexRiscv \((.*?)\);", text, re.S)[1]
