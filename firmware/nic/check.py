@@ -16,27 +16,37 @@ from pathlib import Path
 
 from scapy.all import ARP, BOOTP, DHCP, ICMP, IP, TCP, UDP, Ether, Packet, Raw, raw
 
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "rtl" / "regs"))
+from samplewire_regs import REGISTERS  # noqa: E402
+
 MAC = "02:53:57:49:52:00"
 LEASE = "10.64.0.77"
 PEER = {"src": "02:00:00:00:00:09"}
 PEER_IP = "10.64.0.9"
 WAIT = 400_000
-ROOT = Path(__file__).resolve().parent.parent.parent
 PACKET = 1477  # of the block transfer
 
 
 class Bench:
     """The simulated board: a frame in, a frame out."""
 
-    def __init__(self, program: str, image: str) -> None:
+    def __init__(self, program: str, image: str, *options: str) -> None:
         self.process = subprocess.Popen(
-            [program, image], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [program, image, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def close(self) -> None:
         """End the simulation."""
         self.process.stdin.close()
         assert self.process.wait() == 0
+
+    def sender(self) -> dict[int, int]:
+        """Return the words of the sender's registers that are not 0."""
+        self.process.stdin.write("sender 0\n")
+        self.process.stdin.flush()
+        pairs = [pair.split(":") for pair in self.process.stdout.readline().split()]
+        return {int(at, 16): int(value, 16) for at, value in pairs}
 
     def exchange(self, frame: Ether | None, wait: int = WAIT) -> tuple[Ether, list[int]] | None:
         """Send a frame, if any, and wait for the next one that leaves."""
@@ -229,6 +239,18 @@ def check_stack(bench: Bench, _: str) -> None:
     text = talk(bench, b"read nic.filter\nwrite nic.filter 11\nread nic.filter\n", 3)
     assert text == b"0x00000003\r\nok\r\n0x0000000b\r\n", text
     print("console: registers are read and written")
+    bench = Bench(*bench.process.args, "sender")
+    lease(bench, bench.exchange(None)[0])
+    words = bench.sender()
+    assert words[REGISTERS["mac_lo"].offset] == 0x57495200
+    assert words[REGISTERS["ip"].offset] == 0x0A40004D
+    assert words[REGISTERS["control"].offset] == 1 | 1 << 3, "enabled, from the converter"
+    name = [words.get(0x400 + 8 * n + 4 * (1 - half), 0) for n in (9, 10, 11) for half in (0, 1)]
+    assert b"".join(word.to_bytes(4) for word in name) == b"\0\2\0\x10samplewire board"[
+        :20
+    ] + bytes(4)
+    bench.close()
+    print("sender: configured, at the address of the lease")
 
 
 def main() -> None:

@@ -51,7 +51,8 @@ fn main() -> ! {
     let mut stack = Stack::new(Mmio, server, &config, &mut storage);
     let mut clock = Clock::new();
     let mut now = Instant::ZERO;
-    let mut is_up = false;
+    let mut has_come = false;
+    let mut is_sender_ours = false;
     let mut ip = IP;
     loop {
         let (millis, is_next) = clock.read();
@@ -62,22 +63,22 @@ fn main() -> ! {
         if !stack.poll(now) {
             continue;
         }
-        if !is_up {
-            is_up = true;
-            bring_sender_up();
+        if !has_come {
+            has_come = true;
+            is_sender_ours = bring_sender_up();
         }
         let (address, _) = stack.address();
-        if address != ip {
+        if is_sender_ours && address != ip {
             ip = address;
             Mmio.write_sender(sender::IP, u32::from_be_bytes(ip));
         }
     }
 }
 
-/// Configures the sender, if the board has one, once the first frame has come: the cycle in which it
-/// came is all that this board has of randomness. It makes the boot ID and the secret differ from
-/// start to start; a stranger on the network may guess them.
-fn bring_sender_up() {
+/// Configures the sender, if the board has one and no other program has, once the first frame has come:
+/// the cycle in which it came is all that this board has of randomness. It makes the boot ID and the
+/// secret differ from start to start; a stranger on the network may guess them.
+fn bring_sender_up() -> bool {
     let mut state = u64::from(soc::cycles());
     let mut drawn = || {
         // SplitMix64.
@@ -87,8 +88,10 @@ fn bring_sender_up() {
         mixed ^ mixed >> 31
     };
     let setup = Setup { boot_id: drawn(), secret: [drawn(), drawn()], ..SENDER };
-    soc::print(match configure(Mmio, &setup) {
+    let result = configure(Mmio, &setup);
+    soc::print(match result {
         Ok(()) => "sender: up\n",
         Err(error) => error.text(),
     });
+    result.is_ok()
 }
