@@ -139,3 +139,40 @@ fn file_that_is_too_long_is_not_taken() {
         assert!(!echo.is_sending());
     });
 }
+
+#[test]
+fn changed_frames_neither_panic_nor_lose_a_buffer() {
+    with_echo(|echo, model| {
+        let mut state = 0x5357_u32;
+        let mut drawn = |end: usize| {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state as usize % end
+        };
+        let file = [7; 3000];
+        let config = SenderConfig::new(PEER, MAC, Some(TransferId(9)));
+        let mut frames = Vec::new();
+        let mut sender = Sender::new(config, 3000, crc32c(&file), [0; 1]).expect("in range");
+        while let Some(transmit) = sender.poll_transmit(Nanos(0)) {
+            let at = transmit.payload().map_or(0..0, |at| at.start as usize..at.end as usize);
+            let mut frame = vec![0; FRAME_BYTES_MAX];
+            let len = transmit.emit(&file[at], &mut frame);
+            frame.truncate(len);
+            frames.push(frame);
+        }
+        for n in 0..2_000 {
+            let mut frame = frames[drawn(frames.len())].clone();
+            for _ in 0..drawn(3) {
+                let at = 14 + drawn(40);
+                frame[at] = drawn(256) as u8;
+            }
+            if drawn(8) == 0 {
+                frame.truncate(14 + drawn(frame.len() - 14));
+            }
+            assert!(model.arrive(0, &frame));
+            echo.poll(Nanos::from_millis(n));
+            while model.leave(0).is_some() {}
+        }
+    });
+}

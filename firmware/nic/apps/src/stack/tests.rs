@@ -287,6 +287,74 @@ fn no_frame_is_taken_while_no_buffer_is_free() {
     assert!(model.has_all());
 }
 
+/// XorShift.
+struct Drawn(u32);
+
+impl Drawn {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        self.0 as usize % end
+    }
+}
+
+#[test]
+fn changed_frames_with_right_checksums_neither_panic_nor_lose_a_buffer() {
+    let model = Model::new();
+    with_stack(&model, |stack| {
+        arp(&model, stack);
+        let tcp = |flags: u8, options: &[u8]| {
+            let mut body = [&4000_u16.to_be_bytes()[..], &23_u16.to_be_bytes()].concat();
+            body.extend([0, 0, 0, 1, 0, 0, 0, 0, (20 + options.len() as u8) << 2, flags, 8, 0]);
+            body.extend([0, 0, 0, 0]);
+            body.extend(options);
+            body.extend(b"read nic.filter\n");
+            body
+        };
+        let discover = [0; 64];
+        let bases = [
+            (1, ping(b"ping")[34..].to_vec(), 2),
+            (17, udp(7, b"echo")[34..].to_vec(), 6),
+            (17, dhcp(&discover, 2, IP)[34..].to_vec(), 6),
+            (6, tcp(2, &[2, 4, 5, 180, 1, 3, 3, 7]), 16),
+            (6, tcp(0x10, &[]), 16),
+            (6, tcp(0x18, &[5, 10, 0, 0, 0, 1, 0, 0, 0, 9, 1, 1]), 16),
+        ];
+        let mut drawn = Drawn(0x5357_4957);
+        let mut taken = 0;
+        for n in 0..2_000 {
+            let (protocol, body, at) = &bases[drawn.below(bases.len())];
+            let mut body = body.clone();
+            for _ in 0..drawn.below(4) {
+                let at = drawn.below(body.len());
+                body[at] = drawn.below(256) as u8;
+            }
+            if drawn.below(4) == 0 {
+                body.truncate(*at + 2 + drawn.below(body.len() - *at));
+            }
+            body[*at] = 0;
+            body[*at + 1] = 0;
+            let mut frame = ipv4(*protocol, &body, *at);
+            if drawn.below(8) == 0 {
+                let at = drawn.below(frame.len());
+                frame[at] ^= 1 << drawn.below(8);
+            }
+            let before = stack.counters().received;
+            assert!(model.arrive(0, &frame));
+            while stack.poll(Instant::from_millis(1 + n / 4)) {}
+            taken += stack.counters().received - before;
+            while let Some(frame) = model.leave(0) {
+                if frame[12..14] == [8, 0] {
+                    assert_right(&frame);
+                }
+            }
+        }
+        assert!(taken > 1_200, "most reach smoltcp: {taken}");
+    });
+    assert!(model.has_all());
+}
+
 /// A DHCP server's message for the client that has sent `asked`.
 fn dhcp(asked: &[u8], kind: u8, lease: [u8; 4]) -> Vec<u8> {
     let mut body = [&67_u16.to_be_bytes()[..], &68_u16.to_be_bytes(), &[0; 4]].concat();
