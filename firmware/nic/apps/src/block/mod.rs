@@ -76,11 +76,8 @@ impl<'m, B: Bus> BlockEcho<'m, B> {
                 return;
             }
             if let Some(place) = self.receiver.handle(now, frame) {
-                // The last packet may have padding behind the file.
                 let first = place.offset as usize;
-                let room = &mut self.file[first..];
-                let len = place.bytes.len().min(room.len());
-                room[..len].copy_from_slice(&place.bytes[..len]);
+                self.file[first..first + place.bytes.len()].copy_from_slice(place.bytes);
             }
         });
     }

@@ -91,10 +91,14 @@ fn there_and_back(
 }
 
 fn with_echo(f: impl FnOnce(&mut BlockEcho<'_, &Model>, &Model)) {
+    with_echo_of(FILE_BYTES_MAX, f);
+}
+
+fn with_echo_of(bytes_max: usize, f: impl FnOnce(&mut BlockEcho<'_, &Model>, &Model)) {
     let model = Model::new();
     let config = Config { mac: MAC, servers: 1, choice: Choice::Turns, buffers: 64, filter: 3 };
     Nic::new(&model).start(&config).expect("a NIC after its reset");
-    let mut memory = vec![0; FILE_BYTES_MAX];
+    let mut memory = vec![0; bytes_max];
     let mut echo = BlockEcho::new(&model, Server::new(&model, 0), MAC, &mut memory);
     f(&mut echo, &model);
     assert!(model.has_all());
@@ -109,6 +113,14 @@ fn files_of_each_kind_of_length_come_back_one_after_the_other() {
             let back = there_and_back(echo, model, &file, 77 + n, u64::from(n) * 10_000, 0);
             assert!(back == file, "{len} bytes");
         }
+    });
+}
+
+#[test]
+fn padding_behind_the_last_packet_is_not_stored() {
+    with_echo_of(1480, |echo, model| {
+        let file = [3; 1480];
+        assert!(there_and_back(echo, model, &file, 5, 0, 0) == file);
     });
 }
 

@@ -239,13 +239,19 @@ fn fragments_and_lengths_that_do_not_fit_are_dropped() {
             assert_eq!(answer(&model, stack, &frame), None);
         }
         assert_eq!(stack.counters().fragments, 3);
-        for (at, value) in [(17, 200), (17, 27), (14, 0x44), (14, 0x4F)] {
+        for (at, value) in [(16, 0xFF), (17, 200), (17, 27), (17, 21), (14, 0x44), (14, 0x4F)] {
             let mut frame = ping(b"");
             frame[at] = value;
             refresh(&mut frame);
             assert_eq!(answer(&model, stack, &frame), None);
         }
-        assert_eq!(stack.counters().bad_checksum, 4);
+        assert_eq!(stack.counters().bad_checksum, 6);
+        for len in [0, 1, 7, 10, 0xFFFF_u16] {
+            let mut frame = udp(7, b"x");
+            frame[38..40].copy_from_slice(&len.to_be_bytes());
+            assert_eq!(answer(&model, stack, &frame), None);
+        }
+        assert_eq!(stack.counters().bad_checksum, 11);
         // Frames of every short length: none may be read beyond.
         let whole = udp(7, b"x");
         for len in 14..whole.len() {
