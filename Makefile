@@ -11,7 +11,7 @@ TARGET_DIR = cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo picture board test instructions wheel notebooks rtl rtl-full synth lint bench wire fuzz concurrency soak
-.PHONY: arm attacks incast incast-roce roce mutants rtl-mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
+.PHONY: firmware firmware-check arm attacks incast incast-roce roce mutants rtl-mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -30,7 +30,7 @@ board: ## the RTL as a board on a TAP device until Ctrl-C; BOARD="--loss 0.01" g
 	@tools/board.sh $(BOARD)
 
 test: ## everything that must hold, and what was skipped
-	@tools/setup.sh linker tshark valgrind instructions python package cross rtl namespaces roce nightly soapy
+	@tools/setup.sh linker tshark valgrind instructions python package cross firmware rtl namespaces roce nightly soapy
 	@tools/test.sh
 
 instructions: ## instructions for each packet, block and opening; writes bench/instructions/table.md
@@ -60,6 +60,15 @@ rtl-full: ## the RTL's long matrix and proofs, hours
 synth: ## the RTL's area, about half an hour; writes rtl/syn/area.md
 	@tools/setup.sh rtl
 	.venv/bin/python rtl/syn/synth.py
+
+firmware: ## the programs of the NIC's processors; writes out/firmware
+	@tools/setup.sh firmware
+	@tools/firmware.sh
+
+firmware-check: firmware ## the same on simulated processors: what they answer, and in how many cycles
+	@tools/setup.sh python rtl
+	@$(MAKE) --silent --no-print-directory -f rtl/sim/Makefile nic_soc_frames
+	.venv/bin/python firmware/nic/check.py
 
 lint: ## rustfmt, clippy, ruff, and the dependencies' licences, bans and advisories
 	@tools/setup.sh linker python package deny rtl

@@ -7,10 +7,16 @@ cd "$(dirname "$0")/.." || exit
 
 deny=.tools/bin/cargo-deny
 if [ -x "$deny" ]; then
+    firmware=(--manifest-path firmware/nic/Cargo.toml)
     step "licences, bans, sources" "$deny" --color never --locked check licenses bans sources
+    step "licences, bans, sources of the firmware" \
+        "$deny" --color never --locked "${firmware[@]}" check --config deny.toml licenses bans sources
     # The database of advisories is fetched; if it cannot be, the step is skipped with a message.
     if timeout 120 "$deny" --color never fetch db 2>/dev/null; then
         step "advisories" "$deny" --color never --locked check --disable-fetch advisories
+        step "advisories of the firmware" \
+            "$deny" --color never --locked "${firmware[@]}" check --config deny.toml \
+            --disable-fetch advisories
     else
         skip "advisories" "their database cannot be fetched here"
     fi

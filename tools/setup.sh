@@ -2,8 +2,8 @@
 # Makes sure that what the given parts need is there, and says what it installs and why.
 #
 #   tools/setup.sh PART...    of: linker, tshark, valgrind, instructions, python, package, notebooks,
-#                             picture, cross, rtl, deny, fuzz, futuresdr, gnuradio, mutants, namespaces,
-#                             nightly, roce, soapy, wire
+#                             picture, cross, firmware, rtl, deny, fuzz, futuresdr, gnuradio, mutants,
+#                             namespaces, nightly, roce, soapy, wire
 #
 # Only apt needs root. A part that cannot be installed is reported, and set-up goes on. Steps that
 # need the part then fail, or report that they skip. Only Rust itself is required.
@@ -143,6 +143,15 @@ cross() {
     command -v qemu-aarch64 >/dev/null || install_apt qemu-user "runs tests for aarch64"
 }
 
+# Rust's library for the NIC's soft processors.
+firmware() {
+    local target=riscv32im-unknown-none-elf
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ] && return 0
+    say "installing Rust's library for $target: the firmware is built with it"
+    rustup target add "$target" >/dev/null 2>&1 ||
+        say "missing: Rust's library for $target; the firmware is not built"
+}
+
 rtl() {
     # Verilator writes C++, and its wrapper is in Perl.
     command -v c++ >/dev/null || install_apt build-essential "Verilator's models are C++"
@@ -255,7 +264,7 @@ rust
 for part in "$@"; do
     case $part in
         linker | instructions | python | package | notebooks | picture) "$part" ;;
-        cross | rtl | deny | fuzz | futuresdr | gnuradio | mutants) "$part" ;;
+        cross | firmware | rtl | deny | fuzz | futuresdr | gnuradio | mutants) "$part" ;;
         namespaces | nightly | roce | soapy | wire) "$part" ;;
         tshark) tshark_ ;;
         valgrind) valgrind_ ;;

@@ -15,10 +15,11 @@ if cargo clippy --version >/dev/null 2>&1; then
 else
     skip "clippy" "cargo clippy is missing"
 fi
+. tools/firmware_steps.sh
 step "documentation" make --silent --no-print-directory doc
 if [ -x .venv/bin/ruff ]; then
-    step "ruff" .venv/bin/ruff check --quiet bench tools rtl python soapy
-    step "ruff format" .venv/bin/ruff format --quiet --check bench tools rtl python soapy
+    step "ruff" .venv/bin/ruff check --quiet bench tools rtl python soapy firmware
+    step "ruff format" .venv/bin/ruff format --quiet --check bench tools rtl python soapy firmware
 else
     skip "ruff" "it is not in .venv"
 fi

@@ -1,30 +1,52 @@
 #!/usr/bin/env python3
-"""Run the image `stack` on the simulated SoC and print the cycles of its answers.
+"""Run the images on the simulated SoC, check what they answer, and print the cycles.
 
-    check.py BENCH IMAGE    BENCH is out/rtl/sim/nic_soc_frames_1_1g or one of the other sizes
+    check.py [CORES [WIRE]]    1, 2 or 4 cores, 1 if not given; 1g or 10g, 1g if not given
 
-The other end is scapy, which verifies what comes back. Each answer is measured at the second to the
-last of some frames: from the last beat in to the first beat out, and from the first beat in to the last one out.
+`make firmware` has built the images, and `make -f rtl/sim/Makefile nic_soc_frames` the SoC. The
+other end is scapy, which computes the checksums of what comes back again. Cycles of an answer: in
+the board, from the last beat in to the first beat out; whole, from the first beat in to the last
+one out.
 """
 
+import struct
 import subprocess
 import sys
+from pathlib import Path
 
-from scapy.all import ARP, DHCP, ICMP, IP, TCP, UDP, Ether, Raw, raw
+from scapy.all import ARP, BOOTP, DHCP, ICMP, IP, TCP, UDP, Ether, Packet, Raw, raw
 
-MAC, IP_HERE = "02:53:57:49:52:00", "10.64.0.2"
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "rtl" / "regs"))
+from samplewire_regs import REGISTERS  # noqa: E402
+
+MAC = "02:53:57:49:52:00"
+LEASE = "10.64.0.77"
 PEER = {"src": "02:00:00:00:00:09"}
 PEER_IP = "10.64.0.9"
 WAIT = 400_000
+PACKET = 1477  # of the block transfer
 
 
 class Bench:
     """The simulated board: a frame in, a frame out."""
 
-    def __init__(self, program: str, image: str) -> None:
+    def __init__(self, program: str, image: str, *options: str) -> None:
         self.process = subprocess.Popen(
-            [program, image], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [program, image, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
+
+    def close(self) -> None:
+        """End the simulation."""
+        self.process.stdin.close()
+        assert self.process.wait() == 0
+
+    def sender(self) -> dict[int, int]:
+        """Return the words of the sender's registers that are not 0."""
+        self.process.stdin.write("sender 0\n")
+        self.process.stdin.flush()
+        pairs = [pair.split(":") for pair in self.process.stdout.readline().split()]
+        return {int(at, 16): int(value, 16) for at, value in pairs}
 
     def exchange(self, frame: Ether | None, wait: int = WAIT) -> tuple[Ether, list[int]] | None:
         """Send a frame, if any, and wait for the next one that leaves."""
@@ -49,12 +71,35 @@ def right(frame: Ether) -> Ether:
     return frame
 
 
-def to_board(*layers) -> Ether:
+def to_board(*layers: Packet) -> Ether:
     """Return an IPv4 frame to the board, with the checksums filled in."""
-    frame = Ether(dst=MAC, **PEER) / IP(src=PEER_IP, dst=IP_HERE)
+    frame = Ether(dst=MAC, **PEER) / IP(src=PEER_IP, dst=LEASE)
     for layer in layers:
         frame = frame / layer
     return Ether(raw(frame))
+
+
+def lease(bench: Bench, discover: Ether) -> None:
+    """Give the board an address."""
+    asked = discover
+    for kind in ("offer", "ack"):
+        options = [
+            ("message-type", kind),
+            ("server_id", PEER_IP),
+            ("lease_time", 3600),
+            ("subnet_mask", "255.255.255.0"),
+            ("router", PEER_IP),
+            "end",
+        ]
+        boot = BOOTP(
+            op=2, xid=asked[BOOTP].xid, yiaddr=LEASE, siaddr=PEER_IP, chaddr=asked[BOOTP].chaddr
+        )
+        frame = Ether(dst="ff:ff:ff:ff:ff:ff", **PEER) / IP(src=PEER_IP, dst="255.255.255.255")
+        answer = bench.exchange(frame / UDP(sport=67, dport=68) / boot / DHCP(options=options))
+        if kind == "offer":
+            asked = right(answer[0])
+            assert ("message-type", 3) in asked[DHCP].options
+    print(f"DHCP: the board has {LEASE}")
 
 
 def measure(bench: Bench, name: str, frame: Ether, payload: bytes) -> None:
@@ -70,7 +115,7 @@ def measure(bench: Bench, name: str, frame: Ether, payload: bytes) -> None:
         assert bench.exchange(None, 20_000) is None
     print(
         f"{name:18} {min(inside[1:]):6} to {max(inside[1:])} cycles in the board, "
-        f"{min(whole[1:]):6} to {max(whole[1:])} with the frames; the first {inside[0]}"
+        f"{min(whole[1:]):6} to {max(whole[1:])} whole; the first {inside[0]}"
     )
 
 
@@ -97,39 +142,127 @@ def talk(bench: Bench, lines: bytes, count: int) -> bytes:
                 text += data
                 ack = reply[TCP].seq + len(data)
                 frame = to_board(
-                    TCP(
-                        sport=port, dport=23, seq=seq + len(lines), ack=ack, flags="A", window=4000
-                    )
+                    TCP(sport=port, dport=23, seq=seq + len(lines), ack=ack, flags="A", window=4000)
                 )
         if text.count(b"\n") >= count:
             break
     return text
 
 
-def main() -> None:
-    """Check each answer, and measure those that have goals."""
-    bench = Bench(sys.argv[1], sys.argv[2])
+def check_raw(bench: Bench, name: str) -> None:
+    """Frames come back, with their addresses swapped but for `forward`; echo frees others."""
+    for size in (46, 64, 1486):
+        for kind in (0x88B5, 0x88B6):
+            frame = raw(Ether(dst=MAC, type=kind, **PEER) / Raw(bytes(range(256)) * 6))[: size + 14]
+            answer = bench.exchange(Ether(frame), 20_000)
+            if name == "echo" and kind != 0x88B5:
+                assert answer is None
+                continue
+            swapped = frame[6:12] + frame[:6] + frame[12:]
+            assert raw(answer[0]) == (frame if name == "forward" else swapped), name
+            if kind == 0x88B5:
+                print(f"{name:8} {size:4} bytes of payload: {words_of(answer[1])}")
+
+
+def words_of(cycles: list[int]) -> str:
+    """Return the cycles of one answer in words."""
+    return f"{cycles[1]} cycles in the board, {cycles[2]} whole"
+
+
+def crc32c(data: bytes) -> int:
+    """Return the CRC-32C, a bit at a time."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def check_block(bench: Bench, _: str) -> None:
+    """A file goes to the board, one packet of it late, and comes back (docs/block.md)."""
+    file = bytes(n * 7 & 0xFF for n in range(10_000))
+    count, ours = -(-len(file) // PACKET), 0x1234
+
+    def send(kind: int, body: bytes, wait: int) -> tuple[Ether, list[int]] | None:
+        body = (struct.pack(">BI", kind, ours) + body).ljust(46, b"\0")
+        return bench.exchange(Ether(dst=MAC, type=0x88B5, **PEER) / Raw(body), wait)
+
+    def data(seq: int) -> bytes:
+        return struct.pack(">I", seq) + file[seq * PACKET : (seq + 1) * PACKET]
+
+    summary = struct.pack(">IQI", count, len(file), crc32c(file))
+    for seq in range(count):
+        if seq != 2:
+            assert send(0x11, data(seq), 3000) is None
+    missing = raw(send(0x12, summary, WAIT)[0].payload)
+    assert missing[:13] == struct.pack(">BI2sHI", 0x13, ours, b"MI", 1, 2), missing.hex()
+    assert send(0x11, data(2), 3000) is None
+    answer = send(0x12, summary, 4_000_000)
+    assert raw(answer[0].payload)[5:7] == b"OK"
+    print(f"block    the check of {len(file)} bytes and its OK: {words_of(answer[1])}")
+    back, answer = {}, None
+    while True:
+        answer = bench.exchange(None, 4_000_000)
+        kind, ours, rest = struct.unpack_from(">BII", frame := raw(answer[0].payload))
+        if kind == 0x12:
+            break
+        assert kind == 0x11
+        back[rest] = frame[9:]
+    assert struct.unpack_from(">IQI", frame, 5) == (count, len(file), crc32c(file))
+    assert b"".join(back[n] for n in range(count))[: len(file)] == file
+    send(0x13, b"OK\0\0", 20_000)
+    print("block    the file has come back")
+
+
+def check_stack(bench: Bench, _: str) -> None:
+    """Each answer is right; those that have goals are measured."""
     discover = bench.exchange(None)
     assert discover is not None and DHCP in discover[0]
-    right(discover[0])
-    reply = bench.exchange(Ether(dst="ff:ff:ff:ff:ff:ff", **PEER) / ARP(psrc=PEER_IP, pdst=IP_HERE))
+    lease(bench, right(discover[0]))
+    reply = bench.exchange(Ether(dst="ff:ff:ff:ff:ff:ff", **PEER) / ARP(psrc=PEER_IP, pdst=LEASE))
     assert reply[0][ARP].hwsrc == MAC
     for size in (56, 1472):
         payload = bytes(range(256)) * 6
         payload = payload[:size]
-        measure(
-            bench, f"ping {size}", to_board(ICMP(id=7, seq=1), Raw(payload)), payload
-        )
+        measure(bench, f"ping {size}", to_board(ICMP(id=7, seq=1), Raw(payload)), payload)
     for size in (18, 1472):
         payload = (bytes(range(256)) * 6)[:size]
         frame = to_board(UDP(sport=4000, dport=7), Raw(payload))
         measure(bench, f"UDP echo {size}", frame, payload)
-    for layers in ((UDP(sport=4000, dport=7, chksum=1), Raw(b"x" * 18)), (TCP(dport=23, chksum=1),)):
+    for layers in (
+        (UDP(sport=4000, dport=7, chksum=1), Raw(b"x" * 18)),
+        (TCP(dport=23, chksum=1),),
+    ):
         assert bench.exchange(to_board(*layers), 100_000) is None
     print("wrong checksums of UDP and TCP: dropped")
     text = talk(bench, b"read nic.filter\nwrite nic.filter 11\nread nic.filter\n", 3)
     assert text == b"0x00000003\r\nok\r\n0x0000000b\r\n", text
     print("console: registers are read and written")
+    bench = Bench(*bench.process.args, "sender")
+    lease(bench, bench.exchange(None)[0])
+    words = bench.sender()
+    assert words[REGISTERS["mac_lo"].offset] == 0x57495200
+    assert words[REGISTERS["ip"].offset] == 0x0A40004D
+    assert words[REGISTERS["control"].offset] == 1 | 1 << 3, "enabled, from the converter"
+    name = [words.get(0x400 + 8 * n + 4 * (1 - half), 0) for n in (9, 10, 11) for half in (0, 1)]
+    assert b"".join(word.to_bytes(4) for word in name) == b"\0\2\0\x10samplewire board"[
+        :20
+    ] + bytes(4)
+    bench.close()
+    print("sender: configured, at the address of the lease")
+
+
+def main() -> None:
+    """Check each image."""
+    cores, wire = [*sys.argv[1:], *("1", "1g")[len(sys.argv) - 1 :]]
+    program = ROOT / "out" / "rtl" / "sim" / f"nic_soc_frames_{cores}_{wire}"
+    checks = dict.fromkeys(("forward", "swap", "echo"), check_raw)
+    checks |= {"stack": check_stack, "block": check_block}
+    for name, check in checks.items():
+        bench = Bench(str(program), str(ROOT / "out" / "firmware" / f"{name}.bin"))
+        check(bench, name)
+        bench.close()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the images as flat binaries, print their sizes and hold them against their limits.
 
-    images.py FOLDER OUT    FOLDER has what cargo has linked; OUT/NAME.bin is for address 0
+images.py FOLDER OUT    FOLDER has what cargo has linked; OUT/NAME.bin is for address 0
 """
 
 import struct

@@ -1,12 +1,13 @@
 // Gives a program on the soft cores of a simulated board frames, and prints those that it sends.
 //
-//   nic_soc_frames IMAGE
+//   nic_soc_frames IMAGE [sender]
 //
 // A line of standard input is `HEX CYCLES`: a frame without FCS, or `-` for none, and how long to wait
 // for a frame at most. The answer is a line `HEX IN OUT WHOLE`: the frame that left; cycles from the
 // first beat in to the last one, from there to the first beat out, and from the first beat in to the
 // last one out; or `- NOW` after so many cycles without one. A frame that leaves before it is asked for waits.
-// The program's console goes to standard error, and its exit ends the run with its code.
+// With `sender` the place of the sender's registers has memory in which a sender seems to be; the line
+// `sender 0` is answered by its words that are not 0, as `OFFSET:VALUE`. The program's console goes to standard error, and its exit ends the run with its code.
 
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +19,7 @@
 #include <vector>
 
 #include "nic_soc_model.hpp"
-#include "random.hpp"
+#include "samplewire_regs.h"
 
 namespace {
 
@@ -89,8 +90,9 @@ Frame parsed(const std::string& hex) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fputs("nic_soc_frames IMAGE\n", stderr);
+  const bool has_sender = argc == 3 && std::string(argv[2]) == "sender";
+  if (argc != 2 && !has_sender) {
+    std::fputs("nic_soc_frames IMAGE [sender]\n", stderr);
     return 2;
   }
   std::ifstream file(argv[1], std::ios::binary);
@@ -101,11 +103,23 @@ int main(int argc, char** argv) {
   }
   Soc soc(program);
   soc.is_quiet = true;
+  if (has_sender) {
+    soc.sender[SW_REG_ID] = SW_ID_VALUE;
+    soc.sender[SW_REG_GEOMETRY] = 8192u << SW_REG_GEOMETRY_SLOT_BYTES_SHIFT | 64;
+    soc.sender[SW_REG_SLOTS] = 256;
+  }
   if (!soc.starts(10'000'000)) fail("the program does not enable the MAC", soc.exit_code);
   Source source{soc.model, {}};
   Sink sink{soc.model, {}, {}};
   std::string hex;
   for (uint64_t wait; std::cin >> hex >> wait;) {
+    if (hex == "sender") {
+      for (const auto& [at, word] : soc.sender)
+        if (word) std::printf("%x:%x ", at, word);
+      std::printf("\n");
+      std::fflush(stdout);
+      continue;
+    }
     if (hex != "-") source.begin(parsed(hex), soc.now);
     for (const uint64_t end = soc.now + wait; sink.sent.empty() && soc.now < end && !soc.has_ended;)
       soc.cycle(source, sink);

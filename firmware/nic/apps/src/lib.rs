@@ -4,8 +4,10 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod block;
 mod raw;
 mod stack;
 
+pub use block::{BlockEcho, FILE_BYTES_MAX};
 pub use raw::{echo, forward, swap};
 pub use stack::{DeviceCounters, Stack, StackConfig, Storage};

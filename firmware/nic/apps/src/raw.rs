@@ -61,3 +61,71 @@ const ADDRESS_HALVES: usize = 3;
 
 /// IEEE 802 keeps it for local experiments.
 const ETHERTYPE: u16 = 0x88B5;
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::vec::Vec;
+
+    use samplewire_nic_driver::model::Model;
+    use samplewire_nic_driver::{Choice, Config, Nic, Server};
+
+    use super::{echo, forward, swap};
+
+    type Application = for<'m> fn(&Server<&'m Model>) -> bool;
+
+    /// What comes back of a frame of `len` bytes, whose bytes are their places but for the EtherType.
+    fn answer(model: &Model, application: Application, len: usize) -> Option<Vec<u8>> {
+        let config =
+            Config { mac: [2; 6], servers: 1, choice: Choice::Turns, buffers: 64, filter: 8 };
+        Nic::new(model).start(&config).expect("the same each time");
+        let server = Server::new(model, 0);
+        assert!(!application(&server), "no frame has come");
+        let mut frame: Vec<u8> = (0..len as u8).collect();
+        frame[12..14].copy_from_slice(&[0x88, 0xB5]);
+        assert!(model.arrive(0, &frame));
+        assert!(application(&server));
+        assert!(model.has_all());
+        model.leave(0)
+    }
+
+    #[test]
+    fn forward_sends_a_frame_back_as_it_is() {
+        let model = Model::new();
+        let application: Application = |server| forward(server);
+        let back = answer(&model, application, 60).expect("a frame");
+        assert_eq!(back[..14], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0x88, 0xB5]);
+    }
+
+    #[test]
+    fn swap_and_echo_swap_the_addresses_alone() {
+        let both: [Application; 2] = [|server| swap(server), |server| echo(server)];
+        for application in both {
+            for len in [14, 15, 60, 200] {
+                let model = Model::new();
+                let back = answer(&model, application, len).expect("a frame");
+                assert_eq!(back[..14], [6, 7, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 0x88, 0xB5]);
+                assert!(
+                    back[14..].iter().enumerate().all(|(n, byte)| usize::from(*byte) == n + 14)
+                );
+                assert_eq!(back.len(), len);
+            }
+        }
+    }
+
+    #[test]
+    fn echo_frees_frames_of_other_types() {
+        let model = Model::new();
+        let application: Application = |server| echo(server);
+        assert!(answer(&model, application, 60).is_some());
+        for kind in [[0x88, 0xB4], [0xB5, 0x88], [8, 0]] {
+            let mut frame = [0; 60];
+            frame[12..14].copy_from_slice(&kind);
+            assert!(model.arrive(0, &frame));
+            assert!(echo(&Server::new(&model, 0)));
+            assert!(model.leave(0).is_none());
+            assert!(model.has_all());
+        }
+    }
+}

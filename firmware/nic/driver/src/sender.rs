@@ -58,6 +58,8 @@ pub enum Source {
 pub enum SetupError {
     /// No sender is at its registers.
     NoSender,
+    /// It is enabled: another program has configured it, or this one before a restart.
+    Enabled,
     /// The payload is longer than a slot, or no multiple of the width.
     Payload,
     /// The name is longer than [`NAME_BYTES_MAX`].
@@ -69,6 +71,7 @@ impl SetupError {
     pub const fn text(&self) -> &'static str {
         match self {
             Self::NoSender => "sender: none\n",
+            Self::Enabled => "sender: up already\n",
             Self::Payload => "sender: the payload does not fit\n",
             Self::Name => "sender: the name is too long\n",
         }
@@ -107,6 +110,10 @@ pub fn configure(bus: impl Bus, setup: &Setup<'_>) -> Result<(), SetupError> {
     if bus.read_sender(regs::ID) != regs::ID_VALUE {
         return Err(SetupError::NoSender);
     }
+    let enable = regs::CONTROL_ENABLE_MASK << regs::CONTROL_ENABLE_SHIFT;
+    if bus.read_sender(regs::CONTROL) & enable != 0 {
+        return Err(SetupError::Enabled);
+    }
     let geometry = bus.read_sender(regs::GEOMETRY);
     let beat_bytes = (geometry & regs::GEOMETRY_WIDTH_MASK) / 8;
     let slot_bytes = geometry >> regs::GEOMETRY_SLOT_BYTES_SHIFT;
@@ -135,11 +142,7 @@ pub fn configure(bus: impl Bus, setup: &Setup<'_>) -> Result<(), SetupError> {
     write_accept(bus, setup, beat_bytes);
     write64(bus, regs::SOURCE_COUNT_LO, setup.gate_samples);
     bus.write_sender(regs::COMMAND, regs::COMMAND_GATE_OPEN_MASK << regs::COMMAND_GATE_OPEN_SHIFT);
-    bus.write_sender(
-        regs::CONTROL,
-        regs::CONTROL_ENABLE_MASK << regs::CONTROL_ENABLE_SHIFT
-            | (setup.source as u32) << regs::CONTROL_SOURCE_SHIFT,
-    );
+    bus.write_sender(regs::CONTROL, enable | (setup.source as u32) << regs::CONTROL_SOURCE_SHIFT);
     Ok(())
 }
 

@@ -193,6 +193,15 @@ fn sender_is_configured_and_enabled_last() {
 }
 
 #[test]
+fn sender_that_is_enabled_stays_as_it_is() {
+    let model = Model::with_sender();
+    assert_eq!(configure(&model, &SETUP), Ok(()));
+    let writes = model.sender_writes().len();
+    assert_eq!(configure(&model, &SETUP), Err(SetupError::Enabled));
+    assert_eq!(model.sender_writes().len(), writes);
+}
+
+#[test]
 fn sender_that_is_absent_or_too_narrow_is_left_alone() {
     let model = Model::new();
     assert_eq!(configure(&model, &SETUP), Err(SetupError::NoSender));

@@ -24,8 +24,8 @@ pub fn run_host(place: Place) -> ! {
     let own = if place == Place::OfSender { STACK_IP } else { APART_IP };
     let Addresses { mac, mut ip } = enabled.unwrap_or(Addresses { mac: MAC, ip: own });
     let server = start(1, OUR_FRAMES, mac);
-    while soc::core() != 0 {
-        soc::sleep();
+    if soc::core() != 0 {
+        soc::stop();
     }
     let mut storage = Storage::new();
     let config = StackConfig { mac, ip, prefix_bits: PREFIX_BITS, seed: u64::from(soc::cycles()) };

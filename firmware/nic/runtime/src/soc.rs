@@ -1,4 +1,4 @@
-//! The registers of the SoC itself: which processor this is, time, sleep and the console.
+//! The registers of the SoC itself: which processor this is, time and the console.
 
 use crate::mmio;
 
@@ -18,24 +18,33 @@ pub fn cycles() -> u32 {
     mmio::read_soc(CYCLES)
 }
 
-/// The low word of the time in nanoseconds.
-#[inline]
-pub fn time_ns() -> u32 {
-    mmio::read_soc(TIME)
+/// Nanoseconds since the start, by the time base of the board.
+pub fn time_ns() -> u64 {
+    // Reading the low word keeps the high one.
+    let low = mmio::read_soc(TIME);
+    u64::from(mmio::read_soc(TIME + 1)) << 32 | u64::from(low)
 }
 
-/// Sleeps until a frame is in the receive queue of this processor's server, or an interrupt comes.
+/// Sleeps until a frame is in the receive queue of this processor's server.
+#[inline]
 pub fn sleep() {
-    mmio::write_soc(WAKE_ON, 0);
     mmio::write_soc(SLEEP, 1);
 }
 
-/// Sleeps as [`sleep`] does, until the low word of the time is `time_ns` at the latest. That is within
-/// 2^31 ns.
-pub fn sleep_until(time_ns: u32) {
-    mmio::write_soc(WAKE, time_ns);
+/// Sleeps as [`sleep`] does, until `time_ns` at the latest. That is within 2^31 ns.
+pub fn sleep_until(time_ns: u64) {
+    mmio::write_soc(WAKE, time_ns as u32);
     mmio::write_soc(WAKE_ON, 1);
     mmio::write_soc(SLEEP, 1);
+}
+
+/// Stops this processor, whose server gets no frames.
+pub fn stop() -> ! {
+    loop {
+        mmio::write_soc(SLEEP, 1);
+        // It stops at the first access behind the write.
+        cycles();
+    }
 }
 
 /// Writes to the console.

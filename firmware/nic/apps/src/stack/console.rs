@@ -84,7 +84,6 @@ impl<B: Bus> Console<B> {
                 }
                 out.send(socket);
             }
-            b'\r' => {}
             _ if self.len == LINE_BYTES_MAX => self.is_too_long = true,
             _ => {
                 self.line[self.len] = byte;

@@ -239,13 +239,19 @@ fn fragments_and_lengths_that_do_not_fit_are_dropped() {
             assert_eq!(answer(&model, stack, &frame), None);
         }
         assert_eq!(stack.counters().fragments, 3);
-        for (at, value) in [(17, 200), (17, 27), (14, 0x44), (14, 0x4F)] {
+        for (at, value) in [(16, 0xFF), (17, 200), (17, 27), (17, 21), (14, 0x44), (14, 0x4F)] {
             let mut frame = ping(b"");
             frame[at] = value;
             refresh(&mut frame);
             assert_eq!(answer(&model, stack, &frame), None);
         }
-        assert_eq!(stack.counters().bad_checksum, 4);
+        assert_eq!(stack.counters().bad_checksum, 6);
+        for len in [0, 1, 7, 10, 0xFFFF_u16] {
+            let mut frame = udp(7, b"x");
+            frame[38..40].copy_from_slice(&len.to_be_bytes());
+            assert_eq!(answer(&model, stack, &frame), None);
+        }
+        assert_eq!(stack.counters().bad_checksum, 11);
         // Frames of every short length: none may be read beyond.
         let whole = udp(7, b"x");
         for len in 14..whole.len() {
@@ -285,6 +291,125 @@ fn no_frame_is_taken_while_no_buffer_is_free() {
         assert!(stack.poll(NOW));
     });
     assert!(model.has_all());
+}
+
+/// XorShift.
+struct Drawn(u32);
+
+impl Drawn {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        self.0 as usize % end
+    }
+}
+
+#[test]
+fn changed_frames_with_right_checksums_neither_panic_nor_lose_a_buffer() {
+    let model = Model::new();
+    with_stack(&model, |stack| {
+        arp(&model, stack);
+        let tcp = |flags: u8, options: &[u8]| {
+            let mut body = [&4000_u16.to_be_bytes()[..], &23_u16.to_be_bytes()].concat();
+            body.extend([0, 0, 0, 1, 0, 0, 0, 0, (20 + options.len() as u8) << 2, flags, 8, 0]);
+            body.extend([0, 0, 0, 0]);
+            body.extend(options);
+            body.extend(b"read nic.filter\n");
+            body
+        };
+        let discover = [0; 64];
+        let bases = [
+            (1, ping(b"ping")[34..].to_vec(), 2),
+            (17, udp(7, b"echo")[34..].to_vec(), 6),
+            (17, dhcp(&discover, 2, IP)[34..].to_vec(), 6),
+            (6, tcp(2, &[2, 4, 5, 180, 1, 3, 3, 7]), 16),
+            (6, tcp(0x10, &[]), 16),
+            (6, tcp(0x18, &[5, 10, 0, 0, 0, 1, 0, 0, 0, 9, 1, 1]), 16),
+        ];
+        let mut drawn = Drawn(0x5357_4957);
+        let mut taken = 0;
+        for n in 0..2_000 {
+            let (protocol, body, at) = &bases[drawn.below(bases.len())];
+            let mut body = body.clone();
+            for _ in 0..drawn.below(4) {
+                let at = drawn.below(body.len());
+                body[at] = drawn.below(256) as u8;
+            }
+            if drawn.below(4) == 0 {
+                body.truncate(*at + 2 + drawn.below(body.len() - *at));
+            }
+            body[*at] = 0;
+            body[*at + 1] = 0;
+            let mut frame = ipv4(*protocol, &body, *at);
+            if drawn.below(8) == 0 {
+                let at = drawn.below(frame.len());
+                frame[at] ^= 1 << drawn.below(8);
+            }
+            let before = stack.counters().received;
+            assert!(model.arrive(0, &frame));
+            while stack.poll(Instant::from_millis(1 + n / 4)) {}
+            taken += stack.counters().received - before;
+            while let Some(frame) = model.leave(0) {
+                if frame[12..14] == [8, 0] {
+                    assert_right(&frame);
+                }
+            }
+        }
+        assert!(taken > 1_200, "most reach smoltcp: {taken}");
+    });
+    assert!(model.has_all());
+}
+
+/// A DHCP server's message for the client that has sent `asked`.
+fn dhcp(asked: &[u8], kind: u8, lease: [u8; 4]) -> Vec<u8> {
+    let mut body = [&67_u16.to_be_bytes()[..], &68_u16.to_be_bytes(), &[0; 4]].concat();
+    body.extend([2, 1, 6, 0]);
+    // The transaction.
+    body.extend(&asked[46..50]);
+    body.extend([0; 8]);
+    body.extend(lease);
+    body.extend(PEER_IP);
+    body.extend([0; 4]);
+    body.extend(MAC);
+    body.extend([0; 10 + 64 + 128]);
+    body.extend([0x63, 0x82, 0x53, 0x63, 53, 1, kind, 54, 4]);
+    body.extend(PEER_IP);
+    body.extend([51, 4, 0, 0, 14, 16, 1, 4, 255, 255, 255, 0, 3, 4]);
+    body.extend(PEER_IP);
+    body.push(255);
+    let len = (body.len() as u16).to_be_bytes();
+    body[4..6].copy_from_slice(&len);
+    let mut frame = ipv4(17, &body, 6);
+    frame[..6].fill(0xFF);
+    frame
+}
+
+#[test]
+fn lease_of_a_dhcp_server_replaces_the_address() {
+    let model = Model::new();
+    let config = Config { mac: MAC, servers: 1, choice: Choice::Turns, buffers: 64, filter: 3 };
+    Nic::new(&model).start(&config).expect("a NIC after its reset");
+    let mut storage = Storage::new();
+    let config = StackConfig { mac: MAC, ip: IP, prefix_bits: 24, seed: 1 };
+    let mut stack = Stack::new(&model, Server::new(&model, 0), &config, &mut storage);
+    stack.poll(Instant::ZERO);
+    let discover = model.leave(0).expect("DISCOVER");
+    let lease = [10, 64, 0, 77];
+    let request = answer(&model, &mut stack, &dhcp(&discover, 2, lease)).expect("REQUEST");
+    assert_right(&request);
+    assert_eq!(stack.address(), (IP, 24));
+    assert_eq!(answer(&model, &mut stack, &dhcp(&request, 5, lease)), None);
+    assert_eq!(stack.address(), (lease, 24));
+    let mut frame = ping(b"leased");
+    frame[30..34].copy_from_slice(&lease);
+    frame[24..26].fill(0);
+    let header = !sum(&[&frame[14..34]]);
+    frame[24..26].copy_from_slice(&header.to_be_bytes());
+    assert!(arp(&model, &mut stack).is_none(), "the address before");
+    // It resolves the peer's address first.
+    let question = answer(&model, &mut stack, &frame).expect("a question");
+    assert_eq!(question[12..14], [8, 6]);
 }
 
 /// The other end: a host of smoltcp with its own checksums, over the model.

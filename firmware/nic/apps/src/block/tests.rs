@@ -1,0 +1,190 @@
+//! A file to the processor and back, over the model of the NIC; the far end is the same state machines.
+
+extern crate std;
+
+use std::vec;
+use std::vec::Vec;
+
+use samplewire_nic_driver::model::Model;
+use samplewire_nic_driver::{Choice, Config, Nic, Server};
+use samplewire_proto::Nanos;
+use samplewire_proto::block::{
+    FRAME_BYTES_MAX, ReceiveEvent, Receiver, ReceiverConfig, SendEnd, Sender, SenderConfig,
+    TransferId,
+};
+use samplewire_proto::crc::crc32c;
+
+use super::{BlockEcho, FILE_BYTES_MAX};
+
+const MAC: [u8; 6] = [2, 0x53, 0x57, 0x49, 0x52, 0];
+const PEER: [u8; 6] = [2, 0, 0, 0, 0, 9];
+
+/// Sends `file` to the processor, `lost_percent` of the frames either way are lost, and returns what comes back.
+fn there_and_back(
+    echo: &mut BlockEcho<'_, &Model>,
+    model: &Model,
+    file: &[u8],
+    id: u32,
+    start_ms: u64,
+    lost_percent: u32,
+) -> Vec<u8> {
+    let config = SenderConfig::new(PEER, MAC, Some(TransferId(id)));
+    let mut sender =
+        Sender::new(config, file.len() as u64, crc32c(file), [0; 2]).expect("in range");
+    let config = ReceiverConfig::new(PEER, FILE_BYTES_MAX as u64);
+    let mut receiver = Receiver::new(config, [0; 2]).expect("in range");
+    let mut back = vec![0; FILE_BYTES_MAX + FRAME_BYTES_MAX];
+    let (mut sent, mut len, mut state) = (None, None, id);
+    let mut is_lost = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state % 100 < lost_percent
+    };
+    let mut bytes = [0; FRAME_BYTES_MAX];
+    for ms in 0..9000 {
+        let now = Nanos::from_millis(start_ms + ms);
+        sender.handle_timeout(now);
+        receiver.handle_timeout(now);
+        for _ in 0..8 {
+            let Some(transmit) = sender.poll_transmit(now) else { break };
+            let at = transmit.payload().map_or(0..0, |at| at.start as usize..at.end as usize);
+            let frame = transmit.emit(&file[at], &mut bytes);
+            if !is_lost() {
+                assert!(model.arrive(0, &bytes[..frame]));
+            }
+        }
+        while let Some(frame) = receiver.poll_transmit(&mut bytes) {
+            if !is_lost() {
+                assert!(model.arrive(0, &bytes[..frame]));
+            }
+        }
+        while echo.poll(now) {}
+        while let Some(frame) = model.leave(0) {
+            if is_lost() {
+                continue;
+            }
+            sender.handle(now, &frame);
+            if let Some(place) = receiver.handle(now, &frame) {
+                back[place.offset as usize..][..place.bytes.len()].copy_from_slice(place.bytes);
+            }
+        }
+        if let Some(event) = sender.poll_event() {
+            sent = Some(event);
+        }
+        match receiver.poll_event() {
+            Some(ReceiveEvent::Complete { bytes }) => {
+                receiver.handle_crc(now, crc32c(&back[..bytes as usize]));
+            }
+            Some(ReceiveEvent::Done { bytes }) => len = Some(bytes as usize),
+            Some(ReceiveEvent::Failed(why)) => panic!("{why}"),
+            None => {}
+        }
+        // The echo has to hear the last OK too.
+        if sent == Some(SendEnd::Done) && len.is_some() && !echo.is_sending() {
+            break;
+        }
+    }
+    assert_eq!(sent, Some(SendEnd::Done));
+    back.truncate(len.expect("it came back"));
+    back
+}
+
+fn with_echo(f: impl FnOnce(&mut BlockEcho<'_, &Model>, &Model)) {
+    with_echo_of(FILE_BYTES_MAX, f);
+}
+
+fn with_echo_of(bytes_max: usize, f: impl FnOnce(&mut BlockEcho<'_, &Model>, &Model)) {
+    let model = Model::new();
+    let config = Config { mac: MAC, servers: 1, choice: Choice::Turns, buffers: 64, filter: 3 };
+    Nic::new(&model).start(&config).expect("a NIC after its reset");
+    let mut memory = vec![0; bytes_max];
+    let mut echo = BlockEcho::new(&model, Server::new(&model, 0), MAC, &mut memory);
+    f(&mut echo, &model);
+    assert!(model.has_all());
+}
+
+#[test]
+fn files_of_each_kind_of_length_come_back_one_after_the_other() {
+    with_echo(|echo, model| {
+        for (n, len) in [0, 1, 36, 37, 1477, 1478, 10_000, FILE_BYTES_MAX].into_iter().enumerate() {
+            let file: Vec<u8> = (0..len).map(|at| (at * 31 + n) as u8).collect();
+            let n = n as u32;
+            let back = there_and_back(echo, model, &file, 77 + n, u64::from(n) * 10_000, 0);
+            assert!(back == file, "{len} bytes");
+        }
+    });
+}
+
+#[test]
+fn padding_behind_the_last_packet_is_not_stored() {
+    with_echo_of(1480, |echo, model| {
+        let file = [3; 1480];
+        assert!(there_and_back(echo, model, &file, 5, 0, 0) == file);
+    });
+}
+
+#[test]
+fn lost_frames_are_repeated_in_both_directions() {
+    for lost_percent in [1, 10, 30, 50] {
+        with_echo(|echo, model| {
+            let file: Vec<u8> = (0..50_000).map(|at| (at / 3) as u8).collect();
+            assert!(there_and_back(echo, model, &file, 5, 0, lost_percent) == file);
+        });
+    }
+}
+
+#[test]
+fn file_that_is_too_long_is_not_taken() {
+    with_echo(|echo, model| {
+        let config = SenderConfig::new(PEER, MAC, Some(TransferId(9)));
+        let bytes = FILE_BYTES_MAX as u64 + 1;
+        let mut sender = Sender::new(config, bytes, 0, [0; 3]).expect("in range");
+        let mut frame = [0; FRAME_BYTES_MAX];
+        while let Some(transmit) = sender.poll_transmit(Nanos(0)) {
+            let len = transmit.payload().map_or(0, |at| at.end - at.start) as usize;
+            let len = transmit.emit(&vec![1; len], &mut frame);
+            assert!(model.arrive(0, &frame[..len]));
+            while echo.poll(Nanos(0)) {}
+        }
+        assert!(model.leave(0).is_none());
+        assert!(!echo.is_sending());
+    });
+}
+
+#[test]
+fn changed_frames_neither_panic_nor_lose_a_buffer() {
+    with_echo(|echo, model| {
+        let mut state = 0x5357_u32;
+        let mut drawn = |end: usize| {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state as usize % end
+        };
+        let file = [7; 3000];
+        let config = SenderConfig::new(PEER, MAC, Some(TransferId(9)));
+        let mut frames = Vec::new();
+        let mut sender = Sender::new(config, 3000, crc32c(&file), [0; 1]).expect("in range");
+        while let Some(transmit) = sender.poll_transmit(Nanos(0)) {
+            let at = transmit.payload().map_or(0..0, |at| at.start as usize..at.end as usize);
+            let mut frame = vec![0; FRAME_BYTES_MAX];
+            let len = transmit.emit(&file[at], &mut frame);
+            frame.truncate(len);
+            frames.push(frame);
+        }
+        for n in 0..2_000 {
+            let mut frame = frames[drawn(frames.len())].clone();
+            for _ in 0..drawn(3) {
+                let at = 14 + drawn(40);
+                frame[at] = drawn(256) as u8;
+            }
+            if drawn(8) == 0 {
+                frame.truncate(14 + drawn(frame.len() - 14));
+            }
+            assert!(model.arrive(0, &frame));
+            echo.poll(Nanos::from_millis(n));
+            while model.leave(0).is_some() {}
+        }
+    });
+}
