@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Of each image, the most bytes of code, constants and data.
-LIMITS = {"forward": 4096, "swap": 4096, "echo": 4096, "stack": 65536, "block": 65536}
+LIMITS = {"forward": 4096, "swap": 4096, "echo": 4096, "stack": 65536, "stack_apart": 65536, "block": 65536}
 PROGRAM_BYTES = 128 << 10
 LOAD = 1
 RISCV = 243
@@ -57,7 +57,7 @@ def main() -> int:
         (out / f"{name}.bin").write_bytes(image.flat)
         rest = PROGRAM_BYTES - image.memory_bytes
         print(
-            f"{name:8} {len(image.flat):6} bytes of at most {limit}, "
+            f"{name:11} {len(image.flat):6} bytes of at most {limit}, "
             f"{rest} of {PROGRAM_BYTES} left for the stack"
         )
         if len(image.flat) > limit:

@@ -186,7 +186,7 @@ class Board {
   static bool is_of_nic(const std::string& name) { return name.starts_with(kNicPrefix); }
 
   [[noreturn]] static void fail_nic(const std::string& name) {
-    throw std::runtime_error("`" + name + "` is no register of this board's NIC");
+    throw std::runtime_error("`" + name + "` is no register of this board's NIC that may be accessed");
   }
 
   uint32_t read(const std::string& name) {

@@ -121,10 +121,14 @@ class UnixSocket : public Port {
 
   bool receive(Bytes& frame) override {
     frame.resize(kFrameBytesMax);
-    peer_len_ = sizeof(peer_);
+    // The length of an abstract name counts.
+    sockaddr_un peer{};
+    socklen_t peer_len = sizeof(peer);
     const ssize_t len = recvfrom(file_.get(), frame.data(), frame.size(), 0,
-                                 reinterpret_cast<sockaddr*>(&peer_), &peer_len_);
+                                 reinterpret_cast<sockaddr*>(&peer), &peer_len);
     if (len <= 0) return false;
+    peer_ = peer;
+    peer_len_ = peer_len;
     frame.resize(size_t(len));
     return true;
   }
