@@ -76,6 +76,10 @@ nic_memories() {
     done
     step "NIC, memory outside, with errors: account of $1 frames" \
         out/rtl/sim/nic_bench_outside account --frames "$1" --memory-latency 40 --errors 2000
+    step "bench of the NIC, queues in memory, is built" \
+        make -f rtl/sim/Makefile --no-print-directory MEMORY=outside RINGS=1 nic_bench
+    step "NIC, queues in memory, with errors: account of $1 frames" \
+        out/rtl/sim/nic_bench_outside_rings account --frames "$1" --errors 2000
     step "bench of the NIC with its MAC side, memory outside, is built" \
         make -f rtl/sim/Makefile --no-print-directory MAC=1 MEMORY=outside nic_bench
     step "NIC, memory outside: line rate" \

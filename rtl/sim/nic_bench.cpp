@@ -459,6 +459,7 @@ class Account {
         empty++;
         continue;
       }
+      if (result == 5) continue;  // memory has failed, and nothing is done
       found += place(result, seen);
     }
     // The receive engine has two, and a third that a full queue or memory refused.

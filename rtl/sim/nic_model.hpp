@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <utility>
 
 #include "Vnic.h"
 #include "nic_afb_port.hpp"
@@ -112,6 +113,7 @@ class Nic {
 
   // Buffers 0 on belong to the processor, which gives them all; then frames may come.
   void reset() {
+    const double errors = std::exchange(dram.errors, 0.);
     model.rst_i = 1;
     model.s_axis_tvalid = 0;
     model.m_axis_tready = 1;
@@ -132,6 +134,10 @@ class Nic {
     write(SW_NIC_REG_MAC_HI, uint32_t(kMac >> 32));
     configure();
     finish();
+    // Queues in memory that cannot be emptied are out of use until the next reset: memory fails only
+    // behind that. An operation waits for it.
+    if (kHasRings) access(true, SW_NIC_REG_FREE);
+    dram.errors = errors;
     for (unsigned i = 0; i < config.buffers; i++) processor.give(i << (7 + config.buffer_bits));
     while (!processor.is_ready()) cycle();
     enable(true);

@@ -62,7 +62,7 @@ class Processor {
     if (state_ == kIdle || !port_.take(result)) return;
     if (state_ == kPopping) {
       state_ = kIdle;
-      if (result & 7) return;  // empty
+      if (result & 7) return;  // empty, or memory has failed
       pointer_ = result;
       if (kind_ == kFree && reserve.size() < behaviour.reserve) {
         reserve.push_back(pointer_);
@@ -73,10 +73,11 @@ class Processor {
       }
       return;
     }
-    if (result != 0 && result != 2) fail("a push is refused", result, pointer_);
+    if (result != 0 && result != kFull && result != kMemoryFailed)
+      fail("a push is refused", result, pointer_);
     (kind_ == kTransmit ? forwarded : dropped) += !is_fresh_;
-    // Its queue is full: to the free queue, after a while.
-    if (result == 2) {
+    // Its queue is full, or memory has failed: to the free queue, after a while.
+    if (result != 0) {
       forwarded -= kind_ == kTransmit;
       dropped += kind_ == kTransmit;
       kept_.push_back({now + 100, pointer_, true});
@@ -85,6 +86,8 @@ class Processor {
   }
 
  private:
+  static constexpr uint32_t kFull = 2, kMemoryFailed = 5;  // results
+
   enum State { kIdle, kPopping, kPushing };
   struct Kept {
     uint64_t until;
