@@ -128,11 +128,7 @@ impl PartFile {
     /// The transfer is complete: so many bytes take the file's name.
     pub(super) fn keep(&mut self, bytes: u64) -> Result<(), Failure> {
         self.write_window()?;
-        let kept = self
-            .file
-            .set_len(bytes)
-            .and_then(|()| self.file.sync_data())
-            .and_then(|()| fs::rename(&self.part, &self.path));
+        let kept = self.file.set_len(bytes).and_then(|()| fs::rename(&self.part, &self.path));
         self.is_kept = kept.is_ok();
         self.checked(kept)
     }

@@ -53,6 +53,8 @@ pub(crate) enum NicError {
     Sent { end: SendEnd, peer: MacAddress },
     #[error("{failure}, after {frames} frames of data")]
     Received { failure: ReceiveFailure, frames: u64 },
+    #[error("{0} has taken no frame for 10 s")]
+    Refused(String),
     #[error("no transfer began within {}", span(.0.as_secs_f64()))]
     Nobody(Duration),
     #[error(transparent)]
@@ -80,7 +82,8 @@ impl NicError {
     /// The exit status.
     pub(crate) const fn outcome(&self) -> Outcome {
         match self {
-            Self::NothingBack(_) | Self::NothingBackIn(_) | Self::Nobody(_) => Outcome::Unreachable,
+            Self::NothingBack(_) | Self::NothingBackIn(_) => Outcome::Unreachable,
+            Self::Nobody(_) | Self::Refused(_) => Outcome::Unreachable,
             Self::Sent { end: SendEnd::Silent, .. } => Outcome::Unreachable,
             Self::Sent { .. } | Self::Received { .. } => Outcome::Incomplete,
             Self::AlwaysLost(_) => Outcome::Missing,
