@@ -263,7 +263,7 @@ pub(crate) struct ImageArguments {
 
     /// Pictures: files, or sizes of generated ones; 1 kB is 1024 bytes here
     #[arg(long, value_name = "FILE|SIZE", value_delimiter = ',',
-        default_values = ["347.5kB", "15.9MB"])]
+        default_value = "347.5kB,15.9MB")]
     pub(crate) pictures: Vec<Picture>,
 
     /// How often each picture goes both ways, 1 to 65535
