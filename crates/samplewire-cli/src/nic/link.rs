@@ -57,8 +57,8 @@ impl Link {
         role: Role,
         receive: FrameReceive,
     ) -> Result<Self, Failure> {
-        let (ether, own, memory_bytes) = open(&options.link, receive)?;
-        let mac = options.mac.or(own).unwrap_or_else(random_station);
+        let Opened { ether, mac, memory_bytes } = open(&options.link, receive)?;
+        let mac = options.mac.or(mac).unwrap_or_else(random_station);
         let mut link = Self {
             ether,
             mac,
@@ -140,7 +140,10 @@ impl Link {
             Until::Exactly(at) => match self.clock.span_until(at).checked_sub(thread::SPIN) {
                 Some(sleep) => limit = limit.min(sleep),
                 // The caller looks for frames meanwhile.
-                None => return Ok(std::hint::spin_loop()),
+                None => {
+                    std::hint::spin_loop();
+                    return Ok(());
+                }
             },
         }
         if let Some(due) = self.ether.due_at() {
@@ -166,19 +169,24 @@ impl Link {
     }
 }
 
-/// The link, its own address and its memory.
-fn open(
-    name: &LinkName,
-    receive: FrameReceive,
-) -> Result<(Box<dyn EtherLink>, Option<MacAddress>, usize), EtherError> {
+/// A link as the system gives it.
+struct Opened {
+    ether: Box<dyn EtherLink>,
+    /// The address of an interface.
+    mac: Option<MacAddress>,
+    memory_bytes: usize,
+}
+
+fn open(name: &LinkName, receive: FrameReceive) -> Result<Opened, EtherError> {
+    let dgram = |dgram: Dgram| Opened { ether: Box::new(dgram), mac: None, memory_bytes: 0 };
     Ok(match name {
         LinkName::Interface(name) => {
             let socket = PacketSocket::open_ether_type(name, ETHER_TYPE, receive)?;
-            let (mac, memory_bytes) = (socket.mac(), socket.memory_bytes());
-            (Box::new(socket), Some(mac), memory_bytes)
+            let (mac, memory_bytes) = (Some(socket.mac()), socket.memory_bytes());
+            Opened { ether: Box::new(socket), mac, memory_bytes }
         }
-        LinkName::Board(path) => (Box::new(Dgram::to(path)?), None, 0),
-        LinkName::Pair(pair) => (Box::new(Dgram::open(pair)?), None, 0),
+        LinkName::Board(path) => dgram(Dgram::to(path)?),
+        LinkName::Pair(pair) => dgram(Dgram::open(pair)?),
     })
 }
 
