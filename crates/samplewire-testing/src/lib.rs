@@ -10,6 +10,7 @@ use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
+use std::process::Command;
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
@@ -58,6 +59,41 @@ pub fn skip(why: impl Display) {
         add(path, &line).unwrap_or_else(|error| panic!("{SKIPS}={}: {error}", path.display()));
     }
 }
+
+/// Whether the test runs in a network namespace of its own, in which the shell script `interfaces` has made
+/// what it needs. If not, it runs in one now: the test has this full name. Where the machine allows none,
+/// it is skipped.
+///
+/// # Panics
+/// When the test fails there.
+pub fn in_namespace(test: &str, interfaces: &str) -> bool {
+    if std::env::var_os(NAMESPACE).is_some_and(|name| name == test) {
+        return true;
+    }
+    let script =
+        format!("(mount -t sysfs sysfs /sys && {interfaces}) || exit 77; exec \"$0\" \"$@\"");
+    let ran = Command::new("unshare")
+        .args(["--net", "--mount", "sh", "-c", &script])
+        .arg(std::env::current_exe().expect("it runs"))
+        .args(["--exact", test, "--nocapture"])
+        .env(NAMESPACE, test)
+        .output();
+    let Ok(ran) = ran else {
+        skip("unshare is not installed");
+        return false;
+    };
+    let words = [ran.stdout, ran.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+    if ran.status.code() == Some(77) || words[1].contains("unshare: ") {
+        skip(format_args!("no interface can be made here (needs root): {words:?}"));
+        return false;
+    }
+    let has_passed = ran.status.success() && words[0].contains("1 passed");
+    assert!(has_passed, "{}\n{}", words[0], words[1]);
+    false
+}
+
+/// Names the test that runs in its namespace.
+const NAMESPACE: &str = "SAMPLEWIRE_TEST_NAMESPACE";
 
 /// Adds a line to a file, in one call: tests run beside each other.
 fn add(path: &Path, line: &str) -> io::Result<()> {

@@ -161,7 +161,7 @@ pub(crate) struct LinkOptions {
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct SchemeOptions {
     /// 1: a fixed delay between frames. 2: bursts with a pause between them. 3: a burst, then a frame
-    /// for each that came back
+    /// for each that came back. 4, block transfer, is nic send and nic image
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = values::between::<u8>(1, 3))]
     pub(crate) scheme: u8,
 
@@ -363,8 +363,7 @@ pub(crate) struct ImageArguments {
     pub(crate) peer: MacAddress,
 
     /// Pictures: files, or sizes of generated ones; 1 kB is 1024 bytes here
-    #[arg(long, value_name = "FILE|SIZE", value_delimiter = ',',
-        default_values = ["347.5kB", "15.9MB"])]
+    #[arg(long, value_name = "FILE|SIZE", value_delimiter = ',', default_value = "347.5kB,15.9MB")]
     pub(crate) pictures: Vec<Picture>,
 
     /// How often each picture goes both ways, 1 to 65535
@@ -396,7 +395,8 @@ pub(crate) struct ImageArguments {
 
 /// Measures the parts of a board.
 #[derive(Args, Debug)]
-#[command(after_help = MODES_AFTER_HELP)]
+#[command(after_help = MODES_AFTER_HELP,
+    override_usage = "samplewire nic modes [OPTIONS] --normal A --nic B --mac-loop C --peer MAC")]
 pub(crate) struct ModesArguments {
     /// The board in normal mode: its processor sends frames back
     #[arg(long, value_name = "LINK")]
@@ -669,10 +669,10 @@ Each round measures the same frames in all modes. Processor: normal less NIC loo
 loopback less MAC loopback. MAC: MAC loopback, the host and the cable included.
 
 Examples:
-  samplewire nic modes --normal unix:/tmp/a --nic unix:/tmp/b --mac-loop unix:/tmp/c \\
-    --peer 02:53:57:00:00:01
-  samplewire nic modes --normal eth0 --nic eth0 --mac-loop eth0 --switch ./set-mode \\
-    --peer 02:53:57:00:00:01
+  samplewire nic modes --normal unix:/tmp/a --nic unix:/tmp/b \\
+    --mac-loop unix:/tmp/c --peer 02:53:57:00:00:01
+  samplewire nic modes --normal eth0 --nic eth0 --mac-loop eth0 \\
+    --switch ./set-mode --peer 02:53:57:00:00:01
 
 Exit status: 0 measured, 1 usage, 2 nothing came back, 3 frames were lost or wrong and --fail-on does \
 not count them, 4 a threshold (--fail-on), 130 Ctrl-C";

@@ -29,7 +29,7 @@ pub(crate) enum Study {
 pub(crate) struct PacingArguments {
     /// Waits in seconds, 0 to 10; above 0 they are 1 ns at least
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = wait,
-        default_values_t = [0.0, 1e-323, 1e-9, 1e-8, 1e-7, 1e-6, 5e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1])]
+        default_value = "0,1e-323,1e-9,1e-8,1e-7,1e-6,5e-6,1e-5,1e-4,1e-3,1e-2,1e-1")]
     pub(crate) requests: Vec<f64>,
 
     /// How often each wait is measured, 1 to 100000; long waits less, so that each takes a second at

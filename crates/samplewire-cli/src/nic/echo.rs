@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use samplewire_io::ether::{FRAME_BYTES_MAX, FrameReceive};
+use samplewire_proto::Nanos;
 use samplewire_proto::block::wire::{ETHER_TYPE, Header, is_group};
 use samplewire_proto::block::{
     ReceiveEvent, ReceiverConfig, SendEnd, SenderConfig, TransferId, Types,
@@ -85,28 +86,41 @@ pub(super) fn run(arguments: &EchoArguments) -> Result<Outcome, Failure> {
     })
 }
 
-/// Sends each frame back.
+/// Sends each frame back, those of a turn together.
 fn echo_frames(
     link: &mut Link,
     report: &mut Echo,
     is_over: impl Fn() -> bool,
 ) -> Result<(), Failure> {
     let mut frame = vec![0; FRAME_BYTES_MAX + 1];
+    // The length of a frame that the link has not taken, and until when it is tried again. No other one
+    // is received before.
+    let mut waiting: Option<(usize, Nanos)> = None;
     while !is_over() {
         let mut has_more = true;
         for _ in 0..TURN_FRAMES_MAX {
-            let Some(len) = link.recv(&mut frame)? else {
+            if waiting.is_none() {
+                let Some(len) = link.recv(&mut frame)? else {
+                    has_more = false;
+                    break;
+                };
+                if !swap(&mut frame[..len], link) {
+                    report.foreign += 1;
+                    continue;
+                }
+                waiting = Some((len, link.now() + PATIENCE));
+            }
+            let (len, until) = waiting.expect("a frame came");
+            if link.send(&frame[..len])? {
+                report.returned += 1;
+            } else if link.now() < until {
                 has_more = false;
                 break;
-            };
-            let frame = &mut frame[..len];
-            if !swap(frame, link) {
-                report.foreign += 1;
-            } else if link.send(frame)? {
-                report.returned += 1;
             } else {
+                link.give_up();
                 report.failed += 1;
             }
+            waiting = None;
         }
         link.flush()?;
         if !has_more {
@@ -218,6 +232,9 @@ impl Transfers {
 }
 
 const ETHERNET_BYTES: usize = 14;
+
+/// How long a frame waits for a link that is full.
+const PATIENCE: Nanos = Nanos::from_millis(100);
 
 /// Frames of one turn, which leave together.
 const TURN_FRAMES_MAX: usize = 64;

@@ -74,7 +74,8 @@ impl Exchanger {
         let (mut next, mut waiting) = (0, None);
         let mut times = Times::begin(link.now());
         loop {
-            self.take_all(link, probes, frames, &mut exchange, &mut pace, &mut times)?;
+            let mut has_more =
+                self.take_all(link, probes, frames, &mut exchange, &mut pace, &mut times)?;
             let mut until = Until::Frame;
             for _ in 0..TURN_FRAMES_MAX {
                 if next == frames {
@@ -107,14 +108,14 @@ impl Exchanger {
                 times.fill(&mut exchange);
                 return Ok(exchange);
             }
-            let has_more = next < frames && matches!(pace.next(link.now()), Next::Now);
-            if !has_more || waiting.is_some() {
+            has_more |= next < frames && waiting.is_none() && pace.next(link.now()) == Next::Now;
+            if !has_more {
                 link.wait(until)?;
             }
         }
     }
 
-    /// Takes the frames that have come, up to a number.
+    /// Takes the frames that have come, up to a number; whether there may be more.
     fn take_all(
         &mut self,
         link: &mut Link,
@@ -123,9 +124,9 @@ impl Exchanger {
         exchange: &mut Exchange,
         pace: &mut Pace,
         times: &mut Times,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         for _ in 0..TURN_FRAMES_MAX {
-            let Some(len) = link.recv(&mut self.into)? else { break };
+            let Some(len) = link.recv(&mut self.into)? else { return Ok(false) };
             let back = probes.check(&self.into[..len], frames);
             if back == Back::Foreign {
                 continue;
@@ -142,7 +143,7 @@ impl Exchanger {
                 Back::Wrong | Back::Foreign => exchange.wrong += 1,
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Notes a frame; whether it is the first one of its number.

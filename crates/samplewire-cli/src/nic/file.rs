@@ -128,11 +128,7 @@ impl PartFile {
     /// The transfer is complete: so many bytes take the file's name.
     pub(super) fn keep(&mut self, bytes: u64) -> Result<(), Failure> {
         self.write_window()?;
-        let kept = self
-            .file
-            .set_len(bytes)
-            .and_then(|()| self.file.sync_data())
-            .and_then(|()| fs::rename(&self.part, &self.path));
+        let kept = self.file.set_len(bytes).and_then(|()| fs::rename(&self.part, &self.path));
         self.is_kept = kept.is_ok();
         self.checked(kept)
     }
@@ -201,7 +197,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("in");
         for len in [0, 1, WINDOW_BYTES, WINDOW_BYTES * 2 + 77] {
-            let bytes: Vec<u8> = (0..len).map(|at| (at * at >> 5) as u8).collect();
+            let bytes: Vec<u8> = (0..len).map(|at| ((at * at) >> 5) as u8).collect();
             fs::write(&path, &bytes).unwrap();
             let mut file = SentFile::open(&path).unwrap();
             assert_eq!(file.crc(|| false).unwrap(), Some(crc::crc32c(&bytes)));
@@ -221,7 +217,7 @@ mod tests {
     fn file_has_its_name_only_when_it_is_complete() {
         let folder = tempfile::tempdir().unwrap();
         let (path, part) = (folder.path().join("out"), folder.path().join("out.part"));
-        let bytes: Vec<u8> = (0..CHECK_BYTES + 999).map(|at| (at * at >> 5) as u8).collect();
+        let bytes: Vec<u8> = (0..CHECK_BYTES + 999).map(|at| ((at * at) >> 5) as u8).collect();
         fs::write(&path, "before").unwrap();
         let mut file = PartFile::create(&path).unwrap();
         file.place(5, b"of a transfer that ends").unwrap();

@@ -9,10 +9,10 @@ use samplewire_io::ether::{Dgram, EtherError, EtherLink, FrameReceive, PacketSoc
 use samplewire_io::faults::{self, Direction, FaultLog};
 use samplewire_io::{Clock, thread};
 use samplewire_proto::Nanos;
-use samplewire_proto::block::MacAddress;
 use samplewire_proto::block::wire::ETHER_TYPE;
+use samplewire_proto::block::{MacAddress, SILENCE_MAX};
 
-use super::random;
+use super::{NicError, random};
 use crate::arguments::{LinkName, LinkOptions};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -27,8 +27,10 @@ pub(super) struct Link {
     /// What frames are kept in.
     memory_bytes: usize,
     log: Option<FaultLog>,
-    /// It has not taken all that was sent.
-    is_full: bool,
+    /// Since when it takes no frame.
+    refuses_since: Option<Nanos>,
+    /// It keeps frames that it could not send.
+    keeps: bool,
 }
 
 /// Which end has the data.
@@ -55,10 +57,17 @@ impl Link {
         role: Role,
         receive: FrameReceive,
     ) -> Result<Self, Failure> {
-        let (ether, own, memory_bytes) = open(&options.link, receive)?;
-        let mac = options.mac.or(own).unwrap_or_else(random_station);
-        let mut link =
-            Self { ether, mac, clock: Clock::start(1), memory_bytes, log: None, is_full: false };
+        let Opened { ether, mac, memory_bytes } = open(&options.link, receive)?;
+        let mac = options.mac.or(mac).unwrap_or_else(random_station);
+        let mut link = Self {
+            ether,
+            mac,
+            clock: Clock::start(1),
+            memory_bytes,
+            log: None,
+            refuses_since: None,
+            keeps: false,
+        };
         if let Some(FaultPair { data, feedback, .. }) = FaultPair::new(&options.fault)? {
             let [transmit, receive] =
                 if role == Role::Sender { [data, feedback] } else { [feedback, data] };
@@ -87,14 +96,28 @@ impl Link {
     }
 
     /// Takes a frame for the next flush; `false` when it is not taken.
-    pub(super) fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
-        let is_taken = self.ether.send(frame)?;
-        self.is_full |= !is_taken;
-        Ok(is_taken)
+    ///
+    /// # Errors
+    /// The link broke, or has taken no frame for 10 s.
+    pub(super) fn send(&mut self, frame: &[u8]) -> Result<bool, Failure> {
+        if self.ether.send(frame)? {
+            self.refuses_since = None;
+            return Ok(true);
+        }
+        let now = self.clock.now();
+        if now >= *self.refuses_since.get_or_insert(now) + SILENCE_MAX {
+            return Err(NicError::Refused(self.ether.name().to_owned()).into());
+        }
+        Ok(false)
+    }
+
+    /// A frame that was not taken is given up: the next one has its own 10 s.
+    pub(super) const fn give_up(&mut self) {
+        self.refuses_since = None;
     }
 
     pub(super) fn flush(&mut self) -> Result<(), EtherError> {
-        self.is_full = !self.ether.flush()?;
+        self.keeps = !self.ether.flush()?;
         Ok(())
     }
 
@@ -117,13 +140,16 @@ impl Link {
             Until::Exactly(at) => match self.clock.span_until(at).checked_sub(thread::SPIN) {
                 Some(sleep) => limit = limit.min(sleep),
                 // The caller looks for frames meanwhile.
-                None => return Ok(std::hint::spin_loop()),
+                None => {
+                    std::hint::spin_loop();
+                    return Ok(());
+                }
             },
         }
         if let Some(due) = self.ether.due_at() {
             limit = limit.min(due.saturating_duration_since(Instant::now()));
         }
-        if self.is_full {
+        if self.keeps || self.refuses_since.is_some() {
             limit = limit.min(FULL_PAUSE);
         }
         let span = Timespec::try_from(limit).expect("spans are short");
@@ -143,19 +169,24 @@ impl Link {
     }
 }
 
-/// The link, its own address and its memory.
-fn open(
-    name: &LinkName,
-    receive: FrameReceive,
-) -> Result<(Box<dyn EtherLink>, Option<MacAddress>, usize), EtherError> {
+/// A link as the system gives it.
+struct Opened {
+    ether: Box<dyn EtherLink>,
+    /// The address of an interface.
+    mac: Option<MacAddress>,
+    memory_bytes: usize,
+}
+
+fn open(name: &LinkName, receive: FrameReceive) -> Result<Opened, EtherError> {
+    let dgram = |dgram: Dgram| Opened { ether: Box::new(dgram), mac: None, memory_bytes: 0 };
     Ok(match name {
         LinkName::Interface(name) => {
             let socket = PacketSocket::open_ether_type(name, ETHER_TYPE, receive)?;
-            let (mac, memory_bytes) = (socket.mac(), socket.memory_bytes());
-            (Box::new(socket), Some(mac), memory_bytes)
+            let (mac, memory_bytes) = (Some(socket.mac()), socket.memory_bytes());
+            Opened { ether: Box::new(socket), mac, memory_bytes }
         }
-        LinkName::Board(path) => (Box::new(Dgram::to(path)?), None, 0),
-        LinkName::Pair(pair) => (Box::new(Dgram::open(pair)?), None, 0),
+        LinkName::Board(path) => dgram(Dgram::to(path)?),
+        LinkName::Pair(pair) => dgram(Dgram::open(pair)?),
     })
 }
 

@@ -55,12 +55,14 @@ pub(crate) enum NicError {
     Sent { end: SendEnd, peer: MacAddress },
     #[error("{failure}, after {frames} frames of data")]
     Received { failure: ReceiveFailure, frames: u64 },
+    #[error("{0} has taken no frame for 10 s")]
+    Refused(String),
     #[error("no transfer began within {}", span(.0.as_secs_f64()))]
     Nobody(Duration),
     #[error("{at}: {error}")]
     Console { at: ConsoleAddress, error: io::Error },
     #[error("`{line}`: {words}")]
-    Refused { line: String, words: String },
+    Line { line: String, words: String },
     #[error(transparent)]
     Sender(#[from] SenderConfigError),
     #[error(transparent)]
@@ -87,13 +89,14 @@ impl NicError {
     /// The exit status.
     pub(crate) const fn outcome(&self) -> Outcome {
         match self {
-            Self::NothingBack(_) | Self::NothingBackIn(_) | Self::Nobody(_) => Outcome::Unreachable,
-            Self::Sent { end: SendEnd::Silent, .. } | Self::Console { .. } => Outcome::Unreachable,
+            Self::NothingBack(_) | Self::NothingBackIn(_) => Outcome::Unreachable,
+            Self::Nobody(_) | Self::Refused(_) | Self::Console { .. } => Outcome::Unreachable,
+            Self::Sent { end: SendEnd::Silent, .. } => Outcome::Unreachable,
             Self::Sent { .. } | Self::Received { .. } => Outcome::Incomplete,
             Self::AlwaysLost(_) => Outcome::Missing,
             Self::TooLong { .. }
             | Self::Switch { .. }
-            | Self::Refused { .. }
+            | Self::Line { .. }
             | Self::File { .. }
             | Self::Sender(_)
             | Self::Receiver(_) => Outcome::Usage,

@@ -1,5 +1,6 @@
 //! `nic modes`: processor, NIC and MAC of a board apart, by subtraction.
 
+use std::io;
 use std::process::Command;
 
 use samplewire_io::ether::FrameReceive;
@@ -167,7 +168,8 @@ fn measure(
 fn switch(command: &str, mode: Mode) -> Result<(), NicError> {
     let line = format!("{command} {}", mode.as_str());
     let fail = |words: String| NicError::Switch { line: line.clone(), words };
-    let status = Command::new("sh").args(["-c", &line]).status();
+    // Standard output is for the figures.
+    let status = Command::new("sh").args(["-c", &line]).stdout(io::stderr()).status();
     let status = status.map_err(|error| fail(error.to_string()))?;
     if status.success() { Ok(()) } else { Err(fail(status.to_string())) }
 }

@@ -90,7 +90,7 @@ impl Registers {
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_end_matches('\r');
         match text.strip_prefix("error: ") {
-            Some(words) => Err(NicError::Refused {
+            Some(words) => Err(NicError::Line {
                 line: asked.to_owned(),
                 words: crate::console::plain(words, 200),
             }),
@@ -152,7 +152,7 @@ impl Write for Stream {
 
 fn unexpected(line: &str, answer: &str) -> NicError {
     let answer = crate::console::plain(answer, 80);
-    NicError::Refused { line: line.to_owned(), words: format!("the console answers `{answer}`") }
+    NicError::Line { line: line.to_owned(), words: format!("the console answers `{answer}`") }
 }
 
 const OK: &str = "ok";

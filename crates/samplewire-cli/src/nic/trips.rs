@@ -66,12 +66,17 @@ impl Clockwork {
             }
             let len = probes.write(number, &mut self.frame);
             let sent_at = Instant::now();
-            while !link.send(&self.frame[..len])? {
+            let mut is_taken = link.send(&self.frame[..len])?;
+            while !is_taken && sent_at.elapsed() < options.timeout {
                 link.wait(Until::Frame)?;
+                is_taken = link.send(&self.frame[..len])?;
             }
             link.flush()?;
             trips.sent += 1;
-            let back = self.wait_for(number, link, &probes, sent_at, options, &mut trips)?;
+            let back = match is_taken {
+                true => self.wait_for(number, link, &probes, sent_at, options, &mut trips)?,
+                false => None,
+            };
             match back {
                 Some(time) => self.times_ns.push(time.as_nanos() as u64),
                 None => trips.lost += 1,

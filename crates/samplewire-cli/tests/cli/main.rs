@@ -24,6 +24,7 @@ mod measuring;
 mod metered;
 mod metrics;
 mod mutations;
+mod nic;
 mod playing;
 mod radio_link;
 mod rdma;

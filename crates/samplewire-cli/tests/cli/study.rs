@@ -59,3 +59,29 @@ fn settings_out_of_range_are_named() {
     run(&["study", "window", "--mtu", "100"]).expect_error(1, &["`100` must be 576 to 9000"]);
     run(&["study", "window", "--csv", "/none/x.csv"]).expect_error(1, &["/none/x.csv"]);
 }
+
+#[test]
+fn waits_are_measured_asleep_and_spinning() {
+    let few = ["study", "pacing", "--requests", "0,1e-323,1e-5,1e-3", "--rounds", "20"];
+    let ran = run(&few).expect(0);
+    for words in ["requested, s", "1e-323", "spin"] {
+        assert!(ran.text().contains(words), "no `{words}` in:\n{}", ran.text());
+    }
+    let ran = run(&[&few[..], &["--json"]].concat()).expect(0);
+    let document: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    let rows = document["rows"].as_array().expect("a list");
+    for (row, (seconds, least_ns)) in
+        rows.iter().zip([(0.0, 0), (1e-323, 1), (1e-5, 10_000), (1e-3, 1_000_000)])
+    {
+        assert_eq!(
+            (row["requested_seconds"].as_f64(), &row["rounds"]),
+            (Some(seconds), &20.into())
+        );
+        for wait in ["sleep", "spin"] {
+            let [median, p99] = ["median_ns", "p99_ns"].map(|it| row[wait][it].as_u64().unwrap());
+            assert!(least_ns <= median && median <= p99, "{row}");
+        }
+    }
+    run(&["study", "pacing", "--requests", "11"])
+        .expect_error(1, &["`11` must be 0 to 10 seconds"]);
+}

@@ -86,8 +86,6 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::process::Command;
 
-    use samplewire_testing::skip;
-
     use super::*;
 
     /// A sysfs of an interface, and what it says of the speed.
@@ -120,22 +118,10 @@ mod tests {
     /// The kernel's own interfaces: routes lead to them, and their speeds are its texts.
     #[test]
     fn speed_is_of_the_interface_that_the_route_takes() {
-        if std::env::var_os(IN_NAMESPACE).is_some() {
-            return check_interfaces_of_the_namespace();
-        }
         let test = "udp::speed::tests::speed_is_of_the_interface_that_the_route_takes";
-        let ran = Command::new("unshare")
-            .args(["--net", "--mount", "sh", "-c", INTERFACES])
-            .arg(std::env::current_exe().expect("it runs"))
-            .args(["--exact", test, "--nocapture"])
-            .env(IN_NAMESPACE, "yes")
-            .output();
-        let Ok(ran) = ran else { return skip("unshare is not installed") };
-        let words = [ran.stdout, ran.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
-        if ran.status.code() == Some(77) || words[1].contains("unshare: ") {
-            return skip(format_args!("no interface can be made here (needs root): {words:?}"));
+        if samplewire_testing::in_namespace(test, INTERFACES) {
+            check_interfaces_of_the_namespace();
         }
-        assert!(ran.status.success() && words[0].contains("1 passed"), "{words:?}");
     }
 
     fn check_interfaces_of_the_namespace() {
@@ -171,16 +157,13 @@ mod tests {
         fs::remove_dir_all(&root).expect("it is ours");
     }
 
-    /// Set where the test runs in a namespace of its own.
-    const IN_NAMESPACE: &str = "SAMPLEWIRE_TEST_IN_NAMESPACE";
-    /// Makes the interfaces, and then runs its arguments.
+    /// Makes the interfaces.
     const INTERFACES: &str = r#"
-        (mount -t sysfs sysfs /sys && ip link set lo up &&
+        ip link set lo up &&
         ip tuntap add dev sw-tap mode tap && ip addr add 10.9.1.1/24 dev sw-tap &&
         ip link set sw-tap up && ethtool -s sw-tap speed 40000 &&
         ip link add sw-veth type veth peer name sw-peer && ip addr add 10.9.2.1/24 dev sw-veth &&
-        ip link set sw-veth up && ip link set sw-peer up) || exit 77
-        exec "$0" "$@""#;
+        ip link set sw-veth up && ip link set sw-peer up"#;
 
     #[test]
     fn loopback_has_no_speed() {

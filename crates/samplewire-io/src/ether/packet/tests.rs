@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use samplewire_testing::skip;
+use samplewire_testing::{in_namespace, skip};
 
 use super::*;
 
@@ -128,40 +128,13 @@ fn interface_address_and_port_that_do_not_suit_are_named() {
     assert!(open("lo", local, port).contains("in use"));
 }
 
-/// Whether the test runs in a network namespace of its own, with two interfaces that are connected. If
-/// not, it runs the test `name` in one, where the machine allows that.
-fn in_namespace(name: &str) -> bool {
-    if std::env::var_os(IN_NAMESPACE).is_some() {
-        return true;
-    }
-    let ran = Command::new("unshare")
-        .args(["--net", "--mount", "sh", "-c", PAIR])
-        .arg(std::env::current_exe().expect("it runs"))
-        .args(["--exact", &format!("ether::packet::tests::{name}"), "--nocapture"])
-        .env(IN_NAMESPACE, "yes")
-        .output();
-    let Ok(ran) = ran else {
-        skip("unshare is not installed");
-        return false;
-    };
-    let words = [ran.stdout, ran.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
-    if ran.status.code() == Some(77) || words[1].contains("unshare: ") {
-        skip(format_args!("no interface can be made here (needs root): {words:?}"));
-        return false;
-    }
-    assert!(ran.status.success() && words[0].contains("1 passed"), "{words:?}");
-    false
+/// Whether the test has two interfaces that are connected.
+fn has_pair(test: &str) -> bool {
+    in_namespace(&format!("ether::packet::tests::{test}"), PAIR)
 }
 
-const IN_NAMESPACE: &str = "SAMPLEWIRE_TEST_PACKET";
-
-/// Exits with 77 where there are no interfaces.
-const PAIR: &str = r#"
-mount -t sysfs sysfs /sys || exit 77
-ip link add sw-a type veth peer name sw-b && ip link set sw-a up && ip link set sw-b up || exit 77
-for name in sw-a sw-b; do echo 1 > /proc/sys/net/ipv6/conf/$name/disable_ipv6; done 2>/dev/null
-exec "$0" "$@"
-"#;
+const PAIR: &str = "ip link add sw-a type veth peer name sw-b && \
+                    ip link set sw-a up && ip link set sw-b up";
 
 const TYPE: u16 = 0x88B5;
 
@@ -180,7 +153,7 @@ fn pair(receive: FrameReceive) -> (PacketSocket, PacketSocket) {
 
 #[test]
 fn frames_of_the_ether_type_come_in_order_and_no_others() {
-    if !in_namespace("frames_of_the_ether_type_come_in_order_and_no_others") {
+    if !has_pair("frames_of_the_ether_type_come_in_order_and_no_others") {
         return;
     }
     for receive in [FrameReceive::Calls, FrameReceive::Ring] {
@@ -212,7 +185,7 @@ fn frames_of_the_ether_type_come_in_order_and_no_others() {
 
 #[test]
 fn long_frames_are_cut_and_those_beyond_the_mtu_do_not_hold_up_others() {
-    if !in_namespace("long_frames_are_cut_and_those_beyond_the_mtu_do_not_hold_up_others") {
+    if !has_pair("long_frames_are_cut_and_those_beyond_the_mtu_do_not_hold_up_others") {
         return;
     }
     for receive in [FrameReceive::Calls, FrameReceive::Ring] {
@@ -231,7 +204,7 @@ fn long_frames_are_cut_and_those_beyond_the_mtu_do_not_hold_up_others() {
 
 #[test]
 fn flood_fills_the_ring_and_is_counted() {
-    if !in_namespace("flood_fills_the_ring_and_is_counted") {
+    if !has_pair("flood_fills_the_ring_and_is_counted") {
         return;
     }
     let (mut near, mut far) = pair(FrameReceive::Ring);
@@ -259,7 +232,7 @@ fn flood_fills_the_ring_and_is_counted() {
 
 #[test]
 fn ring_reports_an_interface_that_is_removed() {
-    if !in_namespace("ring_reports_an_interface_that_is_removed") {
+    if !has_pair("ring_reports_an_interface_that_is_removed") {
         return;
     }
     let (_near, mut far) = pair(FrameReceive::Ring);
