@@ -32,6 +32,10 @@ pub(crate) struct DoctorArguments {
     #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = values::time)]
     pub(crate) stall: Duration,
 
+    /// Run only these checks or groups, e.g. card,socket.rmem_max [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -30,6 +30,11 @@ impl Check {
     pub(super) fn group(&self) -> &'static str {
         self.id.split('.').next().unwrap_or_default()
     }
+
+    /// Whether a name is its ID or its group.
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        self.id == name || self.group() == name
+    }
 }
 
 /// The effect of a wrong value.

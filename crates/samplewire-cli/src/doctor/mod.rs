@@ -15,7 +15,7 @@ mod redact;
 mod report;
 mod table;
 
-use check::Checked;
+use check::{Check, Checked};
 use context::Context;
 use reader::Reader;
 
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<Outcome, Failure> {
     check_arguments(arguments)?;
     let peer = arguments.address.as_deref().map(wiring::address).transpose()?;
     let context = Context::new(&reader, arguments, peer);
-    let checked = diagnose(&context);
+    let checked = diagnose(&context, &arguments.only);
     let counts = report::Counts::of(&checked);
     if arguments.json {
         let document = report::Document::new(&context, &checked, &counts);
@@ -63,9 +63,11 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<Outcome, Failure> {
     Ok(if crossed.is_empty() { Outcome::Whole } else { Outcome::Threshold })
 }
 
-/// Runs all checks; within each group the worst finding comes first.
-fn diagnose(context: &Context<'_>) -> Vec<Checked> {
-    let answered = table::checks().map(|check| Checked { check, answer: (check.read)(context) });
+/// Runs all checks, or those of `only`; within each group the worst finding comes first.
+fn diagnose(context: &Context<'_>, only: &[String]) -> Vec<Checked> {
+    let is_chosen = |check: &&Check| only.is_empty() || only.iter().any(|it| check.is_named(it));
+    let chosen = table::checks().filter(is_chosen);
+    let answered = chosen.map(|check| Checked { check, answer: (check.read)(context) });
     let mut checked: Vec<Checked> = answered.collect();
     for group in checked.chunk_by_mut(|a, b| a.check.group() == b.check.group()) {
         group.sort_by(Checked::order);
@@ -79,6 +81,14 @@ fn check_arguments(arguments: &DoctorArguments) -> Result<(), Failure> {
     {
         let name = crate::console::plain(name, 40);
         return Err(Failure::Contradiction(format!("--interface: `{name}` is no interface name")));
+    }
+    for name in &arguments.only {
+        if !table::checks().any(|check| check.is_named(name)) {
+            let name = crate::console::plain(name, 40);
+            return Err(Failure::Contradiction(format!(
+                "--only: `{name}` is no check and no group"
+            )));
+        }
     }
     if let Some(root) = &arguments.root
         && !root.is_dir()

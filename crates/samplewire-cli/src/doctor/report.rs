@@ -91,11 +91,9 @@ fn print_item(console: &mut Console, item: &Checked) {
     }
     let Some(Reading { value, limit, fix, .. }) = item.finding() else { return };
     let (value, severity) = (plain(value, VALUE_CHARS_MAX), check.severity.as_str());
-    console.line(format_args!(
-        "  {severity:<10} {}: {} is {value}; limit: {limit}",
-        check.id, check.title
-    ));
-    console.line(format_args!("    limit    {}", check.reason));
+    console
+        .line(format_args!("  {severity:<10} {}: {}: {value}, not {limit}", check.id, check.title));
+    console.line(format_args!("    why      {}", check.reason));
     let measured = check.measured.unwrap_or("not measured");
     console.line(format_args!("    cost     {} ({measured})", check.cost));
     let Some(Fix { settings, advice }) = fix else { return };

@@ -74,10 +74,10 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "arrival.ip_discards",
-        title: "IP packets dropped for want of memory",
+        title: "IP packets dropped because memory was short",
         severity: Severity::Risk,
         read: ip_discards,
-        reason: "0",
+        reason: "0: any count is a loss that has happened",
         cost: "those packets are lost",
         measured: None,
     },

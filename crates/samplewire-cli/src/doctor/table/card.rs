@@ -110,7 +110,8 @@ pub(super) const CHECKS: &[Check] = &[
         title: "flow control towards the switch (tx pause)",
         severity: Severity::Risk,
         read: pause,
-        reason: "needed where the ring holds less than 1 ms of this rate",
+        reason: "needed where the ring holds less than 2 ms of this rate: twice the time for which the \
+                 kernel may defer its work",
         cost: "the card drops frames that the switch could have kept",
         measured: None,
     },
@@ -307,7 +308,7 @@ fn steering(context: &Context<'_>) -> Answer {
 fn pause(context: &Context<'_>) -> Answer {
     let state = context.word(&context.answer_path("pause")?, "tx")?;
     let ring: f64 = context.field(&context.answer_path("rings")?, "rx")?;
-    let least = context.packets_in(SOFTIRQ_STALL);
+    let least = context.packets_in(2 * SOFTIRQ_STALL);
     let limit = format!("on, or a ring of {}", frames(least));
     let place = Place::Card(context.card()?.into(), CardParameter::TxPause);
     let is_right = &*state == "on" || ring >= least;

@@ -131,6 +131,7 @@ fn smt(context: &Context<'_>) -> Answer {
 fn governor(context: &Context<'_>) -> Answer {
     let own = context.own_cpus()?;
     let (mut capacity, mut fix, mut names) = (0.0, Fix::default(), Vec::new());
+    let least = context.demand.cores().min(own.len() as f64);
     for cpu in own {
         let path = |name: &str| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}");
         let Some(name) = context.optional(&path("scaling_governor"))? else {
@@ -151,7 +152,7 @@ fn governor(context: &Context<'_>) -> Answer {
         }
     }
     let words = |cores: f64| format!("{cores:.2} cores at full frequency");
-    let mut reading = Reading::at_least(capacity, context.demand.cores(), words);
+    let mut reading = Reading::at_least(capacity, least, words);
     let names: Vec<_> = names.iter().map(|name| name.trim()).collect();
     reading.value = format!("{}, {}", names.join(", "), reading.value);
     Ok(if fix.settings.is_empty() { reading } else { reading.with_fix(fix) })
