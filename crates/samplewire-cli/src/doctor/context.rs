@@ -91,11 +91,10 @@ impl<'a> Context<'a> {
     /// The NUMA node of the card.
     pub(super) fn card_node(&self) -> Result<u32, NoReading> {
         let path = self.card_path("device/numa_node")?;
-        let node: Option<i64> = match self.optional(&path)? {
-            Some(text) => Some(parse(&path, text.trim())?),
-            None => None,
+        let node = match self.optional(&path)? {
+            Some(text) if text.trim() != "-1" => Some(parse(&path, text.trim())?),
+            _ => None,
         };
-        let node = node.and_then(|node| u32::try_from(node).ok());
         node.ok_or_else(|| NoReading::NotApplicable("the card belongs to no NUMA node".into()))
     }
 
@@ -151,6 +150,11 @@ impl<'a> Context<'a> {
         parse(path, text.trim())
     }
 
+    /// The same for a number that may be negative.
+    pub(super) fn signed_number(&self, path: &str) -> Result<f64, NoReading> {
+        parse_signed(path, self.text(path)?.trim())
+    }
+
     /// The number in a column of the first line at a path.
     pub(super) fn column<T: FromStr>(&self, path: &str, column: usize) -> Result<T, NoReading> {
         let text = self.text(path)?;
@@ -194,9 +198,21 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Reads a number, or names the path and the part that is none.
+/// Reads a number from 0, or names the path and the part that is none.
 pub(super) fn parse<T: FromStr>(path: &str, word: &str) -> Result<T, NoReading> {
-    word.parse().map_err(|_| ReadError::form(path, word).into())
+    // Not `nan`, `inf` or `1e999`, which a float could be.
+    let is_number =
+        word.len() <= DIGITS_MAX && word.bytes().all(|it| it.is_ascii_digit() || it == b'.');
+    let number = is_number.then(|| word.parse().ok()).flatten();
+    number.ok_or_else(|| ReadError::form(path, word).into())
+}
+
+/// Reads a number that may be negative.
+pub(super) fn parse_signed(path: &str, word: &str) -> Result<f64, NoReading> {
+    match word.strip_prefix('-') {
+        Some(rest) => Ok(-parse::<f64>(path, rest).map_err(|_| ReadError::form(path, word))?),
+        None => parse(path, word),
+    }
 }
 
 /// Reads `0-3,8`.
@@ -251,6 +267,8 @@ pub(super) fn is_interface_name(name: &str) -> bool {
 pub(super) const STATUS: &str = "/proc/self/status";
 
 const BLANKS: [char; 2] = [' ', '\t'];
+/// More than any number of 64 bits has.
+const DIGITS_MAX: usize = 24;
 const CPUS_MAX: usize = 8_192;
 const MTU_BYTES_DEFAULT: u64 = 1_500;
 const RATE_HZ_DEFAULT: f64 = 250e6;

@@ -87,7 +87,7 @@ fn good_tree_has_no_finding_and_thresholds_set_the_exit_status() {
     let ran = run(&[&arguments[..], &["severe=0,finding=0,unread=0"]].concat()).expect(0);
     assert!(ran.text().contains("0 findings"), "{}", ran.text());
     write(&root, "/ethtool/eth0/rings", "rx_max 8192\ntx_max 8192\nrx 256\ntx 4096\n");
-    write(&root, "/proc/loadavg", "many\n");
+    write(&root, "/proc/loadavg", "0.1 0.1 0.1 many/412 5120\n");
     run(&[&arguments[..], &["finding=1"]].concat()).expect(0);
     run(&[&arguments[..], &["severe=0"]].concat())
         .expect_error(4, &["severe is 1, above the threshold of 0"]);
@@ -179,8 +179,8 @@ fn hostile_trees_give_errors_that_name_the_file() {
         let _ = fs::remove_dir_all(&place);
         symlink(target, place).unwrap();
     }
-    fs::remove_file(place("/proc/loadavg")).unwrap();
-    assert!(Command::new("mkfifo").arg(place("/proc/loadavg")).status().unwrap().success());
+    fs::remove_file(place("/proc/stat")).unwrap();
+    assert!(Command::new("mkfifo").arg(place("/proc/stat")).status().unwrap().success());
     write(&root, "/proc/self/status", "CapEff:\t0\nCpus_allowed_list:\t0-4294967295\n");
     write(&root, "/proc/self/cgroup", "0::/../../../../etc\n");
     write(&root, "/ethtool/eth0/rings", "rx -1\nrx_max 1e999\ntx nan\n");
@@ -194,7 +194,7 @@ fn hostile_trees_give_errors_that_name_the_file() {
         "/proc/net/softnet_stat: longer than",
         "/proc/net/snmp: a recorded tree has no symbolic links",
         "/sys/class/net/eth0/statistics/rx_dropped: a recorded tree has no symbolic links",
-        "/proc/loadavg: not a regular file",
+        "/proc/stat: not a regular file",
         "/proc/self/status: unexpected value `0-4294967295`",
         "not an absolute path without `..`",
         "/ethtool/eth0/rings: unexpected value",

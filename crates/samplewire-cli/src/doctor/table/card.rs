@@ -205,7 +205,7 @@ pub(super) const CHECKS: &[Check] = &[
 
 fn speed(context: &Context<'_>) -> Answer {
     let path = context.card_path("speed")?;
-    let megabits: f64 = context.number(&path)?;
+    let megabits = context.signed_number(&path)?;
     if megabits <= 0.0 {
         return Err(NoReading::NotApplicable("the driver states no speed".into()));
     }

@@ -88,7 +88,7 @@ fn memlock(context: &Context<'_>) -> Answer {
 fn rt_runtime(context: &Context<'_>) -> Answer {
     let path = "/proc/sys/kernel/sched_rt_runtime_us";
     let period: f64 = context.number("/proc/sys/kernel/sched_rt_period_us")?;
-    let runtime: f64 = context.number(path)?;
+    let runtime = context.signed_number(path)?;
     let pause = if runtime < 0.0 { 0.0 } else { (period - runtime).max(0.0) };
     let most = context.demand.stall.as_secs_f64();
     let least_runtime = (period - most * 1e6).max(0.0).ceil();

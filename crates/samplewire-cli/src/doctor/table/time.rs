@@ -1,7 +1,7 @@
 //! Clocks.
 
 use super::super::check::{Answer, Check, NoReading, Reading, Severity};
-use super::super::context::Context;
+use super::super::context::{Context, parse_signed};
 use super::super::fix::{Fix, Place};
 use crate::figures::span;
 
@@ -67,7 +67,8 @@ fn error(context: &Context<'_>) -> Answer {
 }
 
 fn frequency(context: &Context<'_>) -> Answer {
-    let ppm = context.field::<f64>(STATE, "frequency_scaled")?.abs() / 65_536.0;
+    let scaled = parse_signed(STATE, &context.word(STATE, "frequency_scaled")?)?;
+    let ppm = scaled.abs() / 65_536.0;
     let fix =
         Fix::advice("remove the drift file of the time service, or choose another clock source");
     Ok(Reading::at_most(ppm, PPM_MAX, |ppm| format!("{ppm:.1} ppm")).with_fix(fix))
