@@ -228,16 +228,16 @@ fn settings_of_a_namespace_are_corrected_and_restored() {
     let work = folder("doctor-namespace");
     let script = r#"
         set -e
-        ip link add a type veth peer name b && ip link set a up && ip link set b up || exit 77
-        ip address add 10.9.0.1/24 dev a; ip address add 10.9.1.1/24 dev b
-        command -v ethtool >/dev/null && ethtool -K a gro off || exit 77
-        echo 1 > /proc/sys/net/ipv4/conf/a/rp_filter
-        state() { cat /proc/sys/net/ipv4/conf/a/rp_filter; ethtool -k a; }
+        ip link add name near type veth peer name far && ip link set near up && ip link set far up || exit 77
+        ip address add 10.9.0.1/24 dev near; ip address add 10.9.1.1/24 dev far
+        command -v ethtool >/dev/null && ethtool -K near gro off || exit 77
+        echo 1 > /proc/sys/net/ipv4/conf/near/rp_filter
+        state() { cat /proc/sys/net/ipv4/conf/near/rp_filter; ethtool -k near; }
         state > before
-        set -- --interface a --rate 400M --sample-bytes 4
+        set -- --interface near --rate 400M --sample-bytes 4
         "$SAMPLEWIRE" doctor "$@" --only card.gro,path.rp_filter --fix --yes
-        test "$(cat /proc/sys/net/ipv4/conf/a/rp_filter)" = 2
-        ethtool -k a | grep -q '^generic-receive-offload: on'
+        test "$(cat /proc/sys/net/ipv4/conf/near/rp_filter)" = 2
+        ethtool -k near | grep -q '^generic-receive-offload: on'
         "$SAMPLEWIRE" doctor --undo samplewire-undo.json
         state > after
         cmp before after

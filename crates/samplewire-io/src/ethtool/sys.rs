@@ -26,7 +26,8 @@ impl Card {
         for (place, byte) in name.iter_mut().zip(interface.bytes()) {
             *place = byte as libc::c_char;
         }
-        let socket = UdpSocket::bind("127.0.0.1:0")?;
+        // No address: the loopback may be down.
+        let socket = UdpSocket::bind("0.0.0.0:0")?;
         Ok(Self { socket, name })
     }
 
