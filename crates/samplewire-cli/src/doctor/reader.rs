@@ -18,9 +18,15 @@ use crate::console::plain;
 #[derive(Debug)]
 pub(super) struct Reader {
     root: Option<PathBuf>,
-    files: RefCell<BTreeMap<String, Result<Rc<str>, ReadError>>>,
-    folders: RefCell<BTreeMap<String, Result<Rc<[String]>, ReadError>>>,
+    files: RefCell<Files>,
+    folders: RefCell<Folders>,
 }
+
+/// Texts, or why they cannot be read, by path.
+pub(super) type Files = BTreeMap<String, Result<Rc<str>, ReadError>>;
+
+/// Names in folders by path.
+pub(super) type Folders = BTreeMap<String, Result<Rc<[String]>, ReadError>>;
 
 /// A path that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,12 +88,12 @@ impl Reader {
     }
 
     /// All files that were read, with their answers.
-    pub(super) fn files(&self) -> BTreeMap<String, Result<Rc<str>, ReadError>> {
+    pub(super) fn files(&self) -> Files {
         self.files.borrow().clone()
     }
 
     /// All folders that were listed.
-    pub(super) fn folders(&self) -> BTreeMap<String, Result<Rc<[String]>, ReadError>> {
+    pub(super) fn folders(&self) -> Folders {
         self.folders.borrow().clone()
     }
 

@@ -78,8 +78,8 @@ pub(super) fn print(
     }
     let Counts { severe, finding, unread, good, not_applicable } = counts;
     console.line(format_args!(
-        "{finding} findings, {severe} of them severe; {unread} not readable, {good} good, \
-         {not_applicable} not applicable"
+        "findings: {finding}, severe: {severe}, not readable: {unread}, good: {good}, not applicable: \
+         {not_applicable}"
     ));
 }
 

@@ -85,7 +85,7 @@ fn good_tree_has_no_finding_and_thresholds_set_the_exit_status() {
     let root = good_tree("doctor-good");
     let arguments = ["doctor", "10.0.0.2", "--root", text(&root), "--fail-on"];
     let ran = run(&[&arguments[..], &["severe=0,finding=0,unread=0"]].concat()).expect(0);
-    assert!(ran.text().contains("0 findings"), "{}", ran.text());
+    assert!(ran.text().contains("findings: 0"), "{}", ran.text());
     write(&root, "/ethtool/eth0/rings", "rx_max 8192\ntx_max 8192\nrx 256\ntx 4096\n");
     write(&root, "/proc/loadavg", "0.1 0.1 0.1 many/412 5120\n");
     run(&[&arguments[..], &["finding=1"]].concat()).expect(0);
@@ -132,7 +132,7 @@ fn undo_restores_every_byte_of_a_tree() {
     assert_eq!(files(&root), before, "--fix alone only prints");
     assert!(!work.join("samplewire-undo.json").exists());
     doctor(&["10.0.0.2", "--fix", "--yes"]);
-    assert!(doctor(&["10.0.0.2"]).contains("0 findings"), "{}", doctor(&["10.0.0.2"]));
+    assert!(doctor(&["10.0.0.2"]).contains("findings: 0"), "{}", doctor(&["10.0.0.2"]));
     let changed = files(&root);
     assert_eq!(changed.iter().filter(|(path, bytes)| before[*path] != **bytes).count(), bad.len());
     let undone = doctor(&["--undo", "samplewire-undo.json"]);
@@ -219,7 +219,7 @@ fn options_that_do_not_fit_are_refused() {
     }
     // Nothing is readable, and nothing counts as good.
     let ran = run(&["doctor", "--root", text(&empty)]).expect(0);
-    assert!(ran.text().contains(" 0 good"), "{}", ran.text());
+    assert!(ran.text().contains("good: 0"), "{}", ran.text());
 }
 
 /// In a network namespace, whose settings end with it: two cards of one veth pair, one of them wrong.
