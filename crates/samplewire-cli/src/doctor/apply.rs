@@ -74,10 +74,21 @@ pub(super) fn fix(
     let undo = UndoFile { version: 1, tree: reader.is_recorded(), settings: replaced };
     let path = write_undo(&undo)?;
     console.note(format_args!("old values are in {}: doctor --undo {0}", path.display()));
+    // One that is refused does not keep the others back.
+    let mut result = Ok(());
     for setting in settings {
-        set(reader, setting).map_err(of_place(&setting.place))?;
+        match set(reader, setting).and_then(|()| current(reader, &setting.place)) {
+            Ok(granted) if is_same(chosen(&granted), &setting.value) => {}
+            Ok(granted) => console.warn(format_args!(
+                "{}: {} was granted, not {}",
+                setting.place.path().0,
+                plain(chosen(&granted), 40),
+                setting.value
+            )),
+            Err(error) => result = result.and(Err(of_place(&setting.place)(error))),
+        }
     }
-    Ok(())
+    result
 }
 
 /// Restores the values of an undo file, the last first.
@@ -98,18 +109,23 @@ pub(super) fn undo(console: &mut Console, reader: &Reader, path: &Path) -> Resul
     // All places are checked before the first is changed.
     let places: Result<Vec<_>, _> = undo.settings.iter().map(|it| it.place.checked()).collect();
     let places = places.map_err(fail)?;
+    let mut result = Ok(());
     for (place, Replaced { old, new, .. }) in places.into_iter().zip(&undo.settings).rev() {
+        // A setting that was refused has its old value still.
         let found = current(reader, &place).map_err(of_place(&place))?;
-        if chosen(&found) != new.trim() {
+        if !is_same(chosen(&found), new) && found != *old {
             let (found, new) = (plain(chosen(&found), 40), plain(new, 40));
             let path = place.path().0;
             console.warn(format_args!("{path} is {found}, not {new} as doctor set it: restored"));
         }
-        restore(reader, &place, old).map_err(of_place(&place))?;
-        let setting = Setting { place, value: chosen(old).to_owned() };
-        console.line(format_args!("{}", setting.command_line()));
+        let restored = restore(reader, &place, old).map_err(of_place(&place));
+        if restored.is_ok() {
+            let setting = Setting { place, value: chosen(old).to_owned() };
+            console.line(format_args!("{}", setting.command_line()));
+        }
+        result = result.and(restored);
     }
-    Ok(())
+    result
 }
 
 impl PlaceEntry {
@@ -224,6 +240,11 @@ fn value_in(text: &str, key: &str) -> Option<std::ops::Range<usize>> {
 fn chosen(text: &str) -> &str {
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     bracketed.map_or(text.trim(), |(word, _)| word)
+}
+
+/// Whether two texts have the same words: the kernel separates some by tabs.
+fn is_same(a: &str, b: &str) -> bool {
+    a.split_ascii_whitespace().eq(b.split_ascii_whitespace())
 }
 
 /// Writes to a file that is there.

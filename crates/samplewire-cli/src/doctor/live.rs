@@ -24,7 +24,6 @@ pub(super) fn answer(path: &str) -> Option<io::Result<String>> {
 }
 
 fn card(interface: &str, query: &str) -> io::Result<String> {
-    let is_switch = matches!(query, "features" | "pause");
     let fields = match query {
         "rings" => ethtool::rings(interface),
         "coalescing" => ethtool::coalescing(interface),
@@ -36,20 +35,19 @@ fn card(interface: &str, query: &str) -> io::Result<String> {
         "statistics" => ethtool::statistics(interface),
         _ => Err(io::ErrorKind::NotFound.into()),
     }?;
-    Ok(lines(&fields, is_switch))
-}
-
-/// Lines of fields; a switch is `on` or `off`.
-fn lines(fields: &Fields, is_switch: bool) -> String {
-    let mut text = String::new();
-    for (name, value) in fields {
-        let _ = match (is_switch, value) {
-            (true, 0) => writeln!(text, "{name} off"),
-            (true, _) => writeln!(text, "{name} on"),
-            (false, value) => writeln!(text, "{name} {value}"),
-        };
-    }
-    text
+    let words = |value: u64| match query {
+        "features" => match (value & ethtool::FEATURE_ON, value & ethtool::FEATURE_FIXED) {
+            (0, 0) => "off".to_owned(),
+            (0, _) => "off fixed".to_owned(),
+            (_, 0) => "on".to_owned(),
+            (_, _) => "on fixed".to_owned(),
+        },
+        "pause" => if value == 0 { "off" } else { "on" }.to_owned(),
+        _ => value.to_string(),
+    };
+    Ok(fields
+        .iter()
+        .fold(String::new(), |text, (name, value)| text + &format!("{name} {}\n", words(*value))))
 }
 
 /// Without the ports (RXH_L4_B_0_1 and RXH_L4_B_2_3), `ethtool -N` names the rest `sd`.

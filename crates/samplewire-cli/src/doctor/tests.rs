@@ -101,6 +101,19 @@ fn planted_fault_of_each_check_comes_first_in_its_group() {
 }
 
 #[test]
+fn feature_that_is_fixed_has_no_command() {
+    let folder = good_tree();
+    for (state, settings) in [("off", 1), ("off fixed", 0)] {
+        let features = format!("== /ethtool/eth0/features\nrx-checksum on\nrx-gro {state}\n");
+        write_tree(folder.path(), &features);
+        diagnosed(folder.path(), "10.0.0.2 --only card.gro", |checked| {
+            let fix = checked[0].finding().and_then(|found| found.fix.as_ref()).expect("a fix");
+            assert_eq!((fix.settings.len(), fix.advice.is_some()), (settings, settings == 0));
+        });
+    }
+}
+
+#[test]
 fn no_fault_is_for_a_check_that_does_not_exist() {
     for fault in FAULTS.split("## ").skip(1) {
         let id = fault.lines().next().expect("an ID");

@@ -72,7 +72,7 @@ pub fn flow_hash(interface: &str) -> io::Result<Fields> {
     Ok(vec![("udp4".into(), fields), ("rules".into(), rules.into())])
 }
 
-/// Offloads, `ethtool -k`: each feature's name, with 1 where it is on.
+/// Offloads, `ethtool -k`: each feature's name, with [`FEATURE_ON`] and [`FEATURE_FIXED`].
 ///
 /// # Errors
 /// See [`rings`].
@@ -82,9 +82,14 @@ pub fn features(interface: &str) -> io::Result<Fields> {
     let blocks = names.len().div_ceil(32);
     // A head of two words, then for each 32 features the words available, requested, active, fixed.
     let answer = card.answer(0x3a, blocks as u32, 8 + 16 * blocks)?;
-    let is_on = |at: usize| word(&answer, 8 + 16 * (at / 32) + 8) >> (at % 32) & 1;
-    let fields = names.into_iter().enumerate();
-    Ok(fields.map(|(at, name)| (name, is_on(at).into())).filter(|it| !it.0.is_empty()).collect())
+    let bit =
+        |at: usize, of: usize| word(&answer, 8 + 16 * (at / 32) + 4 * of) >> (at % 32) & 1 == 1;
+    let state = |at: usize| {
+        let on = if bit(at, 2) { FEATURE_ON } else { 0 };
+        on | if !bit(at, 0) || bit(at, 3) { FEATURE_FIXED } else { 0 }
+    };
+    let fields = names.into_iter().enumerate().map(|(at, name)| (name, state(at)));
+    Ok(fields.filter(|it| !it.0.is_empty()).collect())
 }
 
 /// Counters of the driver, `ethtool -S`.
@@ -103,6 +108,11 @@ fn named(words: &[u32], names: &[(&str, usize)]) -> Fields {
     names.iter().map(|&(name, at)| (name.to_owned(), words[at].into())).collect()
 }
 
+/// The feature is on.
+pub const FEATURE_ON: u64 = 1;
+/// The driver does not let anyone change the feature.
+pub const FEATURE_FIXED: u64 = 2;
+
 const UDP_V4_FLOW: u32 = 2;
 const STRINGS_STATISTICS: u32 = 1;
 const STRINGS_FEATURES: u32 = 4;
@@ -115,7 +125,7 @@ mod tests {
     fn loopback_has_features_and_no_rings() {
         let features = features("lo").unwrap();
         let of = |name: &str| features.iter().find(|it| it.0 == name).map(|it| it.1);
-        assert_eq!(of("loopback"), Some(1));
+        assert_eq!(of("loopback"), Some(FEATURE_ON | FEATURE_FIXED));
         assert!(of("rx-gro").is_some());
         assert_eq!(rings("lo").unwrap_err().raw_os_error(), Some(libc::EOPNOTSUPP));
     }

@@ -270,9 +270,15 @@ fn checksum(context: &Context<'_>) -> Answer {
 /// An offload that must be on if the stream takes more than one core.
 fn offload(context: &Context<'_>, parameter: CardParameter) -> Answer {
     let [answer, key] = parameter.answer();
-    let state = context.word(&context.answer_path(answer)?, key)?;
+    let path = context.answer_path(answer)?;
+    let state = context.word(&path, key)?;
     let is_needed = context.demand.cores() > 1.0;
-    let fix = Fix::set(Place::Card(context.card()?.into(), parameter), "on");
+    let is_fixed = context.text(&path)?.lines().any(|line| line == format!("{key} {state} fixed"));
+    let fix = if is_fixed {
+        Fix::advice("the driver does not let it be changed: larger packets, or another card")
+    } else {
+        Fix::set(Place::Card(context.card()?.into(), parameter), "on")
+    };
     let limit = if is_needed { "on".to_owned() } else { one_core(context) };
     Ok(Reading::state(&*state == "on" || !is_needed, &*state, limit).with_fix(fix))
 }
@@ -293,6 +299,12 @@ fn steering(context: &Context<'_>) -> Answer {
     let path = context.answer_path("flow_hash")?;
     let (ports, rules): (u8, u64) =
         (context.field(&path, "ports")?, context.field(&path, "rules")?);
+    let queues = context.answer_path("channels").and_then(|path| {
+        Ok(context.field::<u64>(&path, "rx")?.max(context.field(&path, "combined")?))
+    });
+    if queues.is_ok_and(|queues| queues <= 1) {
+        return Err(NoReading::NotApplicable("the card has one queue".into()));
+    }
     let is_needed = context.demand.cores() > 1.0;
     let value = match (ports, rules) {
         (1.., 0) => "addresses and ports".to_owned(),
