@@ -29,6 +29,7 @@ pub mod ether;
 pub mod ethtool;
 pub mod faults;
 pub mod favoured;
+pub mod frame_types;
 pub mod link;
 pub mod memory;
 pub mod netlink;

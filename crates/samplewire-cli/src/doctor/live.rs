@@ -7,6 +7,7 @@ use std::time::Duration;
 use std::{fs, path::Path};
 
 use samplewire_io::ethtool::{self, Fields};
+use samplewire_io::frame_types::frame_types;
 use samplewire_io::{netlink, timekeeping};
 
 /// The answer for a path that is none of a file; `None` for files.
@@ -15,6 +16,7 @@ pub(super) fn answer(path: &str) -> Option<io::Result<String>> {
     Some(match parts[..] {
         ["ethtool", interface, query] => card(interface, query),
         ["netlink", interface, query] => index(interface).and_then(|it| kernel(it, query)),
+        ["frames", interface] => index(interface).and_then(frames),
         ["netfilter", "chains"] => netlink::netfilter::chains().map(chain_lines),
         ["clock", "state"] => timekeeping::clock_state().map(clock_lines),
         ["disk", "here"] => disk(),
@@ -101,6 +103,13 @@ fn kernel(index: u32, query: &str) -> io::Result<String> {
     Ok(text)
 }
 
+fn frames(index: u32) -> io::Result<String> {
+    let types = frame_types(index, FRAMES_TIME)?;
+    Ok(types
+        .iter()
+        .fold(String::new(), |text, (kind, count)| text + &format!("{kind:04x} {count}\n")))
+}
+
 fn chain_lines(chains: Vec<netlink::netfilter::Chain>) -> String {
     let mut text = String::new();
     for chain in chains {
@@ -164,6 +173,9 @@ fn device(peer: &str) -> io::Result<String> {
         info.rtt.as_micros()
     ))
 }
+
+/// A board that sends has sent some frames by then.
+const FRAMES_TIME: Duration = Duration::from_millis(100);
 
 /// A diagnosis takes less than 2 s with it.
 const PROBE_TIME_MAX: Duration = Duration::from_millis(700);

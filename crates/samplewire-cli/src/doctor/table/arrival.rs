@@ -27,6 +27,16 @@ pub(super) const CHECKS: &[Check] = &[
         measured: None,
     },
     Check {
+        id: "arrival.ether_type",
+        title: "EtherTypes of frames that arrive within 100 ms",
+        severity: Severity::Severe,
+        read: ether_type,
+        reason: "IPv4 (0800) or IPv6 (86dd), if frames arrive: else the board sends frames that the IP \
+                 stack does not take. CAP_NET_RAW",
+        cost: "nothing arrives at a socket",
+        measured: None,
+    },
+    Check {
         id: "arrival.no_handler",
         title: "frames that no protocol took (rx_nohandler)",
         severity: Severity::Risk,
@@ -135,6 +145,24 @@ fn frames(context: &Context<'_>) -> Answer {
     let words = |count: f64| format!("{} frames", grouped(count as u64));
     let fix = Fix::advice("see arrival.link; the switch's counters show whether the board sends");
     Ok(Reading::at_least(count, 1.0, words).with_fix(fix))
+}
+
+fn ether_type(context: &Context<'_>) -> Answer {
+    let path = format!("/frames/{}", context.card()?);
+    let mut types = Vec::new();
+    for line in context.text(&path)?.lines() {
+        let kind = line.split_once(' ').and_then(|it| u16::from_str_radix(it.0, 16).ok());
+        types.push(kind.ok_or_else(|| ReadError::form(&path, line))?);
+    }
+    if types.is_empty() {
+        return Err(NoReading::NotApplicable("no frame arrived within 100 ms".into()));
+    }
+    let has_ip = types.iter().any(|kind| matches!(kind, 0x0800 | 0x86dd));
+    let words: Vec<_> = types.iter().map(|kind| format!("{kind:04x}")).collect();
+    let fix = Fix::advice(
+        "set the board to UDP over IPv4; 8100 is a VLAN, which needs an interface of its own",
+    );
+    Ok(Reading::state(has_ip, words.join(", "), "0800 or 86dd").with_fix(fix))
 }
 
 fn no_handler(context: &Context<'_>) -> Answer {
