@@ -41,7 +41,7 @@ impl HostHints {
         let [interface_dropped, interface_fifo] =
             interface.as_ref().map_or([0; 2], |name| interface_counts(&text("dev"), name));
         let [udp_in_errors, udp_receive_buffer_errors] = match peer {
-            SocketAddr::V4(_) => udp_counts(&text("snmp")),
+            SocketAddr::V4(_) => udp_counts(&text("snmp")).map(Option::unwrap_or_default),
             SocketAddr::V6(_) => udp6_counts(&text("snmp6")),
         };
         Self {
@@ -127,7 +127,7 @@ fn interface_to(peer: SocketAddr, routes: &str, routes6: &str) -> Option<String>
 }
 
 /// The interface of the longest matching prefix in `/proc/net/route`.
-fn route(table: &str, peer: Ipv4Addr) -> Option<String> {
+pub(crate) fn route(table: &str, peer: Ipv4Addr) -> Option<String> {
     let matching = table.lines().skip(1).filter_map(|line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         // As the kernel has them in memory: the address in network order.
@@ -139,7 +139,7 @@ fn route(table: &str, peer: Ipv4Addr) -> Option<String> {
 }
 
 /// The interface of the longest matching prefix in `/proc/net/ipv6_route`.
-fn route6(table: &str, peer: Ipv6Addr) -> Option<String> {
+pub(crate) fn route6(table: &str, peer: Ipv6Addr) -> Option<String> {
     let matching = table.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let to = u128::from_str_radix(fields.first()?, 16).ok()?;
@@ -160,21 +160,30 @@ fn interface_counts(table: &str, name: &str) -> [u64; 2] {
     [3, 4].map(|at| fields.get(at).and_then(|count| count.parse().ok()).unwrap_or(0))
 }
 
-/// The second column of `/proc/net/softnet_stat`, over all cores.
-fn softnet_dropped(table: &str) -> u64 {
-    let count = |line: &str| u64::from_str_radix(line.split_ascii_whitespace().nth(1)?, 16).ok();
-    table.lines().filter_map(count).sum()
+/// Packets that a CPU's backlog had no room for: the second column of `/proc/net/softnet_stat`.
+pub(crate) fn softnet_dropped(table: &str) -> u64 {
+    softnet_sum(table, 1)
+}
+
+/// A column of `/proc/net/softnet_stat`, over all cores.
+pub(crate) fn softnet_sum(table: &str, column: usize) -> u64 {
+    let word =
+        |line: &str| u64::from_str_radix(line.split_ascii_whitespace().nth(column)?, 16).ok();
+    table.lines().filter_map(word).fold(0, u64::saturating_add)
 }
 
 /// `InErrors` and `RcvbufErrors` of UDP in `/proc/net/snmp`.
-fn udp_counts(table: &str) -> [u64; 2] {
-    let mut lines = table.lines().filter_map(|line| line.strip_prefix("Udp:"));
-    let mut row = || lines.next().unwrap_or_default().split_ascii_whitespace().collect::<Vec<_>>();
-    let (names, counts) = (row(), row());
-    ["InErrors", "RcvbufErrors"].map(|name| {
-        let at = names.iter().position(|found| *found == name);
-        at.and_then(|at| counts.get(at)?.parse().ok()).unwrap_or(0)
-    })
+pub(crate) fn udp_counts(table: &str) -> [Option<u64>; 2] {
+    ["InErrors", "RcvbufErrors"].map(|name| snmp_count(table, "Udp:", name))
+}
+
+/// A counter of a protocol in `/proc/net/snmp`: a line of names, then a line of counts.
+pub(crate) fn snmp_count(table: &str, protocol: &str, name: &str) -> Option<u64> {
+    let mut lines = table.lines().filter_map(|line| line.strip_prefix(protocol));
+    let mut row = || lines.next().unwrap_or_default().split_ascii_whitespace();
+    let (mut names, mut counts) = (row(), row());
+    let at = names.position(|found| found == name)?;
+    counts.nth(at)?.parse().ok()
 }
 
 /// The same of IPv6 in `/proc/net/snmp6`.
@@ -215,7 +224,7 @@ mod tests {
         assert_eq!(interface_counts(dev, "veth"), [0, 0]);
         assert_eq!(softnet_dropped("0000ffff 00000010 0\n00000001 00000001 0\n"), 17);
         let snmp = "Udp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors\nUdp: 9 8 7 6 5\n";
-        assert_eq!(udp_counts(snmp), [7, 5]);
+        assert_eq!(udp_counts(snmp), [Some(7), Some(5)]);
         assert_eq!(udp6_counts("Udp6InErrors  \t3\nUdp6RcvbufErrors 2\n"), [3, 2]);
     }
 

@@ -18,6 +18,7 @@ mod console;
 mod decode;
 mod demo;
 mod dissector;
+mod doctor;
 mod document;
 mod emulate;
 mod failure;
@@ -91,6 +92,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Rate(arguments) => rate::run(arguments),
         Command::Latency(arguments) => latency::run(arguments),
         Command::Bridge(arguments) => bridging::run(arguments),
+        Command::Doctor(arguments) => doctor::run(arguments),
         Command::Top(arguments) => top::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Sim(arguments) => sim::run(arguments),

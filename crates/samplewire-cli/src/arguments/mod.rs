@@ -8,6 +8,7 @@ mod congestion;
 mod control;
 mod decode;
 mod demo;
+mod doctor;
 mod emulate;
 mod find;
 mod latency;
@@ -40,6 +41,7 @@ pub(crate) use congestion::{
 pub(crate) use control::ControlOptions;
 pub(crate) use decode::{DecodeArguments, DissectorArguments};
 pub(crate) use demo::DemoArguments;
+pub(crate) use doctor::DoctorArguments;
 pub(crate) use emulate::EmulateArguments;
 pub(crate) use find::FindArguments;
 pub(crate) use latency::LatencyArguments;
@@ -99,6 +101,8 @@ pub(crate) enum Command {
     Latency(LatencyArguments),
     /// Bridge a device's streams to and from ZeroMQ: GNU Radio, srsRAN
     Bridge(BridgeArguments),
+    /// Diagnose a host that loses samples, and print the commands that correct it
+    Doctor(DoctorArguments),
     /// Show the streams of this host: rates, repair, window, round trip, gaps
     Top(TopArguments),
     /// Show a device and a receiver in one process, over a link that loses packets

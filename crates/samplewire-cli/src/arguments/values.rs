@@ -200,9 +200,9 @@ pub(crate) fn sample_format(text: &str) -> Result<Format, String> {
 
 /// A count that makes the command fail when it is exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Threshold {
+pub(crate) struct Threshold<S = Subject> {
     /// What is counted.
-    pub(crate) subject: Subject,
+    pub(crate) subject: S,
     /// The highest count that is accepted.
     pub(crate) count_max: u64,
 }
@@ -261,24 +261,57 @@ impl Subject {
 
 /// Reads `gap=0` for a stream that is received; clap splits a list at its commas.
 pub(crate) fn threshold(text: &str) -> Result<Threshold, String> {
-    threshold_of(text, &Subject::RECEIVED)
+    threshold_of(text, &Subject::RECEIVED, Subject::as_str)
 }
 
 /// Reads `late=0` for a stream that is sent.
 pub(crate) fn threshold_of_sent(text: &str) -> Result<Threshold, String> {
-    threshold_of(text, &Subject::SENT)
+    threshold_of(text, &Subject::SENT, Subject::as_str)
 }
 
 /// Reads `gap=0` or `underflow=0` for streams both ways.
 pub(crate) fn threshold_of_both(text: &str) -> Result<Threshold, String> {
-    threshold_of(text, &Subject::BOTH)
+    threshold_of(text, &Subject::BOTH, Subject::as_str)
 }
 
-fn threshold_of(text: &str, subjects: &[Subject]) -> Result<Threshold, String> {
+/// What a threshold of `doctor` limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FindingSubject {
+    /// Findings that lose samples at the rate.
+    Severe,
+    /// All findings.
+    Finding,
+    /// Checks whose value could not be read.
+    Unread,
+}
+
+impl FindingSubject {
+    const ALL: [Self; 3] = [Self::Severe, Self::Finding, Self::Unread];
+
+    /// The name on the command line.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Severe => "severe",
+            Self::Finding => "finding",
+            Self::Unread => "unread",
+        }
+    }
+}
+
+/// Reads `severe=0` for a diagnosis.
+pub(crate) fn threshold_of_findings(text: &str) -> Result<Threshold<FindingSubject>, String> {
+    threshold_of(text, &FindingSubject::ALL, FindingSubject::as_str)
+}
+
+fn threshold_of<S: Copy>(
+    text: &str,
+    subjects: &[S],
+    name_of: fn(S) -> &'static str,
+) -> Result<Threshold<S>, String> {
     let (name, count) = text.split_once('=').ok_or_else(|| format!("`{text}`: write {text}=N"))?;
-    let subject = subjects.iter().find(|subject| subject.as_str() == name);
+    let subject = subjects.iter().find(|subject| name_of(**subject) == name);
     let subject = *subject.ok_or_else(|| {
-        let known: Vec<_> = subjects.iter().map(|subject| subject.as_str()).collect();
+        let known: Vec<_> = subjects.iter().map(|subject| name_of(*subject)).collect();
         format!("`{name}` is not counted; known are {}", known.join(", "))
     })?;
     Ok(Threshold { subject, count_max: whole(count, 0)? })

@@ -13,6 +13,7 @@ mod decoding_block;
 mod decoding_roce;
 mod demonstration;
 mod dissector;
+mod doctor;
 mod escapes;
 mod exit_status;
 mod finding;
