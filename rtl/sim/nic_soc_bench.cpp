@@ -10,7 +10,8 @@
 // frames that came back, over the time that they took. `rtt`: a frame at a time, from its first beat
 // in to its last beat out; --mode: the NIC's register, 0 through the cores, 1 and 2 its loop-backs.
 //
-// Time is cycles of the clock: 125 MHz at 1G (a byte a cycle), 156.25 MHz at 10G (8 bytes).
+// Time is cycles of the clock: 125 MHz at 1G (a byte a cycle), 156.25 MHz at 10G (8 bytes). Where the
+// cores have a clock of their own (CPU_CLOCK=1) it has --cpu-mhz.
 
 #include <algorithm>
 #include <cstdio>
@@ -33,6 +34,7 @@ struct Options {
   uint64_t frames = 0, cycles = 1'000'000;
   unsigned mode = 0;
   bool swaps = false;
+  double cpu_mhz = 100;
   std::string input;
 };
 
@@ -49,7 +51,7 @@ void begin(Soc& soc) {
 }
 
 int run(const Options& options) {
-  Soc soc(options.program);
+  Soc soc(options.program, options.cpu_mhz);
   soc.input.assign(options.input.begin(), options.input.end());
   while (!soc.has_ended && soc.now < options.cycles) soc.cycle();
   for (unsigned n = 0; n < kCores; n++)
@@ -59,7 +61,7 @@ int run(const Options& options) {
 }
 
 void rate(const Options& options, unsigned payload) {
-  Soc soc(options.program);
+  Soc soc(options.program, options.cpu_mhz);
   begin(soc);
   const uint64_t count = options.frames ? options.frames : 5'000;
   WireFrames frames;
@@ -93,7 +95,7 @@ void rate(const Options& options, unsigned payload) {
 }
 
 void rtt(const Options& options, unsigned payload) {
-  Soc soc(options.program);
+  Soc soc(options.program, options.cpu_mhz);
   begin(soc);
   if (options.mode) soc.access(false, SW_NIC_REG_MODE, options.mode);
   const uint64_t count = options.frames ? options.frames : 16;
@@ -123,7 +125,7 @@ void rtt(const Options& options, unsigned payload) {
 
 int usage() {
   std::fputs("nic_soc_bench run|rate|rtt IMAGE [--payload N] [--frames N] [--swap 0|1] [--mode 0|1|2]\n"
-             "  [--cycles N] [--input TEXT]\n",
+             "  [--cycles N] [--input TEXT] [--cpu-mhz N]\n",
              stderr);
   return 2;
 }
@@ -147,6 +149,7 @@ int main(int argc, char** argv) {
     else if (name == "--swap") options.swaps = value;
     else if (name == "--mode") options.mode = unsigned(value);
     else if (name == "--cycles") options.cycles = value;
+    else if (name == "--cpu-mhz") options.cpu_mhz = double(value);
     else if (name == "--input") options.input = argv[i + 1];
     else return usage();
   }

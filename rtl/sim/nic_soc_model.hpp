@@ -43,13 +43,14 @@ class Soc {
   bool has_ended = false;
   uint32_t exit_code = 0;
   uint64_t now = 0, asleep[kCores] = {};  // cycles that each core slept
+  double cpu_mhz;  // of the cores' clock, in a model where they have one
 
-  explicit Soc(const std::vector<uint8_t>& program) {
+  explicit Soc(const std::vector<uint8_t>& program, double cpu_mhz = 100) : cpu_mhz(cpu_mhz) {
     model.rst_i = 1;
     model.run_i = 0;
     model.s_axis_tvalid = 0;
     model.m_axis_tready = 1;
-    tick();
+    load_tick();
     for (size_t at = 0; at < program.size(); at += 4) {
       uint32_t word = 0;
       for (size_t i = 0; i < 4 && at + i < program.size(); i++)
@@ -57,36 +58,35 @@ class Soc {
       model.load_i = 1;
       model.load_word_i = uint32_t(at / 4);
       model.load_data_i = word;
-      tick();
+      load_tick();
     }
     model.load_i = 0;
-    for (int i = 0; i < 8; i++) tick();
+    for (int i = 0; i < 8; i++) load_tick();
     model.rst_i = 0;
     // The reset takes the queues a while.
     for (int i = 0; i < 300; i++) cycle();
     model.run_i = 1;
   }
 
+  // A cycle of the clock, and those of the cores' own clock that end in it.
   template <class... Parts>
   void cycle(Parts&... parts) {
+    const bool is_one_clock = !model.has_cpu_clock_o;
     (parts.drive(now), ...);
-    registers.drive();
     if (MEMORY) dram.drive(now);
-    model.console_valid_i = !input.empty();
-    model.console_i = input.empty() ? 0 : input.front();
-    model.m_axil_awready = model.m_axil_wready = model.m_axil_awvalid && model.m_axil_wvalid;
-    model.m_axil_arready = 1;
-    model.m_axil_bvalid = wrote_;
-    model.m_axil_rvalid = reads_;
-    model.m_axil_rdata = read_;
-    model.time_ns_i = uint64_t(double(now) * 1000 / kClockMHz);
+    if (is_one_clock) drive_cores();
     model.eval();
     if (MEMORY) dram.after(now);
     (parts.after(now), ...);
-    registers.after();
-    after_sender();
-    after_cores();
+    if (is_one_clock) after_cores();
     tick();
+    if (is_one_clock) return;
+    for (cpu_phase_ += cpu_mhz / kClockMHz; cpu_phase_ >= 1; cpu_phase_ -= 1) {
+      drive_cores();
+      model.eval();
+      after_cores();
+      tick_cores();
+    }
   }
 
   // One access through the bench's port.
@@ -113,6 +113,25 @@ class Soc {
   }
 
  private:
+  // What is on the cores' clock.
+  void drive_cores() {
+    registers.drive();
+    model.console_valid_i = !input.empty();
+    model.console_i = input.empty() ? 0 : input.front();
+    model.m_axil_awready = model.m_axil_wready = model.m_axil_awvalid && model.m_axil_wvalid;
+    model.m_axil_arready = 1;
+    model.m_axil_bvalid = wrote_;
+    model.m_axil_rvalid = reads_;
+    model.m_axil_rdata = read_;
+    model.time_ns_i = uint64_t(double(now) * 1000 / kClockMHz);
+  }
+
+  void after_cores() {
+    registers.after();
+    after_sender();
+    after_outputs();
+  }
+
   void after_sender() {
     wrote_ = model.m_axil_awvalid && model.m_axil_awready;
     if (wrote_) sender[model.m_axil_awaddr] = model.m_axil_wdata;
@@ -120,7 +139,7 @@ class Soc {
     if (reads_) read_ = sender.count(model.m_axil_araddr) ? sender[model.m_axil_araddr] : 0;
   }
 
-  void after_cores() {
+  void after_outputs() {
     if (model.console_ready_o & 1 && !input.empty()) input.pop_front();
     for (unsigned n = 0; n < kCores; n++) {
       asleep[n] += model.asleep_o >> n & 1;
@@ -154,6 +173,19 @@ class Soc {
     now++;
   }
 
+  void load_tick() {
+    tick();
+    tick_cores();
+  }
+
+  void tick_cores() {
+    model.cpu_clk_i = 1;
+    model.eval();
+    model.cpu_clk_i = 0;
+    model.eval();
+  }
+
+  double cpu_phase_ = 0;
   bool wrote_ = false, reads_ = false;
   uint32_t read_ = 0;
 };

@@ -1,17 +1,21 @@
-// nic_board with soft cores (nic_soc), on one clock, as nic_soc_bench drives it. Its receive side is
-// never held back. The processor's port behind those of the cores is the bench's own: a port to
-// registers, in the low half of afb_*.
+// nic_board with soft cores (nic_soc), on one clock, as nic_soc_bench drives it; with CpuClock the
+// cores and afb_* are on cpu_clk_i. Its receive side is never held back. The processor's port behind
+// those of the cores is the bench's own: a port to registers, in the low half of afb_*.
 `default_nettype none
 
 module nic_soc_one_clock #(
     parameter int unsigned Cores  = 1,
     parameter int unsigned MacW   = 8,
     parameter int unsigned Memory = nic_pkg::MemoryLocal,
-    parameter bit          Rings  = 1'b0
+    parameter bit          Rings  = 1'b0,
+    parameter bit          CpuClock = 1'b0
 ) (
     input wire logic clk_i,
     input wire logic rst_i,
+    input wire logic cpu_clk_i,
     input wire logic run_i,
+
+    output logic has_cpu_clock_o,
 
     input wire logic [63:0] time_ns_i,
 
@@ -84,6 +88,22 @@ module nic_soc_one_clock #(
   logic [Cores*nic_pkg::AcbRequestBits-1:0] acb_request;
   logic [Ports*nic_pkg::AcbResponseBits-1:0] acb_response;
 
+  logic soc_clk, soc_rst;
+
+  assign has_cpu_clock_o = CpuClock;
+  assign soc_clk         = CpuClock ? cpu_clk_i : clk_i;
+
+  // As a board's reset bridge gives it: cycles of the cores' clock, none of them while rst_i rises.
+  if (CpuClock) begin : g_reset
+    sync_bits u_rst (
+        .clk_i(cpu_clk_i),
+        .d_i  (rst_i),
+        .q_o  (soc_rst)
+    );
+  end else begin : g_same
+    assign soc_rst = rst_i;
+  end
+
   assign afb_valid[Cores]                    = afb_valid_i[0];
   assign afb_request[Cores*AfbBits+:AfbBits] = afb_i[AfbBits-1:0];
   assign afb_takes[Cores]                    = afb_ready_i[0];
@@ -94,8 +114,8 @@ module nic_soc_one_clock #(
   nic_soc #(
       .Cores(Cores)
   ) u_soc (
-      .clk_i          (clk_i),
-      .rst_i          (rst_i),
+      .clk_i          (soc_clk),
+      .rst_i          (soc_rst),
       .run_i          (run_i),
       .time_ns_i      (time_ns_i),
       .load_i         (load_i),
@@ -150,12 +170,13 @@ module nic_soc_one_clock #(
       .Memory(Memory),
       .Rings (Rings),
       .Axil  (1'b0),
-      .MacW  (MacW)
+      .MacW  (MacW),
+      .CpuClock(CpuClock)
   ) u_board (
       .clk_i             (clk_i),
       .rst_i             (rst_i),
-      .cpu_clk_i         (1'b0),
-      .cpu_rst_i         (1'b0),
+      .cpu_clk_i         (soc_clk),
+      .cpu_rst_i         (soc_rst),
       .afb_valid_i       (afb_valid),
       .afb_ready_o       (afb_ready),
       .afb_i             (afb_request),

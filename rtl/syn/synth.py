@@ -212,6 +212,14 @@ def write_table(rows: dict[tuple[str, int], list[str]], ecp5: str) -> None:
     TABLE.write_text(HEAD + "\n".join(lines) + "\n" + tail)
 
 
+def buildable(pairs: list[tuple[str, int]], texts: dict[str, str]) -> list[tuple[str, int]]:
+    """Those whose sources are all there; prints the others."""
+    skipped = [p for p in pairs if needs_cpu(p[0], texts) and not tree.cpu()]
+    for top, _ in skipped:
+        print(f"skipped {top}: pythondata-cpu-vexriscv is not installed", flush=True)
+    return [p for p in pairs if p not in skipped]
+
+
 def wanted(names: list[str], texts: dict[str, str]) -> list[tuple[str, int]]:
     """Pairs of module and width for what the command line names."""
     pairs = []
@@ -260,9 +268,6 @@ def fill(pairs: list[tuple[str, int]], texts: dict[str, str], path: bool) -> int
     rows = {key: row for key, row in rows.items() if key in known}
     failures = 0
     for top, width in pairs:
-        if needs_cpu(top, texts) and not tree.cpu():
-            print(f"skipped {top}: pythondata-cpu-vexriscv is not installed", flush=True)
-            continue
         begun = time.monotonic()
         try:
             area, nets = synthesize(top, width, texts)
@@ -382,21 +387,23 @@ def main() -> int:
         seeds = (arguments.seed,) if arguments.seed is not None else SEEDS
         return place_ecp5(top, texts, seeds, arguments.path)
     if arguments.modules:
-        break_down(wanted(arguments.names or [SENDER], texts), texts)
+        break_down(buildable(wanted(arguments.names or [SENDER], texts), texts), texts)
         return 0
     if arguments.levels:
-        list_levels(wanted(arguments.names or [SENDER], texts), texts)
+        list_levels(buildable(wanted(arguments.names or [SENDER], texts), texts), texts)
         return 0
     if arguments.missing:
         pairs = missing(texts)
         if not arguments.check:
-            return 1 if fill(pairs, texts, arguments.path) else 0
+            return 1 if fill(buildable(pairs, texts), texts, arguments.path) else 0
         for top, width in pairs:
             print(f"{top}{f' at {width} bits' if width else ''}: area.md has no row of it")
         return 1 if pairs else 0
+    default = list(CHECKED) if arguments.check else list(texts)
+    pairs = buildable(wanted(arguments.names or default, texts), texts)
     if arguments.check:
-        return 1 if check(wanted(arguments.names or list(CHECKED), texts), texts) else 0
-    return 1 if fill(wanted(arguments.names or list(texts), texts), texts, arguments.path) else 0
+        return 1 if check(pairs, texts) else 0
+    return 1 if fill(pairs, texts, arguments.path) else 0
 
 
 if __name__ == "__main__":

@@ -442,6 +442,20 @@ async def a_checksum_takes_two_cycles_an_instruction(dut):
     assert len(cycles) == tb.cores and max(cycles) <= 2
 
 
+@cocotb.test()
+async def a_line_of_the_cache_is_fetched_a_word_a_cycle(dut):
+    """Instructions that have not run before: 8 a line."""
+    tb = TB(dut)
+    program, lines = Program(), 20
+    program(f"lw s5, {CYCLES}(s3)", *["addi t0, t0, 1"] * (8 * lines), f"lw s6, {CYCLES}(s3)")
+    program("sub s6, s6, s5", "sw s6, 0(s0)")
+    await tb.start(program.done())
+    await tb.end()
+    cycles = [data / lines for *_, data in tb.registers.log]
+    dut._log.info("a line takes %.1f cycles", cycles[0])
+    assert len(cycles) == tb.cores and max(cycles) <= 22
+
+
 def ports(text: str) -> dict[str, tuple[str, str]]:
     """Of each port of the module VexRiscv: direction and range."""
     head = re.search(r"module VexRiscv \((.*?)\);", text, re.S)[1]
