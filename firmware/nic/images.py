@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-# Of each image, the most bytes of code, constants and data.
+# Of each image, the most bytes of code and constants.
 LIMITS = {"forward": 4096, "swap": 4096, "echo": 4096, "stack": 65536, "block": 65536}
 PROGRAM_BYTES = 128 << 10
 LOAD = 1
