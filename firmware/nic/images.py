@@ -9,8 +9,15 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-# Of each image, the most bytes of code, constants and data.
-LIMITS = {"forward": 4096, "swap": 4096, "echo": 4096, "stack": 65536, "stack_apart": 65536, "block": 65536}
+# Of each image, the most bytes of code and constants.
+LIMITS = {
+    "forward": 4096,
+    "swap": 4096,
+    "echo": 4096,
+    "stack": 65536,
+    "stack_apart": 65536,
+    "block": 65536,
+}
 PROGRAM_BYTES = 128 << 10
 LOAD = 1
 RISCV = 243

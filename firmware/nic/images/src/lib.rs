@@ -22,10 +22,18 @@ pub fn start(servers: u32, filter: u32, mac: [u8; 6]) -> Server<Mmio> {
             soc::print(error.text());
             soc::exit(1);
         }
+    } else {
+        // After a restart the NIC is enabled until processor 0, which begins at the same time, disables
+        // it: with its second access.
+        let begin = soc::cycles();
+        while soc::cycles().wrapping_sub(begin) < RESTART_CYCLES {}
     }
     while !nic.is_started() {}
     Server::new(Mmio, soc::core())
 }
+
+/// Processor 0 has some 50 instructions before that access.
+const RESTART_CYCLES: u32 = 1000;
 
 /// Frames that are kept: all.
 pub const ALL_FRAMES: u32 = 8;
