@@ -397,24 +397,28 @@ pub(crate) struct ImageArguments {
 /// Measures the parts of a board.
 #[derive(Args, Debug)]
 #[command(after_help = MODES_AFTER_HELP,
-    override_usage = "samplewire nic modes [OPTIONS] --normal A --nic B --mac-loop C --peer MAC")]
+    override_usage = "samplewire nic modes [OPTIONS] --peer MAC LINK --registers CONSOLE\n       \
+        samplewire nic modes [OPTIONS] --peer MAC --normal A --nic B --mac-loop C")]
 pub(crate) struct ModesArguments {
-    /// The board in normal mode: its processor sends frames back
-    #[arg(long, value_name = "LINK")]
-    pub(crate) normal: LinkName,
+    /// One board, which is switched between the modes
+    #[arg(value_name = "LINK", requires = "registers", required_unless_present = "normal")]
+    pub(crate) link: Option<LinkName>,
 
-    /// The board in NIC loopback
-    #[arg(long, value_name = "LINK")]
-    pub(crate) nic: LinkName,
+    /// The registers of this board, as in `nic regs`, by a way that is not this link
+    #[arg(long, value_name = "CONSOLE", requires = "link")]
+    pub(crate) registers: Option<ConsoleAddress>,
 
-    /// The board in MAC loopback
-    #[arg(long, value_name = "LINK")]
-    pub(crate) mac_loop: LinkName,
+    /// A board in normal mode: its processor sends frames back
+    #[arg(long, value_name = "LINK", requires_all = ["nic", "mac_loop"], conflicts_with = "link")]
+    pub(crate) normal: Option<LinkName>,
 
-    /// Run this before each measurement, with the mode (normal, nic, mac) as its last word: for one
-    /// board that is switched between modes
-    #[arg(long, value_name = "COMMAND")]
-    pub(crate) switch: Option<String>,
+    /// A board in NIC loopback
+    #[arg(long, value_name = "LINK", requires = "normal")]
+    pub(crate) nic: Option<LinkName>,
+
+    /// A board in MAC loopback
+    #[arg(long, value_name = "LINK", requires = "normal")]
+    pub(crate) mac_loop: Option<LinkName>,
 
     /// The Ethernet address of the boards
     #[arg(long, value_name = "MAC", value_parser = station)]
@@ -511,8 +515,8 @@ loopback less MAC loopback. MAC: MAC loopback, the host and the cable included.
 Examples:
   samplewire nic modes --normal unix:/tmp/a --nic unix:/tmp/b \\
     --mac-loop unix:/tmp/c --peer 02:53:57:00:00:01
-  samplewire nic modes --normal eth0 --nic eth0 --mac-loop eth0 \\
-    --switch ./set-mode --peer 02:53:57:00:00:01
+  samplewire nic modes unix:/tmp/board --registers unix:board.registers \\
+    --peer 02:53:57:49:52:00
 
 Exit status: 0 measured, 1 usage, 2 nothing came back, 3 frames were lost or wrong and --fail-on does \
 not count them, 4 a threshold (--fail-on), 130 Ctrl-C";

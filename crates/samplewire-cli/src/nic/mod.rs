@@ -47,8 +47,6 @@ pub(crate) enum NicError {
     NothingBackIn(&'static str),
     #[error("scheme {0} loses frames at every setting")]
     AlwaysLost(u8),
-    #[error("`{line}`: {words}")]
-    Switch { line: String, words: String },
     #[error("{path}: {words}")]
     File { path: String, words: &'static str },
     #[error("{}", end_words(*.end, *.peer))]
@@ -95,7 +93,6 @@ impl NicError {
             Self::Sent { .. } | Self::Received { .. } => Outcome::Incomplete,
             Self::AlwaysLost(_) => Outcome::Missing,
             Self::TooLong { .. }
-            | Self::Switch { .. }
             | Self::Line { .. }
             | Self::File { .. }
             | Self::Sender(_)

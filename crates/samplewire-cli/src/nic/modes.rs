@@ -1,17 +1,15 @@
 //! `nic modes`: processor, NIC and MAC of a board apart, by subtraction.
 
-use std::io;
-use std::process::Command;
-
 use samplewire_io::ether::FrameReceive;
 use serde::Serialize;
 
 use super::counts::judge;
 use super::link::{Link, Role};
+use super::registers::Registers;
 use super::rtt::counts;
 use super::trips::{Clockwork, Trips};
 use super::{NicError, check_sizes, mac_words};
-use crate::arguments::{LinkName, LinkOptions, ModesArguments};
+use crate::arguments::{ConsoleAddress, LinkName, LinkOptions, ModesArguments};
 use crate::console::Console;
 use crate::document::{self, Report};
 use crate::failure::Failure;
@@ -82,18 +80,19 @@ impl Mode {
         }
     }
 
-    const fn link(self, arguments: &ModesArguments) -> &LinkName {
-        match self {
+    /// The board in this mode; clap has seen to it that there is one.
+    fn link(self, arguments: &ModesArguments) -> Option<&LinkName> {
+        let own = match self {
             Self::Normal => &arguments.normal,
             Self::Nic => &arguments.nic,
             Self::Mac => &arguments.mac_loop,
-        }
+        };
+        own.as_ref().or(arguments.link.as_ref())
     }
 }
 
 pub(super) fn run(arguments: &ModesArguments) -> Result<Outcome, Failure> {
     document::run(arguments.json, false, |console, report: &mut Modes| {
-        check_links(arguments)?;
         report.peer = mac_words(arguments.peer);
         let interrupt = Interrupt::install()?;
         measure(arguments, &interrupt, console, &mut report.trips)?;
@@ -112,19 +111,6 @@ pub(super) fn run(arguments: &ModesArguments) -> Result<Outcome, Failure> {
         let trips = report.trips.iter().map(|measured| &measured.trips);
         Ok(judge(console, &arguments.fail_on, &counts(trips)))
     })
-}
-
-/// One board cannot be in two modes at once.
-fn check_links(arguments: &ModesArguments) -> Result<(), Failure> {
-    let ModesArguments { normal, nic, mac_loop, switch, .. } = arguments;
-    if switch.is_none() && (normal == nic || nic == mac_loop || normal == mac_loop) {
-        return Err(Failure::Contradiction(
-            "--normal, --nic and --mac-loop name one link twice: --switch names a command that \
-             switches its board between the modes"
-                .into(),
-        ));
-    }
-    Ok(())
 }
 
 /// Measures all modes in turn, in each round the same frames, so that a change of the host's speed
@@ -147,11 +133,12 @@ fn measure(
                 arguments.rounds,
                 mode.as_str()
             ));
-            if let Some(command) = &arguments.switch {
-                switch(command, mode)?;
+            if let Some(console) = &arguments.registers {
+                switch(console, mode)?;
             }
-            let options =
-                LinkOptions { link: mode.link(arguments).clone(), mac: None, fault: Vec::new() };
+            let link =
+                mode.link(arguments).ok_or_else(|| Failure::Contradiction(NO_LINK.into()))?;
+            let options = LinkOptions { link: link.clone(), mac: None, fault: Vec::new() };
             let mut link = Link::open(&options, Role::Sender, FrameReceive::Calls)?;
             check_sizes(&link, &arguments.trips.sizes)?;
             for &size in &arguments.trips.sizes {
@@ -164,14 +151,13 @@ fn measure(
     Ok(())
 }
 
-/// Runs the command that switches a board to a mode.
-fn switch(command: &str, mode: Mode) -> Result<(), NicError> {
-    let line = format!("{command} {}", mode.as_str());
-    let fail = |words: String| NicError::Switch { line: line.clone(), words };
-    // Standard output is for the figures.
-    let status = Command::new("sh").args(["-c", &line]).stdout(io::stderr()).status();
-    let status = status.map_err(|error| fail(error.to_string()))?;
-    if status.success() { Ok(()) } else { Err(fail(status.to_string())) }
+/// Switches a board to a mode.
+fn switch(console: &ConsoleAddress, mode: Mode) -> Result<(), NicError> {
+    let mut registers = Registers::connect(console)?;
+    registers.write("nic.mode", if mode == Mode::Nic { NIC_LOOPBACK } else { 0 })?;
+    let others = registers.read("sender.control")? & !(LOOPBACK_MASK << LOOPBACK_SHIFT);
+    let loopback = if mode == Mode::Mac { FAR_LOOPBACK } else { 0 };
+    registers.write("sender.control", others | loopback << LOOPBACK_SHIFT)
 }
 
 /// The parts of one size.
@@ -241,3 +227,13 @@ mod tests {
         assert_eq!(parts(128, &measured).processor, Part { median_ns: 0, min_ns: 0, max_ns: 0 });
     }
 }
+
+const NO_LINK: &str = "a board for each mode: LINK, or --normal, --nic and --mac-loop";
+
+/// Of `nic.mode`.
+const NIC_LOOPBACK: u32 = 1;
+
+/// Of `sender.control`: the far loop-back of the MAC side.
+const FAR_LOOPBACK: u32 = 2;
+const LOOPBACK_MASK: u32 = 3;
+const LOOPBACK_SHIFT: u32 = 1;

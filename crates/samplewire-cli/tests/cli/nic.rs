@@ -1,8 +1,11 @@
 //! `nic` between two processes: over Unix sockets, and over two interfaces that are connected.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use samplewire_testing::{PATIENCE, in_namespace, skip, wait_until};
@@ -245,15 +248,22 @@ fn parts_of_a_board_are_differences_of_its_modes() {
     let folder = folder("nic-modes");
     let ends = Ends::new(&folder);
     let _echo = ends.echo(&[]);
-    let modes = folder.join("modes");
-    let switch = format!("echo >> {}", text(&modes));
-    let links = ["--normal", &ends.near, "--nic", &ends.near, "--mac-loop", &ends.near];
+    let board = folder.join("registers");
+    let console = format!("unix:{}", text(&board));
+    let written = registers(&board);
     let few = ["--count", "20", "--sizes", "64", "--rounds", "3", "--peer", FAR, "--json"];
-    let command = [&["nic", "modes"], &links[..], &few].concat();
-    run(&command).expect_error(1, &["name one link twice", "--switch"]);
-    // `echo >> FILE MODE` writes the mode.
-    let ran = run(&[&command[..], &["--switch", &switch]].concat()).expect(0);
-    assert_eq!(fs::read_to_string(&modes).unwrap(), "normal\nnic\nmac\n".repeat(3));
+    let command = [&["nic", "modes", &ends.near], &few[..]].concat();
+    run(&command).expect_error(1, &["--registers"]);
+    let ran = run(&[&command[..], &["--registers", &console]].concat()).expect(0);
+    // The register `control` has other bits too.
+    let of_round = [("nic.mode", 0, 0x19), ("nic.mode", 1, 0x19), ("nic.mode", 0, 0x1d)];
+    let expected: String = of_round
+        .map(|(name, mode, control)| {
+            format!("write {name} {mode:#x}\nwrite sender.control {control:#x}\n")
+        })
+        .concat()
+        .repeat(3);
+    assert_eq!(*written.lock().unwrap(), expected);
     let ran: Value = serde_json::from_str(ran.text()).unwrap();
     assert_eq!(ran["trips"].as_array().map(Vec::len), Some(9));
     let medians = |mode: &str| {
@@ -269,8 +279,53 @@ fn parts_of_a_board_are_differences_of_its_modes() {
     let processor = &ran["points"][0]["processor"];
     let figures = ["min_ns", "median_ns", "max_ns"].map(|it| processor[it].as_i64().unwrap());
     assert_eq!(figures[..], differences);
-    let failing = run(&[&command[..], &["--switch", "false"]].concat());
-    failing.expect_error(1, &["`false normal`", "exit status: 1"]);
+    let none = format!("unix:{}", text(&folder.join("none")));
+    run(&[&command[..], &["--registers", &none]].concat()).expect_error(2, &[&none, "make board"]);
+}
+
+/// The register socket of a simulated board, whose registers read 0x1b; returns the lines that write.
+fn registers(path: &Path) -> Arc<Mutex<String>> {
+    let written = Arc::new(Mutex::new(String::new()));
+    let listener = UnixListener::bind(path).expect("a socket");
+    let lines = Arc::clone(&written);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a client");
+            let reader = BufReader::new(stream.try_clone().expect("a stream"));
+            for line in reader.lines().map_while(Result::ok) {
+                let answer = match line.split(' ').next() {
+                    Some("write") => {
+                        *lines.lock().unwrap() += &format!("{line}\n");
+                        "ok"
+                    }
+                    Some("counters") => "nic.sent 5\nok",
+                    _ if line == "read nic.free" => "error: `nic.free` may not be accessed",
+                    _ => "0x0000001b",
+                };
+                writeln!(stream, "{answer}").expect("a client that reads");
+            }
+        }
+    });
+    written
+}
+
+#[test]
+fn registers_are_read_written_and_listed() {
+    let folder = folder("nic-regs");
+    let board = folder.join("registers");
+    let console = format!("unix:{}", text(&board));
+    let written = registers(&board);
+    let regs = |words: &[&str]| run(&[&["nic", "regs", &console], words].concat());
+    let read = regs(&["read", "nic.mode", "sender.id"]).expect(0);
+    assert_eq!(read.text(), "nic.mode 0x0000001b (27)\nsender.id 0x0000001b (27)\n");
+    regs(&["write", "nic.mode", "0x10"]).expect(0);
+    assert_eq!(*written.lock().unwrap(), "write nic.mode 0x10\n");
+    let listed: Value =
+        serde_json::from_str(regs(&["counters", "--json"]).expect(0).text()).unwrap();
+    assert_eq!(listed["values"]["nic.sent"], 5);
+    regs(&["read", "nic.free"]).expect_error(1, &["`read nic.free`", "may not be accessed"]);
+    regs(&["write", "nic.mode", "4294967296"]).expect_error(1, &["4294967296"]);
+    regs(&["read", "a b"]).expect_error(1, &["a b"]);
 }
 
 #[test]
