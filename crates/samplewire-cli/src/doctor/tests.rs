@@ -150,3 +150,15 @@ fn manual_has_the_rows_of_the_table() {
     }
     assert_eq!(rows.len(), expected.len());
 }
+
+#[test]
+fn figures_of_costs_are_in_the_page_of_measurements() {
+    let manual = include_str!("../../../../docs/performance.md");
+    for check in table::checks() {
+        let words = check.measured.unwrap_or_default().split([' ', ':', '(', ')']);
+        let words = words.map(|word| word.trim_end_matches(','));
+        for word in words.filter(|word| word.starts_with(|it: char| it.is_ascii_digit())) {
+            assert!(manual.contains(word), "{}: {word}", check.id);
+        }
+    }
+}

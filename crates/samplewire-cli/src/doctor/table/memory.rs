@@ -69,7 +69,7 @@ pub(super) const CHECKS: &[Check] = &[
         title: "automatic NUMA balancing",
         severity: Severity::Note,
         read: balancing,
-        reason: "off, if there are several nodes: the kernel unmaps pages to see who uses them",
+        reason: "off, if there are several nodes: the kernel unmaps pages to see which CPU uses them",
         cost: "page faults in the middle of a stream",
         measured: None,
     },

@@ -35,7 +35,9 @@ pub(super) const CHECKS: &[Check] = &[
         read: mtu,
         reason: "packets of this size, joined by GRO or not, may take no more than the process's CPUs",
         cost: "more CPU time for each byte",
-        measured: Some("1,915 ns for 1,408 bytes, 4,725 ns for 8,896 bytes (AMD EPYC, veth)"),
+        measured: Some(
+            "receiver: 1,170 ns for 1,408 bytes, 3,055 ns for 8,896 bytes (AMD EPYC, veth)",
+        ),
     },
     Check {
         id: "path.route",
