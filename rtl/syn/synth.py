@@ -57,6 +57,7 @@ VARIANTS = (
     "roce_requester Qps=16",
     "roce_responder Qps=16",
     "roce_board Full=1",
+    "roce_endpoint Qps=16",
 )
 # Growth that is let pass: both of these.
 GROWTH, GROWTH_LUT = 0.05, 50
