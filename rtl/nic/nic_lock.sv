@@ -46,6 +46,10 @@ module nic_lock #(
     end
   end
 
+`ifdef FORMAL
+  `include "nic_lock_props.svh"
+`endif
+
 endmodule
 
 `default_nettype wire

@@ -4,8 +4,8 @@
 // A master that waits sees at most one request of each other before its own. Ports below Engines take
 // each response as it comes. The others are processors: their responses wait for ready in a FIFO, so
 // that one that takes none holds back its own requests alone. A processor's request with `lock`
-// holds back the other processors until its next request without, LockCycles at most; engines are
-// not held back.
+// holds back the other processors until its next request without, LockCycles at most, not counting those
+// in which it waits for the memory; engines are not held back.
 //
 // Throughput: a request a cycle, InFlight without a response at most. Latency: a request passes in
 // one cycle, an engine's response in none, a processor's in one. Back-pressure: valid and ready;
@@ -52,7 +52,7 @@ module nic_share #(
 
   // ------------------------------------------------------------------ turns
 
-  logic [Ports-1:0] locks, has_room, may, grant;
+  logic [Ports-1:0] locks, has_room, may, grant, waits;
   logic [Pw-1:0] last_q, owner;
   logic lock, moves, is_granted;
   logic [Tw:0] in_flight_q;  // requests granted that have no response
@@ -88,7 +88,7 @@ module nic_share #(
       .rst_i  (rst_i),
       .taken_i(grant),
       .locks_i(locks),
-      .waits_i(1'b0),
+      .waits_i(waits[owner]),
       .lock_o (lock),
       .owner_o(owner)
   );
@@ -142,6 +142,7 @@ module nic_share #(
     assign comes = m_valid_i && first_q == Pw'(p);
     if (p < int'(Engines)) begin : g_engine
       assign has_room[p]         = 1'b1;
+      assign waits[p]            = 1'b0;
       assign response_valid_o[p] = comes;
       assign response_o[p*nic_pkg::AcbResponseBits+:nic_pkg::AcbResponseBits] = m_response_i;
     end else begin : g_processor
@@ -152,6 +153,7 @@ module nic_share #(
 
       assign gives               = response_valid_o[p] && response_ready_i[p];
       assign has_room[p]         = room_q != '0;
+      assign waits[p]            = level_q + room_q != (Tw + 1)'(InFlight) && !comes;
       assign response_valid_o[p] = level_q != '0;
       assign response_o[p*nic_pkg::AcbResponseBits+:nic_pkg::AcbResponseBits] =
           held_mem[held_rd_q];

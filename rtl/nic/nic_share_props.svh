@@ -112,8 +112,14 @@ always_ff @(posedge clk_i) begin
   else f_went_q <= f_went_q | grant;
 end
 
-logic [31:0] f_locked_q;  // cycles of the lock
-always_ff @(posedge clk_i) f_locked_q <= rst_i || !lock ? '0 : f_locked_q + 1;
+// The owner of the lock waited for the memory, and made no request.
+logic f_owner_waited_q;
+logic [Pw-1:0] f_owner_q;
+always_ff @(posedge clk_i) begin
+  f_owner_waited_q <= !rst_i && lock && f_open[owner] != '0 && !(m_valid_i && f_route[0] == owner)
+      && !grant[owner];
+  f_owner_q <= owner;
+end
 
 always_ff @(posedge clk_i) begin
   if (f_past_q && !rst_i) begin
@@ -141,7 +147,7 @@ always_ff @(posedge clk_i) begin
       if (m_valid_i && f_route[0] == Pw'(p) && p >= int'(Engines))
         assert (f_level[p] < (Tw + 1)'(InFlight));
     end
-    p_lock_ends : assert (f_locked_q <= LockCycles + 1);
+    if (f_owner_waited_q) p_lock_waits : assert (lock && owner == f_owner_q);
     // For induction.
     p_memory : assert (32'(in_flight_q) == 32'(f_memory_q) + 32'(m_valid_o));
     p_routes : assert (wr_q == rd_q + in_flight_q[Tw-1:0]);

@@ -350,7 +350,7 @@ module roce_board #(
         .clk_i(clk_i), .rst_i(rst_i), .run_i(run), .abort_i(aborts),
         .refused_o(refused), .begun_o(begun), .is_running_o(running), .busy_o(is_busy),
         .cmd_valid_o(cmd_valid), .cmd_ready_i(cmd_ready), .cmd_o(qp_cmd), .cmd_qp_o(cmd_qp),
-        .refused_i(cmd_refused), .failed_i(failed), .failed_qp_i(ev_qp)
+        .refused_i(cmd_refused), .failed_i(failed), .visit_qp_i(ev_qp)
     );
 
     assign begins   = cmd_ready && qp_cmd == roce_pkg::CommandBegin;

@@ -158,7 +158,7 @@ module roce_endpoint #(
       .cmd_qp_o    (cmd_qp),
       .refused_i   (cmd_refused),
       .failed_i    (failed),
-      .failed_qp_i (ev_qp)
+      .visit_qp_i  (ev_qp)
   );
 
   roce_responder #(

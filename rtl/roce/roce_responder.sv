@@ -33,10 +33,11 @@
 //
 // Throughput: packets back to back on a 10 Gb/s line at 64 bits and 156.25 MHz, on a 100 Gb/s line at
 // 512 bits and 322.27 MHz from a payload of 256 bytes on; a packet of B stored beats takes B + 4
-// cycles at most, whatever its QP. Latency, last beat of a frame at eth_ip_check to first beat of its
-// payload: 17 cycles, at 512 bits 16; an answer and a flush up to Qps - 1 cycles more. Back-pressure:
-// wr_ready_i, completion_ready_i; what finds no room meanwhile is dropped whole, and comes again after a
-// NAK. Both hold back all QPs. Answers wait without holding anything back.
+// cycles at most, whatever its QP. The verdict on a marked packet waits while marked frames find no room.
+// Latency, last beat of a frame at eth_ip_check to first beat of its payload: 17 cycles, at 512 bits 16;
+// an answer and a flush up to Qps - 1 cycles more. Back-pressure: wr_ready_i, completion_ready_i; what
+// finds no room meanwhile is dropped whole, and comes again after a NAK. Both hold back all QPs. Answers
+// wait without holding anything back.
 //
 // A QP runs while its `run_i` is high, with `cfg_i` and `region_i` as `begin_i` found them, at the latest
 // in the first cycle of `run_i`; the MTU is 1 to 5. While `run_i` is low, for at least 4 cycles, all of
@@ -368,9 +369,8 @@ module roce_responder #(
   logic [63:0] addr_q, addr_kept_q, addr_kept;
   roce_pkg::receive_t receive, receive_q;
 
-  // Nothing is stored of a QP since it began; it has failed; it has a receive request, which its message
-  // under way, a SEND, uses.
-  qps_t fresh_q, has_failed_q, has_receive_q, uses_receive_q;
+  // Nothing is stored of a QP since it began; it has failed; it has a receive request.
+  qps_t fresh_q, has_failed_q, has_receive_q;
   logic is_fresh_q, is_failed_q, is_here_q;
   // Of the packet; sums, which are worked out below.
   logic first, to_region;
@@ -387,11 +387,13 @@ module roce_responder #(
   always_ff @(posedge clk_i) begin
     if (begin_i) connection_mem[begin_qp] <= {cfg_i, region_i};
     if (is_judged) order_mem[qp_q] <= order_d;
-    if (executes || (is_judged && is_fresh_q))
-      message_mem[qp_q] <= {executes && !request_q.is_last, to_region, rest_q[31:0], total_q};
+    if (executes || (is_judged && is_fresh_q) || is_too_long || flushes)
+      message_mem[qp_q] <= {
+        executes ? !request_q.is_last : is_too_long, to_region, rest_q[31:0], total_q
+      };
     if (done) addr_mem[write_qp_q] <= addr_q;
     if (receive_ready_o && receive_valid_i) receive_mem[receive_qp] <= receive_i;
-    if (loads) begin
+    if (loads || starts_flush) begin
       connection_q <= connection_mem[qp_d];
       order_q      <= order_mem[qp_d];
       message_q    <= message_mem[qp_d];
@@ -483,7 +485,8 @@ module roce_responder #(
   logic completes, is_current, taken;
   assign completes  = request_q.is_last && (!to_region || request_q.has_immediate);
   assign is_judged  = state_q == StateJudge && !is_dead_q
-      && !(completes && completion_valid_o && !completion_ready_i);
+      && !(completes && completion_valid_o && !completion_ready_i)
+      && !(request_q.is_marked && room_marks_q);
   assign is_current = is_judged && !is_failed_q && is_expected_q;
   assign executes   = is_current && !breaks && !not_ready;
 
@@ -563,20 +566,21 @@ module roce_responder #(
   end
 
   // ------------------------------------------------------------------ completions
-  // Which QPs a visit, a packet that is done, and a receive request are of.
-  qps_t here, there, posted, flushable;
-  logic flushes, is_completed, uses_receive;
-  index_t scan_q;
-  assign here         = Qps > 1 ? qps_t'(1) << qp_q : '1;
-  assign there        = Qps > 1 ? qps_t'(1) << write_qp_q : '1;
-  assign posted       = Qps > 1 ? qps_t'(1) << receive_qp : '1;
+  // The QP of a visit or of a packet that is done, which never come in one cycle, and that of a receive
+  // request.
+  qps_t here, posted;
+  index_t here_qp, scan_q;
+  logic flushes, is_completed, is_too_long, uses_receive;
+  assign here_qp      = writing_q ? write_qp_q : qp_q;
+  assign here         = !(is_judged || done || flushes) ? '0 : Qps > 1 ? qps_t'(1) << here_qp : '1;
+  assign posted       = !(receive_ready_o && receive_valid_i) ? '0
+      : Qps > 1 ? qps_t'(1) << receive_qp : '1;
   assign is_completed = done && completes_q;
-  // What is longer than the request uses it too.
-  assign uses_receive = (executes && !to_region && !request_q.is_last)
-      || (ev_fault_o && fault_o == roce_pkg::FaultTooLong);
-  // One QP a cycle is scanned.
-  assign flushable    = has_failed_q & has_receive_q;
-  assign flushes      = state_q == StateFlush && flushable[qp_q];
+  // The receive request is of a SEND under way; what is longer than the request uses it too.
+  assign is_too_long  = ev_fault_o && fault_o == roce_pkg::FaultTooLong;
+  assign uses_receive = is_open && !message_q.is_write;
+  // What stood a cycle ago: while a QP flushes, nothing else takes its receive request.
+  assign flushes      = state_q == StateFlush && has_failed_q[qp_q] && is_here_q;
 
   always_ff @(posedge clk_i) begin
     if (completion_ready_i || !is_running_q[completion_qp_o]) completion_valid_o <= 1'b0;
@@ -592,15 +596,13 @@ module roce_responder #(
       completion_qp_o <= qp_q;
       completion_o    <= {
         receive.id,
-        uses_receive_q[qp_q] ? roce_pkg::ReceiveFailed : roce_pkg::ReceiveFlushed, 65'd0
+        uses_receive ? roce_pkg::ReceiveFailed : roce_pkg::ReceiveFlushed, 65'd0
       };
     end
-    has_receive_q <= ((has_receive_q | (receive_ready_o && receive_valid_i ? posted : '0))
-        & ~(is_completed ? there : '0) & ~(flushes ? here : '0)) & is_running_q;
-    uses_receive_q <= ((uses_receive_q & ~(executes || flushes ? here : '0))
-        | (uses_receive ? here : '0)) & is_running_q;
-
-    flush_due_q <= flush_due_q ? state_q != StateFlush : flushable[scan_q];
+    has_receive_q <= ((has_receive_q & ~(is_completed || flushes ? here : '0)) | posted)
+        & is_running_q;
+    flush_due_q <= flush_due_q ? state_q != StateFlush
+        : has_failed_q[scan_q] && has_receive_q[scan_q];
     if (!flush_due_q) begin
       flush_qp_q <= scan_q;
       scan_q     <= 32'(scan_q) == Qps - 1 ? '0 : scan_q + 1'b1;
@@ -615,22 +617,23 @@ module roce_responder #(
   // ------------------------------------------------------------------ answers
   // One QP at a time offers its answer, until it is taken.
   index_t offer_q;
-  qps_t offered, due_q, marks, rests;
-  logic is_owed, is_cnp, nacks, answers, adds_last, room_marks, counts_q, is_marked;
+  qps_t offered, due_q;
+  index_t room_qp_q;
+  logic is_owed, is_cnp, nacks, answers, adds_last, room_marks_q, is_marked;
   roce_pkg::response_t answer;
   localparam int unsigned AnswerBits = 56;
   logic [AnswerBits-1:0] answer_mem[Qps];
-  logic [19:0] interval_mem[Qps], interval_ns;
-  assign offered = Qps > 1 ? qps_t'(1) << offer_q : '1;
+  (* ram_style = Style, no_rw_check, rw_addr_collision = "no" *) logic [19:0] interval_mem[Qps];
+  logic [19:0] interval_q, interval_ns;
+  index_t offer_next;
+  assign offer_next = 32'(offer_q) == Qps - 1 ? '0 : offer_q + 1'b1;
+  assign offered = !taken ? '0 : Qps > 1 ? qps_t'(1) << offer_q : '1;
 
-  // What the store has no room for has met a switch on its way too. Two are counted in two cycles.
+  // What the store has no room for has met a switch on its way too. The verdict on a marked packet waits
+  // for it.
   assign is_marked   = is_judged && request_q.is_marked && !is_failed_q;
-  assign room_marks  = ev_no_room_o && request_i.is_marked && !has_failed_q[request_qp];
-  assign marks       = (is_marked ? here : '0)
-      | (room_marks ? (Qps > 1 ? qps_t'(1) << request_qp : qps_t'(1)) : '0);
-  assign ev_marked_o = is_marked || room_marks || counts_q;
-  assign rests       = ~is_running_q;
-  assign interval_ns = interval_mem[offer_q];
+  assign ev_marked_o = is_marked || room_marks_q;
+  assign interval_ns = Qps > 1 ? interval_q : interval_mem[0];
   assign is_cnp      = is_owed && !has_failed_q[offer_q];
   assign ev_cnp_o    = is_cnp && response_ready_i;
 
@@ -639,9 +642,10 @@ module roce_responder #(
   ) u_notification (
       .clk_i        (clk_i),
       .rst_i        (rst_i),
-      .forget_i     (rests),
+      .forget_i     (~is_running_q),
       .time_ns_i    (time_ns_i),
-      .mark_i       (marks),
+      .mark_i       (ev_marked_o),
+      .mark_qp_i    (room_marks_q ? room_qp_q : qp_q),
       .qp_i         (offer_q),
       .interval_ns_i(interval_ns),
       .owed_o       (is_owed),
@@ -676,16 +680,24 @@ module roce_responder #(
 
   always_ff @(posedge clk_i) begin
     if (begin_i) interval_mem[begin_qp] <= cfg_i.cnp_interval_ns;
-    if (answers) answer_mem[done ? write_qp_q : qp_q] <= {answer.psn, answer.syndrome, answer.msn};
-    due_q <= ((due_q & ~(taken ? offered : '0)) | (done && requests_ack_q ? there : '0)
-        | (answers && !done ? here : '0)) & is_running_q;
-    fresh_q      <= (fresh_q & ~(is_judged ? here : '0)) | ~is_running_q;
+    if (answers) answer_mem[here_qp] <= {answer.psn, answer.syndrome, answer.msn};
+    due_q <= ((due_q & ~offered) | (answers && (!done || requests_ack_q) ? here : '0))
+        & is_running_q;
+    for (int q = 0; q < int'(Qps); q++) begin
+      if (here[q]) fresh_q[q] <= flushes && is_fresh_q;
+      if (!is_running_q[q]) fresh_q[q] <= 1'b1;
+    end
     has_failed_q <= (has_failed_q | abort_i | (ev_fault_o ? here : '0)) & is_running_q;
-    counts_q     <= (is_marked && room_marks) || (counts_q && (is_marked || room_marks));
-    if (!response_valid_o) offer_q <= 32'(offer_q) == Qps - 1 ? '0 : offer_q + 1'b1;
+    room_marks_q <= ev_no_room_o && request_i.is_marked && !has_failed_q[request_qp];
+    room_qp_q    <= request_qp;
+    // A QP that begins is not marked before the turns have gone on.
+    if (!response_valid_o) begin
+      offer_q    <= offer_next;
+      interval_q <= interval_mem[offer_next];
+    end
     if (rst_i) begin
-      offer_q  <= '0;
-      counts_q <= 1'b0;
+      offer_q      <= '0;
+      room_marks_q <= 1'b0;
     end
   end
 

@@ -188,11 +188,11 @@
       if (!f_reset_q[0]) begin
         if (is_running_q[q] && !f_touched_q[q]) begin
           assert (fresh_q[q]);
-          assert (!due_q[q] && !uses_receive_q[q]);
+          assert (!due_q[q]);
           assert (!has_failed_q[q] || f_aborted_q[q]);
         end
         if (f_rested_q[q])
-          assert (fresh_q[q] && !due_q[q] && !uses_receive_q[q] && !has_failed_q[q]
+          assert (fresh_q[q] && !due_q[q] && !has_failed_q[q]
               && !has_receive_q[q]);
         // What induction needs.
         if (f_begun_q[q]) assert (f_kept == f_own);
@@ -214,6 +214,7 @@
                 + 65'(f_message.left) <= f_until);
           assert (f_message.is_write || has_receive_q[q]);
         end
+        if (f_is_written && is_running_q[q]) assert (!fresh_q[q]);
         if (f_is_written && is_running_q[q] && !has_failed_q[q]) begin
           assert (!fresh_q[q] && f_message.is_open == !is_last_q);
           assert (f_message.is_write == f_in_write_q);

@@ -127,6 +127,12 @@ module samplewire_nic_board #(
   logic [7:0] share;
   nic_pkg::attach_event_t attach_event;
 
+  // yosys must know the width of what is joined to a port of a module that it has not read yet.
+  nic_pkg::generator_status_t no_generator;
+  nic_pkg::checker_status_t no_checker;
+  assign no_generator = '0;
+  assign no_checker   = '0;
+
   nic #(
       .Ports(Ports),
       .Axil(Axil),
@@ -185,8 +191,8 @@ module samplewire_nic_board #(
       .share_o(share),
       .generator_cfg_o(),
       .counter_o(),
-      .generator_i('0),
-      .checker_i('0),
+      .generator_i(no_generator),
+      .checker_i(no_checker),
       .attach_event_i(attach_event),
       .ev_mac_rx_bad_i(1'b0),
       .ev_mac_rx_dropped_i(1'b0),

@@ -8,8 +8,10 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueHint};
 use samplewire_proto::block::MacAddress;
 
-pub(crate) use self::nic_values::{LinkName, NicCount, NicThreshold, Picture};
-use self::nic_values::{delay, of_image, of_rate, of_receive, of_send, of_trips, station};
+pub(crate) use self::nic_values::{ConsoleAddress, LinkName, NicCount, NicThreshold, Picture};
+use self::nic_values::{
+    delay, of_image, of_rate, of_receive, of_send, of_trips, register, station, word,
+};
 use super::values;
 use crate::faults::FaultOption;
 
@@ -79,58 +81,6 @@ pub(crate) enum RegsVerb {
     /// List all counters
     Counters,
 }
-
-/// Where a board's registers are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ConsoleAddress {
-    /// The socket of a simulated board.
-    Unix(PathBuf),
-    /// Host and port.
-    Tcp(String),
-}
-
-impl FromStr for ConsoleAddress {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.strip_prefix("unix:") {
-            Some("") => Err("unix: is followed by the path of a socket".into()),
-            Some(path) => Ok(Self::Unix(path.into())),
-            None if text.is_empty() => Err("a host has a name".into()),
-            None if text.contains(':') => Ok(Self::Tcp(text.to_owned())),
-            None => Ok(Self::Tcp(format!("{text}:{TELNET_PORT}"))),
-        }
-    }
-}
-
-impl std::fmt::Display for ConsoleAddress {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
-            Self::Tcp(address) => f.write_str(address),
-        }
-    }
-}
-
-/// A name as consoles take it: one word.
-fn register(text: &str) -> Result<String, String> {
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"._".contains(&byte);
-    if text.is_empty() || text.len() > REGISTER_BYTES_MAX || !text.bytes().all(is_word) {
-        return Err(format!("a name has 1 to {REGISTER_BYTES_MAX} letters, digits, `_` and `.`"));
-    }
-    Ok(text.to_owned())
-}
-
-fn word(text: &str) -> Result<u32, String> {
-    let number = match text.strip_prefix("0x") {
-        Some(digits) => u32::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    number.map_err(|_| "a number from 0 to 0xffffffff".into())
-}
-
-const TELNET_PORT: u16 = 23;
-const REGISTER_BYTES_MAX: usize = 31;
 
 const REGS_AFTER_HELP: &str = "\
 Examples:
