@@ -64,7 +64,8 @@ module axil_share #(
   end
 
   // The next master in the circle behind `turn` that has an address; `turn` itself comes last.
-  function automatic logic [Mw-1:0] next_of(input logic [Mw-1:0] turn, input logic [Masters-1:0] valid);
+  function automatic logic [Mw-1:0] next_of(
+      input logic [Mw-1:0] turn, input logic [Masters-1:0] valid);
     next_of = turn;
     // The farthest first, so that the nearest counts.
     for (int unsigned i = 1; i < Masters; i++) begin

@@ -202,6 +202,16 @@ fn print(points: &[Parts], console: &mut Console) {
     }
 }
 
+const NO_LINK: &str = "a board for each mode: LINK, or --normal, --nic and --mac-loop";
+
+/// Of `nic.mode`.
+const NIC_LOOPBACK: u32 = 1;
+
+/// Of `sender.control`: the far loop-back of the MAC side.
+const FAR_LOOPBACK: u32 = 2;
+const LOOPBACK_MASK: u32 = 3;
+const LOOPBACK_SHIFT: u32 = 1;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,13 +237,3 @@ mod tests {
         assert_eq!(parts(128, &measured).processor, Part { median_ns: 0, min_ns: 0, max_ns: 0 });
     }
 }
-
-const NO_LINK: &str = "a board for each mode: LINK, or --normal, --nic and --mac-loop";
-
-/// Of `nic.mode`.
-const NIC_LOOPBACK: u32 = 1;
-
-/// Of `sender.control`: the far loop-back of the MAC side.
-const FAR_LOOPBACK: u32 = 2;
-const LOOPBACK_MASK: u32 = 3;
-const LOOPBACK_SHIFT: u32 = 1;

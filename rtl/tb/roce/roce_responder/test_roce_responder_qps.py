@@ -245,8 +245,8 @@ async def requests_of_all_come_interleaved(dut):
         )
         tb.receive.odds = random.choice([odds for odds in (0.2, 0.6, 1) if odds <= tb.memory.odds])
         for it in tb.qps:
-            # A second one, which is offered by turns, may come behind its packet at 512 bits, or where
-            # it is not offered in each cycle.
+            # A second one, which is offered by turns, may come behind its packet at 512 bits, or
+            # where it is not offered in each cycle.
             for _ in range(random.randrange(3)):
                 if (tb.beat == 8 and tb.receives.odds == 1.0) or not it.model.receives:
                     it.post(it.address + random.randrange(3000), random.choice([100, 500, 1500]))
