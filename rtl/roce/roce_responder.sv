@@ -373,7 +373,8 @@ module roce_responder #(
   qps_t fresh_q, has_failed_q, has_receive_q;
   logic is_fresh_q, is_failed_q, is_here_q;
   // Of the packet; sums, which are worked out below.
-  logic first, to_region;
+  logic first, to_region, flushes, is_too_long;
+  logic room_marks_q;  // a frame without room was marked
   logic [32:0] rest_q;  // of the message, or of the receive request
   logic [31:0] total_q;
 
@@ -570,7 +571,7 @@ module roce_responder #(
   // request.
   qps_t here, posted;
   index_t here_qp, scan_q;
-  logic flushes, is_completed, is_too_long, uses_receive;
+  logic is_completed, uses_receive;
   assign here_qp      = writing_q ? write_qp_q : qp_q;
   assign here         = !(is_judged || done || flushes) ? '0 : Qps > 1 ? qps_t'(1) << here_qp : '1;
   assign posted       = !(receive_ready_o && receive_valid_i) ? '0
@@ -619,7 +620,7 @@ module roce_responder #(
   index_t offer_q;
   qps_t offered, due_q;
   index_t room_qp_q;
-  logic is_owed, is_cnp, nacks, answers, adds_last, room_marks_q, is_marked;
+  logic is_owed, is_cnp, nacks, answers, adds_last, is_marked;
   roce_pkg::response_t answer;
   localparam int unsigned AnswerBits = 56;
   logic [AnswerBits-1:0] answer_mem[Qps];
