@@ -246,6 +246,16 @@ module samplewire_soc_board #(
       .m_axil_rready(r_rready)
   );
 
+  // yosys must know the width of what is joined to a port of a module that it has not read yet.
+  logic [9:0] no_address;
+  logic [2:0] no_prot;
+  logic [31:0] no_data;
+  logic [3:0] no_strobe;
+  assign no_address = '0;
+  assign no_prot    = '0;
+  assign no_data    = '0;
+  assign no_strobe  = '0;
+
   samplewire_nic_board #(
       .W(W),
       .Slots(Slots),
@@ -320,19 +330,19 @@ module samplewire_soc_board #(
       .acb_valid_o({acb_valid_o, acb_response_valid}),
       .acb_ready_i({acb_ready_i, acb_response_ready}),
       .acb_o({acb_o, acb_response}),
-      .s_axil_cpu_awaddr('0),
-      .s_axil_cpu_awprot('0),
+      .s_axil_cpu_awaddr(no_address),
+      .s_axil_cpu_awprot(no_prot),
       .s_axil_cpu_awvalid(1'b0),
       .s_axil_cpu_awready(),
-      .s_axil_cpu_wdata('0),
-      .s_axil_cpu_wstrb('0),
+      .s_axil_cpu_wdata(no_data),
+      .s_axil_cpu_wstrb(no_strobe),
       .s_axil_cpu_wvalid(1'b0),
       .s_axil_cpu_wready(),
       .s_axil_cpu_bresp(),
       .s_axil_cpu_bvalid(),
       .s_axil_cpu_bready(1'b0),
-      .s_axil_cpu_araddr('0),
-      .s_axil_cpu_arprot('0),
+      .s_axil_cpu_araddr(no_address),
+      .s_axil_cpu_arprot(no_prot),
       .s_axil_cpu_arvalid(1'b0),
       .s_axil_cpu_arready(),
       .s_axil_cpu_rdata(),

@@ -95,7 +95,11 @@ pub(super) fn run(arguments: &ModesArguments) -> Result<Outcome, Failure> {
     document::run(arguments.json, false, |console, report: &mut Modes| {
         report.peer = mac_words(arguments.peer);
         let interrupt = Interrupt::install()?;
-        measure(arguments, &interrupt, console, &mut report.trips)?;
+        let measured = measure(arguments, &interrupt, console, &mut report.trips);
+        if let Some(registers) = &arguments.registers {
+            switch(registers, Mode::Normal)?;
+        }
+        measured?;
         if let Some(signal) = interrupt.stop_signal(console) {
             return Ok(Outcome::Interrupted { signal });
         }
