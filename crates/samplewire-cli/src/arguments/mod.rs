@@ -47,9 +47,9 @@ pub(crate) use find::FindArguments;
 pub(crate) use latency::LatencyArguments;
 pub(crate) use metrics::MetricsOption;
 pub(crate) use nic::{
-    ConsoleAddress, EchoArguments, ImageArguments, LinkName, LinkOptions, ModesArguments,
+    Access, ConsoleAddress, EchoArguments, ImageArguments, LinkName, LinkOptions, ModesArguments,
     NicArguments, NicCount, NicRateArguments, NicReceiveArguments, NicSendArguments, NicThreshold,
-    NicVerb, Picture, RegsArguments, RegsVerb, RttArguments, SchemeOptions, TripOptions,
+    NicVerb, Picture, RegsArguments, RttArguments, SchemeOptions, TripOptions,
 };
 pub(crate) use probe::ProbeArguments;
 pub(crate) use rate::{RateArguments, Way};

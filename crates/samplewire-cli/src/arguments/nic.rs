@@ -8,10 +8,10 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueHint};
 use samplewire_proto::block::MacAddress;
 
-pub(crate) use self::nic_values::{ConsoleAddress, LinkName, NicCount, NicThreshold, Picture};
-use self::nic_values::{
-    delay, of_image, of_rate, of_receive, of_send, of_trips, register, station, word,
+pub(crate) use self::nic_values::{
+    Access, ConsoleAddress, LinkName, NicCount, NicThreshold, Picture,
 };
+use self::nic_values::{delay, of_image, of_rate, of_receive, of_send, of_trips, station};
 use super::values;
 use crate::faults::FaultOption;
 
@@ -52,41 +52,21 @@ pub(crate) struct RegsArguments {
     #[arg(value_name = "CONSOLE")]
     pub(crate) at: ConsoleAddress,
 
-    #[command(subcommand)]
-    pub(crate) verb: RegsVerb,
+    /// Registers such as nic.free_level or sender.ip, which are read; NAME=VALUE is written, 32 bits,
+    /// decimal or hexadecimal with 0x. Without any: all counters
+    #[arg(value_name = "NAME[=VALUE]")]
+    pub(crate) accesses: Vec<Access>,
 
     /// Print one JSON object
-    #[arg(long, global = true)]
+    #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// What to do with registers.
-#[derive(Debug, Subcommand)]
-pub(crate) enum RegsVerb {
-    /// Read registers
-    Read {
-        /// Such as nic.free_level or sender.ip
-        #[arg(required = true, value_parser = register)]
-        names: Vec<String>,
-    },
-    /// Write a register
-    Write {
-        /// Such as nic.mode
-        #[arg(value_parser = register)]
-        name: String,
-        /// 32 bits: decimal, or hexadecimal with 0x
-        #[arg(value_parser = word)]
-        value: u32,
-    },
-    /// List all counters
-    Counters,
 }
 
 const REGS_AFTER_HELP: &str = "\
 Examples:
-  samplewire nic regs 10.64.0.2 counters
-  samplewire nic regs 10.64.0.2 read nic.free_level nic.mode
-  samplewire nic regs unix:out/rtl/sim/board.registers write nic.mode 1
+  samplewire nic regs 10.64.0.2
+  samplewire nic regs 10.64.0.2 nic.free_level nic.mode
+  samplewire nic regs unix:out/rtl/sim/board.registers nic.mode=1
 
 docs/nic.md and docs/registers.md list the names, behind `nic.` and `sender.`.";
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::registers::Registers;
-use crate::arguments::{RegsArguments, RegsVerb};
+use crate::arguments::{Access, RegsArguments};
 use crate::document::{self, Report};
 use crate::failure::Failure;
 use crate::figures::grouped;
@@ -29,25 +29,26 @@ pub(super) fn run(arguments: &RegsArguments) -> Result<Outcome, Failure> {
     document::run(arguments.json, false, |console, report: &mut Regs| {
         report.console = arguments.at.to_string();
         let mut registers = Registers::connect(&arguments.at)?;
-        match &arguments.verb {
-            RegsVerb::Read { names } => {
-                for name in names {
+        for Access { name, value } in &arguments.accesses {
+            let value = match *value {
+                Some(value) => {
+                    registers.write(name, value)?;
+                    console.line(format_args!("{name} = {value:#010x}"));
+                    value
+                }
+                None => {
                     let value = registers.read(name)?;
                     console.line(format_args!("{name} {value:#010x} ({value})"));
-                    report.values.insert(name.clone(), value.into());
+                    value
                 }
-            }
-            RegsVerb::Write { name, value } => {
-                registers.write(name, *value)?;
-                console.line(format_args!("{name} = {value:#010x}"));
-                report.values.insert(name.clone(), (*value).into());
-            }
-            RegsVerb::Counters => {
-                for counter in registers.counters()? {
-                    let value = grouped(counter.value);
-                    console.line(format_args!("{:<28} {value:>16}", counter.name));
-                    report.values.insert(counter.name, counter.value.into());
-                }
+            };
+            report.values.insert(name.clone(), value.into());
+        }
+        if arguments.accesses.is_empty() {
+            for counter in registers.counters()? {
+                let value = grouped(counter.value);
+                console.line(format_args!("{:<28} {value:>16}", counter.name));
+                report.values.insert(counter.name, counter.value.into());
             }
         }
         Ok(Outcome::Whole)

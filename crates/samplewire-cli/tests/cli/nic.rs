@@ -317,16 +317,15 @@ fn registers_are_read_written_and_listed() {
     let console = format!("unix:{}", text(&board));
     let written = registers(&board);
     let regs = |words: &[&str]| run(&[&["nic", "regs", &console], words].concat());
-    let read = regs(&["read", "nic.mode", "sender.id"]).expect(0);
+    let read = regs(&["nic.mode", "sender.id"]).expect(0);
     assert_eq!(read.text(), "nic.mode 0x0000001b (27)\nsender.id 0x0000001b (27)\n");
-    regs(&["write", "nic.mode", "0x10"]).expect(0);
+    regs(&["nic.mode=0x10"]).expect(0);
     assert_eq!(*written.lock().unwrap(), "write nic.mode 0x10\n");
-    let listed: Value =
-        serde_json::from_str(regs(&["counters", "--json"]).expect(0).text()).unwrap();
+    let listed: Value = serde_json::from_str(regs(&["--json"]).expect(0).text()).unwrap();
     assert_eq!(listed["values"]["nic.sent"], 5);
-    regs(&["read", "nic.free"]).expect_error(1, &["`read nic.free`", "may not be accessed"]);
-    regs(&["write", "nic.mode", "4294967296"]).expect_error(1, &["4294967296"]);
-    regs(&["read", "a b"]).expect_error(1, &["a b"]);
+    regs(&["nic.free"]).expect_error(1, &["`read nic.free`", "may not be accessed"]);
+    regs(&["nic.mode=4294967296"]).expect_error(1, &["nic.mode=4294967296", "0xffffffff"]);
+    regs(&["a b"]).expect_error(1, &["a b"]);
 }
 
 #[test]

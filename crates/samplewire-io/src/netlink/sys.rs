@@ -20,7 +20,7 @@ impl Socket {
         }
         // SAFETY: the kernel has given this descriptor to no one else.
         let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-        let wait = libc::timeval { tv_sec: 0, tv_usec: WAIT_MICROS };
+        let wait = libc::timeval { tv_sec: 0, tv_usec: WAIT_MICROS.into() };
         // SAFETY: the option's value is a timeval, which the pointer covers.
         let answer = unsafe {
             let (level, option) = (libc::SOL_SOCKET, libc::SO_RCVTIMEO);
@@ -79,7 +79,7 @@ impl Socket {
 }
 
 /// The kernel answers at once; a reply that was lost must not block.
-const WAIT_MICROS: libc::suseconds_t = 200_000;
+const WAIT_MICROS: i32 = 200_000;
 
 /// The kernel's parts of a dump are no longer than 32 KiB.
 const PART_BYTES: usize = 64 << 10;

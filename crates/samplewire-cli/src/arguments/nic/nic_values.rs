@@ -203,21 +203,38 @@ impl std::fmt::Display for ConsoleAddress {
     }
 }
 
-/// A name as consoles take it: one word.
-pub(super) fn register(text: &str) -> Result<String, String> {
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"._".contains(&byte);
-    if text.is_empty() || text.len() > REGISTER_BYTES_MAX || !text.bytes().all(is_word) {
-        return Err(format!("a name has 1 to {REGISTER_BYTES_MAX} letters, digits, `_` and `.`"));
-    }
-    Ok(text.to_owned())
+/// An access to a register.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub(crate) name: String,
+    /// What is written; none: it is read.
+    pub(crate) value: Option<u32>,
 }
 
-pub(super) fn word(text: &str) -> Result<u32, String> {
+impl FromStr for Access {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(word(value)?)),
+            None => (text, None),
+        };
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"._".contains(&byte);
+        if name.is_empty() || name.len() > REGISTER_BYTES_MAX || !name.bytes().all(is_word) {
+            return Err(format!(
+                "a name has 1 to {REGISTER_BYTES_MAX} letters, digits, `_` and `.`"
+            ));
+        }
+        Ok(Self { name: name.to_owned(), value })
+    }
+}
+
+fn word(text: &str) -> Result<u32, String> {
     let number = match text.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16),
         None => text.parse(),
     };
-    number.map_err(|_| "a number from 0 to 0xffffffff".into())
+    number.map_err(|_| "a value is a number from 0 to 0xffffffff".into())
 }
 
 const TELNET_PORT: u16 = 23;

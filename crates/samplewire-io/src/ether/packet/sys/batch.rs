@@ -64,7 +64,7 @@ impl Batch {
         // into `self.bytes`; all outlive the call, which reads them and writes only the headers' lengths.
         let answer = unsafe {
             let headers = self.headers.as_mut_ptr();
-            libc::sendmmsg(socket.as_raw_fd(), headers, lens.len() as u32, FLAGS)
+            libc::sendmmsg(socket.as_raw_fd(), headers, lens.len() as u32, FLAGS as _)
         };
         usize::try_from(answer).map_err(|_| io::Error::last_os_error())
     }
