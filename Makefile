@@ -11,7 +11,7 @@ TARGET_DIR = cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo picture board test instructions wheel notebooks rtl rtl-full synth lint bench wire fuzz concurrency soak
-.PHONY: firmware firmware-check arm attacks incast incast-roce roce mutants rtl-mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
+.PHONY: firmware firmware-check nic-bench arm attacks incast incast-roce roce mutants rtl-mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -69,6 +69,10 @@ firmware-check: firmware ## the same on simulated processors: what they answer, 
 	@tools/setup.sh python rtl
 	@$(MAKE) --silent --no-print-directory -f rtl/sim/Makefile nic_soc_frames
 	.venv/bin/python firmware/nic/check.py
+
+nic-bench: firmware ## the simulated NIC with soft cores beside the figures of NIC_1.2, some minutes
+	@tools/setup.sh python rtl
+	.venv/bin/python bench/nic.py
 
 lint: ## rustfmt, clippy, ruff, and the dependencies' licences, bans and advisories
 	@tools/setup.sh linker python package deny rtl

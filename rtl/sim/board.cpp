@@ -25,8 +25,10 @@ constexpr uint64_t kSecond = 1'000'000'000;
 constexpr unsigned kCyclesPerLook = 16;
 constexpr unsigned kLooksPerRound = 4;
 constexpr size_t kFramesPerRound = 64;
-// An idle board sleeps when nothing has moved for so long, at most for a millisecond at a time.
+// An idle board sleeps when nothing has moved for so long, at most kSleepMs at a time: timers of the
+// program on its cores may be as late.
 constexpr uint64_t kQuietNs = 2 * kMillisecond;
+constexpr int kSleepMs = 4;
 // How long a stream may take to end when the board is asked to.
 constexpr uint64_t kPatienceNs = 5 * kSecond;
 constexpr int kMtu = 9000;
@@ -157,7 +159,7 @@ class Board {
   void sleep() {
     std::vector<pollfd> files = {{port_->fd(), POLLIN, 0}};
     if (console_) console_->add_to(files);
-    poll(files.data(), nfds_t(files.size()), 1);
+    poll(files.data(), nfds_t(files.size()), kSleepMs);
     look_ns_ = 0;
   }
 
