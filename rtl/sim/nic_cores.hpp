@@ -19,8 +19,7 @@ class NicCores {
  public:
   NicCores(Model& model, const NicOptions& options)
       : model_(model), options_(options), program_(read_program(options.program_path)),
-        soc_(model.top(), cores_of(model)), lines_(cores_of(model)) {
-    soc_.on_byte = [this](unsigned core, char byte) { print(core, byte); };
+        soc_(model.top(), cores_of(model)) {
     model.on_edge = [this](const Vboard&) { edge(); };
   }
 
@@ -28,6 +27,7 @@ class NicCores {
   void restart() {
     dram_.reset();
     soc_.load(program_, [this] { model_.tick(); });
+    soc_.run();
     if (options_.mode == "nic") write("mode", kNicLoopback);
   }
 
@@ -108,25 +108,12 @@ class NicCores {
     soc_.after();
   }
 
-  void print(unsigned core, char byte) {
-    std::string& line = lines_[core];
-    if (byte != '\n' && line.size() < kLineBytesMax) {
-      line += byte;
-      return;
-    }
-    std::printf("core %u: %s\n", core, line.c_str());
-    std::fflush(stdout);
-    line.clear();
-  }
-
-  static constexpr size_t kLineBytesMax = 200;
   Model& model_;
   NicOptions options_;
   std::vector<uint8_t> program_;
   SocPort<Vboard> soc_;
   AfbPort<Vboard> registers_{model_.top(), 1};
   Dram<Vboard> dram_{model_.top(), kDramBytes};
-  std::vector<std::string> lines_;
   uint64_t cycles_ = 0;
 };
 

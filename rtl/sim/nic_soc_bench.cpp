@@ -16,8 +16,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -47,17 +45,17 @@ using Sink = WireSink<Vsoc, kBeatBytes>;
 unsigned long long u(uint64_t value) { return value; }
 
 void begin(Soc& soc) {
-  if (!soc.starts(kStart)) fail("the program does not enable the MAC", soc.exit_code);
+  if (!soc.starts(kStart)) fail("the program does not enable the MAC", soc.cores.exit_code);
 }
 
 int run(const Options& options) {
   Soc soc(options.program, options.cpu_mhz);
-  soc.input.assign(options.input.begin(), options.input.end());
-  while (!soc.has_ended && soc.now < options.cycles) soc.cycle();
+  soc.cores.input.assign(options.input.begin(), options.input.end());
+  while (!soc.cores.has_ended && soc.now < options.cycles) soc.cycle();
   for (unsigned n = 0; n < kCores; n++)
-    std::printf("core %u: %llu of %llu cycles asleep\n", n, u(soc.asleep[n]), u(soc.now));
-  if (!soc.has_ended) std::printf("the program has not ended in %llu cycles\n", u(soc.now));
-  return soc.has_ended ? int(soc.exit_code) : 124;
+    std::printf("core %u: %llu of %llu cycles asleep\n", n, u(soc.cores.asleep[n]), u(soc.now));
+  if (!soc.cores.has_ended) std::printf("the program has not ended in %llu cycles\n", u(soc.now));
+  return soc.cores.has_ended ? int(soc.cores.exit_code) : 124;
 }
 
 void rate(const Options& options, unsigned payload) {
@@ -75,7 +73,7 @@ void rate(const Options& options, unsigned payload) {
     seen[number] = true;
   };
   uint64_t quiet = 0;
-  while (sink.frames < count && quiet < kPatience && !soc.has_ended) {
+  while (sink.frames < count && quiet < kPatience && !soc.cores.has_ended) {
     const uint64_t before = source.begun + sink.frames;
     soc.cycle(source, sink);
     quiet = source.begun + sink.frames == before ? quiet + 1 : 0;
@@ -135,10 +133,10 @@ int usage() {
 int main(int argc, char** argv) {
   if (argc < 3 || argc % 2 == 0) return usage();
   Options options;
-  std::ifstream file(argv[2], std::ios::binary);
-  options.program.assign(std::istreambuf_iterator<char>(file), {});
-  if (options.program.empty() || options.program.size() > kProgramBytes) {
-    std::fprintf(stderr, "%s: not a program of 1 to %u bytes\n", argv[2], kProgramBytes);
+  try {
+    options.program = read_program(argv[2]);
+  } catch (const std::runtime_error& error) {
+    std::fprintf(stderr, "nic_soc_bench: %s\n", error.what());
     return 2;
   }
   for (int i = 3; i < argc; i += 2) {

@@ -12,9 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -95,20 +93,21 @@ int main(int argc, char** argv) {
     std::fputs("nic_soc_frames IMAGE [sender]\n", stderr);
     return 2;
   }
-  std::ifstream file(argv[1], std::ios::binary);
-  const std::vector<uint8_t> program(std::istreambuf_iterator<char>(file), {});
-  if (program.empty() || program.size() > kProgramBytes) {
-    std::fprintf(stderr, "%s: not a program of 1 to %u bytes\n", argv[1], kProgramBytes);
+  std::vector<uint8_t> program;
+  try {
+    program = read_program(argv[1]);
+  } catch (const std::runtime_error& error) {
+    std::fprintf(stderr, "nic_soc_frames: %s\n", error.what());
     return 2;
   }
   Soc soc(program);
-  soc.is_quiet = true;
+  soc.cores.is_quiet = true;
   if (has_sender) {
     soc.sender[SW_REG_ID] = SW_ID_VALUE;
     soc.sender[SW_REG_GEOMETRY] = 8192u << SW_REG_GEOMETRY_SLOT_BYTES_SHIFT | 64;
     soc.sender[SW_REG_SLOTS] = 256;
   }
-  if (!soc.starts(10'000'000)) fail("the program does not enable the MAC", soc.exit_code);
+  if (!soc.starts(10'000'000)) fail("the program does not enable the MAC", soc.cores.exit_code);
   Source source{soc.model, {}};
   Sink sink{soc.model, {}, {}};
   std::string hex;
@@ -121,11 +120,11 @@ int main(int argc, char** argv) {
       continue;
     }
     if (hex != "-") source.begin(parsed(hex), soc.now);
-    for (const uint64_t end = soc.now + wait; sink.sent.empty() && soc.now < end && !soc.has_ended;)
+    for (const uint64_t end = soc.now + wait; sink.sent.empty() && soc.now < end && !soc.cores.has_ended;)
       soc.cycle(source, sink);
-    if (soc.has_ended) {
-      for (const std::string& text : soc.output) std::fprintf(stderr, "%s\n", text.c_str());
-      return int(soc.exit_code);
+    if (soc.cores.has_ended) {
+      for (const std::string& text : soc.cores.output) std::fprintf(stderr, "%s\n", text.c_str());
+      return int(soc.cores.exit_code);
     }
     if (sink.sent.empty()) {
       std::printf("- %llu\n", static_cast<unsigned long long>(soc.now));

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <deque>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <stdexcept>
 #include <string>
@@ -29,15 +29,18 @@ template <class Model>
 class SocPort {
  public:
   std::deque<uint8_t> input;  // for the console of core 0
-  // Called with each byte that a core writes to its console.
-  std::function<void(unsigned core, char byte)> on_byte;
+  // What each core has written to its console; lines are printed as they end, unless it is quiet.
+  std::vector<std::string> output;
+  bool is_quiet = false;
   bool has_ended = false;
   uint32_t exit_code = 0;
   std::vector<uint64_t> asleep;  // cycles that each core slept
 
-  SocPort(Model& model, unsigned cores) : asleep(cores), model_(model) { model_.run_i = 0; }
+  SocPort(Model& model, unsigned cores) : output(cores), asleep(cores), model_(model) {
+    model_.run_i = 0;
+  }
 
-  // The cores are held in reset, and `tick` is one cycle; then they run.
+  // The cores are held in reset, until `run`; `tick` is one cycle.
   template <class Tick>
   void load(const std::vector<uint8_t>& program, Tick tick) {
     model_.run_i = 0;
@@ -54,8 +57,9 @@ class SocPort {
     model_.load_i = 0;
     has_ended = false;
     input.clear();
-    model_.run_i = 1;
   }
+
+  void run() { model_.run_i = 1; }
 
   bool is_asleep() const { return model_.asleep_o == (1u << asleep.size()) - 1; }
 
@@ -70,8 +74,7 @@ class SocPort {
     if (model_.console_ready_o & model_.console_valid_i & 1) input.pop_front();
     for (unsigned n = 0; n < asleep.size(); n++) {
       asleep[n] += model_.asleep_o >> n & 1;
-      if ((model_.console_valid_o >> n & 1) && on_byte)
-        on_byte(n, char(uint64_t(model_.console_o) >> 8 * n));
+      if (model_.console_valid_o >> n & 1) print(n, char(uint64_t(model_.console_o) >> 8 * n));
       if (!(model_.exit_valid_o >> n & 1) || has_ended) continue;
       has_ended = true;
       exit_code = word(model_.exit_code_o, n);
@@ -79,6 +82,19 @@ class SocPort {
   }
 
  private:
+  static constexpr size_t kLineBytesMax = 200;
+
+  void print(unsigned core, char byte) {
+    std::string& line = output[core];
+    if (byte != '\n' && line.size() < kLineBytesMax) {
+      line += byte;
+      return;
+    }
+    if (!is_quiet) std::printf("core %u: %s\n", core, line.c_str());
+    std::fflush(stdout);
+    line.clear();
+  }
+
   static uint32_t word(uint32_t port, unsigned) { return port; }
   static uint32_t word(uint64_t port, unsigned n) { return uint32_t(port >> 32 * n); }
   template <class Wide>
