@@ -117,7 +117,7 @@ impl PartFile {
         })
     }
 
-    /// A transfer begins anew.
+    /// A transfer begins again.
     pub(super) fn reset(&mut self) -> Result<(), Failure> {
         self.window.clear();
         (self.checked, self.crc) = (0, 0);

@@ -56,7 +56,7 @@ pub(crate) enum NicError {
     #[error("{0} has taken no frame for 10 s")]
     Refused(String),
     #[error("no transfer began within {}", span(.0.as_secs_f64()))]
-    Nobody(Duration),
+    NoTransfer(Duration),
     #[error("{at}: {error}")]
     Console { at: ConsoleAddress, error: io::Error },
     #[error("`{line}`: {words}")]
@@ -88,7 +88,7 @@ impl NicError {
     pub(crate) const fn outcome(&self) -> Outcome {
         match self {
             Self::NothingBack(_) | Self::NothingBackIn(_) => Outcome::Unreachable,
-            Self::Nobody(_) | Self::Refused(_) | Self::Console { .. } => Outcome::Unreachable,
+            Self::NoTransfer(_) | Self::Refused(_) | Self::Console { .. } => Outcome::Unreachable,
             Self::Sent { end: SendEnd::Silent, .. } => Outcome::Unreachable,
             Self::Sent { .. } | Self::Received { .. } => Outcome::Incomplete,
             Self::AlwaysLost(_) => Outcome::Missing,
@@ -127,7 +127,7 @@ impl NicError {
                  connection is served at a time",
             ),
             Self::Console { .. } => Some("`make board` prints the path of the board's registers"),
-            Self::Nobody(_) => {
+            Self::NoTransfer(_) => {
                 Some("start `samplewire nic send` with this end's address as --peer")
             }
             _ => None,

@@ -183,7 +183,7 @@ impl Run<'_> {
         }
         match self.arguments.wait {
             Some(wait) if self.peer.is_none() && self.began.elapsed() >= wait => {
-                Err(NicError::Nobody(wait))
+                Err(NicError::NoTransfer(wait))
             }
             _ => Ok(false),
         }
