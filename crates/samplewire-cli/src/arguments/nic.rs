@@ -268,7 +268,7 @@ pub(crate) struct NicReceiveArguments {
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) wait: Option<Duration>,
 
-    /// How long to answer a sender that has not got the answer that all is there; anew from each of
+    /// How long to answer a sender that has not got the answer that all is there; again from each of
     /// its requests
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = values::time)]
     pub(crate) linger: Duration,

@@ -422,6 +422,14 @@ fn frames_go_over_interfaces() {
     assert!(ran.text().contains("received 2,000,001 bytes"), "{}", ran.text());
     assert!(fs::read(&out).unwrap() == bytes);
     if let Some(mut tshark) = tshark {
+        let mut last = (0, Instant::now());
+        wait_until("the end of the capture", PATIENCE, || {
+            let len = fs::metadata(&capture).map_or(0, |it| it.len());
+            if len != last.0 {
+                last = (len, Instant::now());
+            }
+            len > 2_000_001 && last.1.elapsed() > Duration::from_secs(1)
+        });
         signal(&tshark, libc::SIGINT);
         wait(&mut tshark);
         check_capture(&capture, 2_000_001_u64.div_ceil(1_477));
@@ -446,7 +454,8 @@ fn capture_of(interface: &str, file: &Path) -> Option<std::process::Child> {
         return None;
     }
     let mut command = Command::new("tshark");
-    command.args(["-q", "-i", interface, "-w", text(file)]).stdin(Stdio::null());
+    // The default buffer of 2 MiB overflows where the whole file comes before tshark runs.
+    command.args(["-q", "-B", "32", "-i", interface, "-w", text(file)]).stdin(Stdio::null());
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it is there");
     // An interface description is there once it captures.
     wait_until("a capture", PATIENCE, || fs::metadata(file).is_ok_and(|it| it.len() > 100));
