@@ -120,6 +120,7 @@ module one_clock #(
         .W     (W),
         .Slots (Slots),
         .Memory(Memory),
+        .AddressBits(Memory == nic_pkg::MemoryLocal ? 17 : 26),
         .Rings (Rings),
         .Cores (Cores)
     ) u_board (
