@@ -21,6 +21,7 @@
 //! ```
 
 pub mod batch;
+mod bpf;
 pub mod capture;
 mod clock;
 pub mod concern;
