@@ -2,11 +2,14 @@
 //! once.
 //!
 //! A batch is one arena and a list of places in it. A backend whose kernel joins packets
-//! (UDP_GRO) lets it write several packets into one buffer and enters each of them.
+//! (UDP_GRO) lets it write several packets into one buffer and enters each of them. A backend that
+//! receives into memory of its own lends frames of that instead, until the batch is cleared.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use crate::link::Ecn;
+use crate::xdp::umem::{Frame, Umem};
 
 /// Received packets of one call; memory is taken once and used again.
 #[derive(Debug)]
@@ -17,6 +20,31 @@ pub struct Batch {
     used_bytes: usize,
     entries: Vec<Entry>,
     entries_max: usize,
+    lent: Lent,
+}
+
+/// Frames of a link that packets of a batch lie in.
+#[derive(Debug, Default)]
+struct Lent {
+    memory: Option<Arc<Umem>>,
+    frames: Vec<Frame>,
+}
+
+impl Lent {
+    /// The link gets its frames back.
+    fn clear(&mut self) {
+        if let Some(memory) = &self.memory
+            && !self.frames.is_empty()
+        {
+            memory.give_back(&mut self.frames);
+        }
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.clear();
+    }
 }
 
 impl Batch {
@@ -41,6 +69,7 @@ impl Batch {
             used_bytes: 0,
             entries: Vec::with_capacity(entries_max),
             entries_max,
+            lent: Lent::default(),
         }
     }
 
@@ -71,18 +100,19 @@ impl Batch {
 
     /// The packets in the order of their arrival.
     pub fn iter(&self) -> Iter<'_> {
-        Iter { arena: &self.arena, entries: self.entries.iter() }
+        Iter { arena: &self.arena, lent: &self.lent, entries: self.entries.iter() }
     }
 
     /// The packet at `index`, if there are that many.
     pub fn get(&self, index: usize) -> Option<(&[u8], &Meta)> {
-        self.entries.get(index).map(|entry| (entry.bytes(&self.arena), &entry.meta))
+        self.entries.get(index).map(|entry| (entry.bytes(&self.arena, &self.lent), &entry.meta))
     }
 
     /// Forgets all packets.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.used_bytes = 0;
+        self.lent.clear();
     }
 
     /// Whether [`Batch::push`] would take a packet of `len_bytes`.
@@ -95,14 +125,35 @@ impl Batch {
     /// # Errors
     /// [`BatchFull`] when the list or the arena has no room left; the batch is unchanged.
     pub fn push(&mut self, bytes: &[u8], meta: Meta) -> Result<(), BatchFull> {
-        if !self.has_room(bytes.len()) {
-            return Err(BatchFull { len_bytes: bytes.len() });
+        self.push_parts(std::iter::once(bytes), bytes.len(), meta)
+    }
+
+    /// Copies a packet in parts, `len_bytes` in all, to the end.
+    pub(crate) fn push_parts<'b>(
+        &mut self,
+        parts: impl Iterator<Item = &'b [u8]>,
+        len_bytes: usize,
+        meta: Meta,
+    ) -> Result<(), BatchFull> {
+        if !self.has_room(len_bytes) {
+            return Err(BatchFull { len_bytes });
         }
         let offset_bytes = self.used_bytes;
-        self.arena[offset_bytes..offset_bytes + bytes.len()].copy_from_slice(bytes);
-        let entered = self.enter(Place { offset_bytes, len_bytes: bytes.len() }, meta);
+        let mut into = &mut self.arena[offset_bytes..offset_bytes + len_bytes];
+        for part in parts {
+            let (head, rest) = into.split_at_mut(part.len());
+            head.copy_from_slice(part);
+            into = rest;
+        }
+        assert!(into.is_empty(), "the parts have the length stated");
+        let entered = self.enter(Place { offset_bytes, len_bytes }, meta);
         assert!(entered, "has_room was asked");
         Ok(())
+    }
+
+    /// Changes what is known of each packet.
+    pub(crate) fn update(&mut self, mut change: impl FnMut(&mut Meta)) {
+        self.entries.iter_mut().for_each(|entry| change(&mut entry.meta));
     }
 
     /// How many packets it was made for.
@@ -124,8 +175,35 @@ impl Batch {
             return false;
         }
         self.used_bytes = self.used_bytes.max(end_bytes);
-        self.entries.push(Entry { place, meta });
+        self.entries.push(Entry { place, frame: None, meta });
         true
+    }
+
+    /// Whether [`Batch::lend`] would take a frame of this memory: a batch shows frames of one.
+    pub(crate) fn can_borrow(&mut self, memory: &Arc<Umem>) -> bool {
+        if self.lent.frames.is_empty() {
+            let is_other = self.lent.memory.as_ref().is_none_or(|own| !Arc::ptr_eq(own, memory));
+            if is_other {
+                self.lent.memory = Some(Arc::clone(memory));
+                self.lent.frames.reserve(self.entries_max);
+            }
+        }
+        let is_same = self.lent.memory.as_ref().is_some_and(|own| Arc::ptr_eq(own, memory));
+        is_same && self.entries.len() < self.entries_max
+    }
+
+    /// Enters the packet that lies in a frame, which comes back when the batch is cleared.
+    ///
+    /// # Panics
+    /// When [`Batch::can_borrow`] has not returned `true` for its memory, or the place is outside.
+    pub(crate) fn lend(&mut self, frame: Frame, place: Place, meta: Meta) {
+        let memory = self.lent.memory.as_ref().expect("it can borrow");
+        let end_bytes = place.offset_bytes + place.len_bytes;
+        assert!(end_bytes <= memory.bytes(&frame).len(), "an entry lies inside its frame");
+        assert!(self.entries.len() < self.entries_max, "it can borrow");
+        let number = self.lent.frames.len() as u32;
+        self.lent.frames.push(frame);
+        self.entries.push(Entry { place, frame: Some(number), meta });
     }
 }
 
@@ -142,6 +220,7 @@ impl<'a> IntoIterator for &'a Batch {
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
     arena: &'a [u8],
+    lent: &'a Lent,
     entries: std::slice::Iter<'a, Entry>,
 }
 
@@ -149,7 +228,7 @@ impl<'a> Iterator for Iter<'a> {
     type Item = (&'a [u8], &'a Meta);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.entries.next().map(|entry| (entry.bytes(self.arena), &entry.meta))
+        self.entries.next().map(|entry| (entry.bytes(self.arena, self.lent), &entry.meta))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -203,12 +282,18 @@ pub(crate) struct Place {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     place: Place,
+    /// The number of the lent frame it lies in; else it lies in the arena.
+    frame: Option<u32>,
     meta: Meta,
 }
 
 impl Entry {
-    fn bytes<'a>(&self, arena: &'a [u8]) -> &'a [u8] {
-        &arena[self.place.offset_bytes..self.place.offset_bytes + self.place.len_bytes]
+    fn bytes<'a>(&self, arena: &'a [u8], lent: &'a Lent) -> &'a [u8] {
+        let bytes = match (self.frame, &lent.memory) {
+            (Some(number), Some(memory)) => memory.bytes(&lent.frames[number as usize]),
+            _ => arena,
+        };
+        &bytes[self.place.offset_bytes..self.place.offset_bytes + self.place.len_bytes]
     }
 }
 

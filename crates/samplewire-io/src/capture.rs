@@ -24,7 +24,7 @@ use self::writer::{Kind, Outcome, Packet, Recorder};
 use crate::batch::Batch;
 use crate::counters::CaptureCounts;
 use crate::ether::EtherLink;
-use crate::favoured::Favoured;
+use crate::favoured::{Favoured, Word};
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::wake::Waker;
 
@@ -173,6 +173,10 @@ impl<L: Link> Link for Capture<L> {
 
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
         self.link.favour(favoured)
+    }
+
+    fn steer(&mut self, tags: Option<&Word<'_>>) {
+        self.link.steer(tags);
     }
 }
 

@@ -32,7 +32,7 @@ pub use self::spec::{FaultSpec, PacketTypes, Side, SpecError, parse, type_name};
 use crate::batch::{Batch, JOINED_BYTES_MAX, Meta};
 use crate::concern::{Call, Concern};
 use crate::ether::{EtherLink, FRAME_BYTES_MAX};
-use crate::favoured::Favoured;
+use crate::favoured::{Favoured, Word};
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::wake::Waker;
 
@@ -303,6 +303,10 @@ impl<L: Link> Link for Faults<L> {
 
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
         self.link.favour(favoured)
+    }
+
+    fn steer(&mut self, tags: Option<&Word<'_>>) {
+        self.link.steer(tags);
     }
 }
 

@@ -87,6 +87,11 @@ pub trait Link: Send {
     fn favour(&mut self, _favoured: Option<&Favoured<'_>>) -> bool {
         false
     }
+
+    /// Names the tags of the streams that flow: one of them stands in each of their packets, all of
+    /// which a link may take past the kernel. `None` while nothing flows. A link that has no other way
+    /// ignores it.
+    fn steer(&mut self, _tags: Option<&Word<'_>>) {}
 }
 
 impl<L: Link + ?Sized> Link for Box<L> {
@@ -136,6 +141,10 @@ impl<L: Link + ?Sized> Link for Box<L> {
 
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
         (**self).favour(favoured)
+    }
+
+    fn steer(&mut self, tags: Option<&Word<'_>>) {
+        (**self).steer(tags);
     }
 }
 

@@ -27,13 +27,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod frame;
-
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
-use self::frame::Headers;
+use crate::datagram::Headers;
 use crate::link::Ecn;
 
 /// Writes one section: its head, then packets and statistics in the order of the calls.
@@ -127,7 +125,7 @@ impl<W: Write> PcapngWriter<W> {
     /// # Panics
     /// When there is no such interface.
     pub fn packet(&mut self, packet: &PcapngPacket<'_>, payload: &[u8]) -> io::Result<()> {
-        let headers = Headers::new(packet.source, packet.destination, packet.ecn, payload);
+        let headers = Headers::new(packet.source, packet.destination, packet.ecn, &[payload]);
         let about = About {
             interface: packet.interface,
             time_ns: packet.time_ns,

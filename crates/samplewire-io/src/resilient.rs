@@ -8,7 +8,7 @@ use crate::batch::Batch;
 use crate::concern::{Call, Concern};
 use crate::counters::ErrorCounts;
 use crate::ether::EtherLink;
-use crate::favoured::Favoured;
+use crate::favoured::{Favoured, Word};
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::wake::Waker;
 
@@ -145,6 +145,10 @@ impl Link for Resilient {
 
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
         self.link.favour(favoured)
+    }
+
+    fn steer(&mut self, tags: Option<&Word<'_>>) {
+        self.link.steer(tags);
     }
 }
 

@@ -17,6 +17,7 @@ mod sys;
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
 use self::depth::Depth;
@@ -164,6 +165,43 @@ impl Udp {
             unreachable: 0,
             speed: Speed::new(options.line_bps),
         })
+    }
+
+    /// The only peer, for a client.
+    pub(crate) const fn remote(&self) -> Option<SocketAddr> {
+        self.remote
+    }
+
+    /// Waits as [`Link::wait`], and for another descriptor that can be read.
+    pub(crate) fn wait_beside(
+        &mut self,
+        other: Option<RawFd>,
+        timeout: Duration,
+    ) -> Result<(), LinkError> {
+        let (port, blocked) = (self.socket.fd(), self.blocked);
+        let other = Interest::of(other.unwrap_or(NONE), true, false);
+        let waited = match &mut self.lane {
+            None => {
+                let interests = [Interest::of(port, true, blocked), other];
+                self.waker.wait_with(&interests, timeout).map(|_| ())
+            }
+            Some(lane) => {
+                let now = Instant::now();
+                lane.port_limit.note_return(now);
+                let (ends_on_arrival, timeout) = lane.port_limit.waits(now, timeout);
+                let interests = [
+                    Interest::of(port, ends_on_arrival, blocked),
+                    Interest::of(lane.socket.fd(), true, false),
+                    other,
+                ];
+                self.waker.wait_with(&interests, timeout).map(|[is_port_ready, ..]| {
+                    if is_port_ready {
+                        lane.port_limit.note_ready(Instant::now());
+                    }
+                })
+            }
+        };
+        waited.map_err(system("wait", self.local))
     }
 
     /// Receives from the lane or the port's own socket into the arena from buffer `first` on, at
@@ -441,25 +479,7 @@ impl Link for Udp {
     }
 
     fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
-        let (port, blocked) = (self.socket.fd(), self.blocked);
-        let waited = match &mut self.lane {
-            None => self.waker.wait_with(&[Interest::of(port, true, blocked)], timeout).map(|_| ()),
-            Some(lane) => {
-                let now = Instant::now();
-                lane.port_limit.note_return(now);
-                let (ends_on_arrival, timeout) = lane.port_limit.waits(now, timeout);
-                let interests = [
-                    Interest::of(port, ends_on_arrival, blocked),
-                    Interest::of(lane.socket.fd(), true, false),
-                ];
-                self.waker.wait_with(&interests, timeout).map(|[is_port_ready, _]| {
-                    if is_port_ready {
-                        lane.port_limit.note_ready(Instant::now());
-                    }
-                })
-            }
-        };
-        waited.map_err(system("wait", self.local))
+        self.wait_beside(None, timeout)
     }
 
     fn waker(&self) -> Waker {
@@ -554,6 +574,9 @@ fn is_interrupt(error: &io::Error) -> bool {
 fn is_of_segmentation(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL))
 }
+
+/// A descriptor that poll(2) passes over.
+const NONE: RawFd = -1;
 
 /// How often a call is made for one packet, or for one batch, while a connected socket returns
 /// answers of the network: a flood of forged ones delays it by so many calls.

@@ -148,8 +148,8 @@ fn poll(events: &mut [libc::pollfd], timeout: Duration) -> io::Result<()> {
     Ok(())
 }
 
-/// Descriptors of one wait: the wake, two of the link, and a companion.
-const EVENTS_MAX: usize = 4;
+/// Descriptors of one wait: the wake, three of the link, and a companion.
+const EVENTS_MAX: usize = 5;
 
 #[cfg(test)]
 mod tests {

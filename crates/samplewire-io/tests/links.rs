@@ -1,38 +1,16 @@
 //! One body of tests over every link, alone and under each middleware.
 
-use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+#[path = "links/body.rs"]
+mod body;
+#[path = "links/xdp.rs"]
+mod xdp;
 
-use samplewire_io::{
-    Batch, Capture, Ecn, FaultSpec, Faults, Link, LinkError, Outgoing, Udp, UdpOptions, memory,
-};
+use samplewire_io::{Link, Udp, UdpOptions, memory};
 
-/// Two links that reach each other; the first may know no other peer.
-type Pair = (Box<dyn Link>, Box<dyn Link>);
-
-type MakePair = fn() -> Pair;
-
-/// Puts middleware on a link.
-type Wrap = fn(Box<dyn Link>) -> Box<dyn Link>;
-
-struct Case {
-    name: String,
-    make: Box<dyn Fn() -> Pair>,
-}
+use body::{Case, MakePair, Pair, V4, V6};
 
 fn cases() -> Vec<Case> {
-    let mut cases = Vec::new();
-    for (base_name, base) in bases() {
-        for (wrap_name, wrap) in wraps() {
-            let make = move || {
-                let (near, far) = base();
-                (wrap(near), wrap(far))
-            };
-            let name = format!("{wrap_name}{base_name}");
-            cases.push(Case { name, make: Box::new(make) });
-        }
-    }
-    cases
+    body::cases(&bases(), &body::wraps())
 }
 
 fn bases() -> Vec<(&'static str, MakePair)> {
@@ -57,221 +35,42 @@ fn udp(local: &str, options: &UdpOptions) -> Pair {
     (Box::new(near), Box::new(far))
 }
 
-fn wraps() -> Vec<(&'static str, Wrap)> {
-    vec![
-        ("", |link| link),
-        ("no faults on ", |link| {
-            let none = FaultSpec::new();
-            Box::new(Faults::new(link, &none, &none).unwrap())
-        }),
-        // Another bound than the default's makes it decide on each packet.
-        ("undrawn faults on ", |link| {
-            let none = FaultSpec::new().hold(16);
-            Box::new(Faults::new(link, &none, &none).unwrap())
-        }),
-        ("capture of ", |link| Box::new(Capture::new(link, std::io::sink()).unwrap())),
-    ]
-}
-
-/// A packet that its number, length and ECN bits describe.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Packet {
-    ecn: u8,
-    bytes: Vec<u8>,
-}
-
-fn packet(number: usize, len_bytes: usize, ecn: Ecn) -> Packet {
-    let bytes = (0..len_bytes).map(|at| (number * 31 + at * 7) as u8).collect();
-    Packet { ecn: ecn as u8, bytes }
-}
-
-fn outgoing(packet: &Packet, peer: SocketAddr) -> Outgoing<'_> {
-    let (header, rest) = packet.bytes.split_at(packet.bytes.len().min(22));
-    let (payload, trailer) = rest.split_at(rest.len().saturating_sub(4));
-    Outgoing { peer, ecn: Ecn::from_tos(packet.ecn), parts: [header, payload, trailer] }
-}
-
-/// Sends all, in slices of `slice`, and receives them at the other end.
-fn carry(from: &mut dyn Link, to: &mut dyn Link, packets: &[Packet], slice: usize) -> Vec<Packet> {
-    let (peer, source) = (to.local_addr(), from.local_addr());
-    let mut batch = Batch::new(64, 9_000);
-    let mut arrived = Vec::new();
-    for packets in packets.chunks(slice) {
-        let packets: Vec<_> = packets.iter().map(|packet| outgoing(packet, peer)).collect();
-        let mut sent = 0;
-        while sent < packets.len() {
-            sent += from.send(&packets[sent..]).unwrap();
-        }
-        let expected = arrived.len() + packets.len();
-        let deadline = Instant::now() + PATIENCE;
-        while arrived.len() < expected && Instant::now() < deadline {
-            to.wait(Duration::from_millis(100)).unwrap();
-            to.recv(&mut batch).unwrap();
-            assert!(batch.len() <= batch.packets_bound());
-            for (bytes, meta) in &batch {
-                assert_eq!(meta.peer, source);
-                assert_eq!(meta.dropped, Some(0));
-                arrived.push(Packet { ecn: meta.ecn as u8, bytes: bytes.to_vec() });
-            }
-        }
-    }
-    arrived
-}
-
-/// Both ways, and compares without printing megabytes.
-fn carries(case: &Case, packets: &[Packet], slice: usize) {
-    let (mut near, mut far) = (case.make)();
-    let there = carry(&mut *near, &mut *far, packets, slice);
-    assert!(there == packets, "{}: {} of {}", case.name, there.len(), packets.len());
-    let back = carry(&mut *far, &mut *near, packets, slice);
-    assert!(back == packets, "{} back: {} of {}", case.name, back.len(), packets.len());
-}
-
 #[test]
 fn equal_packets_arrive_whole_and_in_order() {
-    for case in cases() {
-        for len_bytes in [34, 1_472, 8_192, 8_950] {
-            let packets: Vec<_> =
-                (0..300).map(|number| packet(number, len_bytes, Ecn::Ect0)).collect();
-            carries(&case, &packets, 100);
-        }
-    }
+    body::equal_packets_arrive_whole_and_in_order(&cases());
 }
 
 #[test]
 fn unequal_packets_arrive_whole_and_in_order() {
-    for case in cases() {
-        let lengths_bytes = [8_950, 8_950, 34, 34, 35, 8_950, 1, 1_400, 1_400, 1_400, 700, 0, 34];
-        let packets: Vec<_> = lengths_bytes
-            .iter()
-            .cycle()
-            .take(500)
-            .enumerate()
-            .map(|(number, len_bytes)| packet(number, *len_bytes, Ecn::Ect0))
-            .collect();
-        carries(&case, &packets, 64);
-        carries(&case, &packets, 1);
-    }
+    body::unequal_packets_arrive_whole_and_in_order(&cases());
 }
 
 #[test]
 fn ecn_bits_arrive_with_their_packets() {
-    for case in cases() {
-        let ecns = [Ecn::Ect0, Ecn::Ect0, Ecn::NotEct, Ecn::Ect1, Ecn::Ect1, Ecn::Ce, Ecn::Ect0];
-        let packets: Vec<_> = ecns
-            .iter()
-            .cycle()
-            .take(140)
-            .enumerate()
-            .map(|(number, ecn)| packet(number, 500, *ecn))
-            .collect();
-        carries(&case, &packets, 140);
-    }
+    body::ecn_bits_arrive_with_their_packets(&cases());
 }
 
 #[test]
 fn nothing_there_is_an_empty_batch() {
-    for case in cases() {
-        let (mut near, _far) = (case.make)();
-        let mut batch = Batch::new(4, 9_000);
-        batch.push(b"old", old_meta()).unwrap();
-        near.recv(&mut batch).unwrap();
-        assert!(batch.is_empty(), "{}", case.name);
-        near.wait(Duration::from_millis(2)).unwrap();
-    }
+    body::nothing_there_is_an_empty_batch(&cases());
 }
 
 #[test]
 fn waker_ends_the_wait_before_it_and_during_it() {
-    for case in cases() {
-        let (mut near, _far) = (case.make)();
-        let waker = near.waker();
-        waker.wake();
-        let start = Instant::now();
-        near.wait(6 * PATIENCE).unwrap();
-        std::thread::scope(|scope| {
-            scope.spawn(move || waker.wake());
-            near.wait(6 * PATIENCE).unwrap();
-        });
-        assert!(start.elapsed() < PATIENCE, "{}", case.name);
-    }
+    body::waker_ends_the_wait_before_it_and_during_it(&cases());
 }
 
 #[test]
 fn arrival_ends_the_wait() {
-    for case in cases() {
-        let (near, mut far) = (case.make)();
-        let peer = near.local_addr();
-        let mut near = near;
-        let start = Instant::now();
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
-                far.send(&[Outgoing::whole(peer, Ecn::NotEct, b"x")]).unwrap();
-                far
-            });
-            let mut batch = Batch::new(4, 9_000);
-            while batch.is_empty() {
-                near.wait(6 * PATIENCE).unwrap();
-                near.recv(&mut batch).unwrap();
-            }
-        });
-        assert!(start.elapsed() < PATIENCE, "{}", case.name);
-    }
+    body::arrival_ends_the_wait(&cases());
 }
 
 #[test]
 fn packet_above_the_mtu_is_named_after_those_before_it_were_sent() {
-    for case in cases() {
-        let (mut near, mut far) = (case.make)();
-        let peer = far.local_addr();
-        let long = vec![0; 65_520];
-        let packets = [
-            Outgoing::whole(peer, Ecn::Ect0, b"first"),
-            Outgoing::whole(peer, Ecn::Ect0, &long),
-            Outgoing::whole(peer, Ecn::Ect0, b"third"),
-        ];
-        assert_eq!(near.send(&packets).unwrap(), 1, "{}", case.name);
-        match near.send(&packets[1..]) {
-            Err(LinkError::TooLong { len_bytes: 65_520, peer: named }) => assert_eq!(named, peer),
-            other => panic!("{}: {other:?}", case.name),
-        }
-        assert_eq!(near.send(&packets[2..]).unwrap(), 1);
-        let mut batch = Batch::new(4, 9_000);
-        let mut arrived = Vec::new();
-        let deadline = Instant::now() + PATIENCE;
-        while arrived.len() < 2 && Instant::now() < deadline {
-            far.wait(PATIENCE).unwrap();
-            far.recv(&mut batch).unwrap();
-            arrived.extend(batch.iter().map(|(bytes, _)| bytes.to_vec()));
-        }
-        assert_eq!(arrived, [b"first", b"third"], "{}", case.name);
-    }
+    body::packet_above_the_mtu_is_named_after_those_before_it_were_sent(&cases());
 }
 
 #[test]
 fn capabilities_pass_through_middleware() {
-    for (_, base) in bases() {
-        let (plain, _far) = base();
-        let expected = plain.capabilities();
-        assert!(expected.ecn);
-        for (_, wrap) in wraps() {
-            let (near, _far) = base();
-            assert_eq!(wrap(near).capabilities(), expected);
-        }
-    }
+    body::capabilities_pass_through_middleware(&bases());
 }
-
-fn old_meta() -> samplewire_io::Meta {
-    samplewire_io::Meta {
-        peer: V4.parse().unwrap(),
-        ecn: Ecn::Ce,
-        dropped: None,
-        packets_per_drop: 1,
-    }
-}
-
-const V4: &str = "127.0.0.1:0";
-const V6: &str = "[::1]:0";
-
-/// Longer than any of this takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(10);

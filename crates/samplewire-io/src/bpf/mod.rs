@@ -24,6 +24,9 @@ pub(crate) struct Program(OwnedFd);
 pub(crate) enum ProgramKind {
     /// On a received frame, before the kernel has a buffer for it.
     Xdp = 6,
+    /// The same, also where a frame lies in several pieces (BPF_F_XDP_HAS_FRAGS). The program sees the
+    /// first.
+    XdpFragments = 0x100 + 6,
 }
 
 impl Program {
@@ -33,7 +36,8 @@ impl Program {
     /// `EPERM` without CAP_BPF and what the kind needs, `EACCES` or `EINVAL` where the kernel refuses the
     /// instructions; the error then ends with the last line of the kernel's reason.
     pub(crate) fn load(kind: ProgramKind, name: &str, insns: &[Insn]) -> io::Result<Self> {
-        sys::load(kind as u32, name, insns).map(Self)
+        let flags = if kind == ProgramKind::XdpFragments { BPF_F_XDP_HAS_FRAGS } else { 0 };
+        sys::load(kind as u32 & 0xFF, flags, name, insns).map(Self)
     }
 }
 
@@ -175,6 +179,9 @@ impl Attachment {
 
 /// `enum bpf_attach_type` of `linux/bpf.h`.
 const BPF_XDP: u32 = 37;
+
+/// `linux/bpf.h`.
+const BPF_F_XDP_HAS_FRAGS: u32 = 1 << 5;
 
 /// `linux/if_link.h`.
 const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use super::Insn;
 
-pub(super) fn load(kind: u32, name: &str, insns: &[Insn]) -> io::Result<OwnedFd> {
+pub(super) fn load(kind: u32, flags: u32, name: &str, insns: &[Insn]) -> io::Result<OwnedFd> {
     let mut log = vec![0_u8; LOG_BYTES];
     let mut attr = LoadAttr {
         kind,
@@ -17,7 +17,7 @@ pub(super) fn load(kind: u32, name: &str, insns: &[Insn]) -> io::Result<OwnedFd>
         log_bytes: 0,
         log: 0,
         kernel_version: 0,
-        flags: 0,
+        flags,
         name: [0; 16],
     };
     let len = name.len().min(attr.name.len() - 1);

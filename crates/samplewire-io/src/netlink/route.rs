@@ -1,26 +1,147 @@
-//! rtnetlink: programs between a card and the IP stack.
+//! rtnetlink: routes, neighbours, and programs between a card and the IP stack.
 
 use std::io;
+use std::net::IpAddr;
 
+use super::message::Attribute;
 use super::sys::Socket;
+
+/// How the kernel sends packets to an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The index of the interface that they leave by.
+    pub interface: u32,
+    /// The address that they leave with.
+    pub source: Option<IpAddr>,
+    /// The station on the link that gets them: a router, or the destination.
+    pub next_hop: IpAddr,
+}
+
+/// The route to an address, for packets that leave with `source` where one is given.
+///
+/// # Errors
+/// `ENETUNREACH` or `EHOSTUNREACH` where there is none, `EINVAL` where it rejects packets.
+pub fn route(destination: IpAddr, source: Option<IpAddr>) -> io::Result<Route> {
+    let socket = Socket::open(libc::NETLINK_ROUTE)?;
+    // rtmsg: family, lengths of destination and source, TOS, table, protocol, scope, type, flags.
+    let mut request = vec![0; ROUTE_HEADER_BYTES];
+    request[0] = family(destination);
+    request[1] = prefix_bits(destination);
+    push_address(&mut request, RTA_DST, destination);
+    if let Some(source) = source.filter(|it| !it.is_unspecified()) {
+        request[2] = prefix_bits(source);
+        push_address(&mut request, RTA_SRC, source);
+    }
+    let mut found = None;
+    socket.request(libc::RTM_GETROUTE, &request, false, |message| {
+        let attributes = message.attributes(ROUTE_HEADER_BYTES);
+        let interface = attributes.get(RTA_OIF).and_then(|it| it.number());
+        let address = |kind| attributes.get(kind).and_then(|it| address_of(&it));
+        found = interface.and_then(|index| u32::try_from(index).ok()).map(|interface| Route {
+            interface,
+            source: address(RTA_PREFSRC),
+            next_hop: address(RTA_GATEWAY).unwrap_or(destination),
+        });
+    })?;
+    found.ok_or_else(|| io::Error::from_raw_os_error(libc::ENETUNREACH))
+}
+
+/// The station's address that the kernel has for a neighbour on an Ethernet interface, if it has one that
+/// it would use.
+///
+/// # Errors
+/// The system's.
+pub fn neighbour(interface: u32, ip: IpAddr) -> io::Result<Option<[u8; 6]>> {
+    let socket = Socket::open(libc::NETLINK_ROUTE)?;
+    // ndmsg: family, padding, interface, state, flags, type.
+    let mut request = vec![0; NEIGHBOUR_HEADER_BYTES];
+    request[0] = family(ip);
+    request[4..8].copy_from_slice(&interface.to_ne_bytes());
+    push_address(&mut request, NDA_DST, ip);
+    let mut found = None;
+    let answer = socket.request(libc::RTM_GETNEIGH, &request, false, |message| {
+        let state = message.body.get(8..10).map_or(0, |it| u16::from_ne_bytes([it[0], it[1]]));
+        let station = message.attributes(NEIGHBOUR_HEADER_BYTES).get(NDA_LLADDR);
+        found = station.filter(|_| state & NUD_USABLE != 0).and_then(|it| it.value.try_into().ok());
+    });
+    match answer {
+        Ok(()) => Ok(found),
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// An interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// The address of its station, where it is of Ethernet.
+    pub mac: Option<[u8; 6]>,
+    /// The longest IP packet in bytes.
+    pub mtu_bytes: u32,
+    /// See [`xdp_mode`].
+    pub xdp_mode: u64,
+}
+
+/// Reads an interface.
+///
+/// # Errors
+/// `ENODEV` where it is gone.
+pub fn interface(index: u32) -> io::Result<Interface> {
+    let socket = Socket::open(libc::NETLINK_ROUTE)?;
+    // ifinfomsg: family, padding, type, index, flags, mask of changes.
+    let mut request = [0; LINK_HEADER_BYTES];
+    request[4..8].copy_from_slice(&index.to_ne_bytes());
+    let mut found = None;
+    socket.request(libc::RTM_GETLINK, &request, false, |message| {
+        let attributes = message.attributes(LINK_HEADER_BYTES);
+        let xdp = attributes.get(IFLA_XDP);
+        let attached = xdp.and_then(|it| it.nested().get(IFLA_XDP_ATTACHED)?.number());
+        found = Some(Interface {
+            name: attributes.get(IFLA_IFNAME).and_then(|it| it.text()).unwrap_or("?").to_owned(),
+            mac: attributes.get(IFLA_ADDRESS).and_then(|it| it.value.try_into().ok()),
+            mtu_bytes: attributes.get(IFLA_MTU).and_then(|it| it.number()).unwrap_or(0) as u32,
+            xdp_mode: attached.unwrap_or(0),
+        });
+    })?;
+    found.ok_or_else(|| io::Error::from_raw_os_error(libc::EPROTO))
+}
+
+/// Hears of changes of interfaces, addresses, routes and neighbours.
+#[derive(Debug)]
+pub struct Changes(Socket);
+
+impl Changes {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn listen() -> io::Result<Self> {
+        let groups = libc::RTMGRP_LINK
+            | libc::RTMGRP_NEIGH
+            | libc::RTMGRP_IPV4_IFADDR
+            | libc::RTMGRP_IPV4_ROUTE
+            | libc::RTMGRP_IPV6_IFADDR
+            | libc::RTMGRP_IPV6_ROUTE;
+        let socket = Socket::open(libc::NETLINK_ROUTE)?;
+        socket.join(groups as u32)?;
+        Ok(Self(socket))
+    }
+
+    /// Whether something has changed since the last call, of whatever interface.
+    pub fn have_come(&self) -> bool {
+        self.0.drain()
+    }
+}
 
 /// Whether an XDP program is attached to an interface: 0 for none, else its mode by
 /// `XDP_ATTACHED_*` (1 driver, 2 generic, 3 card, 4 several).
 ///
 /// # Errors
-/// The system's.
+/// See [`interface`].
 pub fn xdp_mode(index: u32) -> io::Result<u64> {
-    let socket = Socket::open(libc::NETLINK_ROUTE)?;
-    // ifinfomsg: family, padding, type, index, flags, mask of changes.
-    let mut request = [0; LINK_HEADER_BYTES];
-    request[4..8].copy_from_slice(&index.to_ne_bytes());
-    let mut mode = 0;
-    socket.request(libc::RTM_GETLINK, &request, false, |message| {
-        let xdp = message.attributes(LINK_HEADER_BYTES).get(IFLA_XDP);
-        let attached = xdp.and_then(|it| it.nested().get(IFLA_XDP_ATTACHED)?.number());
-        mode = attached.unwrap_or(0);
-    })?;
-    Ok(mode)
+    Ok(interface(index)?.xdp_mode)
 }
 
 /// Kinds of the queueing disciplines of an interface, e.g. `fq_codel`, `clsact`.
@@ -43,8 +164,54 @@ pub fn disciplines(index: u32) -> io::Result<Vec<String>> {
     Ok(kinds)
 }
 
+fn family(ip: IpAddr) -> u8 {
+    match ip {
+        IpAddr::V4(_) => libc::AF_INET as u8,
+        IpAddr::V6(_) => libc::AF_INET6 as u8,
+    }
+}
+
+/// All bits of an address.
+fn prefix_bits(ip: IpAddr) -> u8 {
+    if ip.is_ipv4() { 32 } else { 128 }
+}
+
+fn push_address(request: &mut Vec<u8>, kind: u16, ip: IpAddr) {
+    let mut push = |octets: &[u8]| {
+        request.extend((ATTRIBUTE_HEADER_BYTES + octets.len() as u16).to_ne_bytes());
+        request.extend(kind.to_ne_bytes());
+        request.extend_from_slice(octets);
+    };
+    match ip {
+        IpAddr::V4(ip) => push(&ip.octets()),
+        IpAddr::V6(ip) => push(&ip.octets()),
+    }
+}
+
+fn address_of(attribute: &Attribute<'_>) -> Option<IpAddr> {
+    if let Ok(octets) = <[u8; 4]>::try_from(attribute.value) {
+        return Some(octets.into());
+    }
+    <[u8; 16]>::try_from(attribute.value).ok().map(IpAddr::from)
+}
+
+const ATTRIBUTE_HEADER_BYTES: u16 = 4;
+const ROUTE_HEADER_BYTES: usize = 12;
+const NEIGHBOUR_HEADER_BYTES: usize = 12;
 const LINK_HEADER_BYTES: usize = 16;
 const QUEUE_HEADER_BYTES: usize = 20;
+const RTA_DST: u16 = 1;
+const RTA_SRC: u16 = 2;
+const RTA_OIF: u16 = 4;
+const RTA_GATEWAY: u16 = 5;
+const RTA_PREFSRC: u16 = 7;
+const NDA_DST: u16 = 1;
+const NDA_LLADDR: u16 = 2;
+/// States in which the kernel sends to a neighbour: reachable, stale, delay, probe, no ARP, permanent.
+const NUD_USABLE: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x40 | 0x80;
+const IFLA_ADDRESS: u16 = 1;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
 const IFLA_XDP: u16 = 43;
 const IFLA_XDP_ATTACHED: u16 = 2;
 const TCA_KIND: u16 = 1;
@@ -52,6 +219,18 @@ const TCA_KIND: u16 = 1;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn address_of_this_host_is_behind_loopback() {
+        for ip in ["127.0.0.1", "::1"] {
+            let ip: IpAddr = ip.parse().unwrap();
+            let route = route(ip, None).unwrap();
+            assert_eq!((route.interface, route.next_hop), (1, ip));
+            assert_eq!(neighbour(route.interface, ip).unwrap().unwrap_or_default(), [0; 6]);
+        }
+        let loopback = interface(1).unwrap();
+        assert_eq!((loopback.name.as_str(), loopback.mac), ("lo", Some([0; 6])));
+    }
 
     #[test]
     fn loopback_has_a_discipline_and_no_program() {

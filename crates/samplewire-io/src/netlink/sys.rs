@@ -8,6 +8,7 @@ use super::message::{HEADER_BYTES, Message, Messages};
 use crate::sockopt;
 
 /// A socket of a netlink family.
+#[derive(Debug)]
 pub(super) struct Socket(OwnedFd);
 
 impl Socket {
@@ -33,6 +34,36 @@ impl Socket {
         // Dumps check what they are asked for more strictly with it; older kernels do not have it.
         let _ = sockopt::set(&socket, libc::SOL_NETLINK, libc::NETLINK_EXT_ACK, 1);
         Ok(Self(socket))
+    }
+
+    /// Receives what the kernel sends to these groups of its first 32 multicast groups.
+    pub(super) fn join(&self, groups: u32) -> io::Result<()> {
+        // SAFETY: all bytes zero are a valid sockaddr_nl.
+        let mut address: libc::sockaddr_nl = unsafe { std::mem::zeroed() };
+        address.nl_family = libc::AF_NETLINK as u16;
+        address.nl_groups = groups;
+        let len_bytes = size_of_val(&address) as libc::socklen_t;
+        // SAFETY: the pointer covers `address`, whose length is given.
+        let answer =
+            unsafe { libc::bind(self.0.as_raw_fd(), (&raw const address).cast(), len_bytes) };
+        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// Drops what has come, at most [`DRAIN_MESSAGES_MAX`] messages, and returns whether there was
+    /// anything, or too much for the socket.
+    pub(super) fn drain(&self) -> bool {
+        for number in 0..DRAIN_MESSAGES_MAX {
+            // SAFETY: no bytes are written: the length is 0, and the kernel drops the rest of the message.
+            let len = unsafe {
+                let (fd, none) = (self.0.as_raw_fd(), std::ptr::null_mut());
+                libc::recv(fd, none, 0, libc::MSG_DONTWAIT | libc::MSG_TRUNC)
+            };
+            if len < 0 {
+                let error = io::Error::last_os_error().raw_os_error();
+                return number > 0 || error == Some(libc::ENOBUFS);
+            }
+        }
+        true
     }
 
     /// Sends a request and hands over each message of its reply, until the dump ends, or after the
@@ -80,6 +111,9 @@ impl Socket {
 
 /// The kernel answers at once; a reply that was lost must not block.
 const WAIT_MICROS: i32 = 200_000;
+
+/// Bounds what a busy network costs a look.
+const DRAIN_MESSAGES_MAX: usize = 64;
 
 /// The kernel's parts of a dump are no longer than 32 KiB.
 const PART_BYTES: usize = 64 << 10;

@@ -121,6 +121,10 @@ impl Link for Gather {
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
         self.link.favour(favoured)
     }
+
+    fn steer(&mut self, tags: Option<&Word<'_>>) {
+        self.link.steer(tags);
+    }
 }
 
 /// Room for about a hundred of the shortest REPORTs, or several of the longest.

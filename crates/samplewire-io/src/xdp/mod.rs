@@ -1,0 +1,460 @@
+//! AF_XDP beside a UDP socket: packets of streams bypass the kernel's IP stack, everything else goes on
+//! as before (Linux, `Documentation/networking/af_xdp.rst`).
+//!
+//! [`Xdp`] wraps [`Udp`]. That socket holds the port, finds neighbours, answers ICMP, and carries openings
+//! and packets of strangers. Once a stream flows ([`Link::steer`]), a BPF program takes the packets with its
+//! tag to sockets of this link, one for each queue of the card, and what leaves for its peer goes by them.
+//! The program is attached by a descriptor, so it goes with the process, however that ends.
+//!
+//! Where any of this is refused, or ends while streams flow, packets go by UDP: to fall back means not to
+//! be attached. [`XdpLog`] has the state and the reason.
+
+mod hops;
+mod path;
+mod program;
+mod ring;
+mod socket;
+pub(crate) mod umem;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use self::path::{Path, Room};
+use crate::batch::Batch;
+use crate::favoured::{Favoured, Word};
+use crate::link::{Capabilities, Link, LinkError, Outgoing};
+use crate::udp::{Udp, UdpOptions};
+use crate::wake::Waker;
+
+/// A UDP socket whose streams bypass the kernel where it lets them.
+///
+/// ```
+/// use samplewire_io::xdp::XdpOptions;
+/// use samplewire_io::{Link, Udp, UdpOptions, Xdp};
+///
+/// let udp = Udp::bind("127.0.0.1:0".parse()?, &UdpOptions::new())?;
+/// let link = Xdp::new(udp, XdpOptions::new());
+/// assert_eq!(link.log().state().to_string(), "no stream flows yet");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Xdp {
+    udp: Udp,
+    options: XdpOptions,
+    /// Where the tag of a packet stands, once a stream has flowed.
+    tag_offset_bytes: u16,
+    tags: Vec<u32>,
+    state: State,
+    room: Room,
+    /// To whom the last packet by UDP went: which interface is worth to attach to.
+    last_peer: Option<SocketAddr>,
+    looks: Looks,
+    log: XdpLog,
+}
+
+#[derive(Debug)]
+enum State {
+    /// No stream flows, or no peer is known.
+    Idle,
+    /// A queue is taken: the kernel frees those of a link that has ended after some ms.
+    Busy {
+        since: Instant,
+        tried: Instant,
+    },
+    Attached(Box<Path>),
+    /// Refused, or over: for good.
+    Off,
+}
+
+/// Options of [`Xdp`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct XdpOptions {
+    is_generic: bool,
+    needs_zero_copy: bool,
+}
+
+impl XdpOptions {
+    /// The defaults: the driver's own mode if it has one, else the generic one; without a copy if the
+    /// driver can, else with one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Uses the generic mode only, which every interface has: the kernel makes a buffer for each frame
+    /// before the program sees it. Default off.
+    #[must_use]
+    pub fn generic(mut self, on: bool) -> Self {
+        self.is_generic = on;
+        self
+    }
+
+    /// Attaches only where the driver writes into this link's memory. Default off.
+    ///
+    /// With a copy latency is lower than by UDP, but throughput is not higher.
+    #[must_use]
+    pub fn zero_copy_only(mut self, on: bool) -> Self {
+        self.needs_zero_copy = on;
+        self
+    }
+}
+
+/// Whether packets bypass the kernel, and why not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum XdpState {
+    /// No stream flows yet.
+    Idle,
+    /// They do.
+    Attached(XdpGrant),
+    /// They go by UDP, for this reason.
+    Off(String),
+}
+
+/// What the kernel has granted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct XdpGrant {
+    /// The interface.
+    pub interface: String,
+    /// The program runs in the driver; else in the kernel's generic path.
+    pub is_native: bool,
+    /// The driver writes into this link's memory; else the kernel copies.
+    pub is_zero_copy: bool,
+    /// Packets may lie in several frames: those above 4 KB.
+    pub has_fragments: bool,
+    /// Queues of the card, each with a socket.
+    pub queues: u32,
+    /// Memory of frames in bytes.
+    pub memory_bytes: usize,
+}
+
+impl std::fmt::Display for XdpState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Idle => f.write_str("no stream flows yet"),
+            Self::Off(reason) => write!(f, "packets go by UDP: {reason}"),
+            Self::Attached(grant) => {
+                let mode = if grant.is_native { "native" } else { "generic" };
+                let copy = if grant.is_zero_copy { "zero copy" } else { "copy" };
+                let queues = if grant.queues == 1 { "queue" } else { "queues" };
+                let XdpGrant { interface, queues: count, .. } = grant;
+                write!(f, "{interface}, {mode} mode, {copy}, {count} {queues}")
+            }
+        }
+    }
+}
+
+/// The state of an [`Xdp`] link, also after the link is gone.
+#[derive(Clone, Debug)]
+pub struct XdpLog(Arc<Mutex<XdpState>>);
+
+impl XdpLog {
+    /// The state.
+    pub fn state(&self) -> XdpState {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, state: XdpState) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+}
+
+impl Xdp {
+    /// Puts the link around a UDP socket. Nothing is attached before a stream flows.
+    pub fn new(udp: Udp, options: XdpOptions) -> Self {
+        Self {
+            udp,
+            options,
+            tag_offset_bytes: 0,
+            tags: Vec::with_capacity(TAGS_MAX),
+            state: State::Idle,
+            room: Room::default(),
+            last_peer: None,
+            looks: Looks::new(),
+            log: XdpLog(Arc::new(Mutex::new(XdpState::Idle))),
+        }
+    }
+
+    /// [`Udp::bind`] with this link around it.
+    ///
+    /// # Errors
+    /// See there.
+    pub fn bind(
+        local: SocketAddr,
+        udp: &UdpOptions,
+        options: XdpOptions,
+    ) -> Result<Self, LinkError> {
+        Ok(Self::new(Udp::bind(local, udp)?, options))
+    }
+
+    /// [`Udp::client`] with this link around it.
+    ///
+    /// # Errors
+    /// See there.
+    pub fn client(
+        remote: SocketAddr,
+        udp: &UdpOptions,
+        options: XdpOptions,
+    ) -> Result<Self, LinkError> {
+        Ok(Self::new(Udp::client(remote, udp)?, options))
+    }
+
+    /// A handle to the state.
+    pub fn log(&self) -> XdpLog {
+        self.log.clone()
+    }
+
+    /// Attaches once a stream flows and a peer is known.
+    #[cold]
+    fn attach(&mut self) {
+        if self.tags.is_empty() {
+            return;
+        }
+        let Some(peer) = self.udp.remote().or(self.last_peer) else { return };
+        let attached =
+            Path::attach(&self.udp, peer, self.tag_offset_bytes, self.room, self.options)
+                .and_then(|mut path| path.set_tags(&self.tags).map(|()| path));
+        match attached {
+            Ok(path) => {
+                self.log.set(XdpState::Attached(path.grant().clone()));
+                self.state = State::Attached(Box::new(path));
+            }
+            Err(error) => {
+                let now = Instant::now();
+                let since = if let State::Busy { since, .. } = self.state { since } else { now };
+                if error.is_busy() && now.duration_since(since) < BUSY_MAX {
+                    self.state = State::Busy { since, tried: now };
+                } else {
+                    self.detach(&error.to_string());
+                }
+            }
+        }
+    }
+
+    /// Tries again where a queue was taken.
+    fn retry(&mut self) {
+        if let State::Busy { tried, .. } = self.state
+            && tried.elapsed() >= CHECK_PAUSE
+        {
+            self.attach();
+        }
+    }
+
+    /// Goes on by UDP. What lies in frames is lost, and the stream repairs it.
+    #[cold]
+    fn detach(&mut self, reason: &str) {
+        self.state = State::Off;
+        self.log.set(XdpState::Off(reason.to_owned()));
+    }
+
+    /// Detaches if the way has ended.
+    #[cold]
+    fn check(&mut self) {
+        if let State::Attached(path) = &mut self.state
+            && let Err(reason) = path.check()
+        {
+            self.detach(&reason.to_string());
+        }
+    }
+}
+
+impl Link for Xdp {
+    fn capabilities(&self) -> Capabilities {
+        self.udp.capabilities()
+    }
+
+    fn local_addr(&self) -> SocketAddr {
+        self.udp.local_addr()
+    }
+
+    fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
+        let State::Attached(path) = &mut self.state else {
+            self.last_peer = packets.last().map(|packet| packet.peer).or(self.last_peer);
+            return self.udp.send(packets);
+        };
+        path.begin_send();
+        let mut sent = 0;
+        while sent < packets.len() {
+            let rest = &packets[sent..];
+            if path.reaches(rest[0].peer) {
+                match path.push(&rest[0]) {
+                    Ok(true) => sent += 1,
+                    Ok(false) => break,
+                    Err(_) if sent > 0 => break,
+                    Err(error) => return Err(error),
+                }
+                continue;
+            }
+            let others = rest.iter().take_while(|packet| !path.reaches(packet.peer)).count();
+            path.kick();
+            match self.udp.send(&rest[..others]) {
+                Ok(count) if count < others => return Ok(sent + count),
+                Ok(count) => sent += count,
+                Err(_) if sent > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        path.kick();
+        Ok(sent)
+    }
+
+    fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+        let State::Attached(path) = &mut self.state else {
+            self.retry();
+            return self.udp.recv(batch);
+        };
+        let now = Instant::now();
+        if self.looks.is_due(now) {
+            self.udp.recv(batch)?;
+            self.looks.note(now, batch.len());
+            path.add_drops(batch);
+            if self.looks.are_to_check(now) {
+                self.check();
+            }
+            if !batch.is_empty() {
+                return Ok(());
+            }
+            let State::Attached(path) = &mut self.state else { return Ok(()) };
+            path.receive(batch);
+            return Ok(());
+        }
+        self.looks.note_other();
+        path.receive(batch);
+        Ok(())
+    }
+
+    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
+        let State::Attached(path) = &mut self.state else { return self.udp.wait(timeout) };
+        let (beside, timeout) = path.waits(timeout);
+        self.udp.wait_beside(Some(beside), timeout)
+    }
+
+    fn waker(&self) -> Waker {
+        self.udp.waker()
+    }
+
+    fn make_room(&mut self, packets: u32, packet_bytes: usize) {
+        self.room = self.room.max(Room { packets, packet_bytes });
+        self.udp.make_room(packets, packet_bytes);
+    }
+
+    fn is_full(&self) -> bool {
+        let is_full = matches!(&self.state, State::Attached(path) if path.is_full());
+        is_full || self.udp.is_full()
+    }
+
+    fn unreachable_hint(&self) -> u64 {
+        self.udp.unreachable_hint()
+    }
+
+    fn line_bps(&mut self, peer: SocketAddr) -> Option<u64> {
+        self.udp.line_bps(peer)
+    }
+
+    fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
+        self.udp.favour(favoured)
+    }
+
+    fn steer(&mut self, tags: Option<&Word<'_>>) {
+        self.tags.clear();
+        let Some(word) = tags else {
+            if let State::Attached(path) = &mut self.state {
+                // What a tag that is still in the map brings is a stranger's.
+                let _ = path.set_tags(&[]);
+            }
+            return;
+        };
+        self.tags.extend(word.values.iter().take(TAGS_MAX));
+        self.tag_offset_bytes = word.offset_bytes;
+        match &mut self.state {
+            State::Idle | State::Busy { .. } => self.attach(),
+            State::Attached(path) => {
+                if let Err(error) = path.set_tags(&self.tags) {
+                    self.detach(&error.to_string());
+                }
+            }
+            State::Off => {}
+        }
+    }
+}
+
+/// When the UDP socket is read beside the others.
+#[derive(Debug)]
+struct Looks {
+    due: Instant,
+    /// The last look found something: others have their turn first.
+    was_last: bool,
+    checked: Instant,
+}
+
+impl Looks {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { due: now, was_last: false, checked: now }
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        !self.was_last && now >= self.due
+    }
+
+    fn note(&mut self, now: Instant, packets: usize) {
+        self.was_last = packets > 0;
+        self.due = if packets > 0 { now } else { now + LOOK_PAUSE };
+    }
+
+    fn note_other(&mut self) {
+        self.was_last = false;
+    }
+
+    fn are_to_check(&mut self, now: Instant) -> bool {
+        let is_due = now.duration_since(self.checked) >= CHECK_PAUSE;
+        if is_due {
+            self.checked = now;
+        }
+        is_due
+    }
+}
+
+/// The most tags whose packets bypass the kernel.
+pub const TAGS_MAX: usize = 1_024;
+
+/// A look at a socket where nothing is costs a system call.
+const LOOK_PAUSE: Duration = Duration::from_micros(50);
+
+/// How long a queue may stay taken.
+const BUSY_MAX: Duration = Duration::from_secs(1);
+
+/// Between two looks for changes of interfaces and neighbours.
+const CHECK_PAUSE: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_pause_after_nothing_and_alternate_while_something_comes() {
+        let mut looks = Looks::new();
+        let now = Instant::now();
+        assert!(looks.is_due(now));
+        looks.note(now, 0);
+        assert!(!looks.is_due(now + LOOK_PAUSE - Duration::from_nanos(1)));
+        assert!(looks.is_due(now + LOOK_PAUSE));
+        looks.note(now, 3);
+        assert!(!looks.is_due(now), "others first");
+        looks.note_other();
+        assert!(looks.is_due(now));
+    }
+
+    #[test]
+    fn states_are_put_into_words() {
+        let grant = XdpGrant {
+            interface: "eth0".into(),
+            is_native: true,
+            is_zero_copy: false,
+            has_fragments: false,
+            queues: 2,
+            memory_bytes: 1,
+        };
+        let words = XdpState::Attached(grant).to_string();
+        assert_eq!(words, "eth0, native mode, copy, 2 queues");
+    }
+}
