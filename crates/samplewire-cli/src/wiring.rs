@@ -8,12 +8,13 @@ use std::path::Path;
 use samplewire::device::STREAMS_MAX;
 use samplewire::options::WINDOW_DEFAULT;
 use samplewire::{Carriage, DeviceInfo};
+use samplewire_io::xdp::{XdpLog, XdpState};
 use samplewire_io::{
-    Capabilities, Capture, CaptureLog, FaultLog, FaultSpec, Faults, Link, Udp, UdpOptions,
+    Capabilities, Capture, CaptureLog, FaultLog, FaultSpec, Faults, Link, UdpOptions,
 };
 use samplewire_record::sink::SinkError;
 
-use crate::arguments::MetricsOption;
+use crate::arguments::{LinkOption, MetricsOption};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::figures::{grouped, measured};
@@ -50,12 +51,14 @@ pub(crate) struct Wiring {
 pub(crate) struct Logs {
     pub(crate) faults: Option<FaultLog>,
     pub(crate) capture: Option<CaptureLog>,
+    pub(crate) bypass: Option<XdpLog>,
 }
 
 impl Wiring {
-    /// A plain socket.
-    pub(crate) fn new(socket: Udp) -> Self {
-        Self { link: Box::new(socket), logs: Logs::default() }
+    /// A plain link.
+    pub(crate) fn new(link: impl Link + 'static) -> Self {
+        let logs = Logs { bypass: link.capabilities().bypass, ..Logs::default() };
+        Self { link: Box::new(link), logs }
     }
 
     /// Injects faults into sent and received packets.
@@ -181,6 +184,24 @@ pub(crate) fn print_buffer(
             "a socket buffer of {granted} bytes was granted, {BUFFER_BYTES} were asked for: {harm}\n  \
              tip: sudo sysctl -w net.core.{sysctl}_max={BUFFER_BYTES}"
         ));
+    }
+}
+
+/// With `is_printed`, prints how packets travelled, where they were to bypass the kernel. Warns, with the
+/// reason, if they did not though the user wants it on every interface.
+pub(crate) fn print_bypass(
+    console: &mut Console,
+    option: LinkOption,
+    log: Option<&XdpLog>,
+    is_printed: bool,
+) {
+    let Some(state) = log.map(XdpLog::state) else { return };
+    match state {
+        XdpState::Off(_) if option.is_demanded() => {
+            console.warn(format_args!("--link {option}: {state}"));
+        }
+        _ if is_printed => console.line(format_args!("  link       {state}")),
+        _ => {}
     }
 }
 

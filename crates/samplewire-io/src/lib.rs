@@ -56,4 +56,4 @@ pub use link::{Capabilities, Ecn, Link, LinkError, Outgoing};
 pub use resilient::Resilient;
 pub use udp::{Udp, UdpOptions};
 pub use wake::Waker;
-pub use xdp::{Xdp, XdpOptions};
+pub use xdp::{Bypass, Xdp};

@@ -8,6 +8,7 @@ pub use crate::batch::{Batch, BatchFull, Meta};
 use crate::ether::EtherLink;
 pub use crate::favoured::{Favoured, Word};
 pub use crate::wake::Waker;
+use crate::xdp::XdpLog;
 
 /// Moves batches of UDP payloads. Never blocks but in [`Link::wait`].
 pub trait Link: Send {
@@ -226,6 +227,8 @@ pub struct Capabilities {
     pub segmentation: bool,
     /// Whether ECN bits of received packets are known.
     pub ecn: bool,
+    /// Whether packets bypass the kernel, as it is at any time; `None` where the link has no such way.
+    pub bypass: Option<XdpLog>,
 }
 
 /// Why a link failed. Full queues are not failures: `send` then takes fewer packets.

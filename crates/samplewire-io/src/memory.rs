@@ -73,6 +73,7 @@ impl Link for Memory {
             send_buffer_bytes: 0,
             segmentation: false,
             ecn: true,
+            bypass: None,
         }
     }
 

@@ -139,6 +139,7 @@ impl Udp {
             send_buffer_bytes,
             segmentation: options.segmentation && socket.knows_segmentation(),
             ecn: true,
+            bypass: None,
         };
         Ok(Self {
             waker: Waker::new().map_err(system("eventfd", local))?,

@@ -12,7 +12,9 @@ use samplewire_record::chain::ChainSpec;
 use samplewire_record::source::{Repeat, SourceSpec};
 
 use super::values::{self, Pace};
-use super::{CarriageOption, ControlOptions, MetricsOption, RealTimeOptions, SlowOption};
+use super::{
+    CarriageOption, ControlOptions, LinkOption, MetricsOption, RealTimeOptions, SlowOption,
+};
 use crate::faults::FaultOption;
 
 /// Emulates a device.
@@ -117,6 +119,9 @@ pub(crate) struct EmulateArguments {
 
     #[command(flatten)]
     pub(crate) slow: SlowOption,
+
+    #[command(flatten)]
+    pub(crate) link: LinkOption,
 
     #[command(flatten)]
     pub(crate) real_time: RealTimeOptions,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::values;
-use super::{ControlOptions, MetricsOption, RealTimeOptions};
+use super::{ControlOptions, LinkOption, MetricsOption, RealTimeOptions};
 
 /// Measures how much lead a timed transmission needs.
 #[derive(Args, Debug)]
@@ -46,6 +46,9 @@ pub(crate) struct LatencyArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) link: LinkOption,
 
     #[command(flatten)]
     pub(crate) real_time: RealTimeOptions,

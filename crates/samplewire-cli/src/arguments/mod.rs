@@ -12,6 +12,7 @@ mod doctor;
 mod emulate;
 mod find;
 mod latency;
+mod link;
 mod metrics;
 mod nic;
 mod probe;
@@ -45,6 +46,7 @@ pub(crate) use doctor::DoctorArguments;
 pub(crate) use emulate::EmulateArguments;
 pub(crate) use find::FindArguments;
 pub(crate) use latency::LatencyArguments;
+pub(crate) use link::LinkOption;
 pub(crate) use metrics::MetricsOption;
 pub(crate) use nic::{
     Access, ConsoleAddress, EchoArguments, ImageArguments, LinkName, LinkOptions, ModesArguments,

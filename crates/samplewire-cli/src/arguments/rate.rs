@@ -8,7 +8,9 @@ use samplewire::options::WINDOW_DEFAULT;
 use samplewire_record::chain::ChainSpec;
 
 use super::values::{self, Threshold};
-use super::{ControlOptions, MetricsOption, RealTimeOptions, ReceiveCarriageOption, SlowOption};
+use super::{
+    ControlOptions, LinkOption, MetricsOption, RealTimeOptions, ReceiveCarriageOption, SlowOption,
+};
 
 /// Measures the rate of a device's streams.
 #[derive(Args, Debug)]
@@ -76,6 +78,9 @@ pub(crate) struct RateArguments {
 
     #[command(flatten)]
     pub(crate) slow: SlowOption,
+
+    #[command(flatten)]
+    pub(crate) link: LinkOption,
 
     #[command(flatten)]
     pub(crate) real_time: RealTimeOptions,

@@ -10,7 +10,7 @@ use samplewire::options::WINDOW_DEFAULT;
 use samplewire_record::chain::ChainSpec;
 
 use super::values::{self, Threshold};
-use super::{MetricsOption, RealTimeOptions, ReceiveCarriageOption, SlowOption};
+use super::{LinkOption, MetricsOption, RealTimeOptions, ReceiveCarriageOption, SlowOption};
 use crate::faults::FaultOption;
 
 /// Records a stream.
@@ -139,6 +139,9 @@ pub(crate) struct RecordArguments {
 
     #[command(flatten)]
     pub(crate) slow: SlowOption,
+
+    #[command(flatten)]
+    pub(crate) link: LinkOption,
 
     #[command(flatten)]
     pub(crate) real_time: RealTimeOptions,

@@ -6,7 +6,7 @@ use samplewire::device::Device;
 use samplewire::format::{ConvertError, Format};
 use samplewire::source::StreamInfo;
 use samplewire::{DeviceOptions, ReceiveOptions, ReceiveStream, SendOptions, SendStream};
-use samplewire_io::{FaultLog, Udp};
+use samplewire_io::{FaultLog, Xdp};
 
 use crate::arguments::BridgeArguments;
 use crate::bridge::Shape;
@@ -39,8 +39,9 @@ impl Opened {
         };
         let mut logs = Vec::new();
         let mut wire = |number: u16, is_sent: bool| -> Result<Wiring, Failure> {
-            let socket = Udp::client(address, &arguments.control.udp_options())
-                .map_err(|error| Failure::Open(error.into()))?;
+            let socket =
+                Xdp::client(address, &arguments.link.apply(arguments.control.udp_options()))
+                    .map_err(|error| Failure::Open(error.into()))?;
             let wiring = Wiring::new(socket);
             let mtu_bytes = wiring.link.capabilities().mtu_bytes;
             let packet_bytes = arguments.mtu.unwrap_or(usize::MAX).min(mtu_bytes);
@@ -103,7 +104,7 @@ pub(super) fn listen(
         sockets.map(|sockets| info(arguments, sockets)).transpose()
     };
     let (plays, sends) = (described(&outward)?, described(&inward)?);
-    let socket = Udp::bind(address, &arguments.control.udp_options())
+    let socket = Xdp::bind(address, &arguments.link.apply(arguments.control.udp_options()))
         .map_err(|error| Failure::Listen(error.into()))?;
     let mut wiring = Wiring::new(socket);
     if let Some(faults) = faults {

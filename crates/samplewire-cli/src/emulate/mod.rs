@@ -15,7 +15,7 @@ use samplewire::format::Format;
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::Overflow;
 use samplewire::{DeviceOptions, Listener};
-use samplewire_io::Udp;
+use samplewire_io::Xdp;
 use samplewire_io::faults::Direction;
 use samplewire_record::source::SourceSpec;
 
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
         supplies.iter().zip(&sources).map(|(supply, source)| supply.info(&**source)).collect();
     let plays = arguments.play.as_ref().map(|_| played_info(arguments, sends.first()));
     let plays = plays.transpose()?;
-    let socket = Udp::bind(address, &arguments.control.udp_options())
+    let socket = Xdp::bind(address, &arguments.link.apply(arguments.control.udp_options()))
         .map_err(|error| Failure::Listen(error.into()))?;
     let mut wiring = Wiring::new(socket);
     if let Some(faults) = &faults {
@@ -124,6 +124,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     });
     let parts = senders.chain(stage.map(|stage| Part::Plays(Box::new(stage)))).collect();
     let outcome = parts::serve(parts, arguments.once, &ending, &mut console)?;
+    wiring::print_bypass(&mut console, arguments.link, wiring.logs.bypass.as_ref(), true);
     if let Some(log) = wiring.logs.faults.filter(|_| has_several) {
         print_counts(&mut console, "data", &log.counts(Direction::Transmit));
         print_counts(&mut console, "feedback", &log.counts(Direction::Receive));

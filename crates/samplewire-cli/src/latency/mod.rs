@@ -55,14 +55,14 @@ fn measure(
     let receiver = ReceiveOptions::new()
         .owner(owner)
         .timeout(arguments.timeout)
-        .udp(wiring::udp_options())
+        .udp(arguments.link.apply(wiring::udp_options()))
         .real_time(arguments.real_time.options());
     let receiver = receiver.open(address)?;
     let sender = SendOptions::new()
         .owner(owner)
         .control(control)
         .timeout(arguments.timeout)
-        .udp(arguments.control.udp_options())
+        .udp(arguments.link.apply(arguments.control.udp_options()))
         .real_time(arguments.real_time.options());
     let transmitter = sender.open(address)?;
     check(arguments, &receiver, &transmitter)?;
@@ -74,6 +74,7 @@ fn measure(
     real_time::print(console, &granted, true);
     document.real_time = granted.map(Into::into).into();
     console.line(format_args!("lead       bursts     late"));
+    let bypass = receiver.capabilities().bypass.clone();
     let mut trial = match Trial::new(receiver, transmitter, arguments, &interrupt) {
         Ok(trial) => trial,
         Err(broken) => return Ok(conclude(&interrupt, console, document, &broken)),
@@ -101,6 +102,7 @@ fn measure(
             bursts_late: late,
         });
     }
+    wiring::print_bypass(console, arguments.link, bypass.as_ref(), true);
     trial.close();
     Ok(Outcome::Whole)
 }

@@ -75,6 +75,10 @@ fn measure(
         .add_opened(receiver.iter().flat_map(|it| it.counters()), transmitter.as_ref());
     let interrupt = Interrupt::install()?;
     announce(arguments, console, document, receiver.as_ref(), transmitter.as_ref());
+    let received = receiver.as_ref().map(AlignedStreams::capabilities);
+    let sent = transmitter.as_ref().map(SendStream::capabilities);
+    let bypasses: Vec<_> =
+        received.into_iter().chain(sent).filter_map(|it| it.bypass.clone()).collect();
     let is_over = AtomicBool::new(false);
     let started = Instant::now();
     let chain = match (&arguments.chain, &receiver) {
@@ -114,7 +118,11 @@ fn measure(
         }
     });
     let totals = Totals { received, sent, signal: interrupt.signal() };
-    Ok(conclude(arguments, console, document, &totals))
+    let outcome = conclude(arguments, console, document, &totals);
+    for log in &bypasses {
+        wiring::print_bypass(console, arguments.link, Some(log), true);
+    }
+    Ok(outcome)
 }
 
 /// What a measurement has found.
@@ -244,7 +252,7 @@ fn receiver_options(arguments: &RateArguments) -> ReceiveOptions {
         .delivery(arguments.delivery)
         .window(arguments.window)
         .timeout(arguments.timeout)
-        .udp(wiring::udp_options())
+        .udp(arguments.link.apply(wiring::udp_options()))
         .real_time(arguments.real_time.options().slow(arguments.slow.factor));
     let options = arguments.carriage.apply(options);
     match arguments.mtu {
@@ -258,7 +266,7 @@ fn send_options(arguments: &RateArguments) -> SendOptions {
         .delivery(arguments.delivery)
         .window(arguments.window)
         .timeout(arguments.timeout)
-        .udp(arguments.control.udp_options())
+        .udp(arguments.link.apply(arguments.control.udp_options()))
         .real_time(arguments.real_time.options().slow(arguments.slow.factor));
     match arguments.mtu {
         Some(bytes) => options.mtu(bytes),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use samplewire::ReceiveOptions;
 use samplewire::receiver::Interleaved;
-use samplewire_io::{Capabilities, Udp};
+use samplewire_io::{Capabilities, Xdp};
 use samplewire_record::recorder::{Opener, retry_after};
 
 use crate::arguments::RecordArguments;
@@ -52,7 +52,7 @@ impl<'a> Dialer<'a> {
     /// Creates the link for all streams.
     fn wire(&self) -> Result<Wiring, Failure> {
         let Self { arguments, address, faults, .. } = self;
-        let socket = Udp::client(*address, &wiring::udp_options())
+        let socket = Xdp::client(*address, &arguments.link.apply(wiring::udp_options()))
             .map_err(|error| Failure::Open(error.into()))?;
         let mut wiring = Wiring::new(socket);
         if let Some(faults) = faults {

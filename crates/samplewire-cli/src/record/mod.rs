@@ -147,8 +147,9 @@ fn conclude(
             print_counts(console, "feedback", &faults.counts(Direction::Transmit));
         }
     }
+    let is_text = reporter.words().is_some();
+    wiring::print_bypass(reporter.console(), arguments.link, logs.bypass.as_ref(), is_text);
     if let (Some(log), Some(path)) = (&logs.capture, &arguments.capture) {
-        let is_text = reporter.words().is_some();
         wiring::print_capture(reporter.console(), log, path, is_text);
     }
     reporter.end(summary.json(outcome, &crossed));

@@ -11,7 +11,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use samplewire::source::ReadSamples;
 use samplewire::transmitter::{PlayError, SendError, SessionEnd};
 use samplewire::{DeviceInfo, SampleIndex, SendOptions, SendStream, Underflow};
-use samplewire_io::Udp;
+use samplewire_io::Xdp;
 use samplewire_io::faults::Direction;
 use samplewire_record::source::{ConvertingSource, SourceOptions, open_recording};
 
@@ -53,7 +53,7 @@ fn replay(
     let address = wiring::address(&arguments.address)?;
     let faults = FaultPair::new(&arguments.faults)?;
     let source = open_source(arguments)?;
-    let socket = Udp::client(address, &arguments.control.udp_options())
+    let socket = Xdp::client(address, &arguments.link.apply(arguments.control.udp_options()))
         .map_err(|error| Failure::Open(error.into()))?;
     let mut wiring = Wiring::new(socket);
     if let Some(faults) = &faults {
@@ -103,6 +103,7 @@ fn replay(
         print_counts(console, "data", &faults.counts(Direction::Transmit));
         print_counts(console, "feedback", &faults.counts(Direction::Receive));
     }
+    wiring::print_bypass(console, arguments.link, logs.bypass.as_ref(), true);
     document.end = Some(summary.json(outcome, &crossed));
     if summary.stop.is_error() {
         let text = summary.stop.words();

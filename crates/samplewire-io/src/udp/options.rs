@@ -1,5 +1,7 @@
 //! What a UDP link is asked to be.
 
+use crate::xdp::Bypass;
+
 /// Options of [`Udp`](crate::Udp). Values out of range are brought into it; what the system
 /// granted is in [`Capabilities`](crate::Capabilities).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +15,7 @@ pub struct UdpOptions {
     pub(super) receive_messages_max: usize,
     /// `None`: as the system reports it.
     pub(super) line_bps: Option<u64>,
+    pub(crate) bypass: Bypass,
 }
 
 impl UdpOptions {
@@ -90,6 +93,14 @@ impl UdpOptions {
         self.line_bps = Some(bps);
         self
     }
+
+    /// Whether packets of streams are to bypass the kernel ([`Xdp`](crate::Xdp)). Default
+    /// [`Bypass::Never`]. A plain [`Udp`](crate::Udp) link ignores it.
+    #[must_use]
+    pub const fn bypass(mut self, bypass: Bypass) -> Self {
+        self.bypass = bypass;
+        self
+    }
 }
 
 impl Default for UdpOptions {
@@ -102,6 +113,7 @@ impl Default for UdpOptions {
             send_packets_max: 256,
             receive_messages_max: 64,
             line_bps: None,
+            bypass: Bypass::Never,
         }
     }
 }

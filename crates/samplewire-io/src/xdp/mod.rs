@@ -30,18 +30,18 @@ use crate::wake::Waker;
 /// A UDP socket whose streams bypass the kernel where it lets them.
 ///
 /// ```
-/// use samplewire_io::xdp::XdpOptions;
-/// use samplewire_io::{Link, Udp, UdpOptions, Xdp};
+/// use samplewire_io::{Bypass, Link, UdpOptions, Xdp};
 ///
-/// let udp = Udp::bind("127.0.0.1:0".parse()?, &UdpOptions::new())?;
-/// let link = Xdp::new(udp, XdpOptions::new());
-/// assert_eq!(link.log().state().to_string(), "no stream flows yet");
+/// let options = UdpOptions::new().bypass(Bypass::Always);
+/// let link = Xdp::bind("127.0.0.1:0".parse()?, &options)?;
+/// let bypass = link.capabilities().bypass.expect("it was asked for");
+/// assert_eq!(bypass.state().to_string(), "no stream flows yet");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Xdp {
     udp: Udp,
-    options: XdpOptions,
+    choice: Bypass,
     /// Where the tag of a packet stands, once a stream has flowed.
     tag_offset_bytes: u16,
     tags: Vec<u32>,
@@ -67,36 +67,21 @@ enum State {
     Off,
 }
 
-/// Options of [`Xdp`].
+/// Whether packets of streams are to bypass the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct XdpOptions {
-    is_generic: bool,
-    needs_zero_copy: bool,
-}
-
-impl XdpOptions {
-    /// The defaults: the driver's own mode if it has one, else the generic one; without a copy if the
-    /// driver can, else with one.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Uses the generic mode only, which every interface has: the kernel makes a buffer for each frame
-    /// before the program sees it. Default off.
-    #[must_use]
-    pub fn generic(mut self, on: bool) -> Self {
-        self.is_generic = on;
-        self
-    }
-
-    /// Attaches only where the driver writes into this link's memory. Default off.
-    ///
-    /// With a copy latency is lower than by UDP, but throughput is not higher.
-    #[must_use]
-    pub fn zero_copy_only(mut self, on: bool) -> Self {
-        self.needs_zero_copy = on;
-        self
-    }
+pub enum Bypass {
+    /// Never.
+    #[default]
+    Never,
+    /// Where the driver writes into this link's memory: without that, latency is lower than by UDP, but
+    /// throughput is not higher.
+    ZeroCopy,
+    /// Wherever it is possible: in the driver's own mode if it has one, else in the generic one; without a
+    /// copy if the driver can, else with one.
+    Always,
+    /// In the generic mode, which every interface has: the kernel makes a buffer for each frame before
+    /// the program sees it.
+    Generic,
 }
 
 /// Whether packets bypass the kernel, and why not.
@@ -147,6 +132,14 @@ impl std::fmt::Display for XdpState {
 #[derive(Clone, Debug)]
 pub struct XdpLog(Arc<Mutex<XdpState>>);
 
+impl PartialEq for XdpLog {
+    fn eq(&self, other: &Self) -> bool {
+        self.state() == other.state()
+    }
+}
+
+impl Eq for XdpLog {}
+
 impl XdpLog {
     /// The state.
     pub fn state(&self) -> XdpState {
@@ -159,48 +152,34 @@ impl XdpLog {
 }
 
 impl Xdp {
-    /// Puts the link around a UDP socket. Nothing is attached before a stream flows.
-    pub fn new(udp: Udp, options: XdpOptions) -> Self {
+    /// [`Udp::bind`] with this link around it. Nothing is attached before a stream flows.
+    ///
+    /// # Errors
+    /// See there.
+    pub fn bind(local: SocketAddr, options: &UdpOptions) -> Result<Self, LinkError> {
+        Ok(Self::new(Udp::bind(local, options)?, options.bypass))
+    }
+
+    /// [`Udp::client`] with this link around it. Nothing is attached before a stream flows.
+    ///
+    /// # Errors
+    /// See there.
+    pub fn client(remote: SocketAddr, options: &UdpOptions) -> Result<Self, LinkError> {
+        Ok(Self::new(Udp::client(remote, options)?, options.bypass))
+    }
+
+    fn new(udp: Udp, choice: Bypass) -> Self {
         Self {
             udp,
-            options,
+            choice,
             tag_offset_bytes: 0,
             tags: Vec::with_capacity(TAGS_MAX),
-            state: State::Idle,
+            state: if choice == Bypass::Never { State::Off } else { State::Idle },
             room: Room::default(),
             last_peer: None,
             looks: Looks::new(),
             log: XdpLog(Arc::new(Mutex::new(XdpState::Idle))),
         }
-    }
-
-    /// [`Udp::bind`] with this link around it.
-    ///
-    /// # Errors
-    /// See there.
-    pub fn bind(
-        local: SocketAddr,
-        udp: &UdpOptions,
-        options: XdpOptions,
-    ) -> Result<Self, LinkError> {
-        Ok(Self::new(Udp::bind(local, udp)?, options))
-    }
-
-    /// [`Udp::client`] with this link around it.
-    ///
-    /// # Errors
-    /// See there.
-    pub fn client(
-        remote: SocketAddr,
-        udp: &UdpOptions,
-        options: XdpOptions,
-    ) -> Result<Self, LinkError> {
-        Ok(Self::new(Udp::client(remote, udp)?, options))
-    }
-
-    /// A handle to the state.
-    pub fn log(&self) -> XdpLog {
-        self.log.clone()
     }
 
     /// Attaches once a stream flows and a peer is known.
@@ -210,9 +189,8 @@ impl Xdp {
             return;
         }
         let Some(peer) = self.udp.remote().or(self.last_peer) else { return };
-        let attached =
-            Path::attach(&self.udp, peer, self.tag_offset_bytes, self.room, self.options)
-                .and_then(|mut path| path.set_tags(&self.tags).map(|()| path));
+        let attached = Path::attach(&self.udp, peer, self.tag_offset_bytes, self.room, self.choice)
+            .and_then(|mut path| path.set_tags(&self.tags).map(|()| path));
         match attached {
             Ok(path) => {
                 self.log.set(XdpState::Attached(path.grant().clone()));
@@ -259,7 +237,8 @@ impl Xdp {
 
 impl Link for Xdp {
     fn capabilities(&self) -> Capabilities {
-        self.udp.capabilities()
+        let bypass = (self.choice != Bypass::Never).then(|| self.log.clone());
+        Capabilities { bypass, ..self.udp.capabilities() }
     }
 
     fn local_addr(&self) -> SocketAddr {

@@ -10,7 +10,7 @@ use super::hops::{Hop, Hops};
 use super::program::Steering;
 use super::socket::{Binding, Queue};
 use super::umem::{Frame, Umem};
-use super::{XdpGrant, XdpOptions};
+use super::{Bypass, XdpGrant};
 use crate::batch::{Batch, Meta, Place};
 use crate::bpf::{Attachment, XdpMode};
 use crate::datagram::{Datagram, Headers};
@@ -96,7 +96,7 @@ impl Path {
         peer: SocketAddr,
         tag_offset_bytes: u16,
         room: Room,
-        options: XdpOptions,
+        choice: Bypass,
     ) -> Result<Self, Refusal> {
         let local = udp.local_addr();
         let way = route::route(peer.ip(), Some(local.ip())).map_err(Refusal::of("route"))?;
@@ -108,7 +108,7 @@ impl Path {
         // Before a kernel that lists features, what the driver can do is found by trying.
         let device = netdev::net_device(way.interface).unwrap_or_default();
         let may_zero_copy = device.xdp_features.is_none_or(|bits| bits & FEATURE_ZERO_COPY != 0);
-        if options.needs_zero_copy && !may_zero_copy {
+        if choice == Bypass::ZeroCopy && !may_zero_copy {
             return Err(Refusal::NoZeroCopy(interface.name));
         }
         let queues = device.receive_queues.unwrap_or(1).clamp(1, QUEUES_MAX) as u32;
@@ -127,10 +127,10 @@ impl Path {
         let Bound { umem, queues, free, unsent } =
             bound.map_err(Refusal::of("bind an AF_XDP socket"))?;
         let is_zero_copy = queues[0].is_zero_copy().map_err(Refusal::of("XDP_OPTIONS"))?;
-        if options.needs_zero_copy && !is_zero_copy {
+        if choice == Bypass::ZeroCopy && !is_zero_copy {
             return Err(Refusal::NoZeroCopy(interface.name));
         }
-        let native = if options.is_generic {
+        let native = if choice == Bypass::Generic {
             Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP))
         } else {
             Attachment::xdp(&steering.program, way.interface, XdpMode::Native)
@@ -487,7 +487,8 @@ impl Layout {
         let frame_bytes = if is_small { SMALL_FRAME_BYTES } else { FRAME_BYTES };
         let has_fragments = packet_bytes > FRAME_BYTES - HEADROOM_BYTES;
         let room_bytes = ETHERNET_BYTES + HEADERS_BYTES_MAX + room.packet_bytes;
-        let frames = room_bytes.div_ceil(frame_bytes - HEADROOM_BYTES) * room.packets as usize;
+        let packets = room.packets as usize + BATCH_PACKETS;
+        let frames = room_bytes.div_ceil(frame_bytes - HEADROOM_BYTES).saturating_mul(packets);
         let most = (MEMORY_BYTES_MAX / frame_bytes / queues).clamp(FRAMES_MIN, FRAMES_MAX);
         let frames = frames.clamp(FRAMES_MIN, most);
         // A power of two at most `most`, which is one for one queue.
@@ -561,6 +562,9 @@ const SMALL_FRAME_BYTES: usize = 2_048;
 const FRAME_BYTES: usize = 4_096;
 /// Frames of a packet of 9,216 bytes, and a reserve.
 const PARTS_MAX: usize = 5;
+
+/// Packets that a program works on while a window comes.
+const BATCH_PACKETS: usize = 256;
 
 /// Frames of a queue to receive into.
 const FRAMES_MIN: usize = 1_024;

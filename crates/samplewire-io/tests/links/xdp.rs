@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use samplewire_io::xdp::{XdpLog, XdpState};
 use samplewire_io::{
-    Batch, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, UdpOptions, Waker, Word, Xdp,
-    XdpOptions,
+    Batch, Bypass, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, UdpOptions, Waker, Word,
+    Xdp,
 };
 use samplewire_testing::{in_namespace, skip};
 
@@ -35,9 +35,9 @@ fn links_that_bypass_the_kernel_pass_too() {
         return;
     }
     all_pass(&[
-        ("xdp v4", || pair(FAR, XdpOptions::new())),
-        ("xdp v6", || pair(FAR_V6, XdpOptions::new())),
-        ("xdp v4 generic", || pair(FAR, XdpOptions::new().generic(true))),
+        ("xdp v4", || pair(FAR, Bypass::Always)),
+        ("xdp v6", || pair(FAR_V6, Bypass::Always)),
+        ("xdp v4 generic", || pair(FAR, Bypass::Generic)),
     ]);
 }
 
@@ -47,7 +47,7 @@ fn links_over_two_queues_pass_too() {
     if !in_namespace(name, &interfaces(9_000, 2)) || is_refused() {
         return;
     }
-    all_pass(&[("xdp v4, two queues", || pair(FAR, XdpOptions::new()))]);
+    all_pass(&[("xdp v4, two queues", || pair(FAR, Bypass::Always))]);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn kernel_sees_no_packet_of_a_known_tag_and_all_others() {
     if !in_namespace(name, &interfaces(1_500, 1)) || is_refused() {
         return;
     }
-    let (mut near, mut far) = pair(FAR, XdpOptions::new());
+    let (mut near, mut far) = pair(FAR, Bypass::Always);
     let peer = far.local_addr();
     // "llo " is a tag, "LLO " is none.
     for (bytes, by_kernel) in [(b"hello there", 0), (b"heLLO there", 100)] {
@@ -87,7 +87,7 @@ fn stream_goes_on_by_udp_when_the_program_is_taken_off() {
     if !in_namespace(name, &interfaces(1_500, 1)) || is_refused() {
         return;
     }
-    let (mut near, mut far, logs) = open(FAR, XdpOptions::new());
+    let (mut near, mut far, logs) = open(FAR, Bypass::Always);
     // The interface goes, and with it the program; then it comes back with its address.
     let script = format!(
         "ip link del near0 && ip link add near0 type veth peer name far0 netns far && \
@@ -117,7 +117,7 @@ fn all_pass(bases: &[(&'static str, MakePair)]) {
 
 /// Whether the kernel refuses AF_XDP to this process; the test is then skipped.
 fn is_refused() -> bool {
-    let (near, far, logs) = open(FAR, XdpOptions::new());
+    let (near, far, logs) = open(FAR, Bypass::Always);
     drop((near, far));
     match logs[0].state() {
         XdpState::Off(reason) if reason.contains("not permitted") => {
@@ -131,20 +131,20 @@ fn is_refused() -> bool {
     }
 }
 
-fn pair(far: &str, options: XdpOptions) -> Pair {
-    let (near, far, logs) = open(far, options);
+fn pair(far: &str, bypass: Bypass) -> Pair {
+    let (near, far, logs) = open(far, bypass);
     let states = logs.map(|log| log.state());
     assert!(states.iter().all(|it| matches!(it, XdpState::Attached(_))), "{states:?}");
     (near, far)
 }
 
 /// Two links that know each other, and whose packets bypass the kernel.
-fn open(far: &str, options: XdpOptions) -> (Box<dyn Link>, Box<dyn Link>, [XdpLog; 2]) {
-    let udp = UdpOptions::new();
+fn open(far: &str, bypass: Bypass) -> (Box<dyn Link>, Box<dyn Link>, [XdpLog; 2]) {
+    let options = UdpOptions::new().bypass(bypass);
     let address = SocketAddr::new(far.parse().unwrap(), 0);
-    let mut far = InFar(in_far(|| Xdp::bind(address, &udp, options).unwrap()));
-    let mut near = Xdp::client(far.local_addr(), &udp, options).unwrap();
-    let logs = [near.log(), far.0.log()];
+    let mut far = InFar(in_far(|| Xdp::bind(address, &options).unwrap()));
+    let mut near = Xdp::client(far.local_addr(), &options).unwrap();
+    let logs = [near.capabilities(), far.capabilities()].map(|it| it.bypass.unwrap());
     // By UDP first: the kernels find each other.
     hello(&mut near, &mut far);
     hello(&mut far, &mut near);

@@ -47,8 +47,11 @@ impl Favours {
     ) {
         self.tags.clear();
         self.tags.extend(tags.map(|tag| tag.0));
-        let favoured = Favoured { alternatives: &[&[tag_word(&self.tags)]] };
-        link.favour((!self.tags.is_empty()).then_some(&favoured));
+        let tags = tag_word(&self.tags);
+        let favoured = Favoured { alternatives: &[&[tags]] };
+        let has_tags = !self.tags.is_empty();
+        link.favour(has_tags.then_some(&favoured));
+        link.steer(has_tags.then_some(&tags));
         (self.updated_at, self.is_expired) = (Some(now), false);
     }
 }

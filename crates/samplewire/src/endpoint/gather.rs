@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use arrayvec::ArrayVec;
 use samplewire_io::{
-    Batch, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, Resilient, Waker,
+    Batch, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, Resilient, Waker, Word,
 };
 
 use crate::port::BATCH_PACKETS;

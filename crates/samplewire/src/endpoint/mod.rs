@@ -35,7 +35,7 @@ use samplewire_io::ether::EtherStation;
 use samplewire_io::{Batch, Link, LinkError, Resilient};
 use samplewire_proto::{Nanos, Tag};
 
-use crate::port::{IP_BYTES_MAX, LINK_FULL_PAUSE, PortCounts};
+use crate::port::{IP_BYTES_MAX, LINK_FULL_PAUSE, PortCounts, tag_word};
 use crate::wakeups::Wakeups;
 
 use agenda::{Agenda, VISITS_MAX};
@@ -376,10 +376,13 @@ impl Endpoint {
             stream.flow.start_drops(dropped);
         }
         self.streams.begin(place, entry);
+        // Before the link takes another way for its packets.
         let (packets, packet_bytes) = self.streams.room();
         if packets > 0 {
             self.link.make_room(packets, packet_bytes);
         }
+        let (tags, _) = self.streams.tags();
+        self.link.steer(Some(&tag_word(&tags)));
         self.call(place);
     }
 

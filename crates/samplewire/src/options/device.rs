@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use samplewire_io::{Link, Udp, UdpOptions};
+use samplewire_io::{Link, UdpOptions, Xdp};
 use samplewire_proto::stream::Carriage;
 
 use super::{Control, ToAddress, WINDOW_DEFAULT};
@@ -208,7 +208,7 @@ impl DeviceOptions {
     /// The port is in use, there is no stream or more than 1,024, an option is out of range or
     /// contradicts another, or the system refuses memory or a thread.
     pub fn listen(&self, address: impl ToAddress) -> Result<Device, OpenError> {
-        let link = Udp::bind(address.to_address()?, &self.udp)?;
+        let link = Xdp::bind(address.to_address()?, &self.udp)?;
         self.listen_over(Box::new(link))
     }
 

@@ -12,7 +12,7 @@ mod send;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use samplewire_io::{Udp, UdpOptions};
+use samplewire_io::{UdpOptions, Xdp};
 use samplewire_proto::session::OpenConfig;
 use samplewire_proto::wire::Role;
 use samplewire_proto::{SampleIndex, Seq};
@@ -149,8 +149,8 @@ impl<Side> OpenOptions<Side> {
         self
     }
 
-    pub(crate) fn link(&self, address: SocketAddr) -> Result<Udp, OpenError> {
-        Ok(Udp::client(address, &self.udp)?)
+    pub(crate) fn link(&self, address: SocketAddr) -> Result<Xdp, OpenError> {
+        Ok(Xdp::client(address, &self.udp)?)
     }
 
     pub(crate) const fn limits(&self) -> Limits {

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use samplewire_io::udp::route_mtu_bytes;
 use samplewire_io::verbs::{Card, CardSlots, SlotShape};
-use samplewire_io::{Capabilities, Clock, Link, Resilient, Udp, UdpOptions};
+use samplewire_io::{Capabilities, Clock, Link, Resilient, UdpOptions, Xdp};
 use samplewire_proto::session::{AcceptInfo, OpenConfig};
 use samplewire_proto::wire::Role;
 
@@ -121,7 +121,7 @@ impl Port {
     /// # Errors
     /// The address cannot be bound, or the system has no memory or no thread.
     pub fn bind(local: SocketAddr, options: &UdpOptions) -> Result<Self, OpenError> {
-        Self::over(Box::new(Udp::bind(local, options)?), &RealTime::default())
+        Self::over(Box::new(Xdp::bind(local, options)?), &RealTime::default())
     }
 
     /// Creates a port for the device at `address` alone: packets of others do not reach it.
@@ -129,7 +129,7 @@ impl Port {
     /// # Errors
     /// There is no route, or the system has no memory or no thread.
     pub fn connect(address: SocketAddr, options: &UdpOptions) -> Result<Self, OpenError> {
-        Self::over(Box::new(Udp::client(address, options)?), &RealTime::default())
+        Self::over(Box::new(Xdp::client(address, options)?), &RealTime::default())
     }
 
     /// Creates a port over a given link: with faults, a capture, or in memory. `real_time` applies
