@@ -1,29 +1,34 @@
 //! The floor of a round trip on this machine: 64 bytes there and back between two threads, by
-//! `send` and `recv` alone. `--link` puts our [`Udp`] link in both places, for the same figure with
-//! it.
+//! `send` and `recv` alone. `--link` puts our link in both places, for the same figure with it; with
+//! `xdp`, its packets bypass the kernel.
 //!
 //! ```text
 //! cargo run --release -p samplewire-io --example ping_pong -- \
-//!     [--spin] [--link] [--cpus A,B] [--payload BYTES] [--rounds N]
+//!     [--spin] [--link udp|xdp] [--cpus A,B] [--payload BYTES] [--rounds N] [--far NAMESPACE,IP]
 //! ```
 //!
+//! `--far` puts the far side into a network namespace, where it has this address: else both are on
+//! loopback.
 //! `--spin` looks without a pause, else each side sleeps until something comes. Prints one JSON
 //! object.
 
 use std::io::ErrorKind;
-use std::net::UdpSocket;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use samplewire_io::{Batch, Ecn, Link, Outgoing, Udp, UdpOptions, thread};
+use samplewire_io::xdp::XdpState;
+use samplewire_io::{Batch, Bypass, Ecn, Link, Outgoing, UdpOptions, Word, Xdp, thread};
+use samplewire_testing::NetworkNamespace;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
     let (mut near, mut far) =
-        if arguments.has_link { links(&arguments)? } else { bare(&arguments)? };
+        if arguments.link.is_some() { links(&arguments)? } else { bare(&arguments)? };
     let rounds = arguments.warming + arguments.rounds;
     let times = std::thread::scope(|scope| {
         scope.spawn(|| {
+            arguments.far.enter();
             pin(arguments.cpus.map(|(_, far)| far));
             for _ in 0..rounds {
                 (far.receive)();
@@ -42,7 +47,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         times
     });
-    let what = if arguments.has_link { "link" } else { "bare" };
+    let what = arguments.link.map_or("bare", |bypass| match bypass {
+        Bypass::Never => "link",
+        _ => "link by xdp",
+    });
     let how = if arguments.spins { "spinning" } else { "blocking" };
     report(&format!("{what} {how}"), times);
     Ok(())
@@ -55,8 +63,9 @@ struct Side {
 }
 
 fn bare(arguments: &Arguments) -> std::io::Result<(Side, Side)> {
-    let near = UdpSocket::bind("127.0.0.1:0")?;
-    let far = UdpSocket::bind("127.0.0.1:0")?;
+    let far = arguments.far.run(|| UdpSocket::bind((arguments.far.ip, 0)))?;
+    let near = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    near.connect(far.local_addr()?)?;
     near.connect(far.local_addr()?)?;
     far.connect(near.local_addr()?)?;
     let side = |socket: UdpSocket| {
@@ -79,11 +88,29 @@ fn bare(arguments: &Arguments) -> std::io::Result<(Side, Side)> {
 }
 
 fn links(arguments: &Arguments) -> Result<(Side, Side), Box<dyn std::error::Error>> {
-    let options = UdpOptions::new();
-    let far = Udp::bind("127.0.0.1:0".parse()?, &options)?;
-    let near = Udp::client(far.local_addr(), &options)?;
-    let (near_at, far_at) = (near.local_addr(), far.local_addr());
-    let side = |link: Udp, peer| {
+    let bypass = arguments.link.unwrap_or_default();
+    let options = UdpOptions::new().bypass(bypass);
+    let far = &arguments.far;
+    let mut far_link = far.run(|| Xdp::bind((far.ip, 0).into(), &options))?;
+    let mut near_link = Xdp::client(far_link.local_addr(), &options)?;
+    let (near_at, far_at) = (near_link.local_addr(), far_link.local_addr());
+    // By UDP first, so that the kernels find each other. Then the tag is known.
+    near_link.send(&[Outgoing::whole(far_at, Ecn::NotEct, &[0x5a; 64])])?;
+    far_link.wait(Duration::from_secs(1))?;
+    far.run(|| far_link.send(&[Outgoing::whole(near_at, Ecn::NotEct, &[0x5a; 64])]))?;
+    near_link.wait(Duration::from_secs(1))?;
+    let tag = Word { offset_bytes: 2, values: &[0x5a5a_5a5a] };
+    near_link.steer(Some(&tag));
+    far.run(|| far_link.steer(Some(&tag)));
+    for log in [&near_link, &far_link].into_iter().filter_map(|link| link.capabilities().bypass) {
+        if !matches!(log.state(), XdpState::Attached(_)) {
+            return Err(log.state().to_string().into());
+        }
+    }
+    let mut old = Batch::new(64, 9_000);
+    near_link.recv(&mut old)?;
+    far.run(|| far_link.recv(&mut old))?;
+    let side = |link: Xdp, peer| {
         let bytes = vec![0x5a; arguments.payload_bytes];
         let spins = arguments.spins;
         let mut batch = Batch::new(64, 9_000);
@@ -108,7 +135,7 @@ fn links(arguments: &Arguments) -> Result<(Side, Side), Box<dyn std::error::Erro
         };
         Side { send: Box::new(send), receive: Box::new(receive) }
     };
-    Ok((side(near, far_at), side(far, near_at)))
+    Ok((side(near_link, far_at), side(far_link, near_at)))
 }
 
 fn pin(cpu: Option<usize>) {
@@ -129,9 +156,35 @@ fn report(what: &str, mut times: Vec<Duration>) {
     );
 }
 
+/// Where the far side is.
+struct Far {
+    namespaces: Option<[NetworkNamespace; 2]>,
+    ip: Ipv4Addr,
+}
+
+impl Far {
+    /// Moves this thread there for good.
+    fn enter(&self) {
+        if let Some([_, far]) = &self.namespaces {
+            far.enter().expect("it was entered before");
+        }
+    }
+
+    /// Runs `call` there.
+    fn run<T>(&self, call: impl FnOnce() -> T) -> T {
+        self.enter();
+        let result = call();
+        if let Some([near, _]) = &self.namespaces {
+            near.enter().expect("it comes from there");
+        }
+        result
+    }
+}
+
 struct Arguments {
     spins: bool,
-    has_link: bool,
+    link: Option<Bypass>,
+    far: Far,
     /// Of the near side, and of the far one.
     cpus: Option<(usize, usize)>,
     payload_bytes: usize,
@@ -143,7 +196,8 @@ impl Arguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut arguments = Self {
             spins: false,
-            has_link: false,
+            link: None,
+            far: Far { namespaces: None, ip: Ipv4Addr::LOCALHOST },
             cpus: None,
             payload_bytes: 64,
             rounds: 20_000,
@@ -156,7 +210,24 @@ impl Arguments {
                 _ => Err(format!("{word} {text}: not 1 to 10000000")),
             };
             match word.as_str() {
-                "--link" => arguments.has_link = true,
+                "--link" => {
+                    arguments.link = Some(match value()?.as_str() {
+                        "udp" => Bypass::Never,
+                        "xdp" => Bypass::Always,
+                        other => return Err(format!("--link {other}: not udp or xdp")),
+                    });
+                }
+                "--far" => {
+                    let text = value()?;
+                    let parts = text.split_once(',').map(|(name, ip)| (name, ip.parse()));
+                    let Some((name, Ok(ip))) = parts else {
+                        return Err(format!("--far {text}: not a namespace and an address"));
+                    };
+                    let namespaces = NetworkNamespace::current()
+                        .and_then(|near| Ok([near, NetworkNamespace::named(name)?]))
+                        .map_err(|error| format!("--far {text}: {error}"))?;
+                    arguments.far = Far { namespaces: Some(namespaces), ip };
+                }
                 "--spin" => arguments.spins = true,
                 "--cpus" => {
                     let text = value()?;

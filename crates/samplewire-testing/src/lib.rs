@@ -7,12 +7,15 @@
 #![forbid(unsafe_code)]
 
 use std::fmt::Display;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::Command;
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 /// How long a test waits for what must happen. A loaded machine of two cores was seen to hold a
 /// thread up for some seconds.
@@ -90,6 +93,38 @@ pub fn in_namespace(test: &str, interfaces: &str) -> bool {
     let has_passed = ran.status.success() && words[0].contains("1 passed");
     assert!(has_passed, "{}\n{}", words[0], words[1]);
     false
+}
+
+/// A network namespace, which a thread can enter: sockets that it opens, and threads that it starts, are
+/// of the namespace that it is in.
+#[derive(Debug)]
+pub struct NetworkNamespace(File);
+
+impl NetworkNamespace {
+    /// That of this thread.
+    ///
+    /// # Errors
+    /// `/proc` is not there.
+    pub fn current() -> io::Result<Self> {
+        File::open("/proc/thread-self/ns/net").map(Self)
+    }
+
+    /// The one that `ip netns add` has made under this name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn named(name: &str) -> io::Result<Self> {
+        File::open(Path::new("/run/netns").join(name)).map(Self)
+    }
+
+    /// Moves the calling thread there.
+    ///
+    /// # Errors
+    /// `EPERM` without CAP_SYS_ADMIN.
+    pub fn enter(&self) -> io::Result<()> {
+        move_into_link_name_space(self.0.as_fd(), Some(LinkNameSpaceType::Network))?;
+        Ok(())
+    }
 }
 
 /// Names the test that runs in its namespace.

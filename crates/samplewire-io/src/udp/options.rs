@@ -1,5 +1,8 @@
 //! What a UDP link is asked to be.
 
+use std::net::SocketAddr;
+
+use super::speed::Speed;
 use crate::xdp::Bypass;
 
 /// Options of [`Udp`](crate::Udp). Values out of range are brought into it; what the system
@@ -92,6 +95,12 @@ impl UdpOptions {
     pub fn line_bps(mut self, bps: u64) -> Self {
         self.line_bps = Some(bps);
         self
+    }
+
+    /// The speed in bits a second that a link with these options has for packets to `peer`: the one that is
+    /// set, or the interface's. `None` where it is unknown, or the interface is virtual.
+    pub fn line_bps_towards(&self, peer: SocketAddr) -> Option<u64> {
+        Speed::new(self.line_bps).towards(peer)
     }
 
     /// Whether packets of streams are to bypass the kernel ([`Xdp`](crate::Xdp)). Default

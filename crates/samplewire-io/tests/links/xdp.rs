@@ -1,8 +1,6 @@
 //! The same over AF_XDP, between two network namespaces that a veth pair joins.
 
-use std::fs::File;
 use std::net::SocketAddr;
-use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -12,7 +10,7 @@ use samplewire_io::{
     Batch, Bypass, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, UdpOptions, Waker, Word,
     Xdp,
 };
-use samplewire_testing::{in_namespace, skip};
+use samplewire_testing::{NetworkNamespace, in_namespace, skip};
 
 use crate::body::{self, MakePair, PATIENCE, Pair};
 
@@ -236,18 +234,13 @@ impl Link for InFar {
 
 /// Runs `call` with this thread in the far namespace.
 fn in_far<T>(call: impl FnOnce() -> T) -> T {
-    static NAMESPACES: OnceLock<[File; 2]> = OnceLock::new();
+    static NAMESPACES: OnceLock<[NetworkNamespace; 2]> = OnceLock::new();
     let [near, far] = NAMESPACES.get_or_init(|| {
-        ["/proc/thread-self/ns/net", "/run/netns/far"].map(|path| File::open(path).unwrap())
+        [NetworkNamespace::current().unwrap(), NetworkNamespace::named("far").unwrap()]
     });
-    let enter = |namespace: &File| {
-        // SAFETY: the call takes no pointers; it moves this thread alone.
-        let answer = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
-        assert_eq!(answer, 0, "setns: {}", std::io::Error::last_os_error());
-    };
-    enter(far);
+    far.enter().unwrap();
     let result = call();
-    enter(near);
+    near.enter().unwrap();
     result
 }
 

@@ -153,6 +153,11 @@ impl<Side> OpenOptions<Side> {
         Ok(Xdp::client(address, &self.udp)?)
     }
 
+    /// The speed of the interface towards an address, if it is set or known.
+    fn line_bps(&self, address: SocketAddr) -> Option<u64> {
+        self.udp.line_bps_towards(address)
+    }
+
     pub(crate) const fn limits(&self) -> Limits {
         Limits {
             packet_bytes_max: self.packet_bytes_max,

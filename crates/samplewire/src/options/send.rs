@@ -101,6 +101,21 @@ impl SendOptions {
         SendStream::begin(&port, route, &accepted, self)
     }
 
+    /// Like [`SendOptions::open`], over a port that other streams share: both ways by one socket and one
+    /// I/O thread. The port's own options of thread and waiting hold.
+    ///
+    /// # Errors
+    /// See [`SendOptions::open`] and [`Port::open`].
+    ///
+    /// # Blocking
+    /// See [`SendOptions::open`].
+    pub fn open_on(&self, port: &Port, address: SocketAddr) -> Result<SendStream, OpenError> {
+        self.sender_config(0, 0)?;
+        let accepted = port.open_first(address, self.send_config()?, self.limits())?;
+        let route = Route { peer: address, line_bps: self.line_bps(address) };
+        SendStream::begin(port, route, &accepted, self)
+    }
+
     /// For a device whose samples have that rate, as a fraction; numerator 0 where it is not known.
     pub(crate) fn sender_config(
         &self,
