@@ -3,17 +3,25 @@
 //!
 //! ```text
 //! cargo run --release -p samplewire --example round_trip -- \
-//!     [--waits asleep|spinning|both-spinning|inline] [--cpus A,B] [--rounds N]
+//!     [--waits asleep|spinning|both-spinning|inline] [--cpus A,B] [--rounds N] \
+//!     [--link udp|xdp] [--far NAMESPACE,IP]
 //! ```
 //!
-//! `--cpus` keeps each side's program on a CPU; its I/O threads stay where the system puts them.
+//! `--cpus` keeps each side's program on a CPU; its I/O threads stay where the system puts them. `--far`
+//! puts the device into a network namespace, where it has this address: else both are on loopback.
 //! Prints one JSON object.
 
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use samplewire::receiver::Port;
 use samplewire::{
-    Device, Flags, RealTime, ReceiveStream, SendStream, StreamInfo, Waits, real_time,
+    Device, Flags, RealTime, ReceiveStream, SendStream, StreamInfo, UdpOptions, Waits, real_time,
 };
+use samplewire_io::xdp::XdpState;
+use samplewire_io::{Bypass, Xdp};
+use samplewire_testing::NetworkNamespace;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -28,6 +36,13 @@ fn run(mut words: pico_args::Arguments) -> Result<()> {
     let word = words.opt_value_from_str("--waits")?.unwrap_or("asleep".to_owned());
     let cpus = words.opt_value_from_fn("--cpus", cpu_pair)?;
     let rounds = words.opt_value_from_str("--rounds")?.unwrap_or(20_000_usize);
+    let bypass = words.opt_value_from_fn("--link", bypass)?.unwrap_or_default();
+    let udp = UdpOptions::new().bypass(bypass);
+    let far = words.opt_value_from_fn("--far", far)?;
+    let (namespace, far_ip) = match far {
+        Some((namespace, ip)) => (Some(namespace), ip),
+        None => (None, Ipv4Addr::LOCALHOST),
+    };
     let unknown = words.finish();
     if !unknown.is_empty() {
         return Err(format!("unknown: {unknown:?}").into());
@@ -37,16 +52,28 @@ fn run(mut words: pico_args::Arguments) -> Result<()> {
     }
     let real_time = RealTime::new().waits(word.parse::<Waits>()?);
     let info = StreamInfo::sc16("", 1e6)?;
-    let device = samplewire::device().sends(info.clone()).plays(info).window(WINDOW);
-    let device = device.payload_bytes(PAYLOAD as u16).real_time(real_time.clone());
-    let device = device.listen("127.0.0.1:0")?;
-    let address = device.address;
-    let echo = std::thread::spawn(move || echo(device, rounds + WARMING, cpus.map(|it| it.1)));
+    let options =
+        samplewire::device().sends(info.clone()).plays(info).window(WINDOW).udp(udp.clone());
+    let options = options.payload_bytes(PAYLOAD as u16).real_time(real_time.clone());
+    let (listens, address) = mpsc::channel();
+    let echo = std::thread::spawn(move || {
+        if let Some(namespace) = namespace {
+            namespace.enter()?;
+        }
+        let device = options.listen(SocketAddr::from((far_ip, 0)))?;
+        listens.send(device.address)?;
+        echo(device, rounds + WARMING, cpus.map(|it| it.1))
+    });
 
-    let options = samplewire::receive().window(WINDOW).owner(1).real_time(real_time.clone());
-    let mut receiver = options.open(address)?;
-    let options = samplewire::send().window(WINDOW).owner(1).real_time(real_time);
-    let mut sender = options.open(address)?;
+    let Ok(address) = address.recv() else { return echo.join().expect("it does not panic") };
+    let port = Port::over(Box::new(Xdp::client(address, &udp)?), &real_time)?;
+    let mut receiver = port.open(
+        address,
+        &samplewire::receive().window(WINDOW).owner(1).real_time(real_time.clone()),
+    )?;
+    let mut sender =
+        samplewire::send().window(WINDOW).owner(1).real_time(real_time).open_on(&port, address)?;
+    let bypass = receiver.capabilities().bypass.clone();
     // Inline, both need their turns.
     while !sender.wait_ready(Duration::from_millis(1))? {
         receiver.next_within(Duration::from_millis(1))?;
@@ -61,7 +88,13 @@ fn run(mut words: pico_args::Arguments) -> Result<()> {
             times.push(start.elapsed().as_nanos());
         }
     }
-    drop((sender, receiver));
+    if let Some(state) = bypass.map(|log| log.state())
+        && !matches!(state, XdpState::Attached(_))
+    {
+        return Err(state.to_string().into());
+    }
+    // Inline, the last handle of the port closes the streams.
+    drop((sender, receiver, port));
     echo.join().expect("it does not panic")?;
     times.sort_unstable();
     let [p50, p99, p999] =
@@ -97,6 +130,19 @@ fn take(receiver: &mut ReceiveStream) -> Result<()> {
     let block = receiver.next_within(PATIENCE)?.ok_or("the other side is silent")?;
     assert_eq!(block.len(), PAYLOAD / 4, "one packet after another");
     Ok(())
+}
+
+fn bypass(text: &str) -> Result<Bypass> {
+    match text {
+        "udp" => Ok(Bypass::Never),
+        "xdp" => Ok(Bypass::Always),
+        _ => Err("not udp or xdp".into()),
+    }
+}
+
+fn far(text: &str) -> Result<(NetworkNamespace, Ipv4Addr)> {
+    let (name, ip) = text.split_once(',').ok_or("not a namespace and an address")?;
+    Ok((NetworkNamespace::named(name)?, ip.parse()?))
 }
 
 fn cpu_pair(text: &str) -> Result<(usize, usize)> {
