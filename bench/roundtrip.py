@@ -4,7 +4,7 @@
 
 Each round runs every case once; a ratio is taken within a round, to the bare ping-pong that waits
 as the case does: by spinning or asleep. Prints medians of p50 and p99.9 with their extremes and
-writes every run to bench/results. With --veth, both ends are in network namespaces of their own, and
+writes every run to bench/results. With --veth, each end is in a network namespace of its own, and
 cases by AF_XDP are compared with a bare AF_XDP ping-pong and with UDP. Exit: 0 when every bound
 holds, 1 when one is missed, 2 when a program failed.
 """
@@ -105,7 +105,9 @@ def main() -> int:
     return 1 if missed else 0
 
 
-def measure_all(folder: Path, cases: dict, arguments: argparse.Namespace, wire) -> list[dict]:
+def measure_all(
+    folder: Path, cases: dict, arguments: argparse.Namespace, wire: netns.Wire | None
+) -> list[dict]:
     """The runs of all rounds but the first, which warms up."""
     runs = []
     for turn in range(arguments.rounds + 1):
@@ -131,7 +133,9 @@ def build(has_bare: bool) -> Path:
     return folder
 
 
-def measure(folder: Path, case: str, command: tuple[str, str], trips: int, wire) -> dict:
+def measure(
+    folder: Path, case: str, command: tuple[str, str], trips: int, wire: netns.Wire | None
+) -> dict:
     """One run of one case, each side's program on a CPU of its own."""
     program, options = command
     # One that sleeps a millisecond each way has fewer trips in the same time.

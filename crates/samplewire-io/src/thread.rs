@@ -129,6 +129,51 @@ pub fn timer_slack() -> io::Result<Duration> {
     Ok(Duration::from_nanos(u64::from(nanos.unsigned_abs())))
 }
 
+/// Gives CAP_NET_ADMIN, CAP_NET_RAW and CAP_BPF of the calling thread up (capabilities(7)). Threads that it
+/// starts later do not have them either.
+///
+/// # Errors
+/// The system's.
+pub fn drop_network_rights() -> io::Result<()> {
+    let header = CapabilityHeader { version: CAPABILITY_VERSION_3, thread: 0 };
+    let mut sets = [CapabilitySets::default(); 2];
+    // SAFETY: the pointers cover a header and two sets, as this version has them; 0 is this thread.
+    check(unsafe {
+        libc::syscall(libc::SYS_capget, &raw const header, sets.as_mut_ptr()) as libc::c_int
+    })?;
+    for right in [CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF] {
+        let (word, bit) = (right / 32, 1 << (right % 32));
+        sets[word].effective &= !bit;
+        sets[word].permitted &= !bit;
+        sets[word].inheritable &= !bit;
+    }
+    // SAFETY: as above; the kernel reads both.
+    check(unsafe {
+        libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) as libc::c_int
+    })
+}
+
+/// `linux/capability.h`.
+#[repr(C)]
+struct CapabilityHeader {
+    version: u32,
+    thread: i32,
+}
+
+/// 32 bits of each set.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct CapabilitySets {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+const CAPABILITY_VERSION_3: u32 = 0x2008_0522;
+const CAP_NET_ADMIN: usize = 12;
+const CAP_NET_RAW: usize = 13;
+const CAP_BPF: usize = 39;
+
 /// Blocks until an instant, to about a microsecond: sleeps up to [`SPIN`] before it, and spins from there.
 /// The sleep itself ends late by what the system takes to wake a thread, and by [`timer_slack`].
 pub fn wait_until(at: Instant) {

@@ -26,7 +26,7 @@ enum LinkKind {
 impl LinkOption {
     /// Adds the choice to those of a socket.
     pub(crate) fn apply(self, options: UdpOptions) -> UdpOptions {
-        options.bypass(match self.kind {
+        options.drop_rights(true).bypass(match self.kind {
             LinkKind::Auto => Bypass::ZeroCopy,
             LinkKind::Udp => Bypass::Never,
             LinkKind::Xdp => Bypass::Always,

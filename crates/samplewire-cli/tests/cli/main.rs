@@ -4,6 +4,7 @@ mod accounts;
 mod bad_input;
 mod bridge;
 mod bridging;
+mod bypass;
 mod captures;
 mod causes;
 mod chains;

@@ -19,6 +19,7 @@ pub struct UdpOptions {
     /// `None`: as the system reports it.
     pub(super) line_bps: Option<u64>,
     pub(crate) bypass: Bypass,
+    pub(crate) drops_rights: bool,
 }
 
 impl UdpOptions {
@@ -110,6 +111,14 @@ impl UdpOptions {
         self.bypass = bypass;
         self
     }
+
+    /// Whether the thread that runs the link gives CAP_NET_ADMIN, CAP_NET_RAW and CAP_BPF up once packets
+    /// bypass the kernel: for programs whose thread needs them for nothing else. Default off.
+    #[must_use]
+    pub const fn drop_rights(mut self, on: bool) -> Self {
+        self.drops_rights = on;
+        self
+    }
 }
 
 impl Default for UdpOptions {
@@ -123,6 +132,7 @@ impl Default for UdpOptions {
             receive_messages_max: 64,
             line_bps: None,
             bypass: Bypass::Never,
+            drops_rights: false,
         }
     }
 }

@@ -24,6 +24,7 @@ use self::path::{Path, Room};
 use crate::batch::Batch;
 use crate::favoured::{Favoured, Word};
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
+use crate::thread;
 use crate::udp::{Udp, UdpOptions};
 use crate::wake::Waker;
 
@@ -42,6 +43,7 @@ use crate::wake::Waker;
 pub struct Xdp {
     udp: Udp,
     choice: Bypass,
+    drops_rights: bool,
     /// Where the tag of a packet stands, once a stream has flowed.
     tag_offset_bytes: u16,
     tags: Vec<u32>,
@@ -157,7 +159,7 @@ impl Xdp {
     /// # Errors
     /// See there.
     pub fn bind(local: SocketAddr, options: &UdpOptions) -> Result<Self, LinkError> {
-        Ok(Self::new(Udp::bind(local, options)?, options.bypass))
+        Ok(Self::new(Udp::bind(local, options)?, options))
     }
 
     /// [`Udp::client`] with this link around it. Nothing is attached before a stream flows.
@@ -165,13 +167,15 @@ impl Xdp {
     /// # Errors
     /// See there.
     pub fn client(remote: SocketAddr, options: &UdpOptions) -> Result<Self, LinkError> {
-        Ok(Self::new(Udp::client(remote, options)?, options.bypass))
+        Ok(Self::new(Udp::client(remote, options)?, options))
     }
 
-    fn new(udp: Udp, choice: Bypass) -> Self {
+    fn new(udp: Udp, options: &UdpOptions) -> Self {
+        let choice = options.bypass;
         Self {
             udp,
             choice,
+            drops_rights: options.drops_rights,
             tag_offset_bytes: 0,
             tags: Vec::with_capacity(TAGS_MAX),
             state: if choice == Bypass::Never { State::Off } else { State::Idle },
@@ -193,6 +197,10 @@ impl Xdp {
             .and_then(|mut path| path.set_tags(&self.tags).map(|()| path));
         match attached {
             Ok(path) => {
+                if self.drops_rights {
+                    // What is attached stays. Without the call the rights stay too.
+                    let _ = thread::drop_network_rights();
+                }
                 self.log.set(XdpState::Attached(path.grant().clone()));
                 self.state = State::Attached(Box::new(path));
             }
@@ -277,27 +285,30 @@ impl Link for Xdp {
     }
 
     fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+        let now = Instant::now();
         let State::Attached(path) = &mut self.state else {
             self.retry();
             return self.udp.recv(batch);
         };
-        let now = Instant::now();
-        if self.looks.is_due(now) {
+        let (is_due, is_udp_first) = (self.looks.are_due(now), self.looks.is_udp_first());
+        if !(is_due && is_udp_first) {
+            path.receive(batch);
+            self.looks.note_path();
+        }
+        if is_due && (is_udp_first || batch.is_empty()) {
             self.udp.recv(batch)?;
-            self.looks.note(now, batch.len());
             path.add_drops(batch);
+            self.looks.note_udp(now, batch.len());
             if self.looks.are_to_check(now) {
                 self.check();
             }
-            if !batch.is_empty() {
-                return Ok(());
+            if is_udp_first
+                && batch.is_empty()
+                && let State::Attached(path) = &mut self.state
+            {
+                path.receive(batch);
             }
-            let State::Attached(path) = &mut self.state else { return Ok(()) };
-            path.receive(batch);
-            return Ok(());
         }
-        self.looks.note_other();
-        path.receive(batch);
         Ok(())
     }
 
@@ -361,27 +372,33 @@ impl Link for Xdp {
 struct Looks {
     due: Instant,
     /// The last look found something: others have their turn first.
-    was_last: bool,
+    was_udp: bool,
     checked: Instant,
 }
 
 impl Looks {
     fn new() -> Self {
         let now = Instant::now();
-        Self { due: now, was_last: false, checked: now }
+        Self { due: now, was_udp: false, checked: now }
     }
 
-    fn is_due(&self, now: Instant) -> bool {
-        !self.was_last && now >= self.due
+    fn are_due(&self, now: Instant) -> bool {
+        now >= self.due
     }
 
-    fn note(&mut self, now: Instant, packets: usize) {
-        self.was_last = packets > 0;
+    fn is_udp_first(&self) -> bool {
+        !self.was_udp
+    }
+
+    /// The UDP socket was read, and had so many packets.
+    fn note_udp(&mut self, now: Instant, packets: usize) {
+        self.was_udp = packets > 0;
         self.due = if packets > 0 { now } else { now + LOOK_PAUSE };
     }
 
-    fn note_other(&mut self) {
-        self.was_last = false;
+    /// The others were read.
+    fn note_path(&mut self) {
+        self.was_udp = false;
     }
 
     fn are_to_check(&mut self, now: Instant) -> bool {
@@ -413,14 +430,14 @@ mod tests {
     fn looks_pause_after_nothing_and_alternate_while_something_comes() {
         let mut looks = Looks::new();
         let now = Instant::now();
-        assert!(looks.is_due(now));
-        looks.note(now, 0);
-        assert!(!looks.is_due(now + LOOK_PAUSE - Duration::from_nanos(1)));
-        assert!(looks.is_due(now + LOOK_PAUSE));
-        looks.note(now, 3);
-        assert!(!looks.is_due(now), "others first");
-        looks.note_other();
-        assert!(looks.is_due(now));
+        assert!(looks.are_due(now) && looks.is_udp_first());
+        looks.note_udp(now, 0);
+        assert!(!looks.are_due(now + LOOK_PAUSE - Duration::from_nanos(1)));
+        assert!(looks.are_due(now + LOOK_PAUSE));
+        looks.note_udp(now, 3);
+        assert!(looks.are_due(now) && !looks.is_udp_first(), "others first");
+        looks.note_path();
+        assert!(looks.are_due(now) && looks.is_udp_first());
     }
 
     #[test]

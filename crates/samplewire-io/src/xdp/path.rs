@@ -65,6 +65,10 @@ pub(super) enum Refusal {
         "{operation}: {source}; allow it: sudo setcap cap_net_admin,cap_net_raw,cap_bpf+ep PROGRAM"
     )]
     NotAllowed { operation: &'static str, source: io::Error },
+    #[error(
+        "{operation}: {source}: too little memory may be locked; allow more: ulimit -l unlimited"
+    )]
+    Locked { operation: &'static str, source: io::Error },
     #[error("{0} is on this host")]
     Loopback(SocketAddr),
     #[error("{0} carries no Ethernet frames")]
@@ -82,8 +86,9 @@ impl Refusal {
     }
 
     fn of(operation: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |source| match source.kind() {
-            io::ErrorKind::PermissionDenied => Self::NotAllowed { operation, source },
+        move |source| match source.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => Self::NotAllowed { operation, source },
+            Some(libc::ENOBUFS) => Self::Locked { operation, source },
             _ => Self::System { operation, source },
         }
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use samplewire_io::xdp::{XdpLog, XdpState};
 use samplewire_io::{
     Batch, Bypass, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, UdpOptions, Waker, Word,
-    Xdp,
+    Xdp, thread,
 };
 use samplewire_testing::{NetworkNamespace, in_namespace, skip};
 
@@ -98,6 +98,29 @@ fn stream_goes_on_by_udp_when_the_program_is_taken_off() {
     for log in logs {
         assert!(matches!(log.state(), XdpState::Off(_)), "{}", log.state());
     }
+}
+
+#[test]
+fn thread_gives_its_rights_up_and_the_link_goes_on() {
+    let name = "xdp::thread_gives_its_rights_up_and_the_link_goes_on";
+    if !in_namespace(name, &interfaces(1_500, 1)) || is_refused() {
+        return;
+    }
+    let (mut near, mut far) = pair(FAR, Bypass::Always);
+    // The namespaces are entered by another right.
+    thread::drop_network_rights().unwrap();
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    let rights = |set: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(set)).unwrap();
+        u64::from_str_radix(line.trim(), 16).unwrap()
+    };
+    let network = 1_u64 << 12 | 1 << 13 | 1 << 39;
+    assert_eq!((rights("CapEff:") & network, rights("CapPrm:") & network), (0, 0));
+    hello(&mut *near, &mut *far);
+    let tags = [u32::from_be_bytes(*b"llo "), 7];
+    near.steer(Some(&Word { offset_bytes: 2, values: &tags }));
+    hello(&mut *far, &mut *near);
+    assert!(matches!(near.capabilities().bypass.unwrap().state(), XdpState::Attached(_)));
 }
 
 fn all_pass(bases: &[(&'static str, MakePair)]) {

@@ -1,0 +1,134 @@
+//! Streams past the kernel, between two network namespaces that a veth pair joins.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use samplewire_testing::{NetworkNamespace, PATIENCE, in_namespace, skip, wait_until};
+
+use crate::harness::{Device, Ran, folder, run, text};
+
+/// A namespace `far` behind `near0`.
+const INTERFACES: &str = "mount -t tmpfs tmpfs /run && ip netns add far && \
+     ip link add near0 type veth peer name far0 netns far && \
+     ip addr add 10.9.0.1/24 dev near0 && ip -n far addr add 10.9.0.2/24 dev far0 && \
+     ip link set near0 up && ip -n far link set far0 up && ip link set lo up";
+
+/// Starts a device in the far namespace.
+fn device(options: &[&str]) -> Device {
+    let near = NetworkNamespace::current().unwrap();
+    NetworkNamespace::named("far").unwrap().enter().unwrap();
+    let samples = ["--source", "counter", "--rate", "max", "--listen", "10.9.0.2:0", "--once"];
+    let device = Device::start(&[&samples, options].concat());
+    near.enter().unwrap();
+    device
+}
+
+/// Records all of a device's samples; both ends have these options.
+fn record(file: &Path, options: &[&str], more: &[&str]) -> [Ran; 2] {
+    let device = device(options);
+    let arguments = ["record", &device.address, text(file), "--overwrite", "--nsamps", "600000"];
+    let recorded = run(&[&arguments, options, more].concat()).expect(0);
+    [recorded, device.finish().expect(0)]
+}
+
+/// Whether the kernel refuses what AF_XDP needs; the test is then skipped.
+fn is_refused(ran: &Ran) -> bool {
+    let is_refused = ran.stderr.contains("not permitted");
+    if is_refused {
+        skip(&ran.stderr);
+    }
+    is_refused
+}
+
+#[test]
+fn recording_past_the_kernel_is_the_same_with_and_without_losses() {
+    let name = "bypass::recording_past_the_kernel_is_the_same_with_and_without_losses";
+    if !in_namespace(name, INTERFACES) {
+        return;
+    }
+    let folder = folder("bypass");
+    let file = folder.join("udp");
+    let data = |file: &Path| fs::read(file.with_extension("sigmf-data")).unwrap();
+    record(&file, &[], &[]);
+    let expected = data(&file);
+    assert_eq!(expected.len(), 4 * 600_000);
+    for (kind, mode) in [("xdp", "native mode"), ("xdp-generic", "generic mode")] {
+        for fault in ["loss=0", "loss=1e-3,seed=1", "loss=1e-2,seed=2"] {
+            let file = folder.join(kind);
+            let fault = format!("data:{fault}");
+            let ran = record(&file, &["--link", kind], &["--fault", &fault]);
+            if is_refused(&ran[0]) {
+                return;
+            }
+            for (ran, interface) in ran.iter().zip(["near0", "far0"]) {
+                let words = format!("  link       {interface}, {mode}, copy, 1 queue");
+                assert!(ran.text().contains(&words), "{}", ran.text());
+            }
+            assert!(data(&file) == expected, "{kind} {fault}");
+        }
+    }
+}
+
+#[test]
+fn killed_recorder_leaves_the_interface_as_it_was() {
+    let name = "bypass::killed_recorder_leaves_the_interface_as_it_was";
+    if !in_namespace(name, INTERFACES) {
+        return;
+    }
+    let file = folder("bypass-killed").join("out");
+    let device = device(&["--link", "xdp"]);
+    let has_program = || {
+        let shown = Command::new("ip").args(["link", "show", "near0"]).output().unwrap();
+        String::from_utf8_lossy(&shown.stdout).contains("xdp")
+    };
+    let features = || {
+        let shown = Command::new("ethtool").args(["-k", "near0"]).output();
+        shown.map(|it| it.stdout).unwrap_or_default()
+    };
+    let before = (has_program(), features());
+    assert!(!before.0);
+    let arguments = ["record", &device.address, text(&file), "--link", "xdp"];
+    let mut recorder = crate::harness::spawn(&arguments);
+    wait_until("a program on the interface", PATIENCE, || {
+        has_program() || recorder.try_wait().unwrap().is_some()
+    });
+    if recorder.try_wait().unwrap().is_some() {
+        return skip("bpf(2) or AF_XDP is refused");
+    }
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    wait_until("an interface as before", PATIENCE, || (has_program(), features()) == before);
+}
+
+#[test]
+fn user_without_rights_records_by_udp_and_learns_why() {
+    let name = "bypass::user_without_rights_records_by_udp_and_learns_why";
+    if !in_namespace(name, INTERFACES) {
+        return;
+    }
+    let folder = folder("bypass-user");
+    let program = folder.join("samplewire");
+    // The build's own folder may be closed to others.
+    fs::copy(env!("CARGO_BIN_EXE_samplewire"), &program).unwrap();
+    let device = device(&[]);
+    let ran = Command::new(&program)
+        .args(["record", &device.address, "null", "--nsamps", "100000", "--link", "xdp"])
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .stdin(Stdio::null())
+        .output();
+    let ran = match ran {
+        Err(error) => return skip(format_args!("{}: {error}", program.display())),
+        Ok(ran) => ran,
+    };
+    let words = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{words}");
+    for word in ["packets go by UDP", "not permitted", "setcap cap_net_admin,cap_net_raw,cap_bpf"] {
+        assert!(words.contains(word), "no `{word}` in:\n{words}");
+    }
+}
+
+/// A user without rights.
+const NOBODY: u32 = 65_534;
