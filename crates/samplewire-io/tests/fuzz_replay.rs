@@ -1,5 +1,8 @@
-//! Runs the check of the fuzz target of netlink without a fuzzer: on its corpus, and on seeded inputs.
+//! Runs the checks of the fuzz targets of this crate without a fuzzer: on their corpus, and on seeded
+//! inputs.
 
+#[path = "../../../fuzz/checks/frames.rs"]
+mod frames;
 #[path = "../../../fuzz/checks/input.rs"]
 mod input;
 #[path = "../../../fuzz/checks/netlink.rs"]
@@ -38,6 +41,31 @@ fn messages_with_attributes_of_any_length_are_read_within_their_length() {
             input.extend([0; 10]);
             input.extend(body);
         }
+        input
+    });
+}
+
+#[test]
+fn corpus_of_frames() {
+    corpus_passes("frames", frames::check);
+}
+
+#[test]
+fn frames_of_any_bytes_are_read_within_their_length() {
+    run_random(RUNS, frames::check, |rng| {
+        // Most begin as a frame that means something.
+        let starts: [&[u8]; 4] = [
+            include_bytes!("../../../fuzz/corpus/frames/udp4"),
+            include_bytes!("../../../fuzz/corpus/frames/udp4_vlan"),
+            include_bytes!("../../../fuzz/corpus/frames/udp6"),
+            include_bytes!("../../../fuzz/corpus/frames/arp"),
+        ];
+        let mut input = starts[rng.below(4) as usize].to_vec();
+        for _ in 0..rng.below(4) {
+            let at = rng.below(input.len() as u64) as usize;
+            input[at] = rng.below(256) as u8;
+        }
+        input.truncate(2 + rng.below(input.len() as u64) as usize);
         input
     });
 }
