@@ -6,7 +6,9 @@ mod trial;
 
 use std::time::Duration;
 
-use samplewire::{ReceiveOptions, ReceiveStream, SendOptions, SendStream};
+use samplewire::receiver::Port;
+use samplewire::{OpenError, ReceiveOptions, ReceiveStream, SendOptions, SendStream};
+use samplewire_io::Xdp;
 
 use crate::arguments::LatencyArguments;
 use crate::console::Console;
@@ -52,19 +54,21 @@ fn measure(
     }
     // One owner for both: a device without a second stream then says so, instead of being busy.
     let owner = samplewire::draw_owner()?;
-    let receiver = ReceiveOptions::new()
-        .owner(owner)
-        .timeout(arguments.timeout)
-        .udp(arguments.link.apply(wiring::udp_options()))
-        .real_time(arguments.real_time.options());
-    let receiver = receiver.open(address)?;
+    let (udp, real_time) =
+        (arguments.link.apply(arguments.control.udp_options()), arguments.real_time.options());
+    let port =
+        Port::over(Box::new(Xdp::client(address, &udp).map_err(OpenError::from)?), &real_time)?;
+    let receiver =
+        ReceiveOptions::new().owner(owner).timeout(arguments.timeout).real_time(real_time.clone());
+    let receiver = port.open(address, &receiver)?;
     let sender = SendOptions::new()
         .owner(owner)
         .control(control)
         .timeout(arguments.timeout)
-        .udp(arguments.link.apply(arguments.control.udp_options()))
-        .real_time(arguments.real_time.options());
-    let transmitter = sender.open(address)?;
+        .udp(udp)
+        .real_time(real_time);
+    let transmitter = sender.open_on(&port, address)?;
+    drop(port);
     check(arguments, &receiver, &transmitter)?;
     let _printed = exporter.registry().add_opened([receiver.counters()], Some(&transmitter));
     let device = transmitter.device().expect("this end opened");
