@@ -11,7 +11,7 @@ TARGET_DIR = cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo picture board test instructions wheel notebooks rtl rtl-full synth lint bench wire fuzz concurrency soak
-.PHONY: firmware firmware-check nic-bench arm attacks incast incast-roce roce mutants rtl-mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
+.PHONY: firmware rates firmware-check nic-bench arm attacks incast incast-roce roce mutants rtl-mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -86,6 +86,10 @@ bench: ## throughput against raw UDP, the runtime against FutureSDR and GNU Radi
 wire: ## throughput over a wire that loses packets, against TCP, SRT, QUIC and Aeron; root, some minutes
 	@tools/setup.sh linker wire
 	$(PYTHON) bench/wire.py
+
+rates: ## the sample rates that hold, by UDP and AF_XDP, beside UHD's; root, an hour or two
+	@tools/setup.sh linker namespaces
+	$(PYTHON) bench/rates.py
 
 fuzz: ## each fuzz target for FUZZ_SECONDS (60)
 	@tools/setup.sh linker fuzz
