@@ -210,7 +210,7 @@ def at_rate(
     received, sent = run["receive"], run["transmit"]
     defects = received["samples_missing"] if received else 0
     if sent:
-        defects += sent["samples_late"] + (sent["samples_underflow"] or 0)
+        defects += sent["packets_late"] + (sent["samples_underflow"] or 0)
     return {"defects": defects, "cores": run["cores"]}
 
 
