@@ -174,7 +174,7 @@ const RECEIVER_BEHIND: RecordedCause = RecordedCause::Stream(Cause::ReceiverBehi
 
 #[cfg(test)]
 mod tests {
-    use samplewire_record::sigmf::RecordedGap;
+    use samplewire_record::sigmf::{HostDrops, RecordedGap};
 
     use super::*;
 
@@ -220,7 +220,14 @@ mod tests {
         let mut account = Account::new(0, None);
         let mut first = 0;
         for &(cause, not_repaired, source_lost) in gaps {
-            let gap = RecordedGap { first, not_repaired, source_lost, cause, stream: None };
+            let gap = RecordedGap {
+                first,
+                not_repaired,
+                source_lost,
+                cause,
+                stream: None,
+                host: HostDrops::NONE,
+            };
             account.take_gap(&gap, false);
             first = gap.end();
         }

@@ -36,7 +36,7 @@ pub(super) fn render(verb: &str, views: &[(About, View)], ports: &[PortFigures])
         let samples = view.receiver.as_ref()?.stream.gap_samples;
         Some(Hops::of_causes(Cause::ALL.map(RecordedCause::Stream).into_iter().zip(samples)))
     });
-    page.hops(&labelled, RECORDING.prefix, |view| Some(*view.recording.as_ref()?.hops()));
+    page.hops(&labelled, RECORDING.prefix, |view| Some(view.recording.as_ref()?.hops()));
     page.table(&labelled, &PLAYER, |view| view.player.as_ref());
     page.table(&labelled, &SENDER, |view| view.sender.as_ref().map(|it| &it.stream));
     page.table(&labelled, &SENDER_PORT, |view| view.sender.as_ref());
