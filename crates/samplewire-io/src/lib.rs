@@ -21,7 +21,9 @@
 //! ```
 
 pub mod batch;
+
 mod bpf;
+pub mod btf;
 pub mod capture;
 mod clock;
 pub mod concern;
@@ -31,6 +33,7 @@ pub mod ethtool;
 pub mod faults;
 pub mod favoured;
 pub mod frame_types;
+pub mod kfree;
 pub mod link;
 pub mod memory;
 pub mod netlink;
