@@ -37,6 +37,7 @@ pub mod kfree;
 pub mod link;
 pub mod memory;
 pub mod netlink;
+pub mod nic_counts;
 pub mod pcapng;
 pub mod resilient;
 mod sockopt;
