@@ -28,8 +28,14 @@ pub(crate) fn print_hints(console: &mut Console, account: &Account, host: &HostH
     if let Some(words) = host.card_words() {
         console.line(format_args!("  card       {words}"));
     }
+    if let Some(words) = host.kernel_words() {
+        console.line(format_args!("  kernel     {words} dropped before the socket"));
+    }
     if account.hops().of(Hop::Wire) == 0 {
         return;
+    }
+    for words in host.doubts_words() {
+        console.line(format_args!("  hint       {words}"));
     }
     if let Some(words) = host.words() {
         console.line(format_args!("  hint       this host, of all programs: {words}"));
