@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use samplewire::{Carriage, DeviceInfo};
+use samplewire_io::HostDropCounts;
 use samplewire_io::kfree::{Dropped, KernelDrops};
 use samplewire_io::nic_counts::{Flow, FlowDrops, NicCounts};
 use samplewire_proto::wire::{HEADER_LEN, TRAILER_LEN};
@@ -96,6 +97,17 @@ impl HostWatch {
         followed.samples(&self.kernel)
     }
 
+    /// What was dropped, in packets, as it was last read.
+    pub(crate) fn counts(&self) -> HostDropCounts {
+        let nic = self.followed.as_ref().map(|it| it.nic.drops);
+        let nic_dropped = match nic {
+            Some(FlowDrops::Own(frames) | FlowDrops::AtMost(frames)) => frames,
+            Some(FlowDrops::Unknown) | None => 0,
+        };
+        let kernel = self.kernel.as_ref().ok().and_then(|kernel| kernel.total().ok());
+        HostDropCounts { nic_dropped, kernel_dropped: kernel.map_or(0, |it| it.0.packets) }
+    }
+
     /// What was dropped in all, and the hints. `received` are all packets of the stream.
     pub(crate) fn finish(mut self, received: u64) -> (HostDrops, HostHints) {
         let Some(mut followed) = self.followed.take() else {
@@ -176,7 +188,7 @@ impl Shape {
             return HostDrops { nic: 0, kernel: samples };
         };
         let handed_back = self.samples_of(unspecified);
-        let nic = match unspecified.packets >= frames {
+        let nic = match unspecified.packets >= frames - frames / OTHERS_OF {
             // Their length is known.
             true => handed_back,
             false => frames.saturating_mul(self.packet_samples),
@@ -190,6 +202,9 @@ impl Shape {
         dropped.bytes.saturating_sub(around) / self.frame_bytes.max(1)
     }
 }
+
+/// Other flows may have a part in so many of the card's drops.
+const OTHERS_OF: u64 = 10;
 
 /// Header and CRC of a DATA packet.
 const AROUND_BYTES: u64 = (HEADER_LEN + TRAILER_LEN) as u64;
@@ -233,6 +248,8 @@ mod tests {
         assert_eq!(of(FlowDrops::Own(0), 7, 5), (0, 7), "the card dropped nothing");
         assert_eq!(of(FlowDrops::Own(5), 7, 5), (5, 2));
         assert_eq!(of(FlowDrops::Own(5), 2, 0), (5, 2), "the card's own memory was full");
+        assert_eq!(of(FlowDrops::Own(110), 102, 99), (99, 3), "some were of another flow");
+        assert_eq!(of(FlowDrops::Own(110), 101, 98), (110, 3));
         assert_eq!(of(FlowDrops::Own(1), 22, 20), (20, 2), "one frame of 20 packets");
         for shared in [FlowDrops::AtMost(9), FlowDrops::Unknown] {
             assert_eq!(of(shared, 7, 5), (0, 7));

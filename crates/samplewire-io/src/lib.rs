@@ -51,7 +51,7 @@ pub use batch::{Batch, BatchFull, Meta};
 pub use capture::{Capture, CaptureLog};
 pub use clock::Clock;
 pub use concern::{Call, Concern};
-pub use counters::{CaptureCounts, ErrorCounts, FaultCounts};
+pub use counters::{CaptureCounts, ErrorCounts, FaultCounts, HostDropCounts};
 pub use faults::{FaultLog, FaultSpec, Faults};
 pub use favoured::{Favoured, Word};
 pub use link::{Capabilities, Ecn, Link, LinkError, Outgoing};

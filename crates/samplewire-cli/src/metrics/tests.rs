@@ -30,6 +30,7 @@ fn registry() -> (Registry, Vec<Entry>) {
             receiver: Some(receiver),
             player: Some(PlayCounts::default()),
             recording: Some(Account::new(0, None)),
+            host: Some(samplewire_io::HostDropCounts::default()),
             ..View::default()
         }
     });
@@ -128,6 +129,7 @@ fn page_has_each_metric_of_the_tables_and_the_manual_lists_the_others() {
         names(&counters::SENDER_PORT),
         names(&counters::LISTENER),
         names(&counters::PLAYER),
+        names(&counters::HOST),
     ];
     let mut others: BTreeSet<&str> = families.keys().map(String::as_str).collect();
     for (name, kind) in tables.iter().flatten() {

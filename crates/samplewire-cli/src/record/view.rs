@@ -78,7 +78,8 @@ impl Observer for RecordingView<'_> {
     }
 
     fn turn(&mut self, progress: &Progress<'_>) {
-        self.watch.export(progress.account, progress.now, progress.is_last);
+        let host = || self.host.counts();
+        self.watch.export(progress.account, host, progress.now, progress.is_last);
         if progress.is_last {
             return;
         }

@@ -10,7 +10,8 @@ use std::time::Duration;
 use samplewire_testing::{PATIENCE, in_namespace, skip, wait_until};
 use serde_json::Value;
 
-use crate::harness::{Device, Running};
+use crate::harness::{Running, folder};
+use crate::metered::Metered;
 
 /// The receiver's namespace, with the interface `sw-b`; the device has `sw-a`.
 struct Receiver {
@@ -25,6 +26,12 @@ const ALL: Rights = &[];
 const NONE: Rights = &["setpriv", "--bounding-set=-all", "--inh-caps=-all"];
 /// It sees the other end of its veth pair, but counts no drops of the kernel.
 const NET_ADMIN: Rights = &["setpriv", "--bounding-set=-all,+net_admin", "--inh-caps=-all"];
+
+/// A stream that runs.
+struct Stream {
+    rate: Running,
+    _device: Metered,
+}
 
 /// What a run has lost.
 struct Lost {
@@ -56,15 +63,17 @@ impl Receiver {
         shell(&self.enter, script)
     }
 
-    /// Starts `rate` there, and waits until the stream runs.
-    fn rate(&self, device: &Device, rights: Rights) -> Running {
+    /// Starts a device and `rate` there, and waits until the stream runs.
+    fn rate(&self, rights: Rights) -> Stream {
+        let (device, address) = Metered::device(&folder("lost-at"), &DEVICE);
         let mut by: Vec<&str> = self.enter.iter().map(String::as_str).collect();
         by.extend(rights);
-        let list = ["--duration", "2s", "--mtu", "1500", "--delivery", "best-effort", "--json"];
-        let before = sent();
-        let rate = Running::start_by(&by, &[&["rate", &device.address], &list[..]].concat());
-        wait_until("packets of the device", PATIENCE, || sent() > before + 300);
-        rate
+        let list = ["--duration", "2500ms", "--mtu", "1500", "--delivery", "best-effort", "--json"];
+        let rate = Running::start_by(&by, &[&["rate", &address], &list[..], &WINDOW].concat());
+        wait_until("packets of the device", PATIENCE, || {
+            device.numbers().get(SENT).is_some_and(|&packets| packets > 300.0)
+        });
+        Stream { rate, _device: device }
     }
 }
 
@@ -76,8 +85,8 @@ impl Drop for Receiver {
 }
 
 impl Lost {
-    fn of(rate: Running) -> Self {
-        let ran = rate.finish().expect(3);
+    fn of(stream: Stream) -> Self {
+        let ran = stream.rate.finish().expect(3);
         let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
         let end = document["end"]["receive"].clone();
         let missing = end["samples_missing"].as_u64().unwrap();
@@ -116,16 +125,15 @@ fn shell(enter: &[String], script: &str) -> String {
     words
 }
 
-/// Starts the device, with a source that overflows nowhere.
-fn device() -> Device {
-    Device::start(&["--listen", "10.9.0.1:0", "--source", "null", "--rate", "1M"])
-}
+/// A device whose source does not wait.
+const DEVICE: [&str; 8] =
+    ["--listen", "10.9.0.1:0", "--source", "null", "--rate", "1M", WINDOW[0], WINDOW[1]];
 
-/// Frames that the device's end has sent.
-fn sent() -> u64 {
-    let text = std::fs::read_to_string("/sys/class/net/sw-a/statistics/tx_packets").unwrap();
-    text.trim().parse().unwrap()
-}
+/// Packets of more than a second: the device waits for no credit while feedback is delayed.
+const WINDOW: [&str; 2] = ["--window", "8192"];
+
+/// Packets that the device has sent, over all sessions.
+const SENT: &str = "samplewire_sender_packets_total";
 
 /// Lets the fault work for a second. Nothing else can be awaited: the stream goes on beside it.
 fn for_a_second() {
@@ -216,19 +224,16 @@ fn packets_that_a_firewall_drops_are_the_kernels_where_they_are_counted() {
     }
     let receiver = Receiver::new();
     let firewall = |what: &str| receiver.shell(&format!("python3 -c '{FIREWALL}' {what}"));
-    let devices = [device(), device()];
-    let rates = [ALL, NONE].into_iter().zip(&devices);
-    let rates: Vec<_> = rates.map(|(rights, device)| receiver.rate(device, rights)).collect();
+    let streams = [ALL, NONE].map(|rights| receiver.rate(rights));
     firewall("add");
     for_a_second();
     firewall("remove");
-    let lost: Vec<_> = rates.into_iter().map(Lost::of).collect();
-    let [counted, blind] = &lost[..] else { unreachable!("two receivers") };
+    let [counted, blind] = streams.map(Lost::of);
     blind.expect_at("wire");
     assert_eq!((blind.bound("wire"), blind.bound("kernel")), ("at most", "at least"));
     let why = blind.end["host_hints"]["kernel_uncounted"].as_str().unwrap();
     assert!(why.contains("not permitted"), "{why}");
-    if is_counted(counted) {
+    if is_counted(&counted) {
         counted.expect_at("kernel");
         assert!(counted.dropped("NETFILTER_DROP") >= counted.missing / 352, "{}", counted.end);
         assert_eq!((counted.bound("wire"), counted.bound("kernel")), ("exact", "exact"));
@@ -242,19 +247,18 @@ fn filter_drops_in_the_kernel_at_the_receiver_and_on_the_wire_at_the_device() {
         return;
     }
     let receiver = Receiver::new();
-    let device = device();
     let show = "tc -s qdisc show";
-    let rate = receiver.rate(&device, ALL);
+    let stream = receiver.rate(ALL);
     receiver.shell(&filter("sw-b", "ingress"));
     for_a_second();
     let near = filtered(&receiver.shell(&format!("tc filter del dev sw-b ingress; {show}")));
-    let at_receiver = Lost::of(rate);
+    let at_receiver = Lost::of(stream);
 
-    let rate = receiver.rate(&device, ALL);
+    let stream = receiver.rate(ALL);
     shell(&[], &filter("sw-a", "egress"));
     for_a_second();
     let far = filtered(&shell(&[], &format!("tc filter del dev sw-a egress; {show}")));
-    let at_device = Lost::of(rate);
+    let at_device = Lost::of(stream);
     at_device.expect_at("wire");
     assert_eq!(at_device.at("kernel"), 0, "{}", at_device.end);
     // The filter counts buffers, each of one packet or more.
@@ -288,34 +292,33 @@ fn ring_that_overflows_is_the_cards_where_no_other_flow_uses_it() {
         let text = std::fs::read_to_string("/sys/class/net/sw-a/statistics/tx_dropped").unwrap();
         text.trim().parse::<u64>().unwrap()
     };
-    let devices = [device(), device()];
-    let run = |rights: &[Rights]| -> (Vec<Lost>, u64) {
-        let before = full();
-        let rates: Vec<_> = rights
-            .iter()
-            .zip(&devices)
-            .map(|(rights, device)| receiver.rate(device, rights))
-            .collect();
+    let fault = || {
         settings(SLOW_RING);
         for_a_second();
         settings(FAST_RING);
-        (rates.into_iter().map(Lost::of).collect(), full() - before)
     };
-    let (alone, dropped) = run(&[ALL]);
-    alone[0].expect_at("nic");
-    assert_eq!(alone[0].end["host_hints"]["nic_dropped"], dropped);
-    assert_eq!((alone[0].bound("nic"), alone[0].bound("wire")), ("about", "about"));
+    let before = full();
+    let stream = receiver.rate(ALL);
+    fault();
+    let alone = Lost::of(stream);
+    let dropped = full() - before;
+    alone.expect_at("nic");
+    assert_eq!(alone.end["host_hints"]["nic_dropped"], dropped);
+    assert_eq!((alone.bound("nic"), alone.bound("wire")), ("about", "about"));
 
-    let (shared, dropped) = run(&[ALL, NET_ADMIN]);
-    for lost in &shared {
+    let before = full();
+    let streams = [ALL, NET_ADMIN].map(|rights| receiver.rate(rights));
+    fault();
+    let [counted, blind] = streams.map(Lost::of);
+    let dropped = full() - before;
+    for lost in [&counted, &blind] {
         let hints = &lost.end["host_hints"];
         assert_eq!((&hints["nic_dropped"], &hints["nic_shared"]), (&dropped.into(), &true.into()));
         assert_eq!((lost.at("nic"), lost.bound("nic")), (0, "at least"));
     }
-    let [counted, blind] = &shared[..] else { unreachable!("two receivers") };
     blind.expect_at("wire");
     assert_eq!(blind.bound("wire"), "at most");
-    if is_counted(counted) {
+    if is_counted(&counted) {
         counted.expect_at("kernel");
     }
 }

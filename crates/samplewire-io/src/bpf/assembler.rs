@@ -82,7 +82,7 @@ impl Assembler {
     }
 
     /// The low 16 bits of `register`, from network order to the host's, with zeros above.
-    pub(crate) fn from_network_half(&mut self, register: Register) -> &mut Self {
+    pub(crate) fn swap_network_half(&mut self, register: Register) -> &mut Self {
         self.push(ALU | SWAP | TO_BIG_ENDIAN, register, Register::R0, 0, 16)
     }
 

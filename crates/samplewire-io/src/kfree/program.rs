@@ -106,7 +106,7 @@ fn read_addresses(it: &mut Assembler) {
         it.load(Size::Double, Register::R1, stack, IP + 8 + at);
         it.store(Size::Double, stack, KEY + 8 + at, Register::R1);
     }
-    it.load(Size::Half, Register::R1, stack, IP + 4).from_network_half(Register::R1);
+    it.load(Size::Half, Register::R1, stack, IP + 4).swap_network_half(Register::R1);
     it.add(Register::R1, -UDP_BYTES).store(Size::Double, stack, LENGTH, Register::R1);
     it.add(PLACE, IPV6_BYTES).jump("udp");
     it.label("v4");
@@ -118,7 +118,7 @@ fn read_addresses(it: &mut Assembler) {
     it.set(Register::R1, 0xffff).store(Size::Half, stack, KEY + 18, Register::R1);
     it.load(Size::Word, Register::R1, stack, IP + 12);
     it.store(Size::Word, stack, KEY + 20, Register::R1);
-    it.load(Size::Half, Register::R1, stack, IP + 2).from_network_half(Register::R1);
+    it.load(Size::Half, Register::R1, stack, IP + 2).swap_network_half(Register::R1);
     it.add(Register::R1, -IPV4_BYTES - UDP_BYTES).store(Size::Double, stack, LENGTH, Register::R1);
     it.add(PLACE, IPV4_BYTES);
     it.label("udp");

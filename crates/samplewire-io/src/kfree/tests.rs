@@ -31,7 +31,9 @@ fn packets_of_a_followed_flow_are_counted_by_reason() {
         let (socket, closed) = sender(address);
         let peer = socket.local_addr().unwrap();
         let send = |count: usize, len: usize| {
-            (0..count).for_each(|_| drop(socket.send_to(&vec![7; len], closed).unwrap()));
+            for _ in 0..count {
+                assert_eq!(socket.send_to(&vec![7; len], closed).unwrap(), len);
+            }
         };
         send(5, 100);
         assert_eq!(drops.by_reason().unwrap(), [], "nothing is followed");
