@@ -10,7 +10,7 @@ use std::time::Duration;
 use samplewire_testing::{PATIENCE, in_namespace, skip, wait_until};
 use serde_json::Value;
 
-use crate::harness::{Running, folder};
+use crate::harness::{Running, folder, run, text};
 use crate::metered::Metered;
 
 /// The receiver's namespace, with the interface `sw-b`; the device has `sw-a`.
@@ -29,7 +29,7 @@ const NET_ADMIN: Rights = &["setpriv", "--bounding-set=-all,+net_admin", "--inh-
 
 /// A stream that runs.
 struct Stream {
-    rate: Running,
+    receiver: Running,
     _device: Metered,
 }
 
@@ -37,6 +37,8 @@ struct Stream {
 struct Lost {
     end: Value,
     missing: u64,
+    /// Of a recording.
+    gaps: Value,
 }
 
 impl Receiver {
@@ -65,15 +67,21 @@ impl Receiver {
 
     /// Starts a device and `rate` there, and waits until the stream runs.
     fn rate(&self, rights: Rights) -> Stream {
+        self.start(rights, "rate", &[])
+    }
+
+    /// The same of a verb with further arguments.
+    fn start(&self, rights: Rights, verb: &str, more: &[&str]) -> Stream {
         let (device, address) = Metered::device(&folder("lost-at"), &DEVICE);
         let mut by: Vec<&str> = self.enter.iter().map(String::as_str).collect();
         by.extend(rights);
         let list = ["--duration", "2500ms", "--mtu", "1500", "--delivery", "best-effort", "--json"];
-        let rate = Running::start_by(&by, &[&["rate", &address], &list[..], &WINDOW].concat());
+        let arguments = [&[verb, &address], more, &list[..], &WINDOW].concat();
+        let receiver = Running::start_by(&by, &arguments);
         wait_until("packets of the device", PATIENCE, || {
             device.numbers().get(SENT).is_some_and(|&packets| packets > 300.0)
         });
-        Stream { rate, _device: device }
+        Stream { receiver, _device: device }
     }
 }
 
@@ -86,13 +94,13 @@ impl Drop for Receiver {
 
 impl Lost {
     fn of(stream: Stream) -> Self {
-        let ran = stream.rate.finish().expect(3);
+        let ran = stream.receiver.finish().expect(3);
         let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
-        let end = document["end"]["receive"].clone();
+        let end = document["end"].get("receive").unwrap_or(&document["end"]).clone();
         let missing = end["samples_missing"].as_u64().unwrap();
         let hops = end["lost_at"].as_object().unwrap().values().map(|it| it.as_u64().unwrap());
         assert_eq!(hops.sum::<u64>(), missing, "{end}");
-        Self { end, missing }
+        Self { end, missing, gaps: document["gaps"].clone() }
     }
 
     fn at(&self, hop: &str) -> u64 {
@@ -248,7 +256,8 @@ fn filter_drops_in_the_kernel_at_the_receiver_and_on_the_wire_at_the_device() {
     }
     let receiver = Receiver::new();
     let show = "tc -s qdisc show";
-    let stream = receiver.rate(ALL);
+    let file = folder("lost-at-gaps").join("file");
+    let stream = receiver.start(ALL, "record", &[text(&file)]);
     receiver.shell(&filter("sw-b", "ingress"));
     for_a_second();
     let near = filtered(&receiver.shell(&format!("tc filter del dev sw-b ingress; {show}")));
@@ -268,6 +277,15 @@ fn filter_drops_in_the_kernel_at_the_receiver_and_on_the_wire_at_the_device() {
         let packets = at_receiver.dropped("TC_INGRESS");
         assert!(near > 0 && packets >= near, "{near}: {}", at_receiver.end);
         assert_eq!(at_receiver.at("kernel"), packets * 352);
+        // In the gaps of the document, and in those of the metadata.
+        let sum = |gaps: &Value, key: &str| -> u64 {
+            gaps.as_array().unwrap().iter().filter_map(|gap| gap[key].as_u64()).sum()
+        };
+        assert_eq!(sum(&at_receiver.gaps, "kernel_dropped"), packets * 352);
+        let metadata = std::fs::read_to_string(file.with_extension("sigmf-meta")).unwrap();
+        let metadata: Value = serde_json::from_str(&metadata).unwrap();
+        assert_eq!(sum(&metadata["annotations"], "samplewire:kernel_dropped"), packets * 352);
+        run(&["verify", text(&file)]).expect(0);
     }
 }
 

@@ -1,4 +1,7 @@
+use samplewire_testing::{PATIENCE, in_namespace, skip, wait_for};
+
 use super::*;
+use crate::bpf::{Assembler, Attachment, Program, ProgramKind, Register, XdpMode};
 use crate::ethtool::Fields;
 
 fn queue(number: u32, packets: u64, drops: u64) -> Queue {
@@ -120,6 +123,42 @@ fn names_of_drivers_are_known() {
     let others =
         [("rx_packets", 1), ("rx_queue_99999999999_drops", 1), ("rx", 1), ("rx_queue_", 1)];
     assert_eq!(of(&others), []);
+}
+
+/// Both ends of a veth pair; packets for 10.9.0.2 leave at one end and arrive at the other.
+const PAIR: &str = "ip link add sw-a type veth peer name sw-b && ip addr add 10.9.0.1/24 dev sw-a && \
+                    ip link set sw-b address 02:00:00:00:00:02 && ip link set sw-a up && \
+                    ip link set sw-b up && \
+                    ip neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev sw-a nud permanent";
+
+#[test]
+fn frames_that_an_xdp_program_drops_are_the_queues() {
+    if !in_namespace("nic_counts::tests::frames_that_an_xdp_program_drops_are_the_queues", PAIR) {
+        return;
+    }
+    let mut drops = Assembler::new();
+    // XDP_DROP.
+    drops.set(Register::R0, 1).exit();
+    let program = match Program::load(ProgramKind::Xdp, "drops", &drops.finish()) {
+        Ok(program) => program,
+        Err(error) => return skip(format_args!("bpf(2) is refused: {error}")),
+    };
+    let _attached = Attachment::xdp(&program, index_of("sw-b").unwrap(), XdpMode::Native).unwrap();
+    let before = NicCounts::read("sw-b").unwrap();
+    let socket = std::net::UdpSocket::bind("10.9.0.1:0").unwrap();
+    for _ in 0..200 {
+        assert_eq!(socket.send_to(&[7; 1_000], "10.9.0.2:9").unwrap(), 1_000);
+    }
+    // The driver takes frames from its ring soon after.
+    let since = wait_for("all drops", PATIENCE, || {
+        let since = NicCounts::read("sw-b").unwrap().since(&before).unwrap();
+        (since.queues.first()?.drops? >= 200).then_some(since)
+    });
+    assert_eq!(since.shared_drops, 0);
+    let flow = Flow { payload_bytes: 200_000, header_bytes: 42, slack_bytes: 1_000 };
+    let FlowDrops::Own(dropped) = since.drops_of(&flow, 0) else { panic!("{since:?}") };
+    // IPv6 announces itself on the interface.
+    assert!((200..210).contains(&dropped), "{since:?}");
 }
 
 #[test]
