@@ -84,6 +84,8 @@ enum Doubt {
     NicDropped,
     /// The card's queue was shared, or its counters are not known.
     NicShared,
+    /// The same, and drops of the kernel without a reason may be the card's.
+    NicOrKernel,
     /// The kernel's drops are not counted.
     KernelUncounted,
     /// A dropped packet may be one that a retransmission replaced.
@@ -111,9 +113,11 @@ impl Doubts {
             (Doubt::Stalled, by_hop(Hop::Application) + by_hop(Hop::Disk) > 0),
             (Doubt::DeviceRestarted, by_cause(RecordedCause::DeviceRestarted) > 0),
             (Doubt::NicDropped, by_hop(Hop::Nic) > 0),
+            (Doubt::NicShared, by_hop(Hop::Wire) > 0 && host.may_hide_nic_drops()),
             (
-                Doubt::NicShared,
-                (by_hop(Hop::Wire) > 0 || host.has_unspecified_drops())
+                Doubt::NicOrKernel,
+                by_hop(Hop::Kernel) > 0
+                    && host.has_unspecified_drops()
                     && host.may_hide_nic_drops(),
             ),
             (Doubt::KernelUncounted, by_hop(Hop::Wire) > 0 && host.may_hide_kernel_drops()),
@@ -163,7 +167,7 @@ impl Doubts {
 pub(crate) type Words = BTreeMap<&'static str, &'static str>;
 
 /// A row for each doubt of each count. A count is exact where none of its doubts holds.
-const RULES: [(Subject, Bound, Doubt); 29] = [
+const RULES: [(Subject, Bound, Doubt); 30] = [
     (Subject::Cause(SOURCE_OVERFLOW), Bound::AtLeast, Doubt::MixedGap),
     (Subject::Cause(SOURCE_OVERFLOW), Bound::AtLeast, Doubt::DiskBehind),
     (Subject::Cause(DEADLINE), Bound::About, Doubt::SocketDropped),
@@ -188,7 +192,8 @@ const RULES: [(Subject, Bound, Doubt); 29] = [
     (Subject::Hop(Hop::Nic), Bound::AtLeast, Doubt::NicShared),
     (Subject::Hop(Hop::Nic), Bound::AtMost, Doubt::HostDropRepaired),
     (Subject::Hop(Hop::Kernel), Bound::AtLeast, Doubt::KernelUncounted),
-    (Subject::Hop(Hop::Kernel), Bound::AtMost, Doubt::NicShared),
+    (Subject::Hop(Hop::Nic), Bound::AtLeast, Doubt::NicOrKernel),
+    (Subject::Hop(Hop::Kernel), Bound::AtMost, Doubt::NicOrKernel),
     (Subject::Hop(Hop::Kernel), Bound::AtMost, Doubt::HostDropRepaired),
     (Subject::Hop(Hop::Socket), Bound::About, Doubt::Always),
     (Subject::Hop(Hop::Application), Bound::AtMost, Doubt::Always),
@@ -221,6 +226,7 @@ mod tests {
                 Self::SeveralStreams => "`rate` receives several streams",
                 Self::NicDropped => "some are counted at `nic`",
                 Self::NicShared => "other flows used the card's queue, and it dropped frames",
+                Self::NicOrKernel => "the same, and the kernel dropped packets without a reason",
                 Self::KernelUncounted => "drops of the kernel are not counted",
                 Self::HostDropRepaired => "this host dropped packets, and some were repaired",
             }
@@ -323,14 +329,19 @@ mod tests {
             let nic = NicCount { nic_dropped: dropped, nic_shared: true };
             let shared = HostHints::default().with_counts(nic, KernelCount::default());
             let nic = if wire == "exact" { "exact" } else { "at least" };
-            let kernel = if wire == "exact" { "exact" } else { "at most" };
-            assert_eq!(of(&account, false, &shared), [wire, nic, kernel]);
+            assert_eq!(of(&account, false, &shared), [wire, nic, "exact"]);
         }
         account.note_host_drops(HostDrops { nic: 0, kernel: 100 });
         assert_eq!(of(&account, false, &known), ["exact"; 3]);
         assert_eq!(of(&account, true, &known), ["at least", "at most", "at most"]);
         account.note_host_drops(HostDrops { nic: 0, kernel: 352 });
         assert_eq!(of(&account, false, &blind), ["exact"; 3], "nothing is left on the wire");
+        let unspecified = [("NOT_SPECIFIED".to_owned(), 1)].into_iter().collect();
+        let unspecified =
+            KernelCount { kernel_dropped: Some(unspecified), ..KernelCount::default() };
+        let nic = NicCount { nic_dropped: Some(1), nic_shared: true };
+        let either = HostHints::default().with_counts(nic, unspecified);
+        assert_eq!(of(&account, false, &either), ["exact", "at least", "at most"]);
         account.note_host_drops(HostDrops { nic: 52, kernel: 0 });
         assert_eq!(of(&account, false, &known), ["about", "about", "exact"]);
     }

@@ -51,6 +51,8 @@ struct NicWatch {
     interface: Option<String>,
     before: Option<NicCounts>,
     drops: FlowDrops,
+    /// Frames that found the ring of a veth pair full, or that the other end dropped.
+    ring: u64,
     due: Instant,
 }
 
@@ -99,11 +101,8 @@ impl HostWatch {
 
     /// What was dropped, in packets, as it was last read.
     pub(crate) fn counts(&self) -> HostDropCounts {
-        let nic = self.followed.as_ref().map(|it| it.nic.drops);
-        let nic_dropped = match nic {
-            Some(FlowDrops::Own(frames) | FlowDrops::AtMost(frames)) => frames,
-            Some(FlowDrops::Unknown) | None => 0,
-        };
+        let nic = self.followed.as_ref().map(|it| &it.nic);
+        let nic_dropped = nic.and_then(NicWatch::frames).unwrap_or(0);
         let kernel = self.kernel.as_ref().ok().and_then(|kernel| kernel.total().ok());
         HostDropCounts { nic_dropped, kernel_dropped: kernel.map_or(0, |it| it.0.packets) }
     }
@@ -116,11 +115,10 @@ impl HostWatch {
         followed.read_nic(received, 0);
         let drops = followed.samples(&self.kernel);
         let Followed { peer, hints, nic, shape } = followed;
-        let nic = match nic.drops {
-            FlowDrops::Own(frames) => NicCount { nic_dropped: Some(frames), nic_shared: false },
-            FlowDrops::AtMost(frames) => NicCount { nic_dropped: Some(frames), nic_shared: true },
-            FlowDrops::Unknown => NicCount { nic_dropped: None, nic_shared: true },
-        };
+        // Only the kernel's count tells the flows of a ring apart.
+        let is_apart = nic.ring == 0 || self.kernel.is_ok();
+        let nic_shared = !matches!(nic.drops, FlowDrops::Own(_)) || !is_apart;
+        let nic = NicCount { nic_dropped: nic.frames(), nic_shared };
         let kernel = match self.kernel {
             _ if !shape.has_socket => KernelCount::default(),
             Ok(kernel) => KernelCount::of(&kernel),
@@ -136,7 +134,7 @@ impl Followed {
         let interface = hints.interface().map(str::to_owned);
         let before = interface.as_deref().and_then(|name| NicCounts::read(name).ok());
         let drops = if before.is_some() { FlowDrops::Own(0) } else { FlowDrops::Unknown };
-        let nic = NicWatch { interface, before, drops, due: Instant::now() };
+        let nic = NicWatch { interface, before, drops, ring: 0, due: Instant::now() };
         Self { peer: info.address, hints, shape: Shape::of(info), nic }
     }
 
@@ -149,12 +147,25 @@ impl Followed {
         let backlog = self.hints.softnet_until_now();
         let now = NicCounts::read(interface).ok();
         let since = now.zip(self.nic.before.as_ref()).and_then(|(now, before)| now.since(before));
+        self.nic.ring = since.as_ref().map_or(0, |it| it.ring_drops);
         self.nic.drops = since.map_or(FlowDrops::Unknown, |it| it.drops_of(&flow, backlog));
     }
 
     fn samples(&self, kernel: &Result<KernelDrops, String>) -> HostDrops {
         let kernel = kernel.as_ref().ok().and_then(|kernel| kernel.total().ok());
-        self.shape.drops_of(self.nic.drops, kernel.unwrap_or_default())
+        self.shape.drops_of(self.nic.drops, self.nic.ring, kernel.unwrap_or_default())
+    }
+}
+
+impl NicWatch {
+    /// Frames dropped of all flows of the queue, where they are known.
+    const fn frames(&self) -> Option<u64> {
+        match self.drops {
+            FlowDrops::Own(frames) | FlowDrops::AtMost(frames) => {
+                Some(frames.saturating_add(self.ring))
+            }
+            FlowDrops::Unknown => None,
+        }
     }
 }
 
@@ -180,13 +191,22 @@ impl Shape {
     }
 
     /// The drops as samples: of the card in frames, of the kernel in all and without a reason. Where the
-    /// card has dropped frames of the stream, packets that the kernel dropped without a reason are
-    /// these: their driver handed them back. A frame may have been joined from several packets.
-    fn drops_of(&self, nic: FlowDrops, (all, unspecified): (Dropped, Dropped)) -> HostDrops {
+    /// card, or the ring of a veth pair, has dropped frames, packets that the kernel dropped without a
+    /// reason are these: their driver handed them back.
+    fn drops_of(
+        &self,
+        nic: FlowDrops,
+        ring: u64,
+        (all, unspecified): (Dropped, Dropped),
+    ) -> HostDrops {
         let samples = self.samples_of(all);
-        let FlowDrops::Own(frames @ 1..) = nic else {
-            return HostDrops { nic: 0, kernel: samples };
+        let frames = match nic {
+            FlowDrops::Own(frames) => frames,
+            FlowDrops::AtMost(_) | FlowDrops::Unknown => 0,
         };
+        if frames == 0 && ring == 0 {
+            return HostDrops { nic: 0, kernel: samples };
+        }
         let handed_back = self.samples_of(unspecified);
         let nic = match unspecified.packets >= frames - frames / OTHERS_OF {
             // Their length is known.
@@ -242,7 +262,7 @@ mod tests {
     fn drop_that_card_and_kernel_count_is_the_cards_alone() {
         let dropped = |packets: u64| Dropped { packets, bytes: packets * 1_434 };
         let of = |nic, all, unspecified| {
-            let drops = SHAPE.drops_of(nic, (dropped(all), dropped(unspecified)));
+            let drops = SHAPE.drops_of(nic, 0, (dropped(all), dropped(unspecified)));
             (drops.nic / 352, drops.kernel / 352)
         };
         assert_eq!(of(FlowDrops::Own(0), 7, 5), (0, 7), "the card dropped nothing");
@@ -255,9 +275,21 @@ mod tests {
             assert_eq!(of(shared, 7, 5), (0, 7));
         }
         let marks = Dropped { packets: 3, bytes: 3 * 26 };
-        assert_eq!(SHAPE.drops_of(FlowDrops::Own(3), (marks, marks)), HostDrops::NONE);
-        let drops = SHAPE.drops_of(FlowDrops::Own(u64::MAX), (marks, marks));
+        assert_eq!(SHAPE.drops_of(FlowDrops::Own(3), 0, (marks, marks)), HostDrops::NONE);
+        let drops = SHAPE.drops_of(FlowDrops::Own(u64::MAX), 0, (marks, marks));
         assert_eq!(drops, HostDrops { nic: u64::MAX, kernel: 0 });
+    }
+
+    #[test]
+    fn ring_that_was_full_has_the_drops_without_a_reason_whoever_shares_it() {
+        let dropped = |packets: u64| Dropped { packets, bytes: packets * 1_434 };
+        for nic in [FlowDrops::Own(0), FlowDrops::AtMost(9)] {
+            let drops = SHAPE.drops_of(nic, 900, (dropped(7), dropped(5)));
+            assert_eq!(drops, HostDrops { nic: 5 * 352, kernel: 2 * 352 });
+            // The other end's host has dropped them, before the ring.
+            let drops = SHAPE.drops_of(nic, 900, (dropped(0), dropped(0)));
+            assert_eq!(drops, HostDrops::NONE);
+        }
     }
 
     #[test]

@@ -238,7 +238,9 @@ fn packets_that_a_firewall_drops_are_the_kernels_where_they_are_counted() {
     firewall("remove");
     let [counted, blind] = streams.map(Lost::of);
     blind.expect_at("wire");
-    assert_eq!((blind.bound("wire"), blind.bound("kernel")), ("at most", "at least"));
+    for hop in ["nic", "kernel"] {
+        assert_eq!((blind.bound("wire"), blind.bound(hop)), ("at most", "at least"));
+    }
     let why = blind.end["host_hints"]["kernel_uncounted"].as_str().unwrap();
     assert!(why.contains("not permitted"), "{why}");
     if is_counted(&counted) {
@@ -296,8 +298,8 @@ const FAST_RING: &str = "mount -t sysfs sysfs /sys && cd /sys/class/net/sw-b && 
                          echo 0 > napi_defer_hard_irqs && echo 0 > gro_flush_timeout";
 
 #[test]
-fn ring_that_overflows_is_the_cards_where_no_other_flow_uses_it() {
-    let test = "lost_at::ring_that_overflows_is_the_cards_where_no_other_flow_uses_it";
+fn ring_that_overflows_is_the_cards_for_each_flow_that_uses_it() {
+    let test = "lost_at::ring_that_overflows_is_the_cards_for_each_flow_that_uses_it";
     if !in_namespace(test, PAIR) {
         return;
     }
@@ -320,9 +322,11 @@ fn ring_that_overflows_is_the_cards_where_no_other_flow_uses_it() {
     fault();
     let alone = Lost::of(stream);
     let dropped = full() - before;
-    alone.expect_at("nic");
     assert_eq!(alone.end["host_hints"]["nic_dropped"], dropped);
-    assert_eq!((alone.bound("nic"), alone.bound("wire")), ("about", "about"));
+    if is_counted(&alone) {
+        alone.expect_at("nic");
+        assert_eq!((alone.bound("nic"), alone.bound("wire")), ("about", "about"));
+    }
 
     let before = full();
     let streams = [ALL, NET_ADMIN].map(|rights| receiver.rate(rights));
@@ -330,13 +334,12 @@ fn ring_that_overflows_is_the_cards_where_no_other_flow_uses_it() {
     let [counted, blind] = streams.map(Lost::of);
     let dropped = full() - before;
     for lost in [&counted, &blind] {
-        let hints = &lost.end["host_hints"];
-        assert_eq!((&hints["nic_dropped"], &hints["nic_shared"]), (&dropped.into(), &true.into()));
-        assert_eq!((lost.at("nic"), lost.bound("nic")), (0, "at least"));
+        assert_eq!(lost.end["host_hints"]["nic_dropped"], dropped);
     }
+    assert_eq!((blind.at("nic"), blind.bound("nic")), (0, "at least"));
     blind.expect_at("wire");
     assert_eq!(blind.bound("wire"), "at most");
     if is_counted(&counted) {
-        counted.expect_at("kernel");
+        counted.expect_at("nic");
     }
 }

@@ -231,7 +231,7 @@ const ENUM64: u8 = 19;
 const MEMBER_BYTES: usize = 12;
 /// Unnamed structures within each other, and names and qualifiers of a type.
 const DEPTH_MAX: usize = 16;
-/// Members that a search looks at; the largest structures of the kernel have some hundreds.
+/// Members in a search; the largest structures of the kernel have some hundreds.
 const MEMBERS_MAX: usize = 16_384;
 /// The kernel's own bound, `KSYM_NAME_LEN`.
 const NAME_BYTES_MAX: usize = 512;

@@ -56,8 +56,20 @@ pub struct LinkCounts {
     /// Frames that the card had no room for (`rx_missed_errors`).
     pub missed: u64,
     /// For one end of a veth pair: frames that the other end sent while the ring between them was
-    /// full. `None` for other interfaces, and where this process may not see the other end.
-    pub ring_full: Option<u64>,
+    /// full.
+    pub ring_full: RingFull,
+}
+
+/// What is known of the ring between the ends of a veth pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RingFull {
+    /// The interface is of another kind.
+    #[default]
+    NoRing,
+    /// So many frames found it full, as the other end counts.
+    Frames(u64),
+    /// This process may not see the other end: that needs CAP_NET_ADMIN.
+    Hidden,
 }
 
 /// The counts of an interface.
@@ -69,9 +81,9 @@ pub fn link_counts(index: u32) -> io::Result<LinkCounts> {
     let own = link(&socket, index, None)?;
     let counts = own.counts;
     let Some(peer) = own.veth_peer else { return Ok(counts) };
-    // The kernel counts at the sender's end, which is usually in another network namespace: seeing it
-    // there needs CAP_NET_ADMIN.
-    let ring_full = link(&socket, peer, own.peer_namespace).ok().map(|it| it.send_dropped);
+    // The kernel counts at the sender's end, which is usually in another network namespace.
+    let ring_full = link(&socket, peer, own.peer_namespace)
+        .map_or(RingFull::Hidden, |it| RingFull::Frames(it.send_dropped));
     Ok(LinkCounts { ring_full, ..counts })
 }
 
@@ -103,7 +115,7 @@ impl LinkState {
             bytes: count(2)?,
             dropped: count(6)?,
             missed: count(15)?,
-            ring_full: None,
+            ring_full: RingFull::NoRing,
         };
         let number = |kind| attributes.get(kind)?.number();
         let word = |kind| u32::try_from(number(kind)?).ok();
@@ -151,7 +163,7 @@ mod tests {
         assert_eq!(xdp_mode(1).unwrap(), 0);
         assert_eq!(disciplines(1).unwrap().first().map(String::as_str), Some("noqueue"));
         let counts = link_counts(1).unwrap();
-        assert!(counts.ring_full.is_none() && counts.missed == 0, "{counts:?}");
+        assert_eq!((counts.ring_full, counts.missed), (RingFull::NoRing, 0));
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.send_to(&[7; 1_000], socket.local_addr().unwrap()).unwrap();
         let later = link_counts(1).unwrap();

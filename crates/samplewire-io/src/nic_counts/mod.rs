@@ -10,7 +10,7 @@ use std::io;
 
 use crate::ethtool;
 use crate::netlink::netdev::{self, Queue};
-use crate::netlink::route;
+use crate::netlink::route::{self, RingFull};
 
 pub use names::queues_of;
 
@@ -21,13 +21,17 @@ pub struct NicCounts {
     pub frames: u64,
     /// Bytes received.
     pub bytes: u64,
-    /// Frames dropped that the driver does not count by queue: the card had no room for them, or the
-    /// ring of a veth pair was full.
+    /// Frames dropped that the driver does not count by queue: the card had no room for them.
     pub shared_drops: u64,
+    /// Frames that the other end of a veth pair dropped: the ring was full, or its own host had
+    /// dropped them before. No count of a flow has them.
+    pub ring_drops: u64,
     /// Frames that driver and kernel dropped (`rx_dropped`). Drops of queues are counted here too.
     pub driver_drops: u64,
     /// The receiving queues, where the driver counts by queue.
     pub queues: Vec<Queue>,
+    /// Whether there are drops that this process may not see.
+    pub is_partial: bool,
 }
 
 /// What one flow received between two readings.
@@ -48,7 +52,7 @@ pub enum FlowDrops {
     Own(u64),
     /// Other flows used the queue too: none to so many.
     AtMost(u64),
-    /// The counters began again, or are of other queues than before.
+    /// The counters began again, are of other queues than before, or may not all be seen.
     Unknown,
 }
 
@@ -61,17 +65,20 @@ impl NicCounts {
         let index = index_of(interface)?;
         let link = route::link_counts(index)?;
         let by_kernel = netdev::queues(index).unwrap_or_default();
-        let queues = if by_kernel.iter().any(|queue| queue.drops.is_some()) {
-            by_kernel
-        } else {
-            ethtool::statistics(interface).map(|fields| queues_of(&fields)).unwrap_or_default()
+        let by_driver = ethtool::statistics(interface).map(|fields| queues_of(&fields));
+        let queues = completed(by_kernel, by_driver.unwrap_or_default());
+        let ring_drops = match link.ring_full {
+            RingFull::Frames(frames) => frames,
+            RingFull::NoRing | RingFull::Hidden => 0,
         };
         Ok(Self {
             frames: link.frames,
             bytes: link.bytes,
-            shared_drops: link.missed.saturating_add(link.ring_full.unwrap_or(0)),
+            shared_drops: link.missed,
+            ring_drops,
             driver_drops: link.dropped,
             queues,
+            is_partial: link.ring_full == RingFull::Hidden,
         })
     }
 
@@ -97,14 +104,19 @@ impl NicCounts {
             frames: self.frames.checked_sub(earlier.frames)?,
             bytes: self.bytes.checked_sub(earlier.bytes)?,
             shared_drops: self.shared_drops.checked_sub(earlier.shared_drops)?,
+            ring_drops: self.ring_drops.checked_sub(earlier.ring_drops)?,
             driver_drops: self.driver_drops.checked_sub(earlier.driver_drops)?,
             queues: self.queues.iter().zip(&earlier.queues).map(queue).collect::<Option<_>>()?,
+            is_partial: self.is_partial || earlier.is_partial,
         })
     }
 
     /// Returns how many of the drops between two readings were the flow's. `elsewhere` of
     /// `driver_drops` are known to be the kernel's.
     pub fn drops_of(&self, flow: &Flow, elsewhere: u64) -> FlowDrops {
+        if self.is_partial {
+            return FlowDrops::Unknown;
+        }
         let has_queue_drops = self.queues.iter().any(|queue| queue.drops.is_some());
         // The driver's sum is of use only where no queue says more.
         let shared = match has_queue_drops {
@@ -153,6 +165,19 @@ impl Flow {
     fn payload_of(&self, frames: u64, bytes: u64) -> u64 {
         bytes.saturating_sub(frames.saturating_mul(self.header_bytes))
     }
+}
+
+/// The queues of the kernel with drops that only the driver counts; without these, the driver's.
+fn completed(by_kernel: Vec<Queue>, by_driver: Vec<Queue>) -> Vec<Queue> {
+    if by_kernel.is_empty() {
+        return by_driver;
+    }
+    let complete = |mut queue: Queue| {
+        let known = by_driver.iter().find(|it| it.number == queue.number);
+        queue.drops = queue.drops.or(known.and_then(|it| it.drops));
+        queue
+    };
+    by_kernel.into_iter().map(complete).collect()
 }
 
 fn index_of(interface: &str) -> io::Result<u32> {

@@ -55,9 +55,9 @@ enum Counts {
 impl Counts {
     fn of(counter: &str) -> Option<Self> {
         Some(match counter {
-            // The driver veth counts what goes through its ring with this name.
-            "packets" | "xdp_packets" | "cnt" => Self::Packets,
-            "bytes" | "xdp_bytes" => Self::Bytes,
+            // Not `xdp_packets`: others pass the queue too.
+            "packets" | "cnt" => Self::Packets,
+            "bytes" => Self::Bytes,
             "xdp_drops" | "xdp_drop" => Self::XdpDrops,
             "drops" | "dropped" | "alloc_fail" | "page_alloc_fail" | "skb_alloc_fail" => {
                 Self::Drops
