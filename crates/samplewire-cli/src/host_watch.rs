@@ -30,6 +30,9 @@ struct Followed {
     hints: HostHints,
     shape: Shape,
     nic: NicWatch,
+    /// What the kernel had dropped when the last gap was found, in all and without a reason. Later
+    /// drops are in no gap.
+    kernel: (Dropped, Dropped),
 }
 
 /// The form of its packets.
@@ -96,7 +99,9 @@ impl HostWatch {
             // At most 5 % of the time of the program's thread.
             followed.nic.due = now + now.elapsed() * 20;
         }
-        followed.samples(&self.kernel)
+        let kernel = self.kernel.as_ref().ok().and_then(|kernel| kernel.total().ok());
+        followed.kernel = kernel.unwrap_or(followed.kernel);
+        followed.samples()
     }
 
     /// What was dropped, in packets, as it was last read.
@@ -113,8 +118,8 @@ impl HostWatch {
             return (HostDrops::NONE, HostHints::default());
         };
         followed.read_nic(received, 0);
-        let drops = followed.samples(&self.kernel);
-        let Followed { peer, hints, nic, shape } = followed;
+        let drops = followed.samples();
+        let Followed { peer, hints, nic, shape, kernel: _ } = followed;
         // Only the kernel's count tells the flows of a ring apart.
         let is_apart = nic.ring == 0 || self.kernel.is_ok();
         let nic_shared = !matches!(nic.drops, FlowDrops::Own(_)) || !is_apart;
@@ -135,7 +140,8 @@ impl Followed {
         let before = interface.as_deref().and_then(|name| NicCounts::read(name).ok());
         let drops = if before.is_some() { FlowDrops::Own(0) } else { FlowDrops::Unknown };
         let nic = NicWatch { interface, before, drops, ring: 0, due: Instant::now() };
-        Self { peer: info.address, hints, shape: Shape::of(info), nic }
+        let kernel = Default::default();
+        Self { peer: info.address, hints, shape: Shape::of(info), nic, kernel }
     }
 
     fn read_nic(&mut self, received: u64, slack_bytes: u64) {
@@ -151,9 +157,8 @@ impl Followed {
         self.nic.drops = since.map_or(FlowDrops::Unknown, |it| it.drops_of(&flow, backlog));
     }
 
-    fn samples(&self, kernel: &Result<KernelDrops, String>) -> HostDrops {
-        let kernel = kernel.as_ref().ok().and_then(|kernel| kernel.total().ok());
-        self.shape.drops_of(self.nic.drops, self.nic.ring, kernel.unwrap_or_default())
+    fn samples(&self) -> HostDrops {
+        self.shape.drops_of(self.nic.drops, self.nic.ring, self.kernel)
     }
 }
 
@@ -237,6 +242,10 @@ const LAG_OF: u64 = 5;
 
 #[cfg(test)]
 mod tests {
+    use std::net::UdpSocket;
+
+    use samplewire_testing::skip;
+
     use super::*;
 
     const SHAPE: Shape = Shape {
@@ -298,6 +307,36 @@ mod tests {
         assert_eq!((flow.payload_bytes, flow.header_bytes), (1_434_000, 42));
         assert_eq!(flow.slack_bytes, 7 + (64 << 10));
         assert_eq!(Shape { is_ipv4: false, ..SHAPE }.flow(0, 0).header_bytes, 62);
+    }
+
+    #[test]
+    fn drops_behind_the_last_gap_are_in_no_gap() {
+        let mut kernel = match KernelDrops::attach() {
+            Ok(kernel) => kernel,
+            Err(error) => {
+                return skip(format_args!("drops of the kernel are not counted: {error}"));
+            }
+        };
+        let closed = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let device = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let peer = device.local_addr().unwrap();
+        kernel.follow(closed.port(), &[peer]).unwrap();
+        let (hints, drops) = (HostHints::now(peer), FlowDrops::Own(0));
+        let nic = NicWatch { interface: None, before: None, drops, ring: 0, due: Instant::now() };
+        let followed = Followed { peer, hints, shape: SHAPE, nic, kernel: Default::default() };
+        let mut watch = HostWatch { kernel: Ok(kernel), followed: Some(followed) };
+        let drop_packets = |count: usize| {
+            for _ in 0..count {
+                assert_eq!(device.send_to(&[7; 1_434], closed).unwrap(), 1_434);
+            }
+        };
+        drop_packets(3);
+        let expected = HostDrops { nic: 0, kernel: 3 * 352 };
+        assert_eq!(watch.drops(0), expected);
+        drop_packets(5);
+        let (drops, hints) = watch.finish(0);
+        assert_eq!(drops, expected);
+        assert_eq!(hints.kernel_words().as_deref(), Some("NO_SOCKET 8 packets"));
     }
 
     #[test]
