@@ -148,6 +148,43 @@ fn names_of_drivers_are_known() {
     assert_eq!(of(&others), []);
 }
 
+/// Counters of cards before and after a flow of 100,000 packets of 1,000 bytes, made from the sources of
+/// their drivers: frames, bytes, `rx_missed_errors` and `rx_dropped` of the interface, then `ethtool -S`. Not
+/// tried with a card.
+const CARDS: &str = include_str!("cards.tree");
+
+fn card(name: &str) -> NicCounts {
+    let (_, text) = CARDS.split_once(&format!("== {name}\n")).expect("a card of the tree");
+    let text = text.split("== ").next().expect("its text");
+    let lines = text.lines().map(|line| line.rsplit_once(' ').expect("a name and a number"));
+    let (link, fields): (Vec<_>, Vec<_>) = lines.partition(|it| it.0.starts_with("link "));
+    let link = format!("{} {}", link[0].0, link[0].1);
+    let link: Vec<u64> = link.split(' ').skip(1).map(|it| it.parse().unwrap()).collect();
+    let fields: Fields =
+        fields.iter().map(|it| (it.0.replace(' ', "_"), it.1.parse().unwrap())).collect();
+    NicCounts {
+        frames: link[0],
+        bytes: link[1],
+        shared_drops: link[2],
+        driver_drops: link[3],
+        queues: queues_of(&fields),
+        ..NicCounts::default()
+    }
+}
+
+#[test]
+fn recorded_cards_give_the_flow_its_own_drops_or_a_bound() {
+    let drops = |name: &str, elsewhere| {
+        let since = card(&format!("{name}/after")).since(&card(&format!("{name}/before")));
+        since.unwrap().drops_of(&flow(100_000), elsewhere)
+    };
+    assert_eq!(drops("mlx5", 0), FlowDrops::Own(100), "no other flow on the card");
+    assert_eq!(drops("ixgbe-shared", 0), FlowDrops::AtMost(40), "the card's memory is for all");
+    assert_eq!(drops("ena-apart", 0), FlowDrops::Own(70), "the other queue has too little");
+    assert_eq!(drops("vmxnet3", 0), FlowDrops::Own(20), "the driver's sum alone");
+    assert_eq!(drops("vmxnet3", 5), FlowDrops::Own(15), "the kernel's backlog was full");
+}
+
 /// Both ends of a veth pair; packets for 10.9.0.2 leave at one end and arrive at the other.
 const PAIR: &str = "ip link add sw-a type veth peer name sw-b && ip addr add 10.9.0.1/24 dev sw-a && \
                     ip link set sw-b address 02:00:00:00:00:02 && ip link set sw-a up && \
