@@ -1,7 +1,8 @@
 //! Any bytes as a reply over netlink are walked within their length, and counts of an interface are
 //! taken from them or left out.
 
-use samplewire_io::netlink::netdev::NetDevice;
+use samplewire_io::netlink::link::LinkState;
+use samplewire_io::netlink::netdev::{NetDevice, Queue};
 use samplewire_io::netlink::{Attributes, Messages};
 
 use crate::input::Input;
@@ -23,6 +24,13 @@ pub(crate) fn check(bytes: &[u8]) {
         assert!(error.is_none() || message.kind == 2);
         assert!(walk(message.attributes(4), 0) <= message.body.len());
         device.take(command, &message, index);
+        // Interface, kind and number of a queue.
+        let has_queue = Queue::of(&message, index).is_some();
+        assert!(!has_queue || message.attributes(4).count() >= 3);
+        let state = LinkState::of(&message);
+        assert!(state.is_none() || message.body.len() >= LINK_BYTES_MIN);
+        let has_peer = state.is_some_and(|it| it.veth_peer.is_some());
+        assert!(!has_peer || message.body.windows(4).any(|it| it == b"veth"));
     }
     assert!(used_bytes <= reply.len(), "{used_bytes} of {}", reply.len());
     assert!(device.receive_queues.unwrap_or(0) <= messages);
@@ -49,4 +57,6 @@ fn walk(attributes: Attributes<'_>, depth: u32) -> usize {
 
 const HEADER_BYTES: usize = 16;
 const ATTRIBUTE_BYTES: usize = 4;
+/// The head of a link, and 16 of its statistics in an attribute.
+const LINK_BYTES_MIN: usize = 16 + 4 + 128;
 const DEPTH_MAX: u32 = 3;

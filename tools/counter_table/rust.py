@@ -194,6 +194,7 @@ def command(table: Table) -> str:
         "use samplewire::device::PlayCounts;",
         "use samplewire::receiver::{PortStats, ReceiverSnapshot};",
         "use samplewire::transmitter::TransmitterSnapshot;",
+        "use samplewire_io::HostDropCounts;",
         "use samplewire_proto::receiver::ReceiverStats;",
         "use samplewire_proto::sender::SenderStats;",
         "use samplewire_proto::session::ListenStats;",

@@ -80,6 +80,16 @@ enum Doubt {
     DeviceRestarted,
     /// It is unknown which stream held the others up.
     SeveralStreams,
+    /// The card drops frames, whose length is not counted.
+    NicDropped,
+    /// The card's queue was shared, or its counters are not known.
+    NicShared,
+    /// The same, and drops of the kernel without a reason may be the card's.
+    NicOrKernel,
+    /// The kernel's drops are not counted.
+    KernelUncounted,
+    /// A dropped packet may be one that a retransmission replaced.
+    HostDropRepaired,
 }
 
 /// The doubts about the counts of a run.
@@ -102,6 +112,19 @@ impl Doubts {
             (Doubt::DiskBehind, by_cause(RecordedCause::DiskBehind) > 0),
             (Doubt::Stalled, by_hop(Hop::Application) + by_hop(Hop::Disk) > 0),
             (Doubt::DeviceRestarted, by_cause(RecordedCause::DeviceRestarted) > 0),
+            (Doubt::NicDropped, by_hop(Hop::Nic) > 0),
+            (Doubt::NicShared, by_hop(Hop::Wire) > 0 && host.may_hide_nic_drops()),
+            (
+                Doubt::NicOrKernel,
+                by_hop(Hop::Kernel) > 0
+                    && host.has_unspecified_drops()
+                    && host.may_hide_nic_drops(),
+            ),
+            (Doubt::KernelUncounted, by_hop(Hop::Wire) > 0 && host.may_hide_kernel_drops()),
+            (
+                Doubt::HostDropRepaired,
+                by_hop(Hop::Nic) + by_hop(Hop::Kernel) > 0 && snapshot.stream.ranges > 0,
+            ),
         ];
         Self(holding.into_iter().filter(|doubt| doubt.1).map(|doubt| doubt.0).collect())
     }
@@ -144,7 +167,7 @@ impl Doubts {
 pub(crate) type Words = BTreeMap<&'static str, &'static str>;
 
 /// A row for each doubt of each count. A count is exact where none of its doubts holds.
-const RULES: [(Subject, Bound, Doubt); 19] = [
+const RULES: [(Subject, Bound, Doubt); 30] = [
     (Subject::Cause(SOURCE_OVERFLOW), Bound::AtLeast, Doubt::MixedGap),
     (Subject::Cause(SOURCE_OVERFLOW), Bound::AtLeast, Doubt::DiskBehind),
     (Subject::Cause(DEADLINE), Bound::About, Doubt::SocketDropped),
@@ -161,6 +184,17 @@ const RULES: [(Subject, Bound, Doubt); 19] = [
     (Subject::Hop(Hop::Device), Bound::AtMost, Doubt::SeveralStreams),
     (Subject::Hop(Hop::Wire), Bound::About, Doubt::SocketDropped),
     (Subject::Hop(Hop::Wire), Bound::AtMost, Doubt::MixedGap),
+    (Subject::Hop(Hop::Wire), Bound::About, Doubt::NicDropped),
+    (Subject::Hop(Hop::Wire), Bound::AtMost, Doubt::NicShared),
+    (Subject::Hop(Hop::Wire), Bound::AtMost, Doubt::KernelUncounted),
+    (Subject::Hop(Hop::Wire), Bound::AtLeast, Doubt::HostDropRepaired),
+    (Subject::Hop(Hop::Nic), Bound::About, Doubt::NicDropped),
+    (Subject::Hop(Hop::Nic), Bound::AtLeast, Doubt::NicShared),
+    (Subject::Hop(Hop::Nic), Bound::AtMost, Doubt::HostDropRepaired),
+    (Subject::Hop(Hop::Kernel), Bound::AtLeast, Doubt::KernelUncounted),
+    (Subject::Hop(Hop::Nic), Bound::AtLeast, Doubt::NicOrKernel),
+    (Subject::Hop(Hop::Kernel), Bound::AtMost, Doubt::NicOrKernel),
+    (Subject::Hop(Hop::Kernel), Bound::AtMost, Doubt::HostDropRepaired),
     (Subject::Hop(Hop::Socket), Bound::About, Doubt::Always),
     (Subject::Hop(Hop::Application), Bound::AtMost, Doubt::Always),
     (Subject::Hop(Hop::Disk), Bound::AtMost, Doubt::Always),
@@ -174,7 +208,8 @@ const RECEIVER_BEHIND: RecordedCause = RecordedCause::Stream(Cause::ReceiverBehi
 
 #[cfg(test)]
 mod tests {
-    use samplewire_record::sigmf::RecordedGap;
+    use crate::host::{KernelCount, NicCount};
+    use samplewire_record::sigmf::{HostDrops, RecordedGap};
 
     use super::*;
 
@@ -189,6 +224,11 @@ mod tests {
                 Self::Stalled => "some are counted at `application` or `disk`",
                 Self::DeviceRestarted => "the device was restarted",
                 Self::SeveralStreams => "`rate` receives several streams",
+                Self::NicDropped => "some are counted at `nic`",
+                Self::NicShared => "other flows used the card's queue, and it dropped frames",
+                Self::NicOrKernel => "the same, and the kernel dropped packets without a reason",
+                Self::KernelUncounted => "drops of the kernel are not counted",
+                Self::HostDropRepaired => "this host dropped packets, and some were repaired",
             }
         }
     }
@@ -220,7 +260,14 @@ mod tests {
         let mut account = Account::new(0, None);
         let mut first = 0;
         for &(cause, not_repaired, source_lost) in gaps {
-            let gap = RecordedGap { first, not_repaired, source_lost, cause, stream: None };
+            let gap = RecordedGap {
+                first,
+                not_repaired,
+                source_lost,
+                cause,
+                stream: None,
+                host: HostDrops::NONE,
+            };
             account.take_gap(&gap, false);
             first = gap.end();
         }
@@ -260,6 +307,43 @@ mod tests {
         assert_eq!(inexact(&mixed, &ReceiverSnapshot::default()), bounds);
         let hops = Doubts::of(&mixed, &ReceiverSnapshot::default(), &HostHints::default()).hops();
         assert_eq!((hops["device"], hops["wire"]), ("at least", "at most"));
+    }
+
+    #[test]
+    fn drops_of_the_host_bound_the_wire_and_their_own_hop() {
+        let mut account = account(&[(NEVER_ASKED, 352, 0)]);
+        let of = |account: &Account, repaired: bool, host: &HostHints| {
+            let mut snapshot = ReceiverSnapshot::default();
+            snapshot.stream.ranges = repaired.into();
+            let doubts = Doubts::of(account, &snapshot, host);
+            [Hop::Wire, Hop::Nic, Hop::Kernel].map(|hop| doubts.of_hop(hop).as_str())
+        };
+        let known = HostHints::default();
+        assert_eq!(of(&account, false, &known), ["exact"; 3]);
+        assert_eq!(of(&account, true, &known), ["exact"; 3], "the host dropped nothing");
+        let why = Some("no".to_owned());
+        let blind = KernelCount { kernel_uncounted: why, ..KernelCount::default() };
+        let blind = HostHints::default().with_counts(NicCount::default(), blind);
+        assert_eq!(of(&account, false, &blind), ["at most", "exact", "at least"]);
+        for (dropped, wire) in [(Some(0), "exact"), (Some(1), "at most"), (None, "at most")] {
+            let nic = NicCount { nic_dropped: dropped, nic_shared: true };
+            let shared = HostHints::default().with_counts(nic, KernelCount::default());
+            let nic = if wire == "exact" { "exact" } else { "at least" };
+            assert_eq!(of(&account, false, &shared), [wire, nic, "exact"]);
+        }
+        account.note_host_drops(HostDrops { nic: 0, kernel: 100 });
+        assert_eq!(of(&account, false, &known), ["exact"; 3]);
+        assert_eq!(of(&account, true, &known), ["at least", "at most", "at most"]);
+        account.note_host_drops(HostDrops { nic: 0, kernel: 352 });
+        assert_eq!(of(&account, false, &blind), ["exact"; 3], "nothing is left on the wire");
+        let unspecified = [("NOT_SPECIFIED".to_owned(), 1)].into_iter().collect();
+        let unspecified =
+            KernelCount { kernel_dropped: Some(unspecified), ..KernelCount::default() };
+        let nic = NicCount { nic_dropped: Some(1), nic_shared: true };
+        let either = HostHints::default().with_counts(nic, unspecified);
+        assert_eq!(of(&account, false, &either), ["exact", "at least", "at most"]);
+        account.note_host_drops(HostDrops { nic: 52, kernel: 0 });
+        assert_eq!(of(&account, false, &known), ["about", "about", "exact"]);
     }
 
     #[test]

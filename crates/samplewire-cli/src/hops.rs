@@ -28,8 +28,14 @@ pub(crate) fn print_hints(console: &mut Console, account: &Account, host: &HostH
     if let Some(words) = host.card_words() {
         console.line(format_args!("  card       {words}"));
     }
+    if let Some(words) = host.kernel_words() {
+        console.line(format_args!("  kernel     {words} dropped before the socket"));
+    }
     if account.hops().of(Hop::Wire) == 0 {
         return;
+    }
+    for words in host.doubts_words() {
+        console.line(format_args!("  hint       {words}"));
     }
     if let Some(words) = host.words() {
         console.line(format_args!("  hint       this host, of all programs: {words}"));
@@ -40,20 +46,26 @@ pub(crate) fn print_hints(console: &mut Console, account: &Account, host: &HostH
 mod tests {
     use samplewire::receiver::ReceiverSnapshot;
     use samplewire_proto::Cause;
-    use samplewire_record::sigmf::{RecordedCause, RecordedGap};
+    use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
 
     use super::*;
 
     #[test]
     fn what_the_source_lost_is_the_programs_while_that_held_all() {
         let cause = RecordedCause::Stream(Cause::ReceiverBehind);
-        let gap =
-            RecordedGap { first: 0, not_repaired: 11_072, source_lost: 8, cause, stream: None };
+        let gap = RecordedGap {
+            first: 0,
+            not_repaired: 11_072,
+            source_lost: 8,
+            cause,
+            stream: None,
+            host: HostDrops::NONE,
+        };
         let words = [false, true].map(|is_held_up| {
             let mut account = Account::new(0, None);
             account.take_gap(&gap, is_held_up);
             let doubts = Doubts::of(&account, &ReceiverSnapshot::default(), &HostHints::default());
-            [account.hops(), &Hops::NONE].map(|hops| super::words(hops, &doubts))
+            [account.hops(), Hops::NONE].map(|hops| super::words(&hops, &doubts))
         });
         let [device, application] = ["device at least", "application at most"]
             .map(|word| format!("socket about 11,072, {word} 8"));

@@ -4,8 +4,10 @@
 //! Read from `/proc/net` (proc(5), and `Documentation/networking/statistics.rst` of Linux). A
 //! counter that is absent counts as 0.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
+use samplewire_io::kfree::KernelDrops;
 use serde::Serialize;
 
 use crate::card::CardCounts;
@@ -30,6 +32,51 @@ pub(crate) struct HostHints {
     /// Those of the RDMA network card that writes the packets, if one does.
     #[serde(skip_serializing_if = "Option::is_none")]
     card: Option<CardCounts>,
+    #[serde(flatten)]
+    nic: NicCount,
+    #[serde(flatten)]
+    kernel: KernelCount,
+}
+
+/// Frames that the interface's card or driver dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct NicCount {
+    /// All of them while the stream used the queue; null where the counters are not known, or began
+    /// again.
+    pub(crate) nic_dropped: Option<u64>,
+    /// Whether other flows used the queue too: then the stream's part is not known.
+    pub(crate) nic_shared: bool,
+}
+
+/// Packets of the stream that the kernel dropped before the socket.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct KernelCount {
+    /// By the kernel's reason, e.g. `NETFILTER_DROP`; null where they are not counted.
+    pub(crate) kernel_dropped: Option<BTreeMap<String, u64>>,
+    /// Why they are not counted.
+    pub(crate) kernel_uncounted: Option<String>,
+}
+
+impl KernelCount {
+    /// What was counted so far.
+    pub(crate) fn of(drops: &KernelDrops) -> Self {
+        match drops.by_reason() {
+            Ok(reasons) => {
+                let reasons = reasons.into_iter().map(|it| (it.0.to_owned(), it.1.packets));
+                Self { kernel_dropped: Some(reasons.collect()), kernel_uncounted: None }
+            }
+            Err(error) => Self { kernel_dropped: None, kernel_uncounted: Some(error.to_string()) },
+        }
+    }
+
+    /// `NETFILTER_DROP 1,234 packets`, the most first; `None` when nothing was dropped.
+    fn words(&self) -> Option<String> {
+        let mut reasons: Vec<_> = self.kernel_dropped.iter().flatten().collect();
+        reasons.sort_by_key(|it| std::cmp::Reverse(it.1));
+        let words: Vec<_> =
+            reasons.iter().map(|(name, count)| format!("{name} {}", grouped(**count))).collect();
+        (!words.is_empty()).then(|| format!("{} packets", words.join(", ")))
+    }
 }
 
 impl HostHints {
@@ -52,6 +99,8 @@ impl HostHints {
             udp_in_errors,
             udp_receive_buffer_errors,
             card: None,
+            nic: NicCount::default(),
+            kernel: KernelCount::default(),
         }
     }
 
@@ -74,7 +123,63 @@ impl HostHints {
                 .saturating_sub(self.udp_receive_buffer_errors),
             interface: now.interface,
             card: self.card.as_ref().map(CardCounts::until_now),
+            nic: now.nic,
+            kernel: now.kernel,
         }
+    }
+
+    /// Adds what was counted of the stream itself.
+    pub(crate) fn with_counts(mut self, nic: NicCount, kernel: KernelCount) -> Self {
+        (self.nic, self.kernel) = (nic, kernel);
+        self
+    }
+
+    /// The interface towards the device.
+    pub(crate) fn interface(&self) -> Option<&str> {
+        self.interface.as_deref()
+    }
+
+    /// Frames dropped since `self` because a core's backlog was full.
+    pub(crate) fn softnet_until_now(&self) -> u64 {
+        let text = std::fs::read_to_string("/proc/net/softnet_stat").unwrap_or_default();
+        softnet_dropped(&text).saturating_sub(self.softnet_dropped)
+    }
+
+    /// The card's counters do not say how many of its drops were the stream's.
+    pub(crate) fn may_hide_nic_drops(&self) -> bool {
+        self.nic.nic_shared && self.nic.nic_dropped != Some(0)
+    }
+
+    /// The kernel dropped packets of the stream without a reason, as drivers do.
+    pub(crate) fn has_unspecified_drops(&self) -> bool {
+        let reasons = self.kernel.kernel_dropped.as_ref();
+        reasons.is_some_and(|it| it.contains_key("NOT_SPECIFIED"))
+    }
+
+    /// The kernel's drops are not counted.
+    pub(crate) const fn may_hide_kernel_drops(&self) -> bool {
+        self.kernel.kernel_uncounted.is_some()
+    }
+
+    /// What the kernel dropped of the stream, by its reason.
+    pub(crate) fn kernel_words(&self) -> Option<String> {
+        self.kernel.words()
+    }
+
+    /// What may be hidden among losses on the wire, a line each.
+    pub(crate) fn doubts_words(&self) -> Vec<String> {
+        let name = self.interface.as_deref().unwrap_or("the interface");
+        let nic = self.may_hide_nic_drops().then(|| match self.nic.nic_dropped {
+            Some(frames) => {
+                let frames = grouped(frames);
+                format!("{name} dropped {frames} frames of all flows of its queue")
+            }
+            None => format!("what {name} dropped is not known"),
+        });
+        let kernel = self.kernel.kernel_uncounted.as_ref().map(|why| {
+            format!("what the kernel dropped is not known ({why}): needs CAP_BPF, CAP_PERFMON")
+        });
+        nic.into_iter().chain(kernel).collect()
     }
 
     /// What the card has counted, if there is one.

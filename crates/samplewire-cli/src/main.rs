@@ -28,6 +28,7 @@ mod find;
 mod finishing;
 mod hops;
 mod host;
+mod host_watch;
 mod interrupt;
 mod lanes;
 mod latency;

@@ -11,6 +11,16 @@ pub struct ErrorCounts {
     pub receive_errors: u64,
 }
 
+/// What this host dropped of a stream before its socket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostDropCounts {
+    /// Frames that the network card dropped of the stream's queue, those of other flows included.
+    pub nic_dropped: u64,
+    /// Packets of the stream that the kernel dropped before the socket; 0 where they are not
+    /// counted.
+    pub kernel_dropped: u64,
+}
+
 /// Packets of one direction, by what the fault layer did to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultCounts {

@@ -21,7 +21,9 @@
 //! ```
 
 pub mod batch;
+
 mod bpf;
+pub mod btf;
 pub mod capture;
 mod clock;
 pub mod concern;
@@ -32,9 +34,11 @@ pub mod ethtool;
 pub mod faults;
 pub mod favoured;
 pub mod frame_types;
+pub mod kfree;
 pub mod link;
 pub mod memory;
 pub mod netlink;
+pub mod nic_counts;
 pub mod pcapng;
 pub mod resilient;
 mod sockopt;
@@ -49,7 +53,7 @@ pub use batch::{Batch, BatchFull, Meta};
 pub use capture::{Capture, CaptureLog};
 pub use clock::Clock;
 pub use concern::{Call, Concern};
-pub use counters::{CaptureCounts, ErrorCounts, FaultCounts};
+pub use counters::{CaptureCounts, ErrorCounts, FaultCounts, HostDropCounts};
 pub use faults::{FaultLog, FaultSpec, Faults};
 pub use favoured::{Favoured, Word};
 pub use link::{Capabilities, Ecn, Link, LinkError, Outgoing};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -148,6 +149,7 @@ impl Timers {
 #[derive(Clone, Debug)]
 pub(crate) struct Port {
     pub(crate) capabilities: Capabilities,
+    pub(crate) local: SocketAddr,
     pub(crate) granted: Granted,
     /// Ends when the last handle goes.
     pub(crate) drive: Arc<Drive>,
@@ -171,6 +173,7 @@ impl Port {
     pub(crate) fn start(
         name: &str,
         capabilities: Capabilities,
+        local: SocketAddr,
         options: &RealTime,
         pages: Option<Pages>,
         mut running: Running,
@@ -178,7 +181,7 @@ impl Port {
         if options.how_it_waits() == Waits::Inline {
             let granted = Granted::ask(options, pages);
             let drive = Arc::new(Drive::Inline(Mutex::new(Some(Box::new(running)))));
-            return Ok(Self { capabilities, granted, drive });
+            return Ok(Self { capabilities, local, granted, drive });
         }
         let (grant, granted) = std::sync::mpsc::sync_channel(1);
         let options = options.clone();
@@ -190,12 +193,12 @@ impl Port {
         })?;
         let granted = granted.recv();
         let granted = granted.map_err(|_| io::Error::other("the I/O thread ended at once"))?;
-        Ok(Self { capabilities, granted, drive: Arc::new(Drive::Thread(Some(thread))) })
+        Ok(Self { capabilities, local, granted, drive: Arc::new(Drive::Thread(Some(thread))) })
     }
 
     /// Handles of an endpoint that somebody else steps.
-    pub(crate) fn stepped(capabilities: Capabilities) -> Self {
-        Self { capabilities, granted: Granted::default(), drive: Arc::new(Drive::Stepped) }
+    pub(crate) fn stepped(capabilities: Capabilities, local: SocketAddr) -> Self {
+        Self { capabilities, local, granted: Granted::default(), drive: Arc::new(Drive::Stepped) }
     }
 
     /// Waits until `look` finds something, at most for `timeout`; does what is due where no I/O thread

@@ -107,7 +107,10 @@ impl Outward {
                             for gap in block.gaps() {
                                 let gap = RecordedGap::from(gap);
                                 let is_held_up = held_up.before(&gap, || receiver.stats().stalls);
-                                account.take_gap(&gap, is_held_up);
+                                if gap.not_repaired > 0 {
+                                    account.note_host_drops(report.host_drops(receiver));
+                                }
+                                let gap = account.take_gap(&gap, is_held_up).unwrap_or(gap);
                                 report.gap(&gap);
                             }
                             pending = self.follow(&mut account, block);

@@ -7,7 +7,7 @@ use samplewire::receiver::{ReceiveStream, ReceiverSnapshot};
 use samplewire::{End, SampleIndex, SendStream};
 use samplewire_proto::sender::SenderStats;
 use samplewire_record::account::Account;
-use samplewire_record::sigmf::RecordedGap;
+use samplewire_record::sigmf::{HostDrops, RecordedGap};
 
 use crate::zmtp::{Notice, Socket};
 
@@ -18,6 +18,9 @@ pub(crate) trait Report {
 
     /// A session begins whose samples come from ZeroMQ.
     fn sends(&mut self, stream: &SendStream);
+
+    /// Returns what the host has dropped of the stream that is received, before its socket.
+    fn host_drops(&mut self, stream: &ReceiveStream) -> HostDrops;
 
     /// Samples are missing in the stream that is received.
     fn gap(&mut self, gap: &RecordedGap);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use samplewire::receiver::ReceiveStream;
 use samplewire::transmitter::SendStream;
-use samplewire_record::sigmf::RecordedGap;
+use samplewire_record::sigmf::{HostDrops, RecordedGap};
 
 use super::news::News;
 use super::summary::Passed;
@@ -12,7 +12,7 @@ use crate::bridge::{Counts, Report, Session};
 use crate::cadence::Cadence;
 use crate::console::Console;
 use crate::document::push_bounded;
-use crate::host::HostHints;
+use crate::host_watch::HostWatch;
 use crate::interrupt::Interrupt;
 use crate::metrics::{Entry, View, ended};
 use crate::outcome::Outcome;
@@ -40,8 +40,8 @@ pub(super) struct Reporter {
     is_device: bool,
     /// The counters of a device that receives.
     entry: Option<Entry>,
-    /// The counters of the host when the session began.
-    host: Option<HostHints>,
+    /// What the host drops of the session.
+    host: Option<HostWatch>,
     gaps: GapLines,
     news: News,
     cadence: Cadence,
@@ -103,7 +103,9 @@ impl Report for Reporter {
             let view = View { peer, packet_samples, ..View::default() };
             entry.set(move || View { receiver: Some(stats.stats()), ..view.clone() });
         }
-        self.host = Some(HostHints::now(info.address));
+        let mut host = HostWatch::new();
+        host.follow(stream.local_addr(), std::iter::once(info), None);
+        self.host = Some(host);
         self.gaps = GapLines::new(info.rate_hz());
     }
 
@@ -111,6 +113,11 @@ impl Report for Reporter {
         if self.is_device {
             self.console.line(format_args!("{} opened", stream.session().peer));
         }
+    }
+
+    fn host_drops(&mut self, stream: &ReceiveStream) -> HostDrops {
+        let received = stream.stats().stream.received;
+        self.host.as_mut().map_or(HostDrops::NONE, |host| host.drops(received))
     }
 
     fn gap(&mut self, gap: &RecordedGap) {

@@ -10,7 +10,7 @@ use super::json;
 use crate::bridge::{self, Carried, Counts, Session};
 use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, measured, span};
-use crate::host::HostHints;
+use crate::host_watch::HostWatch;
 use crate::outcome::Outcome;
 use crate::rate::tally;
 
@@ -38,9 +38,9 @@ struct Sent {
 }
 
 impl Passed {
-    /// `signal` has come, if any; `host` are the counters of the host at the begin of a received
+    /// `signal` has come, if any; `host` has counted what the host dropped of a received
     /// stream.
-    pub(super) fn of(session: Session, signal: Option<u8>, host: Option<HostHints>) -> Self {
+    pub(super) fn of(session: Session, signal: Option<u8>, host: Option<HostWatch>) -> Self {
         let Session { peer, elapsed, frame_bytes, end, counts } = session;
         let (words, error) = match end {
             None => ("ended here".to_owned(), None),
@@ -49,8 +49,10 @@ impl Passed {
         };
         let (received, sent) = match counts {
             Counts::Received(received) => {
-                let bridge::Received { account, silent, snapshot, zeros } = *received;
-                let host = host.map(|host| host.until_now(peer)).unwrap_or_default();
+                let bridge::Received { mut account, silent, snapshot, zeros } = *received;
+                let counted = host.map(|host| host.finish(snapshot.stream.received));
+                let (drops, host) = counted.unwrap_or_default();
+                account.note_host_drops(drops);
                 let tally = tally::Received {
                     chain_samples: None,
                     account,

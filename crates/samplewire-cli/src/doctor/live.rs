@@ -73,7 +73,7 @@ fn kernel(index: u32, query: &str) -> io::Result<String> {
     let mut text = String::new();
     match query {
         "xdp" => {
-            let _ = writeln!(text, "mode {}", netlink::route::xdp_mode(index)?);
+            let _ = writeln!(text, "mode {}", netlink::link::xdp_mode(index)?);
         }
         "disciplines" => {
             for kind in netlink::route::disciplines(index)? {

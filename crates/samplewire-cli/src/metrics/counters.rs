@@ -5,6 +5,7 @@
 use samplewire::device::PlayCounts;
 use samplewire::receiver::{PortStats, ReceiverSnapshot};
 use samplewire::transmitter::TransmitterSnapshot;
+use samplewire_io::HostDropCounts;
 use samplewire_proto::receiver::ReceiverStats;
 use samplewire_proto::sender::SenderStats;
 use samplewire_proto::session::ListenStats;
@@ -545,6 +546,27 @@ pub(crate) const PLAYER: Table<PlayCounts> = Table {
             kind: Kind::Count,
             help: "Packets with late samples",
             value: |it| it.late_packets,
+        },
+    ],
+};
+
+/// Metrics of [`HostDropCounts`].
+pub(crate) const HOST: Table<HostDropCounts> = Table {
+    prefix: "samplewire_host_",
+    metrics: &[
+        Metric {
+            name: "samplewire_host_nic_dropped_total",
+            kind: Kind::Count,
+            help: "Frames that the network card dropped of the stream's queue, those of other \
+                   flows included",
+            value: |it| it.nic_dropped,
+        },
+        Metric {
+            name: "samplewire_host_kernel_dropped_total",
+            kind: Kind::Count,
+            help: "Packets of the stream that the kernel dropped before the socket; 0 where they \
+                   are not counted",
+            value: |it| it.kernel_dropped,
         },
     ],
 };

@@ -6,7 +6,7 @@ use samplewire_proto::Cause;
 use samplewire_record::account::{Hop, Hops};
 use samplewire_record::sigmf::RecordedCause;
 
-use super::counters::{LISTENER, PLAYER, PORT, RECEIVER, RECEIVER_PORT, SENDER, SENDER_PORT};
+use super::counters::{HOST, LISTENER, PLAYER, PORT, RECEIVER, RECEIVER_PORT, SENDER, SENDER_PORT};
 use super::stream::{About, View};
 use super::tables::{GAP_SAMPLES, Kind, LINK_DROPPED, PortFigures, RECORDING, SWITCH_PORT, Table};
 
@@ -36,7 +36,8 @@ pub(super) fn render(verb: &str, views: &[(About, View)], ports: &[PortFigures])
         let samples = view.receiver.as_ref()?.stream.gap_samples;
         Some(Hops::of_causes(Cause::ALL.map(RecordedCause::Stream).into_iter().zip(samples)))
     });
-    page.hops(&labelled, RECORDING.prefix, |view| Some(*view.recording.as_ref()?.hops()));
+    page.hops(&labelled, RECORDING.prefix, |view| Some(view.recording.as_ref()?.hops()));
+    page.table(&labelled, &HOST, |view| view.host.as_ref());
     page.table(&labelled, &PLAYER, |view| view.player.as_ref());
     page.table(&labelled, &SENDER, |view| view.sender.as_ref().map(|it| &it.stream));
     page.table(&labelled, &SENDER_PORT, |view| view.sender.as_ref());

@@ -9,6 +9,7 @@ use samplewire::receiver::{self, ReceiverSnapshot};
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::{StatsHandle, TransmitterSnapshot};
 
+use samplewire_io::HostDropCounts;
 use samplewire_record::account::Account;
 
 /// The constant part of an exported stream.
@@ -60,6 +61,8 @@ pub(crate) struct View {
     pub(crate) player: Option<PlayCounts>,
     /// The account of a recording.
     pub(crate) recording: Option<Account>,
+    /// What the host drops of a recording.
+    pub(crate) host: Option<HostDropCounts>,
 }
 
 impl About {

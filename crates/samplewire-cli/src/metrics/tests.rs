@@ -30,6 +30,7 @@ fn registry() -> (Registry, Vec<Entry>) {
             receiver: Some(receiver),
             player: Some(PlayCounts::default()),
             recording: Some(Account::new(0, None)),
+            host: Some(samplewire_io::HostDropCounts::default()),
             ..View::default()
         }
     });
@@ -97,10 +98,10 @@ fn page_keeps_the_rules_of_the_format() {
         let samples = &families[&format!("samplewire_{prefix}_lost_samples_total")].1;
         samples.iter().map(|it| (it.label("hop"), it.value)).collect()
     };
-    let hops = ["device", "wire", "socket", "application", "disk"];
-    let of = |samples: [f64; 5]| hops.into_iter().zip(samples).collect::<Vec<_>>();
-    assert_eq!(lost("receiver"), of([1.0, 9.0, 5.0, 0.0, 0.0]));
-    assert_eq!(lost("recording"), of([0.0; 5]));
+    let hops = ["device", "wire", "nic", "kernel", "socket", "application", "disk"];
+    let of = |samples: [f64; 7]| hops.into_iter().zip(samples).collect::<Vec<_>>();
+    assert_eq!(lost("receiver"), of([1.0, 9.0, 0.0, 0.0, 5.0, 0.0, 0.0]));
+    assert_eq!(lost("recording"), of([0.0; 7]));
     let causes = &families["samplewire_receiver_gap_samples_total"].1;
     let causes: Vec<_> = causes.iter().map(|it| (it.label("cause"), it.value)).collect();
     let expected =
@@ -128,6 +129,7 @@ fn page_has_each_metric_of_the_tables_and_the_manual_lists_the_others() {
         names(&counters::SENDER_PORT),
         names(&counters::LISTENER),
         names(&counters::PLAYER),
+        names(&counters::HOST),
     ];
     let mut others: BTreeSet<&str> = families.keys().map(String::as_str).collect();
     for (name, kind) in tables.iter().flatten() {

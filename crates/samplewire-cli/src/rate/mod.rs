@@ -21,6 +21,7 @@ use crate::console::Console;
 use crate::document;
 use crate::failure::Failure;
 use crate::figures::span;
+use crate::host_watch::HostWatch;
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::probe::Device;
@@ -60,6 +61,7 @@ fn measure(
     let control = arguments.control.control_if(arguments.way != Way::Receive)?;
     // One owner for both: a device without a second stream then says so, instead of being busy.
     let owner = samplewire::draw_owner()?;
+    let host = HostWatch::new();
     let receiver = match arguments.way {
         Way::Receive | Way::Both => Some(receiver(arguments, address, owner)?),
         Way::Transmit => None,
@@ -85,7 +87,7 @@ fn measure(
         (Some(spec), Some(receiver)) => Some(chain(spec, &receiver.info().stream_info())?),
         _ => None,
     };
-    let mut receiving = receiver.map(|it| Receiving::new(it, chain).with_card(arguments));
+    let mut receiving = receiver.map(|it| Receiving::new(it, chain, host).counting(arguments));
     let mut transmitting = transmitter.map(|it| Transmitting::new(it, arguments));
     let watched =
         (receiving.as_ref().map(Receiving::watch), transmitting.as_ref().map(Transmitting::watch));

@@ -15,14 +15,13 @@ use samplewire_record::sink::WriteSamples;
 use super::tally::Received;
 use crate::arguments::RateArguments;
 use crate::cadence::Cadence;
-use crate::host::HostHints;
+use crate::host_watch::HostWatch;
 
 /// A running receiver.
 pub(super) struct Receiving {
     aligned: AlignedStreams,
     chain: Option<ChainSink>,
-    /// The card that writes the packets.
-    card: Option<String>,
+    host: HostWatch,
     watch: Arc<Watch>,
 }
 
@@ -39,16 +38,17 @@ pub(super) struct Watch {
 }
 
 impl Receiving {
-    pub(super) fn new(aligned: AlignedStreams, chain: Option<ChainSink>) -> Self {
+    /// `host` was made before the streams were opened.
+    pub(super) fn new(aligned: AlignedStreams, chain: Option<ChainSink>, host: HostWatch) -> Self {
         let frame_bytes = aligned.info().frame_bytes() as u64;
         let watch = Arc::new(Watch { frame_bytes, ..Watch::default() });
-        Self { aligned, chain, card: None, watch }
+        Self { aligned, chain, host, watch }
     }
 
-    /// Counts what a card counts meanwhile.
-    pub(super) fn with_card(mut self, arguments: &RateArguments) -> Self {
+    /// Counts what this host drops from here on.
+    pub(super) fn counting(mut self, arguments: &RateArguments) -> Self {
         let device = arguments.carriage.device_of(self.aligned.info());
-        self.card = device.map(str::to_owned);
+        self.host.follow(self.aligned.local_addr(), self.aligned.infos(), device);
         self
     }
 
@@ -59,8 +59,6 @@ impl Receiving {
     /// Receives until the measurement or the stream ends.
     pub(super) fn run(mut self, is_over: &AtomicBool) -> Received {
         let info = self.aligned.info();
-        let peer = info.address;
-        let before = HostHints::now(peer).with_card(self.card.as_deref());
         let frame_bytes = info.frame_bytes();
         let mut account = Account::new(info.first_index, None);
         let mut held_up = HeldUp::new(info.rate_hz());
@@ -73,6 +71,9 @@ impl Receiving {
                 Ok(Some(AlignedItem::Gap(lost))) => {
                     let gap = RecordedGap::from(&lost.gap);
                     let is_held_up = held_up.before(&gap, || stalls(&self.aligned));
+                    if gap.not_repaired > 0 {
+                        account.note_host_drops(self.host.drops(received(&self.aligned)));
+                    }
                     account.take_gap(&gap, is_held_up);
                     failed = self.chain.as_mut().and_then(|chain| chain.gap(&gap).err());
                 }
@@ -116,7 +117,8 @@ impl Receiving {
         let closed = self.aligned.close();
         let lanes = of_closed(streams, closed.streams);
         let snapshot = total(lanes.iter().map(|lane| lane.snapshot), closed.port);
-        let host = before.until_now(peer);
+        let (drops, host) = self.host.finish(snapshot.stream.received);
+        account.note_host_drops(drops);
         Received {
             account,
             silent,
@@ -129,6 +131,11 @@ impl Receiving {
             error,
         }
     }
+}
+
+/// Packets of all streams.
+fn received(aligned: &AlignedStreams) -> u64 {
+    aligned.stats().map(|(snapshot, _)| snapshot.stream.received).sum()
 }
 
 /// Whether the sender ended the stream after its last sample.

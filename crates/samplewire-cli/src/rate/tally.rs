@@ -204,7 +204,7 @@ impl Received {
             "  missing    {} samples in {} gaps{colon}{}",
             grouped(account.missing()),
             grouped(account.gaps()),
-            hops::words(account.hops(), &self.doubts())
+            hops::words(&account.hops(), &self.doubts())
         ));
         hops::print_hints(console, account, &self.host);
         console.line(format_args!(
@@ -235,7 +235,7 @@ impl Received {
             samples_behind_chain: self.chain_samples,
             samples_missing: self.account.missing(),
             gaps: self.account.gaps(),
-            lost_at: hops::counts(self.account.hops()),
+            lost_at: hops::counts(&self.account.hops()),
             lost_at_bounds: self.doubts().hops(),
             host_hints: self.host.clone(),
             counters: ReceiverCounters::from(&self.snapshot),

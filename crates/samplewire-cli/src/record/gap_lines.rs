@@ -68,8 +68,11 @@ fn gap_words(gap: &RecordedGap, rate_hz: f64) -> String {
     } else {
         gap.cause.to_string()
     };
+    let host = [("nic", gap.host.nic), ("kernel", gap.host.kernel)];
+    let host = host.into_iter().filter(|it| it.1 > 0);
+    let host: String = host.map(|(hop, samples)| format!(", {hop} {}", grouped(samples))).collect();
     let stream = gap.stream.map_or(String::new(), |stream| format!(", stream {stream}"));
-    format!("gap  index {first}..{last} ({samples}{length})  cause: {cause}{stream}")
+    format!("gap  index {first}..{last} ({samples}{length})  cause: {cause}{host}{stream}")
 }
 
 /// The maximum number of gaps printed in a second.
@@ -78,7 +81,7 @@ const LINES_MAX: u32 = 10;
 #[cfg(test)]
 mod tests {
     use samplewire_proto::Cause;
-    use samplewire_record::sigmf::RecordedCause;
+    use samplewire_record::sigmf::{HostDrops, RecordedCause};
 
     use super::*;
 
@@ -89,6 +92,7 @@ mod tests {
             source_lost,
             cause: RecordedCause::Stream(cause),
             stream: None,
+            host: HostDrops::NONE,
         }
     }
 
@@ -102,6 +106,16 @@ mod tests {
         assert_eq!(
             gap_words(&gap, 0.0),
             "gap  index 81920000..81923999 (4,000 samples)  cause: deadline"
+        );
+    }
+
+    #[test]
+    fn gap_that_the_host_dropped_names_the_hop() {
+        let host = HostDrops { nic: 0, kernel: 4_000 };
+        let gap = RecordedGap { host, ..gap(81_920_000, 4_000, 0, Cause::NeverAsked) };
+        assert_eq!(
+            gap_words(&gap, 0.0),
+            "gap  index 81920000..81923999 (4,000 samples)  cause: never asked, kernel 4,000"
         );
     }
 
@@ -127,8 +141,14 @@ mod tests {
     #[test]
     fn estimated_gap_says_so() {
         let cause = RecordedCause::DeviceRestarted;
-        let gap =
-            RecordedGap { first: 7, not_repaired: 2_000, source_lost: 0, cause, stream: None };
+        let gap = RecordedGap {
+            first: 7,
+            not_repaired: 2_000,
+            source_lost: 0,
+            cause,
+            stream: None,
+            host: HostDrops::NONE,
+        };
         assert_eq!(
             gap_words(&gap, 1e6),
             "gap  from index 7 on (about 2,000 samples, 2.0 ms)  cause: device restarted, estimated"

@@ -118,6 +118,10 @@ pub(super) struct GapEntry {
     /// How many the source lost. If both counts are above 0, it is not known which samples are
     /// which.
     pub(super) source_lost: u64,
+    /// Of `not_repaired`: how many this host's network card dropped, as far as it was known then.
+    pub(super) nic_dropped: u64,
+    /// The same of this host's kernel.
+    pub(super) kernel_dropped: u64,
     /// A key of `gap_samples`.
     pub(super) cause: &'static str,
     /// Whether the counts are estimates: time multiplied by the sample rate.
@@ -133,6 +137,8 @@ impl From<&RecordedGap> for GapEntry {
             samples: gap.count(),
             not_repaired: gap.not_repaired,
             source_lost: gap.source_lost,
+            nic_dropped: gap.host.nic,
+            kernel_dropped: gap.host.kernel,
             cause: gap.cause.key(),
             estimated: gap.is_estimated(),
             stream: gap.stream,
@@ -262,6 +268,8 @@ const GAPS_MAX: usize = 100_000;
 
 #[cfg(test)]
 mod tests {
+    use samplewire_record::sigmf::HostDrops;
+
     use super::*;
 
     #[test]
@@ -276,7 +284,14 @@ mod tests {
     #[test]
     fn lists_stop_at_their_bounds_and_say_so() {
         let cause = RecordedCause::DiskBehind;
-        let gap = RecordedGap { first: 0, not_repaired: 1, source_lost: 0, cause, stream: None };
+        let gap = RecordedGap {
+            first: 0,
+            not_repaired: 1,
+            source_lost: 0,
+            cause,
+            stream: None,
+            host: HostDrops::NONE,
+        };
         let mut document = Document::default();
         for _ in 0..GAPS_MAX + 2 {
             document.push_gap(GapEntry::from(&gap));

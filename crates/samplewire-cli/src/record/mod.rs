@@ -29,7 +29,7 @@ use crate::failure::Failure;
 use crate::faults::{FaultPair, print_counts};
 use crate::figures::{grouped, measured};
 use crate::finishing::{self, backlog_words};
-use crate::host::HostHints;
+use crate::host_watch::HostWatch;
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::probe::Device;
@@ -74,13 +74,13 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     // The name is checked first, so that no stream is opened for an invalid name.
     sink::check_name(&arguments.file, &sink_options(arguments, None)).map_err(Failure::Create)?;
     let dialer = Dialer::new(arguments, found.as_ref().and_then(|found| found.owner))?;
+    let mut host = HostWatch::new();
     let receiver = open_first(&dialer, arguments.timeout, arguments.reconnect)?;
     let started = Instant::now();
     // After this point there is something to close.
     let interrupt = Interrupt::install()?;
     announce(arguments, reporter, &receiver, dialer.faults.as_ref());
     let info = receiver.info();
-    let host = HostHints::now(info.address).with_card(arguments.carriage.device_of(info));
     let mut notes = Notes::default();
     notes.set_streams(receiver.infos().map(|info| info.stream));
     let options = sink_options(arguments, dialer.owner).notes(notes);
@@ -95,10 +95,14 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
         .has_disk(!["-", "null"].map(OsStr::new).contains(&arguments.file.as_os_str()))
         .found(found);
     let watch = Watch::new(exporter.registry(), &options.account(info));
-    let mut view = RecordingView::new(reporter, &interrupt, watch, started, arguments.duration);
+    let duration = arguments.duration;
+    let mut view = RecordingView::new(reporter, &interrupt, watch, &mut host, started, duration)
+        .with_device(arguments.carriage.device_of(info));
     let recorder = Recorder::new(options, info, &mut writer, &mut view);
     let recorded = recorder.run(&dialer, receiver);
-    let Recorded { account, counters: snapshot, silent, info, streams: lanes, .. } = recorded;
+    let Recorded { mut account, counters: snapshot, silent, info, streams: lanes, .. } = recorded;
+    let (drops, host) = host.finish(snapshot.stream.received);
+    account.note_host_drops(drops);
     let stop = Stop::of(recorded.stop, &interrupt);
     let elapsed = recorded.stopped - started;
     reporter.interval(elapsed, &account, &snapshot);
@@ -112,7 +116,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
         Some(error) if !stop.is_error() => Stop::of_sink(error),
         _ => stop,
     };
-    let (frame_bytes, host) = (info.frame_bytes(), host.until_now(info.address));
+    let frame_bytes = info.frame_bytes();
     let summary = Summary {
         stop,
         balance: account.balance(files.taken_samples()),

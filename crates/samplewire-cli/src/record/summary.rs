@@ -162,7 +162,7 @@ impl Summary {
         ));
         if missing > 0 {
             console
-                .line(format_args!("  lost at    {}", hops::words(self.account.hops(), &doubts)));
+                .line(format_args!("  lost at    {}", hops::words(&self.account.hops(), &doubts)));
         }
         hops::print_hints(console, &self.account, &self.host);
         if let (Stop::Finished, Some(left @ 1..)) = (self.stop.root(), self.account.left()) {
@@ -196,7 +196,7 @@ impl Summary {
             gaps: self.account.gaps(),
             gap_samples: GapSamples::new(self.account.gap_samples()),
             gap_samples_bounds: self.doubts().causes(),
-            lost_at: hops::counts(self.account.hops()),
+            lost_at: hops::counts(&self.account.hops()),
             lost_at_bounds: self.doubts().hops(),
             host_hints: self.host.clone(),
             counters: ReceiverCounters::from(&self.snapshot),

@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 use samplewire::DeviceInfo;
 use samplewire::receiver::Interleaved;
 use samplewire_record::recorder::{self, Observer, Progress};
-use samplewire_record::sigmf::RecordedGap;
+use samplewire_record::sigmf::{HostDrops, RecordedGap};
 
 use super::reporter::{Reporter, Shown};
 use super::stop::Stop;
 use super::watch::Watch;
 use crate::cadence::Cadence;
 use crate::figures::span;
+use crate::host_watch::HostWatch;
 use crate::interrupt::Interrupt;
 
 /// Prints a recording, and exports its counters.
@@ -20,6 +21,9 @@ pub(super) struct RecordingView<'a> {
     reporter: &'a mut Reporter,
     interrupt: &'a Interrupt,
     watch: Watch,
+    host: &'a mut HostWatch,
+    /// The RDMA network card that writes the packets.
+    device: Option<&'a str>,
     /// The length of the recording.
     duration: Option<Duration>,
     cadence: Cadence,
@@ -32,6 +36,7 @@ impl<'a> RecordingView<'a> {
         reporter: &'a mut Reporter,
         interrupt: &'a Interrupt,
         watch: Watch,
+        host: &'a mut HostWatch,
         started: Instant,
         duration: Option<Duration>,
     ) -> Self {
@@ -39,10 +44,18 @@ impl<'a> RecordingView<'a> {
             reporter,
             interrupt,
             watch,
+            host,
+            device: None,
             duration,
             cadence: Cadence::new(Duration::from_secs(1), started),
             status_cadence: Cadence::new(STATUS_PERIOD, started),
         }
+    }
+
+    /// Reports what the card that writes the packets counts.
+    pub(super) const fn with_device(mut self, device: Option<&'a str>) -> Self {
+        self.device = device;
+        self
     }
 }
 
@@ -52,7 +65,12 @@ impl Observer for RecordingView<'_> {
     }
 
     fn opened(&mut self, receiver: &Interleaved) {
+        self.host.follow(receiver.local_addr(), receiver.infos(), self.device);
         self.watch.follow(receiver);
+    }
+
+    fn host_drops(&mut self, received: u64) -> HostDrops {
+        self.host.drops(received)
     }
 
     fn gap(&mut self, gap: &RecordedGap) {
@@ -60,7 +78,8 @@ impl Observer for RecordingView<'_> {
     }
 
     fn turn(&mut self, progress: &Progress<'_>) {
-        self.watch.export(progress.account, progress.now, progress.is_last);
+        let host = || self.host.counts();
+        self.watch.export(progress.account, host, progress.now, progress.is_last);
         if progress.is_last {
             return;
         }

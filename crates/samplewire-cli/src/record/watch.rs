@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use samplewire::receiver::{Interleaved, ReceiverSnapshot, StatsHandle};
+use samplewire_io::HostDropCounts;
 use samplewire_record::account::Account;
 
 use crate::cadence::Cadence;
@@ -15,6 +16,7 @@ pub(super) struct Watch {
     registry: Registry,
     lanes: Vec<Lane>,
     account: Exported<Account>,
+    host: Exported<HostDropCounts>,
     cadence: Cadence,
 }
 
@@ -31,8 +33,9 @@ impl Watch {
     /// Creates the export without streams.
     pub(super) fn new(registry: &Registry, account: &Account) -> Self {
         let account = Exported::new(account.clone());
+        let host = Exported::new(HostDropCounts::default());
         let cadence = Cadence::new(PERIOD, Instant::now());
-        Self { registry: registry.clone(), lanes: vec![], account, cadence }
+        Self { registry: registry.clone(), lanes: vec![], account, host, cadence }
     }
 
     /// Exports the streams of `receiver`, with the counts of earlier openings. The first stream
@@ -44,7 +47,7 @@ impl Watch {
                 lane.stats.stats().after(&lane.before)
             });
             let (peer, packet_samples) = (Some(info.address), info.packet_samples);
-            let account = (at == 0).then(|| self.account.clone());
+            let (account, host) = self.of_recording(at);
             let look = {
                 let stats = stats.clone();
                 move || View {
@@ -52,6 +55,7 @@ impl Watch {
                     packet_samples,
                     receiver: Some(stats.stats().after(&before)),
                     recording: account.as_ref().map(Exported::get),
+                    host: host.as_ref().map(Exported::get),
                     ..View::default()
                 }
             };
@@ -69,22 +73,39 @@ impl Watch {
     /// Exports the final counts, after the receiver of an opening is closed.
     pub(super) fn close(&self) {
         for (at, lane) in self.lanes.iter().enumerate() {
-            let account = (at == 0).then(|| self.account.clone());
+            let (account, host) = self.of_recording(at);
             let (peer, counted) = (Some(lane.peer), lane.stats.stats().after(&lane.before));
             lane.entry.set(move || View {
                 peer,
                 receiver: Some(ended(&counted)),
                 recording: account.as_ref().map(Exported::get),
+                host: host.as_ref().map(Exported::get),
                 ..View::default()
             });
         }
     }
 
-    /// Exports the account from time to time, and at the end.
-    pub(super) fn export(&mut self, account: &Account, now: Instant, is_last: bool) {
+    /// Exports the account and what the host drops from time to time, and at the end.
+    pub(super) fn export(
+        &mut self,
+        account: &Account,
+        host: impl FnOnce() -> HostDropCounts,
+        now: Instant,
+        is_last: bool,
+    ) {
         if self.cadence.is_due(now) || is_last {
             self.account.set(account.clone());
+            self.host.set(host());
         }
+    }
+
+    /// What belongs to the recording as a whole: the first stream exports it.
+    fn of_recording(
+        &self,
+        at: usize,
+    ) -> (Option<Exported<Account>>, Option<Exported<HostDropCounts>>) {
+        let is_first = at == 0;
+        (is_first.then(|| self.account.clone()), is_first.then(|| self.host.clone()))
     }
 }
 

@@ -77,8 +77,10 @@ pub(super) fn other_words(shown: &Shown) -> String {
 }
 
 /// Counters that indicate trouble; `docs/statistics.md` lists the remedies.
-const OTHERS: [(&str, &str); 12] = [
+const OTHERS: [(&str, &str); 14] = [
     ("receiver_port_socket_dropped_total", "dropped by the socket"),
+    ("host_kernel_dropped_total", "dropped by the kernel"),
+    ("host_nic_dropped_total", "frames dropped by the card"),
     ("receiver_port_starved_total", "times without credit"),
     ("receiver_port_corrupted_total", "corrupted"),
     ("receiver_late_total", "late"),

@@ -69,7 +69,17 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Self {
-        let mut child = spawn(arguments);
+        Self::of(spawn(arguments))
+    }
+
+    /// Starts it by another command, whose arguments end before the program's name.
+    pub(crate) fn start_by(command: &[&str], arguments: &[&str]) -> Self {
+        let mut starter = Command::new(command[0]);
+        starter.args(&command[1..]).arg(env!("CARGO_BIN_EXE_samplewire")).args(arguments);
+        Self::of(piped(&mut starter))
+    }
+
+    fn of(mut child: Child) -> Self {
         let stdout = Output::of(child.stdout.take().expect("it is piped"));
         let stderr = Output::of(child.stderr.take().expect("it is piped"));
         Self { child, stdout, stderr }
@@ -378,8 +388,11 @@ pub(crate) fn wait(child: &mut Child) -> ExitStatus {
 
 /// Starts `samplewire` with everything piped.
 pub(crate) fn spawn<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_samplewire"))
-        .args(arguments)
+    piped(Command::new(env!("CARGO_BIN_EXE_samplewire")).args(arguments))
+}
+
+fn piped(command: &mut Command) -> Child {
+    command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

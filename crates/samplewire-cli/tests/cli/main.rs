@@ -22,6 +22,7 @@ mod harness;
 mod interruption;
 mod json;
 mod kills;
+mod lost_at;
 mod measuring;
 mod metered;
 mod metrics;

@@ -51,7 +51,8 @@ impl Metered {
 
     /// A command that listens, with its address.
     pub(crate) fn listening(sockets: &Path, arguments: &[&str]) -> (Self, String) {
-        let all = [arguments, &["--listen", "127.0.0.1:0"]].concat();
+        let own = if arguments.contains(&"--listen") { &[][..] } else { &LOCAL };
+        let all = [arguments, own].concat();
         let device = Self::start(sockets, &all, true);
         let address = device.first_line.trim().split_once("listening on ").expect("it listens").1;
         let address = address.to_owned();
@@ -84,6 +85,8 @@ impl Drop for Metered {
         }
     }
 }
+
+const LOCAL: [&str; 2] = ["--listen", "127.0.0.1:0"];
 
 pub(crate) fn command(sockets: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_samplewire"));

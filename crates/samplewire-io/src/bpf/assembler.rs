@@ -76,6 +76,16 @@ impl Assembler {
         self.push(ALU64, to, Register::R0, 0, value)
     }
 
+    /// `to += from`.
+    pub(crate) fn add_register(&mut self, to: Register, from: Register) -> &mut Self {
+        self.push(ALU64 | FROM_REGISTER, to, from, 0, 0)
+    }
+
+    /// The low 16 bits of `register`, from network order to the host's, with zeros above.
+    pub(crate) fn swap_network_half(&mut self, register: Register) -> &mut Self {
+        self.push(ALU | SWAP | TO_BIG_ENDIAN, register, Register::R0, 0, 16)
+    }
+
     /// `to = memory[from + offset]`, with zeros above.
     pub(crate) fn load(
         &mut self,
@@ -195,12 +205,15 @@ impl Assembler {
 // Classes, modes and operations of codes (RFC 9669, sections 3 to 5).
 const LOAD: u8 = 0x01;
 const STORE: u8 = 0x03;
+const ALU: u8 = 0x04;
 const JUMP: u8 = 0x05;
 const ALU64: u8 = 0x07;
 const MEMORY: u8 = 0x60;
 const ATOMIC: u8 = 0xC0;
 const FROM_REGISTER: u8 = 0x08;
 const MOV: u8 = 0xB0;
+const SWAP: u8 = 0xD0;
+const TO_BIG_ENDIAN: u8 = 0x08;
 const CALL: u8 = 0x80;
 const EXIT: u8 = 0x90;
 

@@ -9,6 +9,7 @@
 mod assembler;
 mod sys;
 
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -27,6 +28,8 @@ pub(crate) enum ProgramKind {
     /// The same, also where a frame lies in several pieces (BPF_F_XDP_HAS_FRAGS). The program sees the
     /// first.
     XdpFragments = 0x100 + 6,
+    /// Where the kernel reports an event of its own, with the event's raw arguments.
+    RawTracepoint = 17,
 }
 
 impl Program {
@@ -173,6 +176,15 @@ impl Attachment {
             XdpMode::Generic => XDP_FLAGS_SKB_MODE,
         };
         let fd = sys::create_link(program.as_fd(), interface, BPF_XDP, flags)?;
+        Ok(Self { _fd: fd })
+    }
+
+    /// Attaches a program to a tracepoint of the kernel.
+    ///
+    /// # Errors
+    /// `ENOENT` without such a tracepoint, `EINVAL` where it has fewer arguments than the program reads.
+    pub(crate) fn raw_tracepoint(program: &Program, name: &CStr) -> io::Result<Self> {
+        let fd = sys::open_raw_tracepoint(program.as_fd(), name)?;
         Ok(Self { _fd: fd })
     }
 }

@@ -1,6 +1,7 @@
 //! bpf(2) through `libc`. Its arguments are one union, `union bpf_attr` of `linux/bpf.h`, whose
 //! members are written out here as far as they are used; the kernel takes bytes beyond them as zero.
 
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -88,6 +89,15 @@ pub(super) fn create_link(
     create(BPF_LINK_CREATE, &[program.as_raw_fd() as u32, target, place, flags])
 }
 
+pub(super) fn open_raw_tracepoint(program: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
+    let attr = TracepointAttr {
+        name: name.as_ptr() as u64,
+        program: program.as_raw_fd() as u32,
+        zeros: 0,
+    };
+    create(BPF_RAW_TRACEPOINT_OPEN, &attr)
+}
+
 /// Makes a call that returns a descriptor. The pointers of `attr` are the caller's local values.
 fn create<T>(command: libc::c_long, attr: &T) -> io::Result<OwnedFd> {
     // SAFETY: the pointers of `attr`, if it has any, cover values that outlive the call, with the lengths
@@ -120,6 +130,13 @@ struct LoadAttr {
 }
 
 #[repr(C)]
+struct TracepointAttr {
+    name: u64,
+    program: u32,
+    zeros: u32,
+}
+
+#[repr(C)]
 struct ElementAttr {
     map: u32,
     zeros: u32,
@@ -149,11 +166,12 @@ const BPF_MAP_DELETE_ELEM: libc::c_long = 3;
 #[cfg(test)]
 const BPF_MAP_GET_NEXT_KEY: libc::c_long = 4;
 const BPF_PROG_LOAD: libc::c_long = 5;
+const BPF_RAW_TRACEPOINT_OPEN: libc::c_long = 17;
 const BPF_LINK_CREATE: libc::c_long = 28;
 
 /// Some functions of the kernel are open only to programs under a licence that it lists; this one
 /// covers both of ours.
-const LICENSE: &std::ffi::CStr = c"Dual MIT/GPL";
+const LICENSE: &CStr = c"Dual MIT/GPL";
 
 /// The verifier's words; it refuses less than it needs only beyond this.
 const LOG_BYTES: usize = 64 << 10;

@@ -60,6 +60,52 @@ pub fn net_device(index: u32) -> io::Result<NetDevice> {
     Ok(device)
 }
 
+/// Statistics of one receiving queue. A count is `None` where the driver does not have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// Its number.
+    pub number: u32,
+    /// Packets received.
+    pub packets: Option<u64>,
+    /// Bytes received.
+    pub bytes: Option<u64>,
+    /// Packets that the card or the driver dropped.
+    pub drops: Option<u64>,
+}
+
+/// Reads each receiving queue of an interface; empty where the driver does not count by queue.
+///
+/// # Errors
+/// See [`net_device`].
+pub fn queues(index: u32) -> io::Result<Vec<Queue>> {
+    let socket = Socket::open(libc::NETLINK_GENERIC)?;
+    let family = family(&socket)?;
+    // The interface, and the scope: a queue.
+    let mut request = vec![QUEUE_STATISTICS, 1, 0, 0];
+    for (kind, value) in [(1_u16, index), (4, 1)] {
+        request.extend(8_u16.to_ne_bytes().into_iter().chain(kind.to_ne_bytes()));
+        request.extend(value.to_ne_bytes());
+    }
+    let mut queues = Vec::new();
+    match socket.request(family, &request, true, |it| queues.extend(Queue::of(&it, index))) {
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(Vec::new()),
+        result => result.map(|()| queues),
+    }
+}
+
+impl Queue {
+    /// The statistics in a message, if they are of a receiving queue of the interface.
+    pub fn of(message: &Message<'_>, index: u32) -> Option<Self> {
+        let attributes = message.attributes(GENERIC_HEADER_BYTES);
+        let number = |kind| attributes.get(kind).and_then(|it| it.number());
+        let is_own = number(1) == Some(index.into()) && number(2) == Some(RECEIVE);
+        let drops = [number(12), number(13)];
+        let sum = drops.into_iter().flatten().reduce(u64::saturating_add);
+        let queue = u32::try_from(number(3)?).ok()?;
+        is_own.then(|| Self { number: queue, packets: number(8), bytes: number(9), drops: sum })
+    }
+}
+
 impl NetDevice {
     /// Adds what a message has about an interface.
     pub fn take(&mut self, command: u8, message: &Message<'_>, index: u32) {
@@ -128,5 +174,7 @@ mod tests {
         }
         let none = net_device(u32::MAX).unwrap_or_default();
         assert_eq!(none, NetDevice::default());
+        assert_eq!(queues(1).unwrap_or_default(), [], "the loopback has no queues");
+        assert!(queues(u32::MAX).is_err() || queues(u32::MAX).unwrap().is_empty());
     }
 }

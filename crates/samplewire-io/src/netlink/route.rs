@@ -1,4 +1,4 @@
-//! rtnetlink: routes, neighbours, and programs between a card and the IP stack.
+//! rtnetlink: routes, neighbours, and queueing disciplines.
 
 use std::io;
 use std::net::IpAddr;
@@ -71,43 +71,6 @@ pub fn neighbour(interface: u32, ip: IpAddr) -> io::Result<Option<[u8; 6]>> {
     }
 }
 
-/// An interface.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Interface {
-    /// Its name.
-    pub name: String,
-    /// The address of its station, where it is of Ethernet.
-    pub mac: Option<[u8; 6]>,
-    /// The longest IP packet in bytes.
-    pub mtu_bytes: u32,
-    /// See [`xdp_mode`].
-    pub xdp_mode: u64,
-}
-
-/// Reads an interface.
-///
-/// # Errors
-/// `ENODEV` where it is gone.
-pub fn interface(index: u32) -> io::Result<Interface> {
-    let socket = Socket::open(libc::NETLINK_ROUTE)?;
-    // ifinfomsg: family, padding, type, index, flags, mask of changes.
-    let mut request = [0; LINK_HEADER_BYTES];
-    request[4..8].copy_from_slice(&index.to_ne_bytes());
-    let mut found = None;
-    socket.request(libc::RTM_GETLINK, &request, false, |message| {
-        let attributes = message.attributes(LINK_HEADER_BYTES);
-        let xdp = attributes.get(IFLA_XDP);
-        let attached = xdp.and_then(|it| it.nested().get(IFLA_XDP_ATTACHED)?.number());
-        found = Some(Interface {
-            name: attributes.get(IFLA_IFNAME).and_then(|it| it.text()).unwrap_or("?").to_owned(),
-            mac: attributes.get(IFLA_ADDRESS).and_then(|it| it.value.try_into().ok()),
-            mtu_bytes: attributes.get(IFLA_MTU).and_then(|it| it.number()).unwrap_or(0) as u32,
-            xdp_mode: attached.unwrap_or(0),
-        });
-    })?;
-    found.ok_or_else(|| io::Error::from_raw_os_error(libc::EPROTO))
-}
-
 /// Hears of changes of interfaces, addresses, routes and neighbours.
 #[derive(Debug)]
 pub struct Changes(Socket);
@@ -133,15 +96,6 @@ impl Changes {
     pub fn have_come(&self) -> bool {
         self.0.drain()
     }
-}
-
-/// Whether an XDP program is attached to an interface: 0 for none, else its mode by
-/// `XDP_ATTACHED_*` (1 driver, 2 generic, 3 card, 4 several).
-///
-/// # Errors
-/// See [`interface`].
-pub fn xdp_mode(index: u32) -> io::Result<u64> {
-    Ok(interface(index)?.xdp_mode)
 }
 
 /// Kinds of the queueing disciplines of an interface, e.g. `fq_codel`, `clsact`.
@@ -198,7 +152,6 @@ fn address_of(attribute: &Attribute<'_>) -> Option<IpAddr> {
 const ATTRIBUTE_HEADER_BYTES: u16 = 4;
 const ROUTE_HEADER_BYTES: usize = 12;
 const NEIGHBOUR_HEADER_BYTES: usize = 12;
-const LINK_HEADER_BYTES: usize = 16;
 const QUEUE_HEADER_BYTES: usize = 20;
 const RTA_DST: u16 = 1;
 const RTA_SRC: u16 = 2;
@@ -209,11 +162,6 @@ const NDA_DST: u16 = 1;
 const NDA_LLADDR: u16 = 2;
 /// States in which the kernel sends to a neighbour: reachable, stale, delay, probe, no ARP, permanent.
 const NUD_USABLE: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x40 | 0x80;
-const IFLA_ADDRESS: u16 = 1;
-const IFLA_IFNAME: u16 = 3;
-const IFLA_MTU: u16 = 4;
-const IFLA_XDP: u16 = 43;
-const IFLA_XDP_ATTACHED: u16 = 2;
 const TCA_KIND: u16 = 1;
 
 #[cfg(test)]
@@ -228,14 +176,10 @@ mod tests {
             assert_eq!((route.interface, route.next_hop), (1, ip));
             assert_eq!(neighbour(route.interface, ip).unwrap().unwrap_or_default(), [0; 6]);
         }
-        let loopback = interface(1).unwrap();
-        assert_eq!((loopback.name.as_str(), loopback.mac), ("lo", Some([0; 6])));
     }
 
     #[test]
-    fn loopback_has_a_discipline_and_no_program() {
-        assert_eq!(xdp_mode(1).unwrap(), 0);
+    fn loopback_has_a_discipline() {
         assert_eq!(disciplines(1).unwrap().first().map(String::as_str), Some("noqueue"));
-        assert_eq!(xdp_mode(u32::MAX >> 1).unwrap_err().raw_os_error(), Some(libc::ENODEV));
     }
 }

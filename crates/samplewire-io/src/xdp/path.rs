@@ -15,7 +15,7 @@ use crate::batch::{Batch, Meta, Place};
 use crate::bpf::{Attachment, XdpMode};
 use crate::datagram::{Datagram, Headers};
 use crate::link::{Link as _, LinkError, Outgoing, header_bytes};
-use crate::netlink::{netdev, route};
+use crate::netlink::{link, netdev, route};
 use crate::udp::Udp;
 
 /// Everything that is attached. Sockets and program go when this is dropped.
@@ -108,7 +108,7 @@ impl Path {
         if way.interface == LOOPBACK {
             return Err(Refusal::Loopback(peer));
         }
-        let interface = route::interface(way.interface).map_err(Refusal::of("interface"))?;
+        let interface = link::interface(way.interface).map_err(Refusal::of("interface"))?;
         let Some(mac) = interface.mac else { return Err(Refusal::NotEthernet(interface.name)) };
         // Before a kernel that lists features, what the driver can do is found by trying.
         let device = netdev::net_device(way.interface).unwrap_or_default();
@@ -451,7 +451,7 @@ impl Path {
             return Ok(());
         }
         self.hops.expire();
-        let interface = route::interface(self.interface).map_err(Refusal::of("interface"))?;
+        let interface = link::interface(self.interface).map_err(Refusal::of("interface"))?;
         if interface.xdp_mode == 0 {
             return Err(Refusal::TakenOff(interface.name));
         }

@@ -2,17 +2,20 @@
 
 use samplewire_proto::Cause;
 
-use crate::sigmf::{RecordedCause, RecordedGap};
+use crate::sigmf::{HostDrops, RecordedCause, RecordedGap};
 
-/// A place on the path of a sample. The host's network interface is not a hop: it counts the drops
-/// of all programs together, so a stream's share is not known.
+/// A place on the path of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hop {
     /// The source, or the device's own memory.
     Device,
-    /// Everything between the device's socket and this host's socket; also losses whose place is
-    /// not known.
+    /// Everything between the device's socket and this host's network card; also losses whose place
+    /// is not known.
     Wire,
+    /// This host's network card, or its driver.
+    Nic,
+    /// This host's kernel, between the driver and the socket.
+    Kernel,
     /// This host's socket.
     Socket,
     /// The program was too slow to take samples from its receiver, so the device lost samples.
@@ -23,21 +26,31 @@ pub enum Hop {
 
 impl Hop {
     /// Every hop, from the source to the file.
-    pub const ALL: [Self; 5] =
-        [Self::Device, Self::Wire, Self::Socket, Self::Application, Self::Disk];
+    pub const ALL: [Self; 7] = [
+        Self::Device,
+        Self::Wire,
+        Self::Nic,
+        Self::Kernel,
+        Self::Socket,
+        Self::Application,
+        Self::Disk,
+    ];
 
     /// Returns the name for people, for JSON and for labels.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Device => "device",
             Self::Wire => "wire",
+            Self::Nic => "nic",
+            Self::Kernel => "kernel",
             Self::Socket => "socket",
             Self::Application => "application",
             Self::Disk => "disk",
         }
     }
 
-    /// Returns the hop at which the samples of a gap with this cause were lost.
+    /// Returns the hop at which the samples of a gap with this cause were lost. Those of the wire may
+    /// have come as far as this host's kernel.
     pub const fn of(cause: RecordedCause) -> Self {
         match cause {
             RecordedCause::Stream(Cause::SourceOverflow) | RecordedCause::DeviceRestarted => {
@@ -57,6 +70,8 @@ impl Hop {
 pub struct Hops {
     device: u64,
     wire: u64,
+    nic: u64,
+    kernel: u64,
     socket: u64,
     application: u64,
     disk: u64,
@@ -64,7 +79,8 @@ pub struct Hops {
 
 impl Hops {
     /// Nothing is missing.
-    pub const NONE: Self = Self { device: 0, wire: 0, socket: 0, application: 0, disk: 0 };
+    pub const NONE: Self =
+        Self { device: 0, wire: 0, nic: 0, kernel: 0, socket: 0, application: 0, disk: 0 };
 
     /// Counts gaps by cause alone, when it is not known whether the program delayed the stream.
     pub fn of_causes(samples: impl IntoIterator<Item = (RecordedCause, u64)>) -> Self {
@@ -87,11 +103,20 @@ impl Hops {
         }
     }
 
+    /// Returns the counts with the losses on the path split: what the host has dropped is not the
+    /// wire's. Drops beyond these losses are of packets that a retransmission replaced.
+    pub(super) fn with_host(self, host: HostDrops) -> Self {
+        let HostDrops { nic, kernel } = host.within(self.wire);
+        Self { wire: self.wire - nic - kernel, nic, kernel, ..self }
+    }
+
     /// Samples lost at `hop`.
     pub const fn of(&self, hop: Hop) -> u64 {
         match hop {
             Hop::Device => self.device,
             Hop::Wire => self.wire,
+            Hop::Nic => self.nic,
+            Hop::Kernel => self.kernel,
             Hop::Socket => self.socket,
             Hop::Application => self.application,
             Hop::Disk => self.disk,
@@ -102,6 +127,8 @@ impl Hops {
         match hop {
             Hop::Device => &mut self.device,
             Hop::Wire => &mut self.wire,
+            Hop::Nic => &mut self.nic,
+            Hop::Kernel => &mut self.kernel,
             Hop::Socket => &mut self.socket,
             Hop::Application => &mut self.application,
             Hop::Disk => &mut self.disk,
@@ -125,11 +152,34 @@ mod tests {
             let mut samples = 0;
             for (cause, count) in RecordedCause::ALL.into_iter().zip(1..) {
                 let (not_repaired, source_lost) = (10 * count, count);
-                let gap = RecordedGap { first: 0, not_repaired, source_lost, cause, stream: None };
+                let gap = RecordedGap {
+                    first: 0,
+                    not_repaired,
+                    source_lost,
+                    cause,
+                    stream: None,
+                    host: HostDrops::NONE,
+                };
                 hops.add(&gap, is_held_up);
                 samples += gap.count();
                 assert_eq!(hops.total(), samples, "{cause}");
             }
         }
+    }
+
+    #[test]
+    fn drops_of_the_host_are_at_most_the_losses_on_the_path() {
+        let lost = Hops { device: 5, wire: 100, socket: 7, ..Hops::NONE };
+        let split = |nic, kernel| {
+            let hops = lost.with_host(HostDrops { nic, kernel });
+            assert_eq!((hops.total(), hops.device, hops.socket), (112, 5, 7));
+            [hops.wire, hops.nic, hops.kernel]
+        };
+        assert_eq!(split(0, 0), [100, 0, 0]);
+        assert_eq!(split(30, 69), [1, 30, 69]);
+        assert_eq!(split(30, 70), [0, 30, 70]);
+        assert_eq!(split(30, 71), [0, 30, 70]);
+        assert_eq!(split(101, 1), [0, 100, 0]);
+        assert_eq!(split(u64::MAX, u64::MAX), [0, 100, 0]);
     }
 }

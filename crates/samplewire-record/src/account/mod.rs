@@ -6,7 +6,7 @@ mod hops;
 
 use samplewire_proto::SampleIndex;
 
-use crate::sigmf::{RecordedCause, RecordedGap};
+use crate::sigmf::{HostDrops, RecordedCause, RecordedGap};
 pub use balance::{Balance, Defect};
 pub use held_up::HeldUp;
 pub use hops::{Hop, Hops};
@@ -24,7 +24,12 @@ pub struct Account {
     left: Option<u64>,
     delivered: u64,
     gap_samples: [u64; RecordedCause::ALL.len()],
+    /// Without the host's drops: `wire` includes them.
     hops: Hops,
+    /// What the host has dropped of the stream.
+    host: HostDrops,
+    /// The part of it that gaps have named.
+    host_named: HostDrops,
     gaps: u64,
     /// Whether a gap has losses of the path and of the source. Both counts are then bounds.
     has_mixed_gap: bool,
@@ -50,6 +55,8 @@ impl Account {
             delivered: 0,
             gap_samples: [0; RecordedCause::ALL.len()],
             hops: Hops::NONE,
+            host: HostDrops::NONE,
+            host_named: HostDrops::NONE,
             gaps: 0,
             has_mixed_gap: false,
             has_begun: false,
@@ -70,7 +77,12 @@ impl Account {
         self.has_mixed_gap |= gap.is_mixed();
         // For a gap that is cut, it is not known which of its indexes the source lost.
         let not_repaired = gap.not_repaired.min(count);
-        let taken = RecordedGap { not_repaired, source_lost: count - not_repaired, ..*gap };
+        let host = match Hop::of(gap.cause) {
+            Hop::Wire => self.host.beyond(self.host_named).within(not_repaired),
+            _ => HostDrops::NONE,
+        };
+        self.host_named = self.host_named.and(host);
+        let taken = RecordedGap { not_repaired, source_lost: count - not_repaired, host, ..*gap };
         for (cause, samples) in taken.by_cause() {
             self.gap_samples[cause.position()] += samples;
         }
@@ -78,6 +90,12 @@ impl Account {
         self.gaps += 1;
         self.advance(count);
         Some(taken)
+    }
+
+    /// Notes what the host has dropped of the stream since the account began, in all. Losses on the
+    /// path count for it as far as it goes; a later, better count replaces this one.
+    pub const fn note_host_drops(&mut self, drops: HostDrops) {
+        self.host = drops;
     }
 
     /// Counts samples, and returns how many of them are before the limit.
@@ -153,8 +171,8 @@ impl Account {
     }
 
     /// Samples missing, by hop.
-    pub const fn hops(&self) -> &Hops {
-        &self.hops
+    pub fn hops(&self) -> Hops {
+        self.hops.with_host(self.host)
     }
 
     /// Whether a gap has losses of the path and of the source. Neither count is then exact.
@@ -204,7 +222,7 @@ mod tests {
 
     fn gap(first: u64, not_repaired: u64, source_lost: u64) -> RecordedGap {
         let cause = RecordedCause::Stream(Cause::Deadline);
-        RecordedGap { first, not_repaired, source_lost, cause, stream: None }
+        RecordedGap { first, not_repaired, source_lost, cause, stream: None, host: HostDrops::NONE }
     }
 
     #[test]
@@ -217,6 +235,44 @@ mod tests {
         assert_eq!(account.gap_samples(), &[20, 30, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(account.range(), 100..210);
         assert!(account.balance(account.delivered()).is_ok());
+    }
+
+    #[test]
+    fn losses_on_the_path_count_for_the_host_as_far_as_it_has_dropped() {
+        let mut account = Account::new(0, None);
+        let of = |account: &Account| {
+            [Hop::Wire, Hop::Nic, Hop::Kernel].map(|hop| account.hops().of(hop))
+        };
+        let taken = account.take_gap(&gap(0, 10, 0), false).unwrap();
+        assert_eq!((taken.host, of(&account)), (HostDrops::NONE, [10, 0, 0]));
+        // The kernel counts 25 from here on: the next gap names 20 of them, the one after it the rest.
+        account.note_host_drops(HostDrops { nic: 0, kernel: 25 });
+        let named = [10, 40, 70].map(|first| {
+            let taken = account.take_gap(&gap(first, 20, 0), false).unwrap();
+            account.take_samples(taken.end(), 10);
+            taken.host.kernel
+        });
+        assert_eq!((named, of(&account)), ([20, 5, 0], [45, 0, 25]));
+        // A card may count some seconds late: the sums follow, the gaps that are written do not.
+        account.note_host_drops(HostDrops { nic: 40, kernel: 25 });
+        assert_eq!(of(&account), [5, 40, 25]);
+        account.note_host_drops(HostDrops { nic: 0, kernel: 25 });
+        assert_eq!(of(&account), [45, 0, 25]);
+        assert!(account.balance(account.delivered()).is_ok());
+    }
+
+    #[test]
+    fn losses_of_the_source_and_of_the_socket_are_not_the_hosts() {
+        let mut account = Account::new(0, None);
+        account.note_host_drops(HostDrops { nic: 1_000, kernel: 1_000 });
+        let cause = RecordedCause::Stream(Cause::ReceiverBehind);
+        let socket = RecordedGap { cause, ..gap(0, 10, 0) };
+        for gap in [socket, gap(10, 0, 10)] {
+            assert_eq!(account.take_gap(&gap, false).unwrap().host, HostDrops::NONE);
+        }
+        let mixed = account.take_gap(&gap(20, 5, 5), false).unwrap();
+        assert_eq!(mixed.host, HostDrops { nic: 5, kernel: 0 });
+        assert_eq!((account.hops().of(Hop::Nic), account.hops().of(Hop::Kernel)), (5, 0));
     }
 
     #[test]

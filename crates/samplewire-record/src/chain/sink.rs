@@ -242,7 +242,7 @@ mod tests {
     use samplewire_proto::Cause;
 
     use super::*;
-    use crate::sigmf::RecordedCause;
+    use crate::sigmf::{HostDrops, RecordedCause};
 
     /// Everything that a chain has written.
     #[derive(Clone, Debug, Default)]
@@ -295,7 +295,7 @@ mod tests {
             RecordedCause::DiskBehind => (0, samples),
             _ => (samples, 0),
         };
-        RecordedGap { first, not_repaired, source_lost, cause, stream: None }
+        RecordedGap { first, not_repaired, source_lost, cause, stream: None, host: HostDrops::NONE }
     }
 
     fn constant(samples: usize) -> Vec<u8> {

@@ -8,7 +8,7 @@ use samplewire::receiver::{Interleaved, ReceiverSnapshot};
 use super::Stop;
 use crate::account::Account;
 use crate::counters::{silence, total};
-use crate::sigmf::RecordedGap;
+use crate::sigmf::{HostDrops, RecordedGap};
 
 /// Observes a recording. The recording's own thread calls the methods, so a slow one delays the
 /// stream. By default, each method does nothing.
@@ -20,6 +20,12 @@ pub trait Observer {
 
     /// The stream is open, for the first time or again.
     fn opened(&mut self, _receiver: &Interleaved) {}
+
+    /// Returns what the host has dropped of the stream before its socket, over all openings. It is
+    /// called when samples are missing. `received` are the packets received so far.
+    fn host_drops(&mut self, _received: u64) -> HostDrops {
+        HostDrops::NONE
+    }
 
     /// Samples are missing.
     fn gap(&mut self, _gap: &RecordedGap) {}

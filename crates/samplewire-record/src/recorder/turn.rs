@@ -93,6 +93,11 @@ impl<V: Observer + ?Sized> Recorder<'_, V> {
         // A stream that was opened again may begin before the end of the existing samples.
         let Some(gap) = self.account.ahead(&gap) else { return Ok(()) };
         let (gap, is_held_up) = self.attribution.attribute(gap, || receiver.stalls());
+        if gap.not_repaired > 0 {
+            let received = receiver.stats().map(|(snapshot, _)| snapshot.stream.received);
+            let received = received.fold(self.before.stream.received, u64::saturating_add);
+            self.account.note_host_drops(self.observer.host_drops(received));
+        }
         let taken = self.account.take_gap(&gap, is_held_up);
         taken.map_or(Ok(()), |gap| self.gap(&gap))
     }

@@ -336,7 +336,7 @@ const AROUND_BYTES_MAX: usize = 768;
 /// The maximum length of a capture and of an annotation, with numbers of 20 digits.
 const RUN_BYTES_MAX: usize = 256;
 /// See [`RUN_BYTES_MAX`].
-const MARK_BYTES_MAX: usize = 512;
+const MARK_BYTES_MAX: usize = 640;
 
 const SIGMF_VERSION: &str = "1.2.5";
 

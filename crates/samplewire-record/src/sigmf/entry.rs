@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::MetadataError;
 use super::document::boot_text;
 use super::field::{Object, excerpt};
-use super::gap::{RecordedCause, RecordedGap};
+use super::gap::{HostDrops, RecordedCause, RecordedGap};
 use super::metadata::boot_id;
 
 /// A run of samples with consecutive indexes.
@@ -80,6 +80,13 @@ impl Mark {
                 if gap.is_estimated() {
                     annotation["samplewire:estimated"] = true.into();
                 }
+                for (field, samples) in
+                    [(NIC_DROPPED, gap.host.nic), (KERNEL_DROPPED, gap.host.kernel)]
+                {
+                    if samples > 0 {
+                        annotation[field] = samples.into();
+                    }
+                }
                 if let Some(stream) = gap.stream {
                     annotation["samplewire:stream"] = stream.into();
                 }
@@ -117,18 +124,36 @@ impl Mark {
                 })?;
                 let number = |value: &Value| value.as_u64()?.try_into().ok();
                 let stream = object.read("samplewire:stream", "0 to 65535", number)?;
+                let not_repaired = needed("samplewire:not_repaired")?;
                 MarkKind::Gap(RecordedGap {
                     stream,
                     first,
-                    not_repaired: needed("samplewire:not_repaired")?,
+                    not_repaired,
                     source_lost: needed("samplewire:source_lost")?,
                     cause,
+                    host: host_drops(object, not_repaired)?,
                 })
             }
         };
         let boot_id = object.read("samplewire:boot_id", "16 digits of hex", boot_id)?;
         Ok(Some(Self { sample_start, kind, boot_id }))
     }
+}
+
+/// Reads what the host dropped of a gap.
+fn host_drops(object: &Object<'_>, not_repaired: u64) -> Result<HostDrops, MetadataError> {
+    let count = |field| Ok::<_, MetadataError>(object.count(field)?.unwrap_or(0));
+    let host = HostDrops { nic: count(NIC_DROPPED)?, kernel: count(KERNEL_DROPPED)? };
+    if host.within(not_repaired) == host {
+        return Ok(host);
+    }
+    let field = if host.nic > not_repaired { NIC_DROPPED } else { KERNEL_DROPPED };
+    let value = if host.nic > not_repaired { host.nic } else { host.kernel };
+    Err(MetadataError::Value {
+        field: object.path(field),
+        value: value.to_string(),
+        expected: "at most samplewire:not_repaired together",
+    })
 }
 
 fn gap_words(gap: &RecordedGap) -> String {
@@ -151,6 +176,10 @@ fn gap_words(gap: &RecordedGap) -> String {
         ),
     }
 }
+
+/// Samples of a gap that this host's card, and its kernel, dropped; absent for none.
+const NIC_DROPPED: &str = "samplewire:nic_dropped";
+const KERNEL_DROPPED: &str = "samplewire:kernel_dropped";
 
 /// The program and version that write the metadata.
 pub(super) const RECORDER: &str = concat!("samplewire ", env!("CARGO_PKG_VERSION"));

@@ -21,6 +21,53 @@ pub struct RecordedGap {
     pub cause: RecordedCause,
     /// The number of the stream whose samples are missing, in a recording of several streams.
     pub stream: Option<u16>,
+    /// Of those that were not received: what this host dropped, as far as it was counted when the gap
+    /// was found.
+    pub host: HostDrops,
+}
+
+/// Samples that this host dropped before its socket. The sum is at most what was not received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostDrops {
+    /// By the network card or its driver.
+    pub nic: u64,
+    /// By the kernel, between the driver and the socket.
+    pub kernel: u64,
+}
+
+impl HostDrops {
+    /// Nothing was dropped, or nothing was counted.
+    pub const NONE: Self = Self { nic: 0, kernel: 0 };
+
+    /// Returns what explains at most `samples` of a loss, the card first.
+    #[must_use]
+    pub fn within(self, samples: u64) -> Self {
+        let nic = self.nic.min(samples);
+        Self { nic, kernel: self.kernel.min(samples - nic) }
+    }
+
+    /// Returns what was counted beyond `earlier`.
+    #[must_use]
+    pub const fn beyond(self, earlier: Self) -> Self {
+        Self {
+            nic: self.nic.saturating_sub(earlier.nic),
+            kernel: self.kernel.saturating_sub(earlier.kernel),
+        }
+    }
+
+    /// Returns the sum of both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            nic: self.nic.saturating_add(other.nic),
+            kernel: self.kernel.saturating_add(other.kernel),
+        }
+    }
+
+    /// Samples in all.
+    pub const fn total(self) -> u64 {
+        self.nic.saturating_add(self.kernel)
+    }
 }
 
 impl RecordedGap {
@@ -59,7 +106,7 @@ impl From<&Gap> for RecordedGap {
     fn from(gap: &Gap) -> Self {
         let Gap { first, not_repaired, source_lost, cause } = *gap;
         let cause = RecordedCause::Stream(cause);
-        Self { first, not_repaired, source_lost, cause, stream: None }
+        Self { first, not_repaired, source_lost, cause, stream: None, host: HostDrops::NONE }
     }
 }
 

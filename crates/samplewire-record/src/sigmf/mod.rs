@@ -23,7 +23,7 @@ pub use digest::sha512_of;
 pub(crate) use digest::{Sha512Hex, new_sha512};
 pub(crate) use document::{Document, GAPS_MAX, Progress};
 pub(crate) use entry::{Mark, MarkKind, Run};
-pub use gap::{RecordedCause, RecordedGap};
+pub use gap::{HostDrops, RecordedCause, RecordedGap};
 pub(crate) use journal::Journal;
 pub use metadata::{Capture, Claims, Metadata, MetadataError};
 pub(crate) use metadata::{captures, marks};

@@ -208,7 +208,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::sigmf::RecordedCause;
+    use crate::sigmf::{HostDrops, RecordedCause};
 
     /// Accepts a gap for each message in the channel, and fails at index 13.
     #[derive(Debug)]
@@ -241,6 +241,7 @@ mod tests {
             source_lost: 0,
             cause: RecordedCause::DiskBehind,
             stream: None,
+            host: HostDrops::NONE,
         }
     }
 

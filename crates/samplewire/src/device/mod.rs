@@ -58,7 +58,7 @@ impl Device {
         let clock = Clock::start(options.real_time.slow_factor());
         let real_time = &options.real_time;
         let name = if options.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
-        let origin = (clock, [seed()?, seed()?]);
+        let (origin, local) = ((clock, [seed()?, seed()?]), link.local_addr());
         Self::make(
             link,
             station,
@@ -67,7 +67,7 @@ impl Device {
             BATCH_PACKETS,
             |link, pages, stepped, wakeups| {
                 let running = Running::new(stepped, clock, wakeups);
-                Port::start(name, link, real_time, pages, running)
+                Port::start(name, link, local, real_time, pages, running)
             },
         )
     }
@@ -81,10 +81,10 @@ impl Device {
         seeds: [[u8; 16]; 2],
     ) -> Result<(Self, Stepped), OpenError> {
         let mut made = None;
-        let origin = (Clock::starting_at(epoch, 1), seeds);
+        let (origin, local) = ((Clock::starting_at(epoch, 1), seeds), link.local_addr());
         let device = Self::make(link, station, options, origin, 1, |link, _, stepped, _| {
             made = Some(stepped);
-            Ok(Port::stepped(link))
+            Ok(Port::stepped(link, local))
         })?;
         Ok((device, made.expect("it was made")))
     }

@@ -70,6 +70,7 @@ pub struct ReceiveStream {
     items: rtrb::Consumer<Item>,
     shared: Arc<Shared>,
     capabilities: Capabilities,
+    local: SocketAddr,
     granted: Granted,
     /// For a stream that was sent to a device. It is dropped before the drive: the last handle of
     /// the drive waits until the streams that the claim ends have ended.
@@ -106,7 +107,7 @@ impl ReceiveStream {
         claim: Option<Arc<Claim>>,
     ) -> Self {
         let BlockQueue { items, shared, window, block_samples_max, memory_bytes } = block_queue;
-        let driver::Port { capabilities, granted, drive } = port;
+        let driver::Port { capabilities, local, granted, drive } = port;
         Self {
             next_index: info.first_index,
             info,
@@ -116,6 +117,7 @@ impl ReceiveStream {
             items,
             shared,
             capabilities,
+            local,
             granted,
             claim,
             drive: Some(drive),
@@ -139,6 +141,11 @@ impl ReceiveStream {
     /// The capabilities that the link got.
     pub const fn capabilities(&self) -> &Capabilities {
         &self.capabilities
+    }
+
+    /// The local address of the port that the stream uses.
+    pub const fn local_addr(&self) -> SocketAddr {
+        self.local
     }
 
     /// The [`RealTime`](crate::RealTime) options that the stream got.

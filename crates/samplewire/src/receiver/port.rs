@@ -201,10 +201,10 @@ impl Port {
         real_time: &RealTime,
         places: usize,
     ) -> Result<Self, OpenError> {
-        let clock = Clock::start(real_time.slow_factor());
+        let (clock, local) = (Clock::start(real_time.slow_factor()), link.local_addr());
         let drive = |capabilities, stepped, wakeups| {
             let running = Running::new(stepped, clock, wakeups);
-            driver::Port::start(name, capabilities, real_time, None, running)
+            driver::Port::start(name, capabilities, local, real_time, None, running)
         };
         Self::make(link, rdma, real_time, places, clock, BATCH_PACKETS, drive)
     }
@@ -222,11 +222,11 @@ impl Port {
         epoch: Instant,
     ) -> Result<(Self, Stepped), OpenError> {
         let (link, real_time) = (Resilient::new(link), RealTime::default());
-        let clock = Clock::starting_at(epoch, 1);
+        let (clock, local) = (Clock::starting_at(epoch, 1), link.local_addr());
         let mut made = None;
         let drive = |capabilities, stepped, _| {
             made = Some(stepped);
-            Ok(driver::Port::stepped(capabilities))
+            Ok(driver::Port::stepped(capabilities, local))
         };
         let port =
             Self::make(link, station.map(RdmaEnd::Station), &real_time, places, clock, 1, drive)?;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sigmf::{Metadata, RecordedCause};
+use crate::sigmf::{HostDrops, MarkKind, Metadata, RecordedCause, marks};
 use samplewire_proto::Cause;
 use samplewire_proto::wire::Format;
 
@@ -28,6 +28,7 @@ fn gap(first: u64, not_repaired: u64, source_lost: u64) -> RecordedGap {
         source_lost,
         cause: RecordedCause::Stream(Cause::Deadline),
         stream: None,
+        host: HostDrops::NONE,
     }
 }
 
@@ -65,6 +66,33 @@ fn document_reads_back_as_what_was_written() {
 }
 
 #[test]
+fn what_the_host_dropped_of_a_gap_reads_back_and_is_at_most_the_gap() {
+    let read = |host| {
+        let mut document = Document::new(&info(), &notes());
+        run(&mut document, 0, 0).unwrap();
+        document.add_gap(10, &RecordedGap { host, ..gap(10, 40, 5) }).unwrap();
+        run(&mut document, 10, 55).unwrap();
+        let written = text(&document, &Progress { samples: 20, ..Progress::default() });
+        let gaps = marks(&serde_json::from_str(&written).unwrap()).map(|marks| {
+            let MarkKind::Gap(gap) = marks[0].kind else { panic!("a gap: {marks:?}") };
+            gap.host
+        });
+        (gaps.map_err(|error| error.to_string()), written.contains("_dropped"))
+    };
+    assert_eq!(read(HostDrops::NONE), (Ok(HostDrops::NONE), false));
+    let whole = HostDrops { nic: 3, kernel: 37 };
+    assert_eq!(read(whole), (Ok(whole), true));
+    for (host, words) in [
+        (HostDrops { nic: 3, kernel: 38 }, "kernel_dropped is 38"),
+        (HostDrops { nic: 41, kernel: 0 }, "nic_dropped is 41"),
+        (HostDrops { nic: u64::MAX / 4, kernel: u64::MAX / 4 }, "nic_dropped is"),
+    ] {
+        let error = read(host).0.unwrap_err();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
 fn text_describes_only_samples_in_the_file() {
     let mut document = Document::new(&info(), &notes());
     run(&mut document, 0, 0).unwrap();
@@ -95,7 +123,8 @@ fn text_stays_within_its_longest_length() {
     let mut document = Document::new(&info(), &notes());
     for cause in RecordedCause::ALL.into_iter().cycle().take(100) {
         let most = u64::MAX / 2;
-        let longest = RecordedGap { cause, ..gap(most, most, 1) };
+        let host = HostDrops { nic: most / 2, kernel: most / 2 };
+        let longest = RecordedGap { cause, host, ..gap(most, most, 1) };
         document.begin_session(u64::MAX);
         run(&mut document, most, most).unwrap();
         document.begin_session(u64::MAX);

@@ -5,7 +5,7 @@ use samplewire_proto::wire::Format;
 use tempfile::TempDir;
 
 use super::*;
-use crate::sigmf::RecordedCause;
+use crate::sigmf::{HostDrops, RecordedCause};
 use crate::sink::resumable;
 use crate::storage::OsStorage;
 use crate::verify::{Hash, Report};
@@ -50,7 +50,14 @@ impl Series {
 
 fn gap(first: u64, count: u64) -> RecordedGap {
     let cause = RecordedCause::Stream(Cause::Deadline);
-    RecordedGap { first, not_repaired: count, source_lost: 0, cause, stream: None }
+    RecordedGap {
+        first,
+        not_repaired: count,
+        source_lost: 0,
+        cause,
+        stream: None,
+        host: HostDrops::NONE,
+    }
 }
 
 /// Writes 27 samples, with a gap at the boundary of two parts and one within a part.

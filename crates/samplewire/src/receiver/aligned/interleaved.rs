@@ -1,5 +1,6 @@
 //! Several streams of one device, combined into one stream with all their channels.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Loan, Pool, PoolConfig, Quantum};
@@ -59,6 +60,11 @@ impl Interleaved {
     /// The capabilities that the link got.
     pub fn capabilities(&self) -> &Capabilities {
         self.aligned.capabilities()
+    }
+
+    /// See [`AlignedStreams::local_addr`].
+    pub fn local_addr(&self) -> SocketAddr {
+        self.aligned.local_addr()
     }
 
     /// All allocated memory, in bytes. None is allocated later.

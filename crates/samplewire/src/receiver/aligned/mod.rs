@@ -162,6 +162,11 @@ impl AlignedStreams {
         self.receivers[0].capabilities()
     }
 
+    /// The local address of the port that the streams use.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.receivers[0].local_addr()
+    }
+
     /// The [`RealTime`](crate::RealTime) options that were granted: to the I/O thread, and to the
     /// memory of all streams.
     pub const fn granted(&self) -> &Granted {
