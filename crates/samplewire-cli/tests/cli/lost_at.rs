@@ -30,7 +30,16 @@ const NET_ADMIN: Rights = &["setpriv", "--bounding-set=-all,+net_admin", "--inh-
 /// A stream that runs.
 struct Stream {
     receiver: Running,
-    _device: Metered,
+    device: Metered,
+}
+
+impl Stream {
+    /// Waits until the device has sent so many more packets.
+    fn wait(&self, packets: f64) {
+        let sent = || self.device.numbers().get(SENT).copied().unwrap_or(0.0);
+        let before = sent();
+        wait_until("packets of the device", PATIENCE, || sent() > before + packets);
+    }
 }
 
 /// What a run has lost.
@@ -80,13 +89,11 @@ impl Receiver {
         let (device, address) = Metered::device(&folder("lost-at"), &DEVICE);
         let mut by: Vec<&str> = self.enter.iter().map(String::as_str).collect();
         by.extend(rights);
-        let list = ["--duration", "2500ms", "--mtu", "1500", "--delivery", "best-effort", "--json"];
+        let list = ["--duration", "1min", "--mtu", "1500", "--delivery", "best-effort", "--json"];
         let arguments = [&[verb, &address], more, &list[..], &WINDOW].concat();
-        let receiver = Running::start_by(&by, &arguments);
-        wait_until("packets of the device", PATIENCE, || {
-            device.numbers().get(SENT).is_some_and(|&packets| packets > 300.0)
-        });
-        Stream { receiver, _device: device }
+        let stream = Stream { receiver: Running::start_by(&by, &arguments), device };
+        stream.wait(300.0);
+        stream
     }
 }
 
@@ -98,8 +105,12 @@ impl Drop for Receiver {
 }
 
 impl Lost {
+    /// Ends a stream after the fault.
     fn of(stream: Stream) -> Self {
-        let ran = stream.receiver.finish().expect(3);
+        // The gap is found when samples come again: a full ring is emptied within 200 ms.
+        stream.wait(1_000.0);
+        stream.receiver.signal(libc::SIGINT);
+        let ran = stream.receiver.finish().expect(130);
         let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
         let end = document["end"].get("receive").unwrap_or(&document["end"]).clone();
         let missing = end["samples_missing"].as_u64().unwrap();

@@ -9,7 +9,7 @@ use std::ffi::CString;
 use std::io;
 
 use crate::ethtool;
-use crate::netlink::link::{self, RingFull};
+use crate::netlink::link::{RingFull, link_counts};
 use crate::netlink::netdev::{self, Queue};
 
 pub use names::queues_of;
@@ -63,7 +63,7 @@ impl NicCounts {
     /// `ENODEV` without it.
     pub fn read(interface: &str) -> io::Result<Self> {
         let index = index_of(interface)?;
-        let link = link::link_counts(index)?;
+        let link = link_counts(index)?;
         let by_kernel = netdev::queues(index).unwrap_or_default();
         let by_driver = ethtool::statistics(interface).map(|fields| queues_of(&fields));
         let queues = completed(by_kernel, by_driver.unwrap_or_default());
