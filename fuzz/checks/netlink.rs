@@ -1,8 +1,8 @@
 //! Any bytes as a reply over netlink are walked within their length, and counts of an interface are
 //! taken from them or left out.
 
-use samplewire_io::netlink::link_counts::LinkState;
 use samplewire_io::netlink::netdev::{NetDevice, Queue};
+use samplewire_io::netlink::route::LinkState;
 use samplewire_io::netlink::{Attributes, Messages};
 
 use crate::input::Input;

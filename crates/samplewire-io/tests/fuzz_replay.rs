@@ -1,6 +1,8 @@
-//! Runs the checks of the fuzz targets of this crate without a fuzzer: on their corpus, and on seeded
-//! inputs.
+//! Runs the checks of the fuzz targets of netlink and of types of the kernel without a fuzzer: on their
+//! corpus, and on seeded inputs.
 
+#[path = "../../../fuzz/checks/btf.rs"]
+mod btf;
 #[path = "../../../fuzz/checks/input.rs"]
 mod input;
 #[path = "../../../fuzz/checks/netlink.rs"]
@@ -8,40 +10,7 @@ mod netlink;
 #[path = "../../../fuzz/checks/replay.rs"]
 mod replay;
 
-#[path = "../../../fuzz/checks/btf.rs"]
-mod btf;
-
 use replay::{bytes, corpus_passes, run_random};
-
-#[test]
-fn corpus_of_types() {
-    corpus_passes("btf", btf::check);
-}
-
-#[test]
-fn types_of_any_bytes_are_read_within_their_length() {
-    run_random(RUNS, btf::check, |rng| bytes(rng, 0, 200));
-}
-
-#[test]
-fn types_of_any_kind_and_count_are_searched_to_an_end() {
-    run_random(RUNS, btf::check, |rng| {
-        let mut input = vec![1 + 2 * rng.below(2) as u8];
-        for _ in 0..rng.below(8) {
-            let (kind, count) = ([4, 4, 5, 6, 8, 10][rng.below(6) as usize], rng.below(5) as u32);
-            let words = match kind {
-                4 | 5 => 3 * count,
-                6 => 2 * count,
-                _ => 0,
-            };
-            let flag = (rng.below(4) as u32) << 31;
-            let head = [rng.below(9) as u32, flag | kind << 24 | count, rng.below(10) as u32];
-            let body = (0..words).map(|_| rng.below(10) as u32);
-            input.extend(head.into_iter().chain(body).flat_map(u32::to_ne_bytes));
-        }
-        input
-    });
-}
 
 #[test]
 fn corpus_of_netlink() {
@@ -71,6 +40,36 @@ fn messages_with_attributes_of_any_length_are_read_within_their_length() {
             input.extend((rng.below(20) as u16).to_ne_bytes());
             input.extend([0; 10]);
             input.extend(body);
+        }
+        input
+    });
+}
+
+#[test]
+fn corpus_of_types() {
+    corpus_passes("btf", btf::check);
+}
+
+#[test]
+fn types_of_any_bytes_are_read_within_their_length() {
+    run_random(RUNS, btf::check, |rng| bytes(rng, 0, 200));
+}
+
+#[test]
+fn types_of_any_kind_and_count_are_searched_to_an_end() {
+    run_random(RUNS, btf::check, |rng| {
+        let mut input = vec![1 + 2 * rng.below(2) as u8];
+        for _ in 0..rng.below(8) {
+            let (kind, count) = ([4, 4, 5, 6, 8, 10][rng.below(6) as usize], rng.below(5) as u32);
+            let words = match kind {
+                4 | 5 => 3 * count,
+                6 => 2 * count,
+                _ => 0,
+            };
+            let flag = (rng.below(4) as u32) << 31;
+            let head = [rng.below(9) as u32, flag | kind << 24 | count, rng.below(10) as u32];
+            let body = (0..words).map(|_| rng.below(10) as u32);
+            input.extend(head.into_iter().chain(body).flat_map(u32::to_ne_bytes));
         }
         input
     });

@@ -23,10 +23,10 @@ pub(crate) struct Program(OwnedFd);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum ProgramKind {
-    /// Where the kernel reports an event of its own, with the event's raw arguments.
-    RawTracepoint = 17,
     /// On a received frame, before the kernel has a buffer for it.
     Xdp = 6,
+    /// Where the kernel reports an event of its own, with the event's raw arguments.
+    RawTracepoint = 17,
 }
 
 impl Program {

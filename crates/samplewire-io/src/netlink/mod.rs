@@ -4,7 +4,6 @@
 //! The kernel's structures have been stable since they exist; a reply is still checked as if a
 //! stranger had sent it, and `fuzz/fuzz_targets/netlink.rs` feeds [`Messages`] arbitrary bytes.
 
-pub mod link_counts;
 mod message;
 pub mod netdev;
 pub mod netfilter;

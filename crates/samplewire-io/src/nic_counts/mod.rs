@@ -9,8 +9,8 @@ use std::ffi::CString;
 use std::io;
 
 use crate::ethtool;
-use crate::netlink::link_counts::{RingFull, link_counts};
 use crate::netlink::netdev::{self, Queue};
+use crate::netlink::route::{self, RingFull};
 
 pub use names::queues_of;
 
@@ -63,7 +63,7 @@ impl NicCounts {
     /// `ENODEV` without it.
     pub fn read(interface: &str) -> io::Result<Self> {
         let index = index_of(interface)?;
-        let link = link_counts(index)?;
+        let link = route::link_counts(index)?;
         let by_kernel = netdev::queues(index).unwrap_or_default();
         let by_driver = ethtool::statistics(interface).map(|fields| queues_of(&fields));
         let queues = completed(by_kernel, by_driver.unwrap_or_default());
