@@ -176,9 +176,8 @@ impl HostHints {
             }
             None => format!("what {name} dropped is not known"),
         });
-        let kernel = self.kernel.kernel_uncounted.as_ref().map(|why| {
-            format!("what the kernel dropped is not known ({why}): needs CAP_BPF, CAP_PERFMON")
-        });
+        let why = self.kernel.kernel_uncounted.as_ref();
+        let kernel = why.map(|why| format!("what the kernel dropped is not known: {why}"));
         nic.into_iter().chain(kernel).collect()
     }
 

@@ -3,6 +3,7 @@
 //! Counters are read when the stream opens, at gaps and at the end. None of this is on the path of
 //! packets.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::Instant;
 
@@ -62,7 +63,11 @@ struct NicWatch {
 impl HostWatch {
     /// Prepares to count. That takes some milliseconds, so it is best done before a stream opens.
     pub(crate) fn new() -> Self {
-        Self { kernel: KernelDrops::attach().map_err(|error| error.to_string()), followed: None }
+        let why = |error: std::io::Error| match error.kind() {
+            ErrorKind::PermissionDenied => "needs CAP_BPF and CAP_PERFMON".to_owned(),
+            _ => error.to_string(),
+        };
+        Self { kernel: KernelDrops::attach().map_err(why), followed: None }
     }
 
     /// Counts for streams that were opened at a local address, or were opened again. `device` is the
