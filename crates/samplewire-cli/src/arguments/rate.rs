@@ -8,7 +8,9 @@ use samplewire::options::WINDOW_DEFAULT;
 use samplewire_record::chain::ChainSpec;
 
 use super::values::{self, Threshold};
-use super::{ControlOptions, MetricsOption, RealTimeOptions, ReceiveCarriageOption, SlowOption};
+use super::{
+    ControlOptions, MetricsOption, RealTimeOptions, ReceiveCarriageOption, SlowOption, WebOption,
+};
 
 /// Measures the rate of a device's streams.
 #[derive(Args, Debug)]
@@ -70,6 +72,9 @@ pub(crate) struct RateArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) web: WebOption,
 
     #[command(flatten)]
     pub(crate) carriage: ReceiveCarriageOption,

@@ -11,6 +11,7 @@ use samplewire_record::chain::ChainSink;
 use samplewire_record::counters::{of_closed, silence, total};
 use samplewire_record::sigmf::RecordedGap;
 use samplewire_record::sink::WriteSamples;
+use samplewire_web::Tap;
 
 use super::tally::Received;
 use crate::arguments::RateArguments;
@@ -18,9 +19,11 @@ use crate::cadence::Cadence;
 use crate::host::HostHints;
 
 /// A running receiver.
-pub(super) struct Receiving {
+pub(crate) struct Receiving {
     aligned: AlignedStreams,
     chain: Option<ChainSink>,
+    /// Shows the samples on a page.
+    tap: Option<Tap>,
     /// The card that writes the packets.
     card: Option<String>,
     watch: Arc<Watch>,
@@ -39,10 +42,10 @@ pub(super) struct Watch {
 }
 
 impl Receiving {
-    pub(super) fn new(aligned: AlignedStreams, chain: Option<ChainSink>) -> Self {
+    pub(crate) fn new(aligned: AlignedStreams, chain: Option<ChainSink>) -> Self {
         let frame_bytes = aligned.info().frame_bytes() as u64;
         let watch = Arc::new(Watch { frame_bytes, ..Watch::default() });
-        Self { aligned, chain, card: None, watch }
+        Self { aligned, chain, tap: None, card: None, watch }
     }
 
     /// Counts what a card counts meanwhile.
@@ -52,12 +55,18 @@ impl Receiving {
         self
     }
 
+    /// Shows the samples on a page too.
+    pub(crate) fn with_tap(mut self, tap: Option<Tap>) -> Self {
+        self.tap = tap;
+        self
+    }
+
     pub(super) fn watch(&self) -> Arc<Watch> {
         Arc::clone(&self.watch)
     }
 
     /// Receives until the measurement or the stream ends.
-    pub(super) fn run(mut self, is_over: &AtomicBool) -> Received {
+    pub(crate) fn run(mut self, is_over: &AtomicBool) -> Received {
         let info = self.aligned.info();
         let peer = info.address;
         let before = HostHints::now(peer).with_card(self.card.as_deref());
@@ -74,10 +83,16 @@ impl Receiving {
                     let gap = RecordedGap::from(&lost.gap);
                     let is_held_up = held_up.before(&gap, || stalls(&self.aligned));
                     account.take_gap(&gap, is_held_up);
+                    if let Some(tap) = &mut self.tap {
+                        tap.gap(&gap, is_held_up);
+                    }
                     failed = self.chain.as_mut().and_then(|chain| chain.gap(&gap).err());
                 }
                 Ok(Some(AlignedItem::Samples(block))) => {
                     account.take_samples(block.index(), block.len());
+                    if let Some(tap) = &mut self.tap {
+                        tap.samples(block.index(), block.streams().map(|stream| stream.bytes()));
+                    }
                     if let Some(chain) = &mut self.chain {
                         let stream = block.streams().next().expect("there is a stream");
                         failed = chain.write(block.index(), stream.bytes()).err();
@@ -89,11 +104,14 @@ impl Receiving {
             self.watch.samples.store(account.delivered(), Ordering::Relaxed);
             self.watch.missing.store(account.missing(), Ordering::Relaxed);
             if cadence.is_due(Instant::now()) {
-                let stream = total(
+                let snapshot = total(
                     self.aligned.stats().map(|(snapshot, _)| snapshot),
                     self.aligned.port_stats(),
-                )
-                .stream;
+                );
+                if let Some(tap) = &mut self.tap {
+                    tap.counters(&snapshot);
+                }
+                let stream = snapshot.stream;
                 self.watch.late.store(stream.late, Ordering::Relaxed);
                 self.watch.repaired.store(stream.repaired, Ordering::Relaxed);
             }
@@ -103,6 +121,9 @@ impl Receiving {
             self.aligned.stats().map(|(snapshot, _)| snapshot),
             self.aligned.port_stats(),
         ));
+        if let (Some(tap), Some(error)) = (&mut self.tap, &ended) {
+            tap.end(&error.to_string());
+        }
         let error = ended.filter(|error| !is_finished(error));
         let mut error = error.map(|error| format!("receiving: {error}"));
         let mut chain_samples = None;
