@@ -3,7 +3,7 @@
 #
 #   tools/setup.sh PART...    of: linker, tshark, valgrind, instructions, python, package, notebooks,
 #                             picture, cross, firmware, rtl, deny, fuzz, futuresdr, gnuradio, mutants,
-#                             namespaces, nightly, roce, soapy, wire
+#                             namespaces, nightly, roce, soapy, web, wire
 #
 # Only apt needs root. A part that cannot be installed is reported, and set-up goes on. Steps that
 # need the part then fail, or report that they skip. Only Rust itself is required.
@@ -228,6 +228,12 @@ wire() {
     venv bench/requirements.txt bench-requirements.txt
 }
 
+# A browser, and what drives it.
+web() {
+    command -v chromium >/dev/null || install_apt chromium "the web page is tested in it"
+    venv tools/web-requirements.txt web-requirements.txt
+}
+
 # A runtime to compare with.
 gnuradio() {
     command -v g++ >/dev/null || install_apt build-essential "a chain in GNU Radio is C++"
@@ -265,7 +271,7 @@ for part in "$@"; do
     case $part in
         linker | instructions | python | package | notebooks | picture) "$part" ;;
         cross | firmware | rtl | deny | fuzz | futuresdr | gnuradio | mutants) "$part" ;;
-        namespaces | nightly | roce | soapy | wire) "$part" ;;
+        namespaces | nightly | roce | soapy | web | wire) "$part" ;;
         tshark) tshark_ ;;
         valgrind) valgrind_ ;;
         *) say "no part is called $part" && exit 2 ;;

@@ -50,7 +50,7 @@ def page(table: Table, manual: str) -> str:
     lines += ["];", ""]
     for name, title in (("HOPS", HOPS), ("CAUSES", CAUSES)):
         lines += [f"/// The table of `docs/statistics.md`, {title.strip('# ')!r}."]
-        lines[-1] = lines[-1].replace("'", "\"")
+        lines[-1] = lines[-1].replace("'", '"')
         lines.append(f"pub(crate) const {name}: &[Remedy] = &[")
         for row in rows(manual, title):
             lines += remedy(row)
@@ -105,9 +105,9 @@ def rows(manual: str, title: str) -> list[list[str]]:
 
 
 def plain(text: str) -> str:
-    """Markdown as text: a link names its section."""
-    text = re.sub(r"\[([^]]*)\]\(#([^)]*)\)", r"\1 (docs/statistics.md#\2)", text)
-    text = re.sub(r"\[([^]]*)\]\(([^)#]*)(#[^)]*)?\)", r"\1 (docs/\2\3)", text)
+    """Markdown as text: a link becomes its target."""
+    text = re.sub(r"\[([^]]*)\]\(#([^)]*)\)", r"see docs/statistics.md#\2", text)
+    text = re.sub(r"\[([^]]*)\]\(([^)#]*)(#[^)]*)?\)", r"see docs/\2\3", text)
     return text.replace("`", "")
 
 

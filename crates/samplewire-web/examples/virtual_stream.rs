@@ -1,16 +1,16 @@
 //! A page of a stream without a device: a tone whose indexes, frequency, level and gaps are known.
 //!
 //! ```text
-//! cargo run -p samplewire-web --example virtual_stream -- [NAME [ADDRESS:PORT]]
+//! cargo run -p samplewire-web --example virtual_stream -- [NAME [ADDRESS:PORT [TOKEN]]]
 //! ```
 //!
 //! It prints the URL, and reads commands, one a line: `tone BIN` (of 2,048, from -1,024), `level DB`,
-//! `gap SAMPLES CAUSE`, `centre HZ`. Each prints the index from which it holds. The end of the input
-//! ends the program.
+//! `gap SAMPLES CAUSE`, `centre HZ`. Each prints the index from which it holds, and the time in
+//! nanoseconds since 1970. The end of the input ends the program.
 
 use std::io::BufRead;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use samplewire::source::StreamInfo;
 use samplewire_blocks::kernels::{Noise, Oscillator};
@@ -28,7 +28,11 @@ fn main() -> Result<(), BoxError> {
     let mut words = std::env::args().skip(1);
     let name = words.next().unwrap_or_else(|| "virtual".to_owned());
     let address = words.next().unwrap_or_else(|| "127.0.0.1:0".to_owned());
-    let mut page = Page::start(PageOptions::new(address.parse()?))?;
+    let mut options = PageOptions::new(address.parse()?);
+    if let Some(token) = words.next() {
+        options = options.token(token.parse()?);
+    }
+    let mut page = Page::start(options)?;
     let info = StreamInfo::sc16(&name, RATE_HZ)?;
     let tap = page.add(About::new("virtual stream", &[info]), 0);
     println!("{}", page.url());
@@ -85,7 +89,8 @@ impl Stream {
             ["gap", samples, cause] => self.gap(samples.parse()?, cause)?,
             _ => return Err(format!("no command: {line}").into()),
         }
-        println!("{line}: index {}", self.next);
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH)?;
+        println!("{line}: index {} at {}", self.next, since_1970.as_nanos());
         Ok(())
     }
 

@@ -27,6 +27,7 @@ import { grouped, measured, percent, span } from "./format.js";
  * @property {string} sentence
  * @property {string} remedy
  * @property {string | null} ended
+ * @property {number} at_s
  * @property {string} next_index
  * @property {string} positions
  * @property {string | null} indexes
@@ -79,6 +80,7 @@ export class AccountView {
     this.terms = terms;
     /** @type {HTMLElement[]} */
     this.values = [];
+    this.alerts = "";
     this.build();
   }
 
@@ -103,8 +105,11 @@ export class AccountView {
   update(source) {
     this.sums(source);
     this.hops(source);
+    element("counters").parentElement?.toggleAttribute("hidden", !source.counters);
     if (source.counters) {
       this.counters(source.counters);
+    } else {
+      this.alert([made("li", "This stream has no counters of a receiver.", "quiet")]);
     }
   }
 
@@ -118,7 +123,7 @@ export class AccountView {
     const rows = [
       { name: "delivered", value: delivered, kind: "delivered" },
       { name: "missing", value: missing, kind: "missing" },
-      { name: "excluded by START", value: excluded, kind: "excluded" },
+      { name: "excluded", value: excluded, kind: "excluded" },
     ];
     const bar = rows.map(({ value, kind }) => {
       const part = made("i", "", kind);
@@ -170,11 +175,19 @@ export class AccountView {
     if (alerts.length === 0) {
       alerts.push(made("li", "Every counter that calls for an action is zero.", "quiet"));
     }
-    const before = element("alerts");
+    this.alert(alerts);
+  }
+
+  /**
+   * Shows these entries, unless they are shown.
+   * @param {HTMLElement[]} alerts
+   */
+  alert(alerts) {
+    const place = element("alerts");
     const texts = alerts.map((alert) => alert.textContent).join();
-    if (before.dataset.texts !== texts) {
-      before.dataset.texts = texts;
-      before.replaceChildren(...alerts);
+    if (this.alerts !== texts) {
+      this.alerts = texts;
+      place.replaceChildren(...alerts);
     }
   }
 }

@@ -9,6 +9,8 @@ import { frequency, niceStep, span } from "./format.js";
 export const GUTTER = 60;
 /** The height of the labels of the frequency axis. */
 export const FOOT = 22;
+/** The height of the unit of the levels. */
+const HEAD = 14;
 
 /**
  * @typedef {object} Theme
@@ -49,7 +51,7 @@ export function fitted(canvas) {
  */
 export function drawSpectrum(canvas, frame, look, theme, options) {
   const { context, width, height } = fitted(canvas);
-  const plot = { left: GUTTER, top: 8, width: width - GUTTER, height: height - FOOT - 8 };
+  const plot = { left: GUTTER, top: HEAD, width: width - GUTTER, height: height - FOOT - HEAD };
   const range = look.ceilingDb - look.floorDb;
   /** @param {number} db */
   const y = (db) => plot.top + (plot.height * (look.ceilingDb - db)) / range;
@@ -108,11 +110,9 @@ function drawLevels(context, plot, look, theme, y) {
     context.lineTo(plot.left + plot.width, at);
     context.stroke();
     context.fillStyle = theme.muted;
-    const label = db === 0 ? "0 dBFS" : String(Math.round(db)).replace("-", "−");
-    if (at > plot.top + 4 || db === 0) {
-      context.fillText(label, plot.left - 14, Math.max(at, plot.top + 5));
-    }
+    context.fillText(String(Math.round(db)).replace("-", "−"), plot.left - 14, at);
   }
+  context.fillText("dBFS", plot.left - 14, 5);
   for (let line = 0; line < plot.height; line += 1) {
     const shade = Math.round(255 * (1 - (line + 0.5) / plot.height));
     context.fillStyle = `rgb(${look.map.subarray(3 * shade, 3 * shade + 3).join(" ")})`;

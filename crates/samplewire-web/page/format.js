@@ -8,6 +8,15 @@ export function grouped(number) {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/**
+ * `1 frame`, `2 frames`.
+ * @param {number | bigint | string} number
+ * @param {string} noun
+ */
+export function counted(number, noun) {
+  return `${grouped(number)} ${noun}${String(number) === "1" ? "" : "s"}`;
+}
+
 const PREFIXES = [
   { factor: 1e9, letter: "G" },
   { factor: 1e6, letter: "M" },

@@ -4,7 +4,7 @@ import { AccountView, element, made, say } from "./account.js";
 import { drawSpectrum, drawTimes, GUTTER, nearestRate } from "./axes.js";
 import { colormap } from "./colors.js";
 import { Connection, takeToken } from "./connection.js";
-import { frequency, grouped, measured, percent, span } from "./format.js";
+import { counted, frequency, grouped, measured, percent, span } from "./format.js";
 import { History } from "./history.js";
 import { listen } from "./keys.js";
 import { Plots } from "./plots.js";
@@ -46,8 +46,8 @@ const state = {
   sources: [],
   /** @type {Frame | null} */
   frame: null,
-  /** @type {Frame[]} */
-  pending: [],
+  /** The last frame that was confirmed to the program. */
+  seen: 0,
   trace: "both",
   isPaused: false,
   isFitted: false,
@@ -57,6 +57,8 @@ const state = {
   /** When the connection was lost. @type {number | null} */
   lostAt: null,
   reason: "",
+  /** What both pictures show, in words. */
+  words: "",
   /** How long nothing was seen, in words. */
   blind: "",
   /** @type {{at: number, samples: bigint, rate: number} | null} */
@@ -70,14 +72,13 @@ let plots = null;
 let timeline = null;
 
 const connection = new Connection(takeToken(), {
-  frame: (frame) => state.pending.push(frame),
+  frame: takeFrame,
   message,
   opened: () => {
     if (state.lostAt !== null) {
       state.blind = `Nothing was seen for ${span((performance.now() - state.lostAt) / 1000)}.`;
     }
     state.lostAt = null;
-    state.pending = [];
     request();
   },
   closed: (reason) => {
@@ -143,12 +144,13 @@ function showAccount() {
 
 /** @param {Source} it */
 function showRate(it) {
-  const now = performance.now();
+  // By the program's clock: messages may be held up.
+  const now = it.at_s;
   const samples = BigInt(it.samples) + BigInt(it.missing);
   if (state.speed === null || samples < state.speed.samples) {
     state.speed = { at: now, samples, rate: NaN };
-  } else if (now - state.speed.at >= 1000) {
-    const rate = (Number(samples - state.speed.samples) / (now - state.speed.at)) * 1000;
+  } else if (now - state.speed.at >= 1) {
+    const rate = Number(samples - state.speed.samples) / (now - state.speed.at);
     state.speed = { at: now, samples, rate };
     plots?.add(rate, it.counters);
   }
@@ -220,31 +222,30 @@ function choose(value) {
   readTimeline();
 }
 
-/** Takes the frames that came since the last picture. */
-function takeFrames() {
-  const frames = state.pending;
-  state.pending = [];
-  const last = frames.at(-1);
-  if (!last) {
-    return;
+/** Confirms the last frame. A hidden page confirms none, so that the program omits the rest. */
+function confirm() {
+  if (!document.hidden) {
+    connection.send({ seen: state.seen });
   }
-  connection.send({ seen: last.number });
+}
+
+/** @param {Frame} frame */
+function takeFrame(frame) {
+  state.seen = frame.number;
+  confirm();
   if (state.isPaused) {
     return;
   }
-  for (const frame of frames) {
-    state.frame = { ...frame };
-    for (const row of rowMaker.rows(frame, FRAMES_PER_SECOND)) {
-      waterfall.painter.update(history, history.push(row, state.trace === "peak"));
-    }
+  state.frame = { ...frame };
+  for (const row of rowMaker.rows(frame, FRAMES_PER_SECOND)) {
+    waterfall.painter.update(history, history.push(row, state.trace === "peak"));
   }
-  look.lowHz = last.centreHz - last.spanHz / 2;
-  look.spanHz = last.spanHz;
+  look.lowHz = frame.centreHz - frame.spanHz / 2;
+  look.spanHz = frame.spanHz;
   if (!state.isFitted) {
     state.isFitted = true;
     fitLevels();
   }
-  showSeen(last);
   state.isDirty = true;
 }
 
@@ -252,11 +253,11 @@ function takeFrames() {
 function showSeen(frame) {
   const share = Number(frame.seenSamples) / Math.max(1, Number(frame.deliveredSamples + frame.lenSamples));
   const width = measured(frame.spanHz / frame.mean.length, "Hz");
-  const omitted = frame.omitted > 0 ? `, ${grouped(frame.omitted)} frames omitted` : "";
+  const omitted = frame.omitted > 0 ? `, ${counted(frame.omitted, "frame")} omitted` : "";
   say(
     element("seen"),
     `Frames cover ${percent(Math.min(1, share))} of all samples${omitted}. ` +
-      `Each: ${grouped(frame.lenSamples)} samples, ${frame.transforms} transforms, ` +
+      `Each: ${counted(frame.lenSamples, "sample")}, ${counted(frame.transforms, "transform")}, ` +
       `bins of ${width}. Drawn by ${waterfall.name}.`,
   );
 }
@@ -307,8 +308,19 @@ function move(by) {
   request();
 }
 
-/** @returns {import("./axes.js").Theme & {back: string, good: string}} */
+/**
+ * The colours and the font of the page, as the style sheet has them.
+ * @type {(import("./axes.js").Theme & {back: string, good: string}) | null}
+ */
+let colors = null;
+
 function theme() {
+  colors ??= readTheme();
+  return colors;
+}
+
+/** @returns {import("./axes.js").Theme & {back: string, good: string}} */
+function readTheme() {
   const style = getComputedStyle(document.documentElement);
   /** @param {string} name */
   const color = (name) => style.getPropertyValue(`--${name}`).trim();
@@ -337,7 +349,7 @@ function setTheme(name) {
   document.documentElement.dataset.theme = name;
   localStorage.setItem("samplewire-theme", name);
   say(element("theme"), name === "dark" ? "Light" : "Dark");
-  const colors = theme();
+  colors = readTheme();
   look.accent = bytesOf(colors.accent);
   look.back = bytesOf(colors.back);
   plots?.build(colors);
@@ -389,7 +401,7 @@ async function showGaps() {
   const response = await connection.get(`/api/gaps?source=${view.source}&count=500`);
   const { total, gaps } = await response.json();
   const some = gaps.length < Number(total) ? `, of which the latest ${gaps.length} are listed` : "";
-  say(element("gaps-note"), `${grouped(total)} gaps${some}.`);
+  say(element("gaps-note"), `${counted(total, "gap")}${some}.`);
   const rows = gaps.map((/** @type {any} */ gap) => {
     const row = document.createElement("tr");
     const cells = [grouped(gap.first), grouped(gap.len), causes[gap.cause].name, hops[gap.hop].name];
@@ -426,19 +438,46 @@ async function readTimeline() {
   }
 }
 
+/** Puts the image on whole pixels of the screen: a row is not smeared over two. */
+function fitImage() {
+  const ratio = devicePixelRatio;
+  const box = element("waterfall").getBoundingClientRect();
+  const [left, top] = [scrollX + box.left + GUTTER, scrollY + box.top];
+  const [x, y] = [Math.ceil(left * ratio), Math.ceil(top * ratio)];
+  const width = Math.max(1, Math.floor((scrollX + box.right) * ratio) - x);
+  const height = Math.max(1, Math.floor((scrollY + box.bottom) * ratio) - y);
+  if (imageCanvas.width !== width || imageCanvas.height !== height) {
+    imageCanvas.width = width;
+    imageCanvas.height = height;
+  }
+  Object.assign(imageCanvas.style, {
+    left: `${GUTTER + x / ratio - left}px`,
+    top: `${y / ratio - top}px`,
+    width: `${width / ratio}px`,
+    height: `${height / ratio}px`,
+  });
+}
+
 /** Draws, if something has changed. */
 function draw() {
-  takeFrames();
   if (state.isDirty) {
     state.isDirty = false;
-    const colors = theme();
-    const ratio = devicePixelRatio;
-    imageCanvas.width = Math.round(imageCanvas.clientWidth * ratio);
-    imageCanvas.height = Math.round(imageCanvas.clientHeight * ratio);
-    waterfall.painter.draw(history, look, ratio);
+    if (state.frame) {
+      showSeen(state.frame);
+    }
+    fitImage();
+    waterfall.painter.draw(history, look, devicePixelRatio);
     const cursorHz = pointed()?.hz ?? null;
-    drawSpectrum(spectrumCanvas, state.frame, look, colors, { trace: state.trace, cursorHz });
-    drawTimes(axisCanvas, history, colors, state.pointer?.x ?? null);
+    const levels = `levels from ${look.floorDb} to ${look.ceilingDb} dBFS`;
+    const band = `${frequency(look.lowHz, 1)} to ${frequency(look.lowHz + look.spanHz, 1)}`;
+    const words = `${levels}, ${band}`.replaceAll("-", "−");
+    if (state.words !== words) {
+      state.words = words;
+      spectrumCanvas.setAttribute("aria-label", `Spectrum: ${words}`);
+      imageCanvas.setAttribute("aria-label", `Waterfall, missing indexes hatched: ${words}`);
+    }
+    drawSpectrum(spectrumCanvas, state.frame, look, theme(), { trace: state.trace, cursorHz });
+    drawTimes(axisCanvas, history, theme(), state.pointer?.x ?? null);
     showPointed();
   }
   requestAnimationFrame(draw);
@@ -616,4 +655,5 @@ setInterval(() => {
   readTimeline();
   showState();
 }, 1000);
+document.addEventListener("visibilitychange", confirm);
 requestAnimationFrame(draw);

@@ -65,7 +65,7 @@ export class Plots {
         title,
         width,
         height: 104,
-        padding: [4, 2, 0, 0],
+        padding: [4, 12, 0, 0],
         legend: { show: false },
         cursor: { show: false },
         scales: {
@@ -74,7 +74,7 @@ export class Plots {
           y: { range: (_, low, high) => (high > 0 ? [0, high * 1.15] : [0, 1]) },
         },
         axes: [
-          { ...axis, size: 18, gap: 2, values: (/** @type {any} */ _, /** @type {number[]} */ ticks) => ticks.map((tick) => `${tick || 0} s`.replace("-", "−")), space: 60 },
+          { ...axis, size: 18, gap: 2, values: (/** @type {any} */ _, /** @type {number[]} */ ticks) => ticks.map((tick) => (tick ? `${tick} s`.replace("-", "−") : "now")), space: 60 },
           { ...axis, size: 52, gap: 4, space: 26 },
         ],
         series: [{}, ...series],
@@ -105,7 +105,10 @@ export class Plots {
     });
     this.times.splice(0, this.times.length - POINTS);
     this.before = counters;
-    this.plots.forEach((plot, at) => plot.setData(this.aligned(at)));
+    this.plots.forEach((plot, at) => {
+      plot.root.hidden = KINDS[at].counters.length > 0 && !counters;
+      plot.setData(this.aligned(at));
+    });
   }
 
   /**

@@ -55,8 +55,10 @@ export class Timeline {
     context.fillStyle = theme.good;
     context.fillRect(0, 0, width, bar);
     for (const column of answer.columns) {
-      const x = (width * column.first) / answer.end;
-      const wide = Math.max(1, (width * column.len) / answer.end);
+      // Whole pixels: neighbours must neither overlap nor leave a slit.
+      const x = Math.floor((width * column.first) / answer.end);
+      const end = Math.floor((width * (column.first + column.len)) / answer.end);
+      const wide = Math.max(1, end - x);
       const missing = sum(column.missing);
       if (column.excluded > 0) {
         context.fillStyle = theme.muted;

@@ -47,7 +47,7 @@ void main() {
   float from = first.x + (at.x - 0.5 / ratio) / width * first.y;
   float until = from + first.y / (width * ratio);
   if (kind == ${KINDS.unseen} || until <= 0.0 || from >= 1.0) {
-    color = vec4(mix(back, vec3(0.5), 0.12), 1.0);
+    color = vec4(mix(back, texelFetch(map, ivec2(0, 0), 0).rgb, 0.5), 1.0);
     return;
   }
   int last = int(first.w) - 1;
@@ -147,7 +147,9 @@ class GlPainter {
   draw(history, look, ratio) {
     const gl = this.gl;
     const { width, height } = gl.canvas;
-    for (let place = 0; place < ROWS; place += 1) {
+    const shown = Math.min(ROWS, Math.ceil(height / ratio));
+    for (let depth = 0; depth < shown; depth += 1) {
+      const { place } = history.at(depth);
       describe(history, place, look, this.about.subarray(8 * place, 8 * place + 8));
     }
     gl.activeTexture(gl.TEXTURE1);
@@ -210,7 +212,7 @@ class CanvasPainter {
     for (let shade = 0; shade < 256; shade += 1) {
       colors[shade] = packed(look.map.subarray(3 * shade, 3 * shade + 3));
     }
-    const dim = packed(look.back.map((part) => part + (127 - part) * 0.12));
+    const dim = packed(look.back.map((part, at) => Math.round((part + look.map[at]) / 2)));
     const [accent, back] = [packed(look.accent), packed(look.back)];
     for (let y = 0; y < height; y += 1) {
       const depth = Math.floor(y / ratio);

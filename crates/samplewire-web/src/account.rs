@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
+use std::time::Instant;
 
 use samplewire::SampleIndex;
 use samplewire_record::account::{Account, Hop, Hops};
@@ -46,6 +47,7 @@ pub struct Ledger {
     timeline: Timeline,
     /// The latest gaps, up to [`Ledger::GAPS_MAX`].
     gaps: VecDeque<GapEntry>,
+    updated: Instant,
 }
 
 impl Ledger {
@@ -57,6 +59,7 @@ impl Ledger {
             account: Account::new(first, None),
             timeline: Timeline::new(),
             gaps: VecDeque::with_capacity(Self::GAPS_MAX),
+            updated: Instant::now(),
         }
     }
 
@@ -75,6 +78,7 @@ impl Ledger {
         }
         self.timeline.extend_to(end);
         self.account = account.clone();
+        self.updated = Instant::now();
     }
 
     fn add(&mut self, entry: GapEntry, position: u64) {
@@ -87,6 +91,11 @@ impl Ledger {
             self.gaps.pop_front();
         }
         self.gaps.push_back(entry);
+    }
+
+    /// The time of the sums.
+    pub(crate) const fn updated_at(&self) -> Instant {
+        self.updated
     }
 
     /// The sums.

@@ -63,7 +63,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         unit: "packets",
         is_gauge: false,
         meaning: "Missing packets that arrived as a retransmission",
-        action: "Above 1 in 1,000: network (docs/statistics.md#the-network-loses-packets)",
+        action: "Above 1 in 1,000: see docs/statistics.md#the-network-loses-packets",
         value: |it| it.stream.repaired,
     },
     Counter {
@@ -79,8 +79,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         unit: "packets",
         is_gauge: false,
         meaning: "Missing packets that arrived later than the reordering tolerance",
-        action: "A few raise the tolerance; many: reordering \
-                 (docs/statistics.md#packets-are-reordered)",
+        action: "A few raise the tolerance; many: see docs/statistics.md#packets-are-reordered",
         value: |it| it.stream.reordered_beyond,
     },
     Counter {
@@ -88,7 +87,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         unit: "ns",
         is_gauge: true,
         meaning: "Nanoseconds that the receiver waits for a reordered packet before it requests it",
-        action: "Above the device's setting: reordering (docs/statistics.md#packets-are-reordered)",
+        action: "Above the device's setting: see docs/statistics.md#packets-are-reordered",
         value: |it| it.stream.reorder_tolerance.0,
     },
     Counter {
@@ -96,8 +95,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         unit: "packets",
         is_gauge: false,
         meaning: "Packets that had arrived before; over RDMA also those of the queue pair",
-        action: "Reordering (docs/statistics.md#packets-are-reordered), or the network duplicates \
-                 packets",
+        action: "see docs/statistics.md#packets-are-reordered, or the network duplicates packets",
         value: |it| it.stream.duplicates,
     },
     Counter {
@@ -113,7 +111,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         unit: "packets",
         is_gauge: false,
         meaning: "At a device that plays: packets with samples that arrived after their time",
-        action: "Playing (docs/statistics.md#samples-arrive-too-late)",
+        action: "see docs/statistics.md#samples-arrive-too-late",
         value: |it| it.stream.late_to_play,
     },
     Counter {
@@ -121,7 +119,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         unit: "samples",
         is_gauge: false,
         meaning: "At a device that plays: samples that were missing at their time",
-        action: "Playing (docs/statistics.md#samples-arrive-too-late)",
+        action: "see docs/statistics.md#samples-arrive-too-late",
         value: |it| it.stream.underflow_samples,
     },
     Counter {
@@ -153,7 +151,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         unit: "packets",
         is_gauge: false,
         meaning: "DATA packets with the ECN mark of congestion, duplicates included",
-        action: "Congestion (docs/statistics.md#the-network-is-congested)",
+        action: "see docs/statistics.md#the-network-is-congested",
         value: |it| it.stream.marked,
     },
     Counter {
@@ -195,7 +193,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         is_gauge: false,
         meaning: "Ranges requested again in REPORT packets, where each hole counts at least twice; \
                   over RDMA the NAKs for a lost packet",
-        action: "Above 4 times repaired: network (docs/statistics.md#the-network-loses-packets)",
+        action: "Above 4 times repaired: see docs/statistics.md#the-network-loses-packets",
         value: |it| it.stream.ranges,
     },
     Counter {
@@ -203,7 +201,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         unit: "samples",
         is_gauge: false,
         meaning: "Samples lost at the source, as the sender counts them",
-        action: "Device (docs/statistics.md#the-device-overflows)",
+        action: "see docs/statistics.md#the-device-overflows",
         value: |it| it.stream.source_lost,
     },
     Counter {
@@ -211,7 +209,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         unit: "packets",
         is_gauge: false,
         meaning: "Packets of the sender with a wrong CRC",
-        action: "Corruption (docs/statistics.md#packets-are-corrupted)",
+        action: "see docs/statistics.md#packets-are-corrupted",
         value: |it| it.corrupted,
     },
     Counter {
@@ -244,7 +242,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         unit: "packets",
         is_gauge: false,
         meaning: "Packets that this host's socket dropped, as the kernel counts them in 32 bits",
-        action: "Host (docs/statistics.md#this-host-drops-packets)",
+        action: "see docs/statistics.md#this-host-drops-packets",
         value: |it| it.socket_dropped,
     },
     Counter {
@@ -252,7 +250,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         unit: "times",
         is_gauge: false,
         meaning: "Times the sender had no credit left because the program held all memory",
-        action: "Program (docs/statistics.md#the-program-is-slow)",
+        action: "see docs/statistics.md#the-program-is-slow",
         value: |it| it.starved,
     },
     Counter {
@@ -260,7 +258,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         unit: "ns",
         is_gauge: true,
         meaning: "Smoothed round-trip time in nanoseconds",
-        action: "Far above ping: host (docs/statistics.md#this-host-drops-packets)",
+        action: "Far above ping: see docs/statistics.md#this-host-drops-packets",
         value: |it| it.rtt_ns,
     },
     Counter {
@@ -268,7 +266,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         unit: "packets",
         is_gauge: true,
         meaning: "Packets that the sender may still send before it gets more credit",
-        action: "0 for long: program (docs/statistics.md#the-program-is-slow)",
+        action: "0 for long: see docs/statistics.md#the-program-is-slow",
         value: |it| it.credit.into(),
     },
     Counter {
@@ -301,7 +299,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         unit: "packets",
         is_gauge: false,
         meaning: "Packets with a wrong CRC and an unknown stream",
-        action: "Corruption (docs/statistics.md#packets-are-corrupted)",
+        action: "see docs/statistics.md#packets-are-corrupted",
         value: |it| it.port.corrupted,
     },
     Counter {
@@ -319,27 +317,27 @@ pub(crate) const HOPS: &[Remedy] = &[
     Remedy {
         name: "device",
         meaning: "overflow, or between two of its runs",
-        action: "device (docs/statistics.md#the-device-overflows)",
+        action: "see docs/statistics.md#the-device-overflows",
     },
     Remedy {
         name: "wire",
         meaning: "between the sockets; corrupted; undecided",
-        action: "network (docs/statistics.md#the-network-loses-packets)",
+        action: "see docs/statistics.md#the-network-loses-packets",
     },
     Remedy {
         name: "socket",
         meaning: "this host's socket was full",
-        action: "host (docs/statistics.md#this-host-drops-packets)",
+        action: "see docs/statistics.md#this-host-drops-packets",
     },
     Remedy {
         name: "application",
         meaning: "overflow while the program stalled; no recorder ran",
-        action: "program (docs/statistics.md#the-program-is-slow)",
+        action: "see docs/statistics.md#the-program-is-slow",
     },
     Remedy {
         name: "disk",
         meaning: "overflow while the file stalled",
-        action: "disks (docs/recording.md#disks)",
+        action: "see docs/recording.md#disks",
     },
 ];
 
@@ -348,7 +346,7 @@ pub(crate) const CAUSES: &[Remedy] = &[
     Remedy {
         name: "source overflow",
         meaning: "lost at the device before sending",
-        action: "device (docs/statistics.md#the-device-overflows)",
+        action: "see docs/statistics.md#the-device-overflows",
     },
     Remedy {
         name: "deadline",
@@ -368,12 +366,12 @@ pub(crate) const CAUSES: &[Remedy] = &[
     Remedy {
         name: "receiver behind",
         meaning: "this host's socket dropped it",
-        action: "host (docs/statistics.md#this-host-drops-packets)",
+        action: "see docs/statistics.md#this-host-drops-packets",
     },
     Remedy {
         name: "disk behind",
         meaning: "lost at the device because the file could not keep up",
-        action: "disks (docs/recording.md#disks)",
+        action: "see docs/recording.md#disks",
     },
     Remedy {
         name: "reconnected",

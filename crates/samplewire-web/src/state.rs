@@ -1,5 +1,7 @@
 //! What the page says of a source: JSON for the page, and one sentence for people.
 
+use std::time::Instant;
+
 use samplewire::source::StreamInfo;
 use samplewire_record::account::{Account, Hop};
 use samplewire_record::sigmf::RecordedCause;
@@ -39,12 +41,12 @@ fn named(name: &str, remedy: Option<&Remedy>) -> Value {
 }
 
 /// The variable part of all sources. Sums are strings: they may exceed what JavaScript's numbers hold.
-pub(crate) fn account(sources: &[Source]) -> Value {
-    let sources = sources.iter().map(source).collect::<Vec<_>>();
+pub(crate) fn account(sources: &[Source], started: Instant) -> Value {
+    let sources = sources.iter().map(|it| source(it, started)).collect::<Vec<_>>();
     json!({ "type": "account", "sources": sources })
 }
 
-fn source(source: &Source) -> Value {
+fn source(source: &Source, started: Instant) -> Value {
     let ended = lock(&source.shared.ended).clone();
     let counters = *lock(&source.shared.counters);
     let ledger = lock(&source.shared.ledger);
@@ -67,6 +69,7 @@ fn source(source: &Source) -> Value {
         "sentence": state.sentence,
         "remedy": state.remedy,
         "ended": ended,
+        "at_s": ledger.updated_at().saturating_duration_since(started).as_secs_f64(),
         "next_index": account.range().end.to_string(),
         "first_index": account.range().start.to_string(),
         "positions": ledger.timeline().len().to_string(),

@@ -33,6 +33,7 @@ pub(crate) struct App {
     address: SocketAddr,
     names: Vec<String>,
     stop: Notify,
+    started: Instant,
     /// Constant texts, as JSON.
     terms: String,
     /// The last account and its time: all pages share it.
@@ -48,6 +49,7 @@ impl App {
             address,
             names,
             stop: Notify::new(),
+            started: Instant::now(),
             terms: state::terms().to_string(),
             account: Mutex::default(),
         }
@@ -75,7 +77,7 @@ impl App {
         {
             return Arc::clone(text);
         }
-        let text: Arc<str> = state::account(self.hub().sources()).to_string().into();
+        let text: Arc<str> = state::account(self.hub().sources(), self.started).to_string().into();
         *last = Some((now, Arc::clone(&text)));
         text
     }
