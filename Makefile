@@ -75,7 +75,7 @@ nic-bench: firmware ## the simulated NIC with soft cores beside the figures of N
 	.venv/bin/python bench/nic.py
 
 lint: ## rustfmt, clippy, ruff, and the dependencies' licences, bans and advisories
-	@tools/setup.sh linker python package deny rtl
+	@tools/setup.sh linker python package deny rtl web
 	@tools/lint.sh
 
 bench: ## throughput against raw UDP, the runtime against FutureSDR and GNU Radio, some minutes

@@ -232,6 +232,14 @@ wire() {
 web() {
     command -v chromium >/dev/null || install_apt chromium "the web page is tested in it"
     venv tools/web-requirements.txt web-requirements.txt
+    cmp -s tools/web/package.json .tools/web/package.json && [ -d .tools/web/node_modules ] && return 0
+    command -v npm >/dev/null || install_apt npm "installs what checks the scripts of the page"
+    command -v npm >/dev/null || return 0
+    say "installing TypeScript and ESLint into .tools/web: they check the scripts of the page"
+    mkdir -p .tools/web
+    cp tools/web/package.json .tools/web
+    npm install --silent --no-audit --no-fund --prefix .tools/web >/dev/null 2>&1 ||
+        say "missing: TypeScript and ESLint; the scripts of the page are not checked"
 }
 
 # A runtime to compare with.

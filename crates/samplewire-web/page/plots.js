@@ -23,6 +23,15 @@ const KINDS = [
 /** Counters that grow: their growth is plotted. */
 const GROWING = ["repaired", "skipped"];
 
+/**
+ * Labels of the time axis.
+ * @param {unknown} _plot
+ * @param {number[]} ticks
+ */
+function times(_plot, ticks) {
+  return ticks.map((tick) => (tick ? `${tick} s`.replace("-", "−") : "now"));
+}
+
 export class Plots {
   /**
    * @param {HTMLElement} place
@@ -33,7 +42,8 @@ export class Plots {
     this.names = terms.counters.map(({ name }) => name);
     /** @type {number[]} */
     this.times = [];
-    this.data = KINDS.map(({ counters }) => Array.from({ length: counters.length || 1 }, () => /** @type {(number | null)[]} */ ([])));
+    /** @type {(number | null)[][][]} */
+    this.data = KINDS.map(({ counters }) => Array.from({ length: counters.length || 1 }, () => []));
     /** @type {any[]} */
     this.plots = [];
     /** @type {string[] | null} */
@@ -70,11 +80,13 @@ export class Plots {
         cursor: { show: false },
         scales: {
           x: { time: false, range: [-POINTS, 0] },
-          /** @param {any} _ @param {number} low @param {number} high */
-          y: { range: (_, low, high) => (high > 0 ? [0, high * 1.15] : [0, 1]) },
+          y: {
+            /** @type {(plot: unknown, low: number, high: number) => [number, number]} */
+            range: (_plot, _low, high) => (high > 0 ? [0, high * 1.15] : [0, 1]),
+          },
         },
         axes: [
-          { ...axis, size: 18, gap: 2, values: (/** @type {any} */ _, /** @type {number[]} */ ticks) => ticks.map((tick) => (tick ? `${tick} s`.replace("-", "−") : "now")), space: 60 },
+          { ...axis, size: 18, gap: 2, values: times, space: 60 },
           { ...axis, size: 52, gap: 4, space: 26 },
         ],
         series: [{}, ...series],
