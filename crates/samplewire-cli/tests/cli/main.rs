@@ -41,4 +41,5 @@ mod switching;
 mod terminal;
 mod verification;
 mod vocabulary;
+mod web;
 mod zmtp;
