@@ -11,7 +11,7 @@ TARGET_DIR = cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo picture board test instructions wheel notebooks rtl rtl-full synth lint bench wire fuzz concurrency soak
-.PHONY: firmware firmware-check nic-bench arm attacks incast incast-roce roce mutants rtl-mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
+.PHONY: firmware firmware-check nic-bench arm attacks incast incast-roce roce mutants rtl-mutants soak-python kills doc link bench-soapy web-bench install-ffi install-soapy clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -77,6 +77,11 @@ nic-bench: firmware ## the simulated NIC with soft cores beside the figures of N
 lint: ## rustfmt, clippy, ruff, and the dependencies' licences, bans and advisories
 	@tools/setup.sh linker python package deny rtl web
 	@tools/lint.sh
+
+web-bench: ## what the web page costs, paired with the same command without it, some minutes
+	@tools/setup.sh linker
+	cargo build --release -p samplewire-cli -p samplewire-web --bins --examples
+	$(PYTHON) bench/web.py "$$($(TARGET_DIR))/release"
 
 bench: ## throughput against raw UDP, the runtime against FutureSDR and GNU Radio, some minutes
 	@tools/setup.sh linker gnuradio futuresdr
