@@ -28,7 +28,7 @@ fn message(text: &str) {
             assert!((View::BINS_MIN..=View::BINS_MAX).contains(&bins));
             assert!((1..=View::ZOOM_MAX).contains(&zoom) && centre.abs() <= 0.5);
         }
-        Ok(Message::Seen(_)) => assert!(text.len() <= MESSAGE_BYTES_MAX),
+        Ok(Message::Seen(_) | Message::Seek(_)) => assert!(text.len() <= MESSAGE_BYTES_MAX),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 }

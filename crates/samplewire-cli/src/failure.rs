@@ -19,7 +19,7 @@ use samplewire_record::sink::SinkError;
 use samplewire_record::source::SourceError;
 use samplewire_record::verify::VerifyError;
 use samplewire_sim::{CongestionError, EtherSwitchConfigError, ExploreFileError};
-use samplewire_web::PageError;
+use samplewire_web::{PageError, RecordingError};
 
 use crate::bridge::BridgeError;
 use crate::capture::CaptureError;
@@ -90,6 +90,9 @@ pub(crate) enum Failure {
     /// The page cannot be served.
     #[error("the page cannot be served at {0}")]
     Web(#[from] PageError),
+    /// The recording cannot be shown.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
     /// The token of the page cannot be used.
     #[error("--token-file {path}: {source}")]
     Token { path: String, source: io::Error },

@@ -28,6 +28,8 @@ import { grouped, measured, percent, span } from "./format.js";
  * @property {string} remedy
  * @property {string | null} ended
  * @property {number} at_s
+ * @property {boolean} is_recording
+ * @property {string} first_index
  * @property {string} next_index
  * @property {string} positions
  * @property {string | null} indexes

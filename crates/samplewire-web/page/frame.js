@@ -27,12 +27,13 @@
  * @property {number} spanHz
  * @property {number} offsetDb
  * @property {number} stepDb
+ * @property {bigint} rowSamples
  * @property {Gap[]} gaps
  * @property {Uint8Array<ArrayBuffer>} mean
  * @property {Uint8Array<ArrayBuffer>} peak
  */
 
-const HEADER_BYTES = 104;
+const HEADER_BYTES = 112;
 const GAP_BYTES = 24;
 
 /**
@@ -88,6 +89,7 @@ export function decode(buffer) {
     spanHz: f64(80),
     offsetDb: view.getFloat32(88, true),
     stepDb: view.getFloat32(92, true),
+    rowSamples: u64(104),
     gaps,
     mean: new Uint8Array(buffer, levels, bins),
     peak: new Uint8Array(buffer, levels + bins, bins),

@@ -110,7 +110,7 @@ function message(message) {
     plots = new Plots(element("plots"), message);
     plots.build(theme());
     const canvas = /** @type {HTMLCanvasElement} */ (element("timeline"));
-    timeline = new Timeline(canvas, element("timeline-tip"), message);
+    timeline = new Timeline(canvas, element("timeline-tip"), message, seek);
   } else if (message.type === "account") {
     state.sources = message.sources;
     showAccount();
@@ -237,7 +237,7 @@ function takeFrame(frame) {
     return;
   }
   state.frame = { ...frame };
-  for (const row of rowMaker.rows(frame, FRAMES_PER_SECOND)) {
+  for (const row of rowMaker.rows(frame)) {
     waterfall.painter.update(history, history.push(row, state.trace === "peak"));
   }
   look.lowHz = frame.centreHz - frame.spanHz / 2;
@@ -317,6 +317,27 @@ let colors = null;
 function theme() {
   colors ??= readTheme();
   return colors;
+}
+
+/**
+ * Goes on at a position of a recording; a stream has only its present one.
+ * @param {number} position
+ */
+function seek(position) {
+  if (source()?.is_recording) {
+    connection.send({ seek: Math.max(0, position) });
+  }
+}
+
+/**
+ * Moves in a recording by parts of it.
+ * @param {number} by
+ */
+function skip(by) {
+  const it = source();
+  if (it && state.frame) {
+    seek(Math.floor(Number(state.frame.index) - Number(it.first_index) + by * Number(it.positions)));
+  }
 }
 
 /** @returns {import("./axes.js").Theme & {back: string, good: string}} */
@@ -621,6 +642,8 @@ listen([
   { keys: ["+", "="], words: "narrow the band to half", run: () => zoom(2) },
   { keys: ["-"], words: "widen the band to twice", run: () => zoom(0.5) },
   { keys: ["0"], words: "show the whole band", run: () => zoom(1 / ZOOM_MAX) },
+  { keys: ["r"], words: "play a recording from its beginning", run: () => seek(0) },
+  { keys: [",", "."], words: "go back and on in a recording", run: (key) => skip(key === "," ? -0.1 : 0.1) },
   { keys: ["b"], words: "next number of bins", run: () => setBins(after(BINS, view.bins)) },
   { keys: ["p"], words: "mean and peak, mean, peak", run: () => setTrace(after(["both", "mean", "peak"], state.trace)) },
   {

@@ -31,10 +31,9 @@ export class RowMaker {
    * Returns the rows of a frame, oldest first: of the gaps before it, of indexes without a frame, and
    * its own.
    * @param {Frame} frame
-   * @param {number} framesPerSecond
    * @returns {Row[]}
    */
-  rows(frame, framesPerSecond) {
+  rows(frame) {
     const source = `${frame.source}/${frame.stream}/${frame.channel}`;
     if (this.isFirst || this.source !== source || frame.index < this.next) {
       // The first frame, another stream, or another run of the device.
@@ -42,7 +41,7 @@ export class RowMaker {
       this.source = source;
       this.next = frame.index;
     }
-    const period = BigInt(Math.max(1, Math.round(frame.rateHz / framesPerSecond)));
+    const period = frame.rowSamples > 0n ? frame.rowSamples : 1n;
     /** @type {Row[]} */
     const rows = [];
     for (const gap of frame.gaps) {

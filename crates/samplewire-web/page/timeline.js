@@ -18,8 +18,9 @@ export class Timeline {
    * @param {HTMLCanvasElement} canvas
    * @param {HTMLElement} tip
    * @param {Terms} terms
+   * @param {(position: number) => void} seek
    */
-  constructor(canvas, tip, terms) {
+  constructor(canvas, tip, terms, seek) {
     this.canvas = canvas;
     this.tip = tip;
     this.terms = terms;
@@ -28,6 +29,11 @@ export class Timeline {
     this.rateHz = 0;
     canvas.onpointermove = ({ offsetX }) => this.show(offsetX / canvas.clientWidth);
     canvas.onpointerleave = () => this.show(null);
+    canvas.onclick = ({ offsetX }) => {
+      if (this.answer) {
+        seek(Math.floor((this.answer.end * offsetX) / canvas.clientWidth));
+      }
+    };
   }
 
   /**

@@ -39,6 +39,8 @@ pub struct Frame {
     pub offset_db: f32,
     /// Decibels of one step.
     pub step_db: f32,
+    /// The indexes between two frames, which a row of the waterfall stands for.
+    pub row_samples: u64,
     /// The gaps since the viewer's last frame, oldest first, at most [`Frame::GAPS_MAX`].
     pub gaps: Vec<FrameGap>,
     /// Mean levels.
@@ -118,6 +120,7 @@ impl Frame {
             out.extend(number.to_le_bytes());
         }
         out.extend((self.gaps.len() as u64).to_le_bytes());
+        out.extend(self.row_samples.to_le_bytes());
         for gap in &self.gaps {
             out.extend(gap.first.to_le_bytes());
             out.extend(gap.len.to_le_bytes());
@@ -167,6 +170,7 @@ impl Frame {
             span_hz: f64_at(80),
             offset_db: f32_at(88),
             step_db: f32_at(92),
+            row_samples: u64_at(header, 104),
             gaps: bytes[HEADER_BYTES..levels].chunks_exact(GAP_BYTES).map(gap_of).collect(),
             mean: bytes[levels..levels + bins].to_vec(),
             peak: bytes[levels + bins..].to_vec(),
@@ -204,7 +208,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 
 const KIND: u8 = 1;
 const VERSION: u8 = 1;
-const HEADER_BYTES: usize = 104;
+const HEADER_BYTES: usize = 112;
 const GAP_BYTES: usize = 24;
 
 #[cfg(test)]
@@ -229,6 +233,7 @@ mod tests {
             span_hz: 2e6,
             offset_db: -140.0,
             step_db: 0.55,
+            row_samples: 12,
             gaps: vec![
                 FrameGap { first: 100, len: 7, cause: 1, hop: 2, stream: None },
                 FrameGap { first: 200, len: 1, cause: 0, hop: 0, stream: Some(3) },
@@ -242,7 +247,7 @@ mod tests {
     fn frame_comes_back_from_its_bytes() {
         let mut bytes = Vec::new();
         frame().encode(&mut bytes);
-        assert_eq!(bytes.len(), 104 + 2 * 24 + 6);
+        assert_eq!(bytes.len(), 112 + 2 * 24 + 6);
         assert_eq!(bytes[..8], [1, 1, 1, 0, 2, 0, 3, 0]);
         assert_eq!(bytes[24..32], (1_u64 << 40).to_le_bytes());
         assert_eq!(Frame::decode(&bytes), Ok(frame()));

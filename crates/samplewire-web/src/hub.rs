@@ -64,6 +64,7 @@ struct RunAbout {
     gaps_before: u64,
     delivered_before: u64,
     centre_hz: f64,
+    row_samples: u64,
 }
 
 /// A connected page.
@@ -197,6 +198,20 @@ impl Hub {
         }
     }
 
+    /// Has a recording go on at a position, for all pages that see it.
+    pub(crate) fn seek(&mut self, id: u64, position: u64) {
+        let Some(viewer) = self.viewers.iter().find(|viewer| viewer.id == id) else { return };
+        let Some(key) = viewer.key else { return };
+        self.sources[usize::from(key.source)].shared.seek(position);
+        for viewer in &mut self.viewers {
+            if viewer.key.is_some_and(|it| it.source == key.source) {
+                viewer.next_gap = viewer
+                    .next_gap
+                    .filter(|_| !self.sources[usize::from(key.source)].about.is_recording);
+            }
+        }
+    }
+
     /// Returns the time between two frames that the fastest page wants; `None` without a view.
     pub(crate) fn period(&self) -> Option<Duration> {
         let with_view = self.viewers.iter().filter(|viewer| viewer.key.is_some());
@@ -327,6 +342,7 @@ impl Engine {
                 gaps_before: run.gaps_before,
                 delivered_before: run.delivered_before,
                 centre_hz: run.centre_hz,
+                row_samples: run.row_samples,
             },
             levels,
             len_samples: samples as u64,
@@ -371,6 +387,10 @@ impl Viewer {
             span_hz,
             offset_db: Levels::OFFSET_DB,
             step_db: Levels::STEP_DB,
+            row_samples: match run.row_samples {
+                0 => (rate_hz * self.period.as_secs_f64()).round() as u64,
+                row_samples => row_samples,
+            },
             gaps,
             mean: picture.levels.mean.clone(),
             peak: picture.levels.peak.clone(),

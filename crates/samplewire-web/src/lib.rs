@@ -26,6 +26,7 @@ pub mod frame;
 mod hub;
 pub mod message;
 mod page;
+mod recording;
 mod server;
 mod source;
 mod spectra;
@@ -36,6 +37,7 @@ mod token;
 
 pub use account::{GapEntry, Ledger};
 pub use page::{Page, PageError, PageOptions};
+pub use recording::{Recording, RecordingError};
 pub use source::About;
 pub use spectra::{Levels, Spectra, SpectraError, View};
 pub use tap::Tap;

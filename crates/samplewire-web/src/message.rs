@@ -11,6 +11,8 @@ pub enum Message {
     View(ViewRequest),
     /// The frame with this number, and all earlier ones, arrived.
     Seen(u32),
+    /// Go on at this position of a recording, counted from its first index.
+    Seek(u64),
 }
 
 /// A view of a stream.
@@ -60,6 +62,7 @@ pub fn decode(text: &str) -> Result<Message, Malformed> {
     }
     match serde_json::from_str(text)? {
         Wire::Seen(number) => Ok(Message::Seen(number)),
+        Wire::Seek(position) => Ok(Message::Seek(position)),
         Wire::View(wire) => {
             let zoom_is_right = (1..=View::ZOOM_MAX).contains(&wire.zoom);
             let bins_is_right = (View::BINS_MIN..=View::BINS_MAX).contains(&wire.bins);
@@ -88,6 +91,7 @@ pub fn decode(text: &str) -> Result<Message, Malformed> {
 enum Wire {
     View(WireView),
     Seen(u32),
+    Seek(u64),
 }
 
 #[derive(Deserialize)]

@@ -21,12 +21,19 @@ pub struct About {
     pub origin: String,
     /// The streams.
     pub streams: Vec<StreamInfo>,
+    /// Whether it is a recording, in which a page can seek.
+    pub is_recording: bool,
 }
 
 impl About {
     /// Describes a source.
     pub fn new(verb: &str, streams: &[StreamInfo]) -> Self {
-        Self { verb: verb.to_owned(), origin: String::new(), streams: streams.to_vec() }
+        Self {
+            verb: verb.to_owned(),
+            origin: String::new(),
+            streams: streams.to_vec(),
+            is_recording: false,
+        }
     }
 
     /// Describes the streams that a device sends.
@@ -48,6 +55,8 @@ pub(crate) struct Shared {
     /// Why the stream ended, once it has.
     pub(crate) ended: Mutex<Option<String>>,
     pub(crate) lanes: Vec<LaneShared>,
+    /// The position that a page requests; `u64::MAX` for none.
+    sought: AtomicU64,
     /// Wakes the page's thread: a run is complete.
     pub(crate) notify: Arc<Notify>,
 }
@@ -72,6 +81,19 @@ impl LaneShared {
 }
 
 impl Shared {
+    /// Requests a position. Only a recording has others than the present one.
+    pub(crate) fn seek(&self, position: u64) {
+        // Relaxed: the value stands alone.
+        self.sought.store(position, Ordering::Relaxed);
+    }
+
+    /// See [`Tap::sought`].
+    pub(crate) fn take_sought(&self) -> Option<u64> {
+        // Relaxed: as above.
+        let position = self.sought.swap(u64::MAX, Ordering::Relaxed);
+        (position != u64::MAX).then_some(position)
+    }
+
     /// Returns the account unless the page's thread reads it.
     pub(crate) fn try_ledger(&self) -> Option<MutexGuard<'_, Ledger>> {
         match self.ledger.try_lock() {
@@ -120,6 +142,7 @@ impl Source {
             counters: Mutex::default(),
             ended: Mutex::default(),
             lanes: shared,
+            sought: AtomicU64::new(u64::MAX),
             notify,
         });
         let tap = Tap::new(Arc::clone(&shared), taps, first);

@@ -63,6 +63,7 @@ fn source(source: &Source, started: Instant) -> Value {
     });
     json!({
         "verb": source.about.verb,
+        "is_recording": source.about.is_recording,
         "origin": source.about.origin,
         "streams": streams,
         "level": state.level,

@@ -58,6 +58,19 @@ pub(crate) struct Run {
     pub(crate) delivered_before: u64,
     /// The centre frequency in hertz at the first sample; not a number if it is not known.
     pub(crate) centre_hz: f64,
+    /// The indexes between two runs; 0 where the viewer's frame rate sets them.
+    pub(crate) row_samples: u64,
+}
+
+/// Samples of a recording, for [`Tap::show`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown<'a> {
+    pub(crate) index: SampleIndex,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) gaps_before: u64,
+    pub(crate) delivered_before: u64,
+    pub(crate) row_samples: u64,
+    pub(crate) centre_hz: f64,
 }
 
 impl Tap {
@@ -93,7 +106,44 @@ impl Tap {
         self.publish_if_due(Instant::now());
     }
 
-    /// Counts samples that a program has not kept in one piece.
+    /// Counts samples that are not shown.
+    pub(crate) fn count_samples(&mut self, index: SampleIndex, len: u64) {
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        Self::count(&mut self.account, &mut self.events, self.before, index, len);
+        if self.events.len() + 2 >= EVENTS_MAX {
+            self.publish(true);
+        }
+    }
+
+    /// Returns how many samples the page wants to show, if any.
+    pub(crate) fn wanted(&mut self) -> Option<usize> {
+        let lane = self.lanes.first_mut()?;
+        if lane.current.is_none() {
+            lane.current = lane.wanted.pop().ok();
+        }
+        lane.current.as_ref().map(|run| run.len_samples)
+    }
+
+    /// Shows samples that were counted before, if the page wants some.
+    pub(crate) fn show(&mut self, shown: Shown<'_>) {
+        let Some(lane) = self.lanes.first_mut() else { return };
+        let Some(mut run) = lane.current.take() else { return };
+        run.bytes.clear();
+        run.bytes.extend_from_slice(&shown.bytes[..shown.bytes.len().min(RUN_BYTES_MAX)]);
+        (run.index, run.gaps_before) = (shown.index, shown.gaps_before);
+        (run.delivered_before, run.row_samples) = (shown.delivered_before, shown.row_samples);
+        run.centre_hz = shown.centre_hz;
+        if lane.filled.push(run).is_ok() {
+            self.shared.notify.notify_one();
+        }
+    }
+
+    /// Returns the position that a page has requested since the last call, if any.
+    pub(crate) fn sought(&self) -> Option<u64> {
+        self.shared.take_sought()
+    }
+
+    /// Counts samples of a block.
     fn count(
         account: &mut Account,
         events: &mut Vec<Event>,

@@ -48,6 +48,7 @@ fn frame() -> Vec<u8> {
         span_hz: 1e6,
         offset_db: -140.0,
         step_db: 0.55,
+        row_samples: 32,
         gaps: vec![gap],
         mean: vec![1, 2, 3, 4],
         peak: vec![5, 6, 7, 8],

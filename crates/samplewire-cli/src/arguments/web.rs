@@ -16,8 +16,14 @@ use super::{MetricsOption, RealTimeOptions};
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct WebArguments {
     /// The device: HOST, HOST:PORT or [IPV6]:PORT; the port is 9100 unless given
-    #[arg(value_name = "ADDR")]
-    pub(crate) address: String,
+    #[arg(value_name = "ADDR", required_unless_present = "recording")]
+    pub(crate) address: Option<String>,
+
+    /// Show a SigMF recording instead, from its metadata and by seeking in its data; it is verified
+    /// first
+    #[arg(long, value_name = "NAME", value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["address", "channels"])]
+    pub(crate) recording: Option<PathBuf>,
 
     /// Where the page listens; port 0 takes a free one
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0",
@@ -93,6 +99,7 @@ ssh -L 8000:127.0.0.1:8000 HOST, and --listen 127.0.0.1:8000.
 
 Examples:
   samplewire web 127.0.0.1
+  samplewire web --recording out.sigmf-meta
   samplewire web 10.0.0.2 --channels 0,1 --listen 127.0.0.1:8000
 
 Exit status: 0 --duration is over and nothing is missing, 1 usage, 2 \

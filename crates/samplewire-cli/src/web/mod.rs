@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use samplewire::AlignedStreams;
-use samplewire_web::{About, Page, PageOptions, Tap, Token};
+use samplewire_web::{About, Page, PageOptions, Recording, Tap, Token};
 
 use crate::account;
 use crate::arguments::{WebAccess, WebArguments, WebOption};
@@ -23,20 +23,47 @@ use crate::wiring::{self, Flow};
 /// Opens the device, and serves the page until a signal comes or the time is over.
 pub(crate) fn run(arguments: &WebArguments) -> Result<Outcome, Failure> {
     let mut console = Console::new(Lines::Stdout, false);
+    if let Some(path) = &arguments.recording {
+        return show_recording(arguments, path, &mut console);
+    }
     let exporter = wiring::export("web", &arguments.metrics, &mut console)?;
-    let address = wiring::address(&arguments.address)?;
+    let text = arguments.address.as_deref().expect("clap requires one of the two");
+    let address = wiring::address(text)?;
     wiring::check_channels(&arguments.channels)?;
     // A page that cannot be served is an error before the device is opened.
     let mut page = start(arguments.listen, Some(&arguments.access))?;
     let aligned = open(arguments, address)?;
     let _printed = exporter.registry().add_opened(aligned.counters(), None);
     let interrupt = Interrupt::install()?;
-    announce(arguments, &mut console, &aligned);
+    announce(arguments, text, &mut console, &aligned);
     print(&page, &mut console);
     let tap = follow(&mut page, "web", &aligned);
     let receiving = Receiving::new(aligned, None).with_tap(Some(tap));
     let received = receive(arguments, receiving, &mut page, &interrupt, &mut console);
     Ok(conclude(&received, &interrupt, &mut console))
+}
+
+/// Serves the page of a recording until a signal comes or the time is over.
+fn show_recording(
+    arguments: &WebArguments,
+    path: &Path,
+    console: &mut Console,
+) -> Result<Outcome, Failure> {
+    let mut page = start(arguments.listen, Some(&arguments.access))?;
+    let _shown = Recording::show(&mut page, path)?;
+    let interrupt = Interrupt::install()?;
+    print(&page, console);
+    let started = Instant::now();
+    loop {
+        std::thread::sleep(STOP_PAUSE);
+        report_failure(&mut page, console);
+        if let Some(signal) = interrupt.stop_signal(console).and(interrupt.signal()) {
+            return Ok(Outcome::Interrupted { signal });
+        }
+        if arguments.duration.is_some_and(|it| started.elapsed() >= it) {
+            return Ok(Outcome::Whole);
+        }
+    }
 }
 
 /// Receives until the end, which is not that of the stream: the page stays open behind it.
@@ -103,10 +130,15 @@ fn open(arguments: &WebArguments, address: SocketAddr) -> Result<AlignedStreams,
     options.open_aligned(address).map_err(|error| Failure::from(error).counted())
 }
 
-fn announce(arguments: &WebArguments, console: &mut Console, aligned: &AlignedStreams) {
+fn announce(
+    arguments: &WebArguments,
+    address: &str,
+    console: &mut Console,
+    aligned: &AlignedStreams,
+) {
     let info = aligned.info();
     let version = env!("CARGO_PKG_VERSION");
-    console.line(format_args!("samplewire {version}: showing {}", arguments.address));
+    console.line(format_args!("samplewire {version}: showing {address}"));
     for info in aligned.infos() {
         let stream = stream_words(&info.stream_info());
         console.line(format_args!("  stream {:<3} {stream}", info.stream));

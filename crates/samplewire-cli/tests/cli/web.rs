@@ -65,6 +65,14 @@ fn page_counts_what_the_recorder_counts_in_every_mode() {
         assert!(samples > 0 && samples <= end["samples_delivered"].as_u64().unwrap(), "{last}");
         assert!(missing <= total, "{missing} of {total}");
         run(&["verify", text(&file)]).expect(0);
+        // The page of the recording has the final sums.
+        let shown = Running::start(&["web", "--recording", text(&file)]);
+        let opened = account(&url_of(&shown)).expect("it serves until it is interrupted");
+        assert_eq!(number(&opened, "missing"), total, "{opened}");
+        assert_eq!(Some(number(&opened, "samples")), end["samples_delivered"].as_u64());
+        assert_eq!(opened["ended"], "the recording is proven");
+        shown.signal(libc::SIGINT);
+        shown.finish().expect(130);
     }
 }
 

@@ -97,6 +97,7 @@ async fn converse(app: &App, socket: &mut WebSocket, id: u64, wake: &Notify) -> 
 async fn answer(app: &App, socket: &mut WebSocket, id: u64, text: &str) -> Result<(), Gone> {
     match message::decode(text) {
         Ok(message::Message::Seen(number)) => app.hub().seen(id, number),
+        Ok(message::Message::Seek(position)) => app.hub().seek(id, position),
         Ok(message::Message::View(wanted)) => {
             let shown = app.hub().show(id, &wanted);
             let text = match shown {
