@@ -66,6 +66,7 @@ def run(arguments: argparse.Namespace, viewers: int | None, rate: str) -> Run:
     device = subprocess.Popen(
         [command, "emulate", "--source", "null", "--rate", rate, "--listen", "127.0.0.1:0"],
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         text=True,
     )
     try:

@@ -72,6 +72,8 @@ struct RunAbout {
 struct Viewer {
     id: u64,
     key: Option<Key>,
+    /// The request for a stream that is not there.
+    waiting: Option<ViewRequest>,
     period: Duration,
     due: Instant,
     /// The last picture that was sent or omitted.
@@ -116,6 +118,12 @@ impl Hub {
     pub(crate) fn add(&mut self, about: About, first: u64) -> Tap {
         let (source, tap) = Source::new(about, first, Arc::clone(&self.notify));
         self.sources.push(source);
+        // Pages may have requested the stream before it was there.
+        let waiting = self.viewers.iter().filter_map(|it| Some((it.id, it.waiting?)));
+        for (id, wanted) in waiting.collect::<Vec<_>>() {
+            // A refusal is for the next request to report.
+            let _is_shown = self.show(id, &wanted).is_ok();
+        }
         tap
     }
 
@@ -141,6 +149,7 @@ impl Hub {
         self.viewers.push(Viewer {
             id,
             key: None,
+            waiting: None,
             period: Duration::from_secs(1),
             due: now,
             serial: 0,
@@ -161,13 +170,15 @@ impl Hub {
 
     /// Gives a page the view that it requests, fitted to the stream.
     pub(crate) fn show(&mut self, id: u64, wanted: &ViewRequest) -> Result<View, Refusal> {
+        let Some(at) = self.viewers.iter().position(|viewer| viewer.id == id) else {
+            return Err(Refusal::Stream);
+        };
+        self.viewers[at].waiting = Some(*wanted);
         let source = self.sources.get(usize::from(wanted.source)).ok_or(Refusal::Stream)?;
         let info = source.about.streams.get(usize::from(wanted.stream)).ok_or(Refusal::Stream)?;
         let view = wanted.view.fitted_to(info);
         let key = Key { source: wanted.source, stream: wanted.stream, view };
-        let Some(at) = self.viewers.iter().position(|viewer| viewer.id == id) else {
-            return Err(Refusal::Stream);
-        };
+        self.viewers[at].waiting = None;
         let before = self.viewers[at].key.replace(key);
         // The page's own view makes room for the next one.
         self.drop_unused();

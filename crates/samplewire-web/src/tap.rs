@@ -18,7 +18,8 @@ use crate::source::{Shared, lock};
 
 /// Passes the samples and gaps of a stream, or of aligned streams, to a page.
 ///
-/// A call never waits, except when [`EVENTS_MAX`] gaps arrive while the page's thread reads the account.
+/// A call waits only while the page's thread reads the account, and then only when [`EVENTS_MAX`] gaps
+/// have arrived, or a frame with a gap before it is complete.
 #[derive(Debug)]
 pub struct Tap {
     shared: Arc<Shared>,
@@ -88,22 +89,28 @@ impl Tap {
 
     /// Passes a block without a gap: the samples of each stream from `index` on, as on the wire.
     pub fn samples<'a>(&mut self, index: SampleIndex, streams: impl IntoIterator<Item = &'a [u8]>) {
-        let delivered_before = self.account.delivered();
-        let mut len = None;
-        for (lane, bytes) in self.lanes.iter_mut().zip(streams) {
-            let samples = bytes.len() / lane.frame_bytes;
-            if len.is_none() {
-                Self::count(&mut self.account, &mut self.events, self.before, index, samples);
+        let (gaps_before, delivered_before) = (self.account.gaps(), self.account.delivered());
+        for (at, bytes) in streams.into_iter().enumerate().take(self.lanes.len()) {
+            let lane = &mut self.lanes[at];
+            if at == 0 {
+                let len = bytes.len() / lane.frame_bytes;
+                Self::count(&mut self.account, &mut self.events, self.before, index, len);
             }
-            len = Some(samples);
-            let gaps_before = self.account.gaps();
-            if lane.take(index, bytes, gaps_before, delivered_before) {
-                // The gaps of the list come before the frame.
-                self.is_stale = true;
-                self.shared.notify.notify_one();
+            if let Some(run) = lane.take(index, bytes, gaps_before, delivered_before) {
+                // The page lists the gaps before a run with the run.
+                self.publish(!self.events.is_empty());
+                self.complete(at, run);
             }
         }
         self.publish_if_due(Instant::now());
+    }
+
+    /// Passes a run to the page.
+    fn complete(&mut self, at: usize, run: Run) {
+        // There is room: the page owns one run for each place.
+        if self.lanes[at].filled.push(run).is_ok() {
+            self.shared.notify.notify_one();
+        }
     }
 
     /// Counts samples that are not shown.
@@ -133,9 +140,7 @@ impl Tap {
         (run.index, run.gaps_before) = (shown.index, shown.gaps_before);
         (run.delivered_before, run.row_samples) = (shown.delivered_before, shown.row_samples);
         run.centre_hz = shown.centre_hz;
-        if lane.filled.push(run).is_ok() {
-            self.shared.notify.notify_one();
-        }
+        self.complete(0, run);
     }
 
     /// Returns the position that a page has requested since the last call, if any.
@@ -247,21 +252,18 @@ impl Drop for Tap {
 }
 
 impl LaneTap {
-    /// Copies what a wanted run needs of a block; returns whether the run is complete.
+    /// Copies what a wanted run needs of a block; returns the run when it is complete.
     fn take(
         &mut self,
         index: SampleIndex,
         bytes: &[u8],
         gaps_before: u64,
         delivered_before: u64,
-    ) -> bool {
+    ) -> Option<Run> {
         let mut bytes = bytes;
         let mut run = match self.current.take() {
             Some(run) => run,
-            None => match self.wanted.pop() {
-                Ok(run) => run,
-                Err(_) => return false,
-            },
+            None => self.wanted.pop().ok()?,
         };
         let taken = run.bytes.len() / self.frame_bytes;
         if taken == 0 || run.index + taken as u64 != index {
@@ -275,10 +277,9 @@ impl LaneTap {
         run.bytes.extend_from_slice(bytes);
         if left_bytes - whole >= self.frame_bytes {
             self.current = Some(run);
-            return false;
+            return None;
         }
-        // There is room: the page owns one run for each place.
-        self.filled.push(run).is_ok()
+        Some(run)
     }
 
     /// Discards a run that is not complete.

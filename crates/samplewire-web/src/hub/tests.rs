@@ -199,6 +199,20 @@ fn views_and_pages_have_limits() {
 }
 
 #[test]
+fn page_that_comes_before_the_stream_sees_it() {
+    let mut hub = Hub::new(Arc::new(Notify::new()));
+    let id = hub.join(Instant::now()).unwrap().0;
+    let view = View::whole(BINS);
+    let wanted = ViewRequest { source: 1, stream: 0, frames_per_second: 30, view };
+    assert_eq!(hub.show(id, &wanted), Err(Refusal::Stream));
+    let info = StreamInfo::new(Format::Fc32, 1, RATE_HZ).unwrap();
+    let _first = hub.add(About::new("test", std::slice::from_ref(&info)), 0);
+    assert_eq!(hub.engines.len(), 0);
+    let _second = hub.add(About::new("test", &[info]), 0);
+    assert_eq!((hub.engines.len(), hub.viewers[0].waiting), (1, None));
+}
+
+#[test]
 fn nothing_is_copied_without_a_page() {
     let mut rig = Rig::new(50);
     rig.hub.leave(rig.id);
