@@ -6,8 +6,8 @@
 Each round runs `rate` against `emulate --source null` without the page, with the page and no
 viewer, with one viewer and with eight, at 2,048 bins and 30 frames/s. Viewers are WebSocket clients
 that read and discard (the example `viewers`). The CPU time is that of the process of `rate`, by its
-rusage. A further pair at `--rate max` states the rate that is reached. Results go to
-out/web/bench.json.
+rusage; that of the page's own thread is exact also where other programs disturb the pairs. A
+further pair at `--rate max` states the rate that is reached. Results go to out/web/bench.json.
 Exit: 0 when all limits hold, 1 when one does not.
 """
 
@@ -19,6 +19,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -33,6 +34,8 @@ class Run:
 
     cpu_share: float
     """CPU time of the process in parts of a core."""
+    page_share: float
+    """CPU time of the page's thread in parts of a core."""
     samples_per_s: float
     missing: int
     frames: int
@@ -98,6 +101,11 @@ def run(arguments: argparse.Namespace, viewers: int | None, rate: str) -> Run:
                 stdout=subprocess.PIPE,
                 text=True,
             )
+        started = time.monotonic()
+        page_ns = page_thread_ns(measured.pid)
+        time.sleep(arguments.seconds / 2)
+        page_ns = page_thread_ns(measured.pid) - page_ns
+        elapsed = time.monotonic() - started
         document = json.loads(measured.stdout.read())
         _, _, usage = os.wait4(measured.pid, 0)
         measured.returncode = 0
@@ -108,6 +116,7 @@ def run(arguments: argparse.Namespace, viewers: int | None, rate: str) -> Run:
     received = document["end"]["receive"]
     return Run(
         cpu_share=(usage.ru_utime + usage.ru_stime) / received["seconds"],
+        page_share=page_ns / 1e9 / elapsed,
         samples_per_s=received["samples_delivered"] / received["seconds"],
         missing=received["samples_missing"],
         frames=seen["frames"],
@@ -116,11 +125,22 @@ def run(arguments: argparse.Namespace, viewers: int | None, rate: str) -> Run:
     )
 
 
+def page_thread_ns(process: int) -> int:
+    """CPU time of the page's thread in nanoseconds; 0 without one."""
+    for task in Path(f"/proc/{process}/task").iterdir():
+        if (task / "comm").read_text().strip() == "samplewire-web":
+            return int((task / "schedstat").read_text().split()[0])
+    return 0
+
+
 def report(rounds: list[dict[str, Run]], fast: list[dict[str, Run]]) -> int:
     """Print the medians of the pairs, and check them against the limits."""
 
     def cost(name: str) -> float:
         return median(it[name].cpu_share - it["without"].cpu_share for it in rounds)
+
+    def thread(name: str) -> float:
+        return median(it[name].page_share for it in rounds)
 
     one, eight = cost("one viewer"), cost("eight viewers")
     frames = median(it["one viewer"].frames / it["one viewer"].seconds for it in rounds)
@@ -131,6 +151,13 @@ def report(rounds: list[dict[str, Run]], fast: list[dict[str, Run]]) -> int:
         ("page without a viewer, added", cost("no viewer"), 0.002),
         ("one viewer, added", one, 0.05),
         ("eight viewers over one", eight / max(one, 1e-9), 2.0),
+        ("the page's thread without a viewer", thread("no viewer"), 0.002),
+        ("the page's thread with one viewer", thread("one viewer"), 0.05),
+        (
+            "the same with eight viewers over one",
+            thread("eight viewers") / max(thread("one viewer"), 1e-9),
+            2.0,
+        ),
         ("frames/s of one viewer", frames, None),
         ("rate at max with one viewer over without", ratio, None),
         ("samples missing", float(missing), 0.0),

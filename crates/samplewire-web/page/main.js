@@ -232,7 +232,10 @@ function confirm() {
 /** @param {Frame} frame */
 function takeFrame(frame) {
   state.seen = frame.number;
-  confirm();
+  // The program sends a few frames ahead: every second one is enough.
+  if (frame.number % 2 === 0) {
+    confirm();
+  }
   if (state.isPaused) {
     return;
   }
@@ -374,6 +377,7 @@ function setTheme(name) {
   look.accent = bytesOf(colors.accent);
   look.back = bytesOf(colors.back);
   plots?.build(colors);
+  timeline?.draw(colors);
   state.isDirty = true;
 }
 

@@ -91,7 +91,9 @@ export class Plots {
         ],
         series: [{}, ...series],
       };
-      return new /** @type {any} */ (window).uPlot(options, this.aligned(at), this.place);
+      const plot = new /** @type {any} */ (window).uPlot(options, this.aligned(at), this.place);
+      plot.root.hidden = counters.length > 0 && !this.before;
+      return plot;
     });
   }
 

@@ -47,7 +47,7 @@ void main() {
   float from = first.x + (at.x - 0.5 / ratio) / width * first.y;
   float until = from + first.y / (width * ratio);
   if (kind == ${KINDS.unseen} || until <= 0.0 || from >= 1.0) {
-    color = vec4(mix(back, texelFetch(map, ivec2(0, 0), 0).rgb, 0.5), 1.0);
+    color = vec4(mix(back, vec3(0.5), 0.25), 1.0);
     return;
   }
   int last = int(first.w) - 1;
@@ -212,7 +212,7 @@ class CanvasPainter {
     for (let shade = 0; shade < 256; shade += 1) {
       colors[shade] = packed(look.map.subarray(3 * shade, 3 * shade + 3));
     }
-    const dim = packed(look.back.map((part, at) => Math.round((part + look.map[at]) / 2)));
+    const dim = packed(look.back.map((part) => Math.round(part + (127.5 - part) / 4)));
     const [accent, back] = [packed(look.accent), packed(look.back)];
     for (let y = 0; y < height; y += 1) {
       const depth = Math.floor(y / ratio);
