@@ -11,7 +11,7 @@ TARGET_DIR = cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo picture board test instructions wheel notebooks rtl rtl-full synth lint bench wire fuzz concurrency soak
-.PHONY: firmware rates firmware-check nic-bench arm attacks incast incast-roce roce mutants rtl-mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
+.PHONY: firmware rates firmware-check nic-bench arm attacks incast incast-roce roce mutants rtl-mutants soak-python kills doc link bench-soapy web-bench install-ffi install-soapy clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -30,7 +30,7 @@ board: ## the RTL as a board on a TAP device until Ctrl-C; BOARD="--loss 0.01" g
 	@tools/board.sh $(BOARD)
 
 test: ## everything that must hold, and what was skipped
-	@tools/setup.sh linker tshark valgrind instructions python package cross firmware rtl namespaces roce nightly soapy
+	@tools/setup.sh linker tshark valgrind instructions python package cross firmware rtl namespaces roce nightly soapy web
 	@tools/test.sh
 
 instructions: ## instructions for each packet, block and opening; writes bench/instructions/table.md
@@ -75,8 +75,13 @@ nic-bench: firmware ## the simulated NIC with soft cores beside the figures of N
 	.venv/bin/python bench/nic.py
 
 lint: ## rustfmt, clippy, ruff, and the dependencies' licences, bans and advisories
-	@tools/setup.sh linker python package deny rtl
+	@tools/setup.sh linker python package deny rtl web
 	@tools/lint.sh
+
+web-bench: ## what the web page costs, paired with the same command without it, some minutes
+	@tools/setup.sh linker
+	cargo build --release -p samplewire-cli -p samplewire-web --bins --examples
+	$(PYTHON) bench/web.py "$$($(TARGET_DIR))/release"
 
 bench: ## throughput against raw UDP, the runtime against FutureSDR and GNU Radio, some minutes
 	@tools/setup.sh linker gnuradio futuresdr

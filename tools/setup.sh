@@ -3,7 +3,7 @@
 #
 #   tools/setup.sh PART...    of: linker, tshark, valgrind, instructions, python, package, notebooks,
 #                             picture, cross, firmware, rtl, deny, fuzz, futuresdr, gnuradio, mutants,
-#                             namespaces, nightly, roce, soapy, wire
+#                             namespaces, nightly, roce, soapy, web, wire
 #
 # Only apt needs root. A part that cannot be installed is reported, and set-up goes on. Steps that
 # need the part then fail, or report that they skip. Only Rust itself is required.
@@ -228,6 +228,20 @@ wire() {
     venv bench/requirements.txt bench-requirements.txt
 }
 
+# A browser, and what drives it.
+web() {
+    command -v chromium >/dev/null || install_apt chromium "the web page is tested in it"
+    venv tools/web-requirements.txt web-requirements.txt
+    cmp -s tools/web/package.json .tools/web/package.json && [ -d .tools/web/node_modules ] && return 0
+    command -v npm >/dev/null || install_apt npm "installs what checks the scripts of the page"
+    command -v npm >/dev/null || return 0
+    say "installing TypeScript and ESLint into .tools/web: they check the scripts of the page"
+    mkdir -p .tools/web
+    cp tools/web/package.json .tools/web
+    npm install --silent --no-audit --no-fund --prefix .tools/web >/dev/null 2>&1 ||
+        say "missing: TypeScript and ESLint; the scripts of the page are not checked"
+}
+
 # A runtime to compare with.
 gnuradio() {
     command -v g++ >/dev/null || install_apt build-essential "a chain in GNU Radio is C++"
@@ -265,7 +279,7 @@ for part in "$@"; do
     case $part in
         linker | instructions | python | package | notebooks | picture) "$part" ;;
         cross | firmware | rtl | deny | fuzz | futuresdr | gnuradio | mutants) "$part" ;;
-        namespaces | nightly | roce | soapy | wire) "$part" ;;
+        namespaces | nightly | roce | soapy | web | wire) "$part" ;;
         tshark) tshark_ ;;
         valgrind) valgrind_ ;;
         *) say "no part is called $part" && exit 2 ;;

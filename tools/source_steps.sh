@@ -28,6 +28,11 @@ if [ -x .venv/bin/mypy ]; then
 else
     skip "types of the Python package" "mypy is not in .venv"
 fi
+if [ -x .tools/web/node_modules/.bin/tsc ]; then
+    step "scripts of the web page" tools/web/lint.sh
+else
+    skip "scripts of the web page" "TypeScript is not in .tools: tools/setup.sh web"
+fi
 step "figures of the measurements" python3 -m unittest discover --start-directory bench
 step "reading of the pages' examples" python3 -m unittest discover --start-directory tools/examples
 step "vectors are what their generator writes" python3 vectors/generate.py --check

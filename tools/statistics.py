@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from counter_table import rust, text
+from counter_table import rust, text, web
 from counter_table.table import Table, TableError, load
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,6 +44,7 @@ def outputs(table: Table, manual: str) -> dict[Path, str]:
         ),
         crates / "samplewire-ffi/src/counters.rs": rust.c_structures(table),
         crates / "samplewire-cli/src/metrics/counters.rs": rust.command(table),
+        crates / "samplewire-web/src/counters.rs": web.page(table, manual),
         Path("python/src/counters.rs"): rust.python(table),
         Path("python/samplewire/_counters.py"): text.dataclasses(table),
         Path("soapy/src/sensor_tables.hpp"): text.sensors(table),

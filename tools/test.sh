@@ -117,6 +117,12 @@ if reason=$(python3 tools/guest/check.py --can-run); then
 else
     skip "RDMA with the Soft-RoCE of a guest" "$reason"
 fi
+if reason=$(.venv/bin/python tools/web/check.py --can-run 2>&1); then
+    step "web page in a browser" \
+        .venv/bin/python tools/web/check.py "$target/debug/examples/virtual_stream"
+else
+    skip "web page in a browser" "$reason"
+fi
 if [ -x .venv/bin/maturin ] &&
     .venv/bin/python -c 'import matplotlib, numpy, pytest' 2>/dev/null; then
     step "Python package" tools/package.sh

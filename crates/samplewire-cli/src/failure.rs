@@ -19,6 +19,7 @@ use samplewire_record::sink::SinkError;
 use samplewire_record::source::SourceError;
 use samplewire_record::verify::VerifyError;
 use samplewire_sim::{CongestionError, EtherSwitchConfigError, ExploreFileError};
+use samplewire_web::{PageError, RecordingError};
 
 use crate::bridge::BridgeError;
 use crate::capture::CaptureError;
@@ -86,6 +87,15 @@ pub(crate) enum Failure {
     /// The metrics server cannot listen.
     #[error("--metrics {0}")]
     Metrics(#[from] ExportError),
+    /// The page cannot be served.
+    #[error("the page cannot be served at {0}")]
+    Web(#[from] PageError),
+    /// The recording cannot be shown.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// The token of the page cannot be used.
+    #[error("--token-file {path}: {source}")]
+    Token { path: String, source: io::Error },
     /// A ZeroMQ socket cannot bind or connect.
     #[error("{name}: {source}")]
     Zmq { name: String, source: io::Error },
@@ -215,6 +225,9 @@ impl Failure {
             }
             Self::Metrics(ExportError { address, source }) => {
                 port_tip(*address, source, "ss -tlnp", "--metrics")
+            }
+            Self::Web(PageError::Listen { address, source }) => {
+                port_tip(*address, source, "ss -tlnp", "--listen or --web")
             }
             Self::Switch(EtherSwitchConfigError::Ports(_)) => {
                 Some("name each port: --tap a --tap b, or --dgram LOCAL,REMOTE".into())

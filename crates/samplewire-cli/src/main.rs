@@ -51,6 +51,7 @@ mod study;
 mod switch;
 mod top;
 mod verify;
+mod web;
 mod wiring;
 mod zmtp;
 
@@ -95,6 +96,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Bridge(arguments) => bridging::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Top(arguments) => top::run(arguments),
+        Command::Web(arguments) => web::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Sim(arguments) => sim::run(arguments),
         Command::Study(arguments) => study::run(arguments),

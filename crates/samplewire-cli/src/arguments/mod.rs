@@ -28,6 +28,7 @@ mod switch;
 mod top;
 pub(crate) mod values;
 mod verify;
+mod web;
 
 use std::path::PathBuf;
 
@@ -68,6 +69,7 @@ pub(crate) use study::{PacingArguments, Study, StudyArguments, WindowArguments};
 pub(crate) use switch::{MarkAt, SwitchArguments};
 pub(crate) use top::TopArguments;
 pub(crate) use verify::VerifyArguments;
+pub(crate) use web::{WebAccess, WebArguments, WebOption};
 
 /// Samples over Ethernet: every index is delivered, or listed in a gap with its cause.
 #[derive(Debug, Parser)]
@@ -107,6 +109,8 @@ pub(crate) enum Command {
     Doctor(DoctorArguments),
     /// Show the streams of this host: rates, repair, window, round trip, gaps
     Top(TopArguments),
+    /// Show a device's streams in a browser: spectrum, waterfall, and an account of every sample
+    Web(WebArguments),
     /// Show a device and a receiver in one process, over a link that loses packets
     Demo(DemoArguments),
     /// Run the protocol on virtual time, under faults, and account for every index

@@ -10,6 +10,7 @@ use samplewire_record::chain::ChainSpec;
 use super::values::{self, Threshold};
 use super::{
     ControlOptions, LinkOption, MetricsOption, RealTimeOptions, ReceiveCarriageOption, SlowOption,
+    WebOption,
 };
 
 /// Measures the rate of a device's streams.
@@ -72,6 +73,9 @@ pub(crate) struct RateArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) web: WebOption,
 
     #[command(flatten)]
     pub(crate) carriage: ReceiveCarriageOption,

@@ -10,7 +10,9 @@ use samplewire::options::WINDOW_DEFAULT;
 use samplewire_record::chain::ChainSpec;
 
 use super::values::{self, Threshold};
-use super::{LinkOption, MetricsOption, RealTimeOptions, ReceiveCarriageOption, SlowOption};
+use super::{
+    LinkOption, MetricsOption, RealTimeOptions, ReceiveCarriageOption, SlowOption, WebOption,
+};
 use crate::faults::FaultOption;
 
 /// Records a stream.
@@ -133,6 +135,9 @@ pub(crate) struct RecordArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) web: WebOption,
 
     #[command(flatten)]
     pub(crate) carriage: ReceiveCarriageOption,

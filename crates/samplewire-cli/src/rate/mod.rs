@@ -1,7 +1,7 @@
 //! `rate`: measures the sample rate, and the samples that are lost, late or missing.
 
 pub(crate) mod json;
-mod receive;
+pub(crate) mod receive;
 pub(crate) mod tally;
 mod transmit;
 
@@ -27,6 +27,7 @@ use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::real_time;
 use crate::stream::{path_words, stream_words};
+use crate::web;
 use crate::wiring::{self, Flow};
 
 use json::{Document, Start};
@@ -45,12 +46,18 @@ fn measure(
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
     let exporter = wiring::export("rate", &arguments.metrics, console)?;
+    let mut page = web::start_if(&arguments.web, console)?;
     let address = wiring::address(&arguments.address)?;
     wiring::check_channels(&arguments.channels)?;
     arguments.carriage.check()?;
     if arguments.way == Way::Transmit && arguments.chain.is_some() {
         return Err(Failure::Contradiction(
             "--chain processes what is received, and --way transmit receives nothing".into(),
+        ));
+    }
+    if arguments.way == Way::Transmit && arguments.web.address.is_some() {
+        return Err(Failure::Contradiction(
+            "--web shows what is received, and --way transmit receives nothing".into(),
         ));
     }
     if arguments.way == Way::Transmit && !arguments.channels.is_empty() {
@@ -87,7 +94,14 @@ fn measure(
         (Some(spec), Some(receiver)) => Some(chain(spec, &receiver.info().stream_info())?),
         _ => None,
     };
-    let mut receiving = receiver.map(|it| Receiving::new(it, chain, host).counting(arguments));
+    let tap = match (&mut page, &receiver) {
+        (Some(page), Some(receiver)) => Some(web::follow(page, "rate", receiver)),
+        _ => None,
+    };
+    let mut receiving = receiver.map(|it| {
+        let device = arguments.carriage.device_of(it.info()).map(str::to_owned);
+        Receiving::new(it, chain, host).counting(device.as_deref()).with_tap(tap)
+    });
     let mut transmitting = transmitter.map(|it| Transmitting::new(it, arguments));
     let watched =
         (receiving.as_ref().map(Receiving::watch), transmitting.as_ref().map(Transmitting::watch));
@@ -99,6 +113,9 @@ fn measure(
         loop {
             std::thread::sleep(PAUSE);
             let now = Instant::now();
+            if let Some(page) = &mut page {
+                web::report_failure(page, console);
+            }
             let has_ended = received.as_ref().is_some_and(|it| it.is_finished())
                 || sent.as_ref().is_some_and(|it| it.is_finished());
             let elapsed = now - started;

@@ -11,17 +11,19 @@ use samplewire_record::chain::ChainSink;
 use samplewire_record::counters::{of_closed, silence, total};
 use samplewire_record::sigmf::RecordedGap;
 use samplewire_record::sink::WriteSamples;
+use samplewire_web::Tap;
 
 use super::tally::Received;
-use crate::arguments::RateArguments;
 use crate::cadence::Cadence;
 use crate::host_watch::HostWatch;
 
 /// A running receiver.
-pub(super) struct Receiving {
+pub(crate) struct Receiving {
     aligned: AlignedStreams,
     chain: Option<ChainSink>,
     host: HostWatch,
+    /// Shows the samples on a page.
+    tap: Option<Tap>,
     watch: Arc<Watch>,
 }
 
@@ -39,16 +41,21 @@ pub(super) struct Watch {
 
 impl Receiving {
     /// `host` was made before the streams were opened.
-    pub(super) fn new(aligned: AlignedStreams, chain: Option<ChainSink>, host: HostWatch) -> Self {
+    pub(crate) fn new(aligned: AlignedStreams, chain: Option<ChainSink>, host: HostWatch) -> Self {
         let frame_bytes = aligned.info().frame_bytes() as u64;
         let watch = Arc::new(Watch { frame_bytes, ..Watch::default() });
-        Self { aligned, chain, host, watch }
+        Self { aligned, chain, host, tap: None, watch }
     }
 
-    /// Counts what this host drops from here on.
-    pub(super) fn counting(mut self, arguments: &RateArguments) -> Self {
-        let device = arguments.carriage.device_of(self.aligned.info());
+    /// Counts what this host drops from here on, and what the card `device` counts.
+    pub(crate) fn counting(mut self, device: Option<&str>) -> Self {
         self.host.follow(self.aligned.local_addr(), self.aligned.infos(), device);
+        self
+    }
+
+    /// Shows the samples on a page too.
+    pub(crate) fn with_tap(mut self, tap: Option<Tap>) -> Self {
+        self.tap = tap;
         self
     }
 
@@ -57,7 +64,7 @@ impl Receiving {
     }
 
     /// Receives until the measurement or the stream ends.
-    pub(super) fn run(mut self, is_over: &AtomicBool) -> Received {
+    pub(crate) fn run(mut self, is_over: &AtomicBool) -> Received {
         let info = self.aligned.info();
         let frame_bytes = info.frame_bytes();
         let mut account = Account::new(info.first_index, None);
@@ -75,10 +82,16 @@ impl Receiving {
                         account.note_host_drops(self.host.drops(received(&self.aligned)));
                     }
                     account.take_gap(&gap, is_held_up);
+                    if let Some(tap) = &mut self.tap {
+                        tap.gap(&gap, is_held_up);
+                    }
                     failed = self.chain.as_mut().and_then(|chain| chain.gap(&gap).err());
                 }
                 Ok(Some(AlignedItem::Samples(block))) => {
                     account.take_samples(block.index(), block.len());
+                    if let Some(tap) = &mut self.tap {
+                        tap.samples(block.index(), block.streams().map(|stream| stream.bytes()));
+                    }
                     if let Some(chain) = &mut self.chain {
                         let stream = block.streams().next().expect("there is a stream");
                         failed = chain.write(block.index(), stream.bytes()).err();
@@ -90,11 +103,14 @@ impl Receiving {
             self.watch.samples.store(account.delivered(), Ordering::Relaxed);
             self.watch.missing.store(account.missing(), Ordering::Relaxed);
             if cadence.is_due(Instant::now()) {
-                let stream = total(
+                let snapshot = total(
                     self.aligned.stats().map(|(snapshot, _)| snapshot),
                     self.aligned.port_stats(),
-                )
-                .stream;
+                );
+                if let Some(tap) = &mut self.tap {
+                    tap.counters(&snapshot);
+                }
+                let stream = snapshot.stream;
                 self.watch.late.store(stream.late, Ordering::Relaxed);
                 self.watch.repaired.store(stream.repaired, Ordering::Relaxed);
             }
@@ -104,6 +120,9 @@ impl Receiving {
             self.aligned.stats().map(|(snapshot, _)| snapshot),
             self.aligned.port_stats(),
         ));
+        if let (Some(tap), Some(error)) = (&mut self.tap, &ended) {
+            tap.end(&error.to_string());
+        }
         let error = ended.filter(|error| !is_finished(error));
         let mut error = error.map(|error| format!("receiving: {error}"));
         let mut chain_samples = None;

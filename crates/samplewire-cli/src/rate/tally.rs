@@ -164,7 +164,7 @@ impl Received {
     }
 
     /// The account of all indexes.
-    pub(super) fn balance(&self) -> Result<Balance, Defect> {
+    pub(crate) fn balance(&self) -> Result<Balance, Defect> {
         self.account.balance(self.account.delivered())
     }
 

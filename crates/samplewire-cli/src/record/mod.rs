@@ -35,6 +35,7 @@ use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::real_time;
 use crate::stream::{path_words, stream_of, stream_words};
+use crate::web;
 use crate::wiring::{self, Flow, Logs};
 
 use dialer::Dialer;
@@ -42,7 +43,7 @@ use json::Start;
 use reporter::{Form, Reporter};
 use stop::Stop;
 use summary::Summary;
-use view::RecordingView;
+use view::{OnPage, RecordingView};
 use watch::Watch;
 
 /// Records, and reports in the requested form.
@@ -65,6 +66,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<Outcome, Failure> {
 
 fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcome, Failure> {
     let exporter = wiring::export("record", &arguments.metrics, reporter.console())?;
+    let page = web::start_if(&arguments.web, reporter.console())?;
     let found = match arguments.append {
         true => {
             sink::resumable(&arguments.file, arguments.split.is_some()).map_err(Failure::Create)?
@@ -96,8 +98,10 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
         .found(found);
     let watch = Watch::new(exporter.registry(), &options.account(info));
     let duration = arguments.duration;
+    let shown = page.map(|page| OnPage::new(page, &receiver, &options.account(info)));
     let mut view = RecordingView::new(reporter, &interrupt, watch, &mut host, started, duration)
-        .with_device(arguments.carriage.device_of(info));
+        .with_device(arguments.carriage.device_of(info))
+        .with_page(shown);
     let recorder = Recorder::new(options, info, &mut writer, &mut view);
     let recorded = recorder.run(&dialer, receiver);
     let Recorded { mut account, counters: snapshot, silent, info, streams: lanes, .. } = recorded;

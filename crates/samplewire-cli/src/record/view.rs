@@ -2,18 +2,22 @@
 
 use std::time::{Duration, Instant};
 
-use samplewire::DeviceInfo;
 use samplewire::receiver::Interleaved;
+use samplewire::{DeviceInfo, SampleIndex};
+use samplewire_record::account::Account;
 use samplewire_record::recorder::{self, Observer, Progress};
 use samplewire_record::sigmf::{HostDrops, RecordedGap};
+use samplewire_web::{About, Page, Tap};
 
 use super::reporter::{Reporter, Shown};
 use super::stop::Stop;
 use super::watch::Watch;
 use crate::cadence::Cadence;
+use crate::console::Console;
 use crate::figures::span;
 use crate::host_watch::HostWatch;
 use crate::interrupt::Interrupt;
+use crate::web;
 
 /// Prints a recording, and exports its counters.
 #[derive(Debug)]
@@ -28,6 +32,47 @@ pub(super) struct RecordingView<'a> {
     duration: Option<Duration>,
     cadence: Cadence,
     status_cadence: Cadence,
+    shown: Option<OnPage>,
+}
+
+/// The recording on a page.
+#[derive(Debug)]
+pub(super) struct OnPage {
+    page: Page,
+    tap: Tap,
+    /// The first index of the device's present run.
+    first_index: SampleIndex,
+    cadence: Cadence,
+}
+
+impl OnPage {
+    /// Shows the streams of `receiver` from the account's first index on.
+    pub(super) fn new(mut page: Page, receiver: &Interleaved, account: &Account) -> Self {
+        let info = receiver.info();
+        let tap = page.add(About::device("record", [info]), account.range().start);
+        let cadence = Cadence::new(COUNTERS_PERIOD, Instant::now());
+        Self { page, tap, first_index: info.first_index, cadence }
+    }
+
+    fn gap(&mut self, gap: &RecordedGap, is_held_up: bool) {
+        self.tap.gap(gap, is_held_up);
+        if gap.is_estimated() {
+            self.tap.restart_at(self.first_index);
+        }
+    }
+
+    fn turn(&mut self, progress: &Progress<'_>, console: &mut Console) {
+        if progress.is_last {
+            let sums = [self.tap.account(), progress.account].map(|it| it.balance(it.delivered()));
+            if sums[0] != sums[1] {
+                console.warn(format_args!("the page's sums were wrong: please report this defect"));
+            }
+        }
+        if self.cadence.is_due(progress.now) {
+            self.tap.counters(&progress.counters());
+            web::report_failure(&mut self.page, console);
+        }
+    }
 }
 
 impl<'a> RecordingView<'a> {
@@ -49,12 +94,19 @@ impl<'a> RecordingView<'a> {
             duration,
             cadence: Cadence::new(Duration::from_secs(1), started),
             status_cadence: Cadence::new(STATUS_PERIOD, started),
+            shown: None,
         }
     }
 
     /// Reports what the card that writes the packets counts.
     pub(super) const fn with_device(mut self, device: Option<&'a str>) -> Self {
         self.device = device;
+        self
+    }
+
+    /// Shows the recording on a page too.
+    pub(super) fn with_page(mut self, shown: Option<OnPage>) -> Self {
+        self.shown = shown;
         self
     }
 }
@@ -73,13 +125,25 @@ impl Observer for RecordingView<'_> {
         self.host.drops(received)
     }
 
-    fn gap(&mut self, gap: &RecordedGap) {
+    fn gap(&mut self, gap: &RecordedGap, is_held_up: bool) {
         self.reporter.gap(gap);
+        if let Some(shown) = &mut self.shown {
+            shown.gap(gap, is_held_up);
+        }
+    }
+
+    fn samples(&mut self, index: SampleIndex, bytes: &[u8]) {
+        if let Some(shown) = &mut self.shown {
+            shown.tap.samples(index, [bytes]);
+        }
     }
 
     fn turn(&mut self, progress: &Progress<'_>) {
         let host = || self.host.counts();
         self.watch.export(progress.account, host, progress.now, progress.is_last);
+        if let Some(shown) = &mut self.shown {
+            shown.turn(progress, self.reporter.console());
+        }
         if progress.is_last {
             return;
         }
@@ -107,6 +171,9 @@ impl Observer for RecordingView<'_> {
     }
 
     fn reopened(&mut self, info: &DeviceInfo, silence: Duration) {
+        if let Some(shown) = &mut self.shown {
+            shown.first_index = info.first_index;
+        }
         if let Some(console) = self.reporter.words() {
             let silence = span(silence.as_secs_f64());
             let first_index = info.first_index;
@@ -117,3 +184,6 @@ impl Observer for RecordingView<'_> {
 
 /// The interval between updates of the status line; a log gets a line each time.
 const STATUS_PERIOD: Duration = Duration::from_secs(1);
+
+/// How often the page gets the counters.
+const COUNTERS_PERIOD: Duration = Duration::from_millis(100);

@@ -94,6 +94,11 @@ impl Running {
         wait_until(words, PATIENCE, || self.stdout.has(words) || self.stderr.has(words));
     }
 
+    /// The rest of the first line on standard error that begins like this.
+    pub(crate) fn line(&self, begin: &str) -> Option<String> {
+        self.stderr.line(begin)
+    }
+
     /// Waits until this metric fits, of a command with [`METRICS`].
     #[track_caller]
     pub(crate) fn until_metric(&self, name: &str, is_so: impl Fn(f64) -> bool) {

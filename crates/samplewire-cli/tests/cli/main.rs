@@ -43,4 +43,5 @@ mod switching;
 mod terminal;
 mod verification;
 mod vocabulary;
+mod web;
 mod zmtp;

@@ -191,9 +191,9 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
     fn join(&mut self) -> Result<(), SinkError> {
         if let Some(gap) = self.resume.take().and_then(|resume| resume.gap(&self.info)) {
             match self.account.take_gap(&gap, false) {
-                Some(gap) => self.gap(&gap)?,
+                Some(gap) => self.gap(&gap, false)?,
                 // Across runs of the device, the gap is recorded even if its length is not known.
-                None if gap.is_estimated() => self.gap(&gap)?,
+                None if gap.is_estimated() => self.gap(&gap, false)?,
                 None => {}
             }
             if gap.is_estimated() {
@@ -215,8 +215,8 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
         }
     }
 
-    fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
-        self.observer.gap(gap);
+    fn gap(&mut self, gap: &RecordedGap, is_held_up: bool) -> Result<(), SinkError> {
+        self.observer.gap(gap, is_held_up);
         self.writer.gap(gap)
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use samplewire::DeviceInfo;
 use samplewire::receiver::{Interleaved, ReceiverSnapshot};
+use samplewire::{DeviceInfo, SampleIndex};
 
 use super::Stop;
 use crate::account::Account;
@@ -27,8 +27,11 @@ pub trait Observer {
         HostDrops::NONE
     }
 
-    /// Samples are missing.
-    fn gap(&mut self, _gap: &RecordedGap) {}
+    /// Samples are missing. `is_held_up` states whether the program delayed the stream before the gap.
+    fn gap(&mut self, _gap: &RecordedGap, _is_held_up: bool) {}
+
+    /// Samples arrived and will be written: those from `index` on, channels interleaved.
+    fn samples(&mut self, _index: SampleIndex, _bytes: &[u8]) {}
 
     /// Samples or a gap arrived, or 50 ms have passed.
     fn turn(&mut self, _progress: &Progress<'_>) {}

@@ -99,7 +99,7 @@ impl<V: Observer + ?Sized> Recorder<'_, V> {
             self.account.note_host_drops(self.observer.host_drops(received));
         }
         let taken = self.account.take_gap(&gap, is_held_up);
-        taken.map_or(Ok(()), |gap| self.gap(&gap))
+        taken.map_or(Ok(()), |gap| self.gap(&gap, is_held_up))
     }
 
     /// Accounts for samples, and writes those that are still wanted.
@@ -112,6 +112,7 @@ impl<V: Observer + ?Sized> Recorder<'_, V> {
         }
         let frame_bytes = block.bytes().len() / block.len();
         let bytes = overlap * frame_bytes..(overlap + count) * frame_bytes;
+        self.observer.samples(index, &block.bytes()[bytes.clone()]);
         self.writer.samples(block, index, bytes)
     }
 }

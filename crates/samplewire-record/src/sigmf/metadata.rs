@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::datatype::{UnknownDatatype, format_of};
-use super::entry::Mark;
+use super::entry::{Mark, MarkKind};
 use super::field::{Object, Place, excerpt};
+use super::gap::RecordedGap;
 use super::notes::Notes;
 use samplewire_proto::wire::Format;
 
@@ -159,6 +160,19 @@ pub(crate) fn captures(root: &Value, offset: u64) -> Result<Vec<Capture>, Metada
         captures.push(capture);
     }
     Ok(captures)
+}
+
+/// Reads the gaps from the text of a `.sigmf-meta` file, in order.
+///
+/// # Errors
+/// [`MetadataError`] names the field and its value.
+pub fn gaps(text: &str) -> Result<Vec<RecordedGap>, MetadataError> {
+    let root: Value = serde_json::from_str(text)?;
+    let gaps = marks(&root)?.into_iter().filter_map(|mark| match mark.kind {
+        MarkKind::Gap(gap) => Some(gap),
+        MarkKind::Jump { .. } => None,
+    });
+    Ok(gaps.collect())
 }
 
 /// Reads the gaps and jumps from the annotations of a recording, in order.

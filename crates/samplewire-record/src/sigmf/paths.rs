@@ -65,7 +65,7 @@ impl Paths {
     }
 
     /// Returns the data file, for which the metadata may state another name.
-    pub(crate) fn data_of(&self, metadata: &Metadata) -> PathBuf {
+    pub fn data_of(&self, metadata: &Metadata) -> PathBuf {
         match &metadata.dataset {
             Some(name) => self.data.with_file_name(name),
             None => self.data.clone(),

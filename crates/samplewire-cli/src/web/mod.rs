@@ -1,0 +1,204 @@
+//! `web`: shows a device's streams in a browser. And the option `--web` of other verbs.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use samplewire::AlignedStreams;
+use samplewire_web::{About, Page, PageOptions, Recording, Tap, Token};
+
+use crate::account;
+use crate::arguments::{WebAccess, WebArguments, WebOption};
+use crate::console::{Console, Lines};
+use crate::failure::Failure;
+use crate::host_watch::HostWatch;
+use crate::interrupt::{Interrupt, STOP_PAUSE};
+use crate::outcome::Outcome;
+use crate::rate::receive::Receiving;
+use crate::rate::tally::Received;
+use crate::real_time;
+use crate::stream::{path_words, stream_words};
+use crate::wiring::{self, Flow};
+
+/// Opens the device, and serves the page until a signal comes or the time is over.
+pub(crate) fn run(arguments: &WebArguments) -> Result<Outcome, Failure> {
+    let mut console = Console::new(Lines::Stdout, false);
+    if let Some(path) = &arguments.recording {
+        return show_recording(arguments, path, &mut console);
+    }
+    let exporter = wiring::export("web", &arguments.metrics, &mut console)?;
+    let text = arguments.address.as_deref().expect("clap requires one of the two");
+    let address = wiring::address(text)?;
+    wiring::check_channels(&arguments.channels)?;
+    // A page that cannot be served is an error before the device is opened.
+    let mut page = start(arguments.listen, Some(&arguments.access))?;
+    let host = HostWatch::new();
+    let aligned = open(arguments, address)?;
+    let _printed = exporter.registry().add_opened(aligned.counters(), None);
+    let interrupt = Interrupt::install()?;
+    announce(arguments, text, &mut console, &aligned);
+    print(&page, &mut console);
+    let tap = follow(&mut page, "web", &aligned);
+    let receiving = Receiving::new(aligned, None, host).counting(None).with_tap(Some(tap));
+    let received = receive(arguments, receiving, &mut page, &interrupt, &mut console);
+    Ok(conclude(&received, &interrupt, &mut console))
+}
+
+/// Serves the page of a recording until a signal comes or the time is over.
+fn show_recording(
+    arguments: &WebArguments,
+    path: &Path,
+    console: &mut Console,
+) -> Result<Outcome, Failure> {
+    let mut page = start(arguments.listen, Some(&arguments.access))?;
+    let _shown = Recording::show(&mut page, path)?;
+    let interrupt = Interrupt::install()?;
+    print(&page, console);
+    let started = Instant::now();
+    loop {
+        std::thread::sleep(STOP_PAUSE);
+        report_failure(&mut page, console);
+        if let Some(signal) = interrupt.stop_signal(console).and(interrupt.signal()) {
+            return Ok(Outcome::Interrupted { signal });
+        }
+        if arguments.duration.is_some_and(|it| started.elapsed() >= it) {
+            return Ok(Outcome::Whole);
+        }
+    }
+}
+
+/// Receives until the end, which is not that of the stream: the page stays open behind it.
+fn receive(
+    arguments: &WebArguments,
+    receiving: Receiving,
+    page: &mut Page,
+    interrupt: &Interrupt,
+    console: &mut Console,
+) -> Received {
+    let is_over = AtomicBool::new(false);
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        let received = scope.spawn(|| receiving.run(&is_over));
+        let (mut has_ended, mut has_failed) = (false, false);
+        loop {
+            std::thread::sleep(STOP_PAUSE);
+            if received.is_finished() && !has_ended {
+                has_ended = true;
+                console.line(format_args!("the stream has ended; Ctrl-C ends the page"));
+            }
+            has_failed |= report_failure(page, console);
+            let is_late = arguments.duration.is_some_and(|it| started.elapsed() >= it);
+            let is_interrupted = interrupt.stop_signal(console).is_some();
+            if is_late || is_interrupted || (has_failed && has_ended) {
+                // Relaxed: the flag is read again soon, and orders nothing.
+                is_over.store(true, Ordering::Relaxed);
+                return received.join().expect("receiving does not panic");
+            }
+        }
+    })
+}
+
+fn conclude(received: &Received, interrupt: &Interrupt, console: &mut Console) -> Outcome {
+    received.print(console);
+    if let Some(error) = &received.error {
+        console.error(format_args!("{error}"), None);
+    }
+    let defect = received.balance().err();
+    if let Some(defect) = &defect {
+        console.error(format_args!("{}", account::defect_words(defect)), None);
+    }
+    match interrupt.signal() {
+        Some(signal) => Outcome::Interrupted { signal },
+        None if received.error.is_some() => Outcome::Unreachable,
+        None if received.silent.is_some() => Outcome::Incomplete,
+        None if received.is_whole() => Outcome::Whole,
+        None => Outcome::Missing,
+    }
+}
+
+fn open(arguments: &WebArguments, address: SocketAddr) -> Result<AlignedStreams, Failure> {
+    let options = samplewire::receive()
+        .delivery(arguments.delivery)
+        .window(arguments.window)
+        .timeout(arguments.timeout)
+        .udp(wiring::udp_options())
+        .real_time(arguments.real_time.options())
+        .streams(arguments.channels.iter().copied());
+    let options = match arguments.mtu {
+        Some(bytes) => options.mtu(bytes),
+        None => options,
+    };
+    options.open_aligned(address).map_err(|error| Failure::from(error).counted())
+}
+
+fn announce(
+    arguments: &WebArguments,
+    address: &str,
+    console: &mut Console,
+    aligned: &AlignedStreams,
+) {
+    let info = aligned.info();
+    let version = env!("CARGO_PKG_VERSION");
+    console.line(format_args!("samplewire {version}: showing {address}"));
+    for info in aligned.infos() {
+        let stream = stream_words(&info.stream_info());
+        console.line(format_args!("  stream {:<3} {stream}", info.stream));
+    }
+    console.line(format_args!("  path       {}", path_words(info)));
+    wiring::granted_window(console, arguments.window, aligned.infos());
+    wiring::print_buffer(console, aligned.capabilities(), Flow::In, true);
+    real_time::print(console, &[aligned.granted()], true);
+}
+
+/// Starts the page that `--web` requests, and prints its URL.
+///
+/// # Errors
+/// [`Failure::Web`].
+pub(crate) fn start_if(option: &WebOption, console: &mut Console) -> Result<Option<Page>, Failure> {
+    let Some(address) = option.address else { return Ok(None) };
+    let page = start(address, None)?;
+    print(&page, console);
+    Ok(Some(page))
+}
+
+/// Shows received streams on a page.
+pub(crate) fn follow(page: &mut Page, verb: &str, aligned: &AlignedStreams) -> Tap {
+    page.add(About::device(verb, aligned.infos()), aligned.info().first_index)
+}
+
+/// Prints why the page failed, once; returns whether it has.
+pub(crate) fn report_failure(page: &mut Page, console: &mut Console) -> bool {
+    let failure = page.take_failure();
+    if let Some(words) = &failure {
+        console.warn(format_args!("the page: {words}; the stream goes on"));
+    }
+    failure.is_some()
+}
+
+fn start(listen: SocketAddr, access: Option<&WebAccess>) -> Result<Page, Failure> {
+    let mut options = PageOptions::new(listen);
+    if let Some(access) = access {
+        if let Some(path) = &access.token_file {
+            options = options.token(read_token(path)?);
+        }
+        options = access.names.iter().fold(options, |options, name| options.name(name));
+    }
+    Ok(Page::start(options)?)
+}
+
+fn read_token(path: &Path) -> Result<Token, Failure> {
+    let failed = |source| Failure::Token { path: path.display().to_string(), source };
+    Token::read(path).map_err(failed)
+}
+
+fn print(page: &Page, console: &mut Console) {
+    console.note(format_args!("page: {}", page.url()));
+    let ip = page.address().ip();
+    if !ip.is_loopback() {
+        console.warn(format_args!(
+            "the page is reachable from other hosts at {ip}, without encryption: prefer `ssh -L` to \
+             127.0.0.1"
+        ));
+    }
+}

@@ -1,0 +1,136 @@
+//! The web page of `web`, `record` and `rate`.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Instant;
+
+use samplewire_testing::{PATIENCE, wait_for};
+use serde_json::Value;
+
+use crate::harness::{Device, Running, folder, run, text};
+
+/// Losses, so that there are gaps where repair does not come.
+const LOSS: [&str; 4] = ["--rate", "2M", "--fault", "data:loss=0.02,seed=5"];
+
+/// Reads the account of the page that a command serves; `None` when it has ended.
+fn account(url: &str) -> Option<Value> {
+    let (address, token) = url.split_once("/#").expect("a fragment");
+    let head = format!(
+        "GET /api/account HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
+         Connection: close\r\n\r\n"
+    );
+    let mut wire = TcpStream::connect(address).ok()?;
+    let mut answer = String::new();
+    wire.write_all(head.as_bytes()).ok()?;
+    wire.read_to_string(&mut answer).ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    assert!(head.starts_with("HTTP/1.1 200"), "{answer}");
+    let account: Value = serde_json::from_str(body).expect("JSON");
+    Some(account["sources"][0].clone())
+}
+
+fn number(account: &Value, key: &str) -> u64 {
+    account[key].as_str().and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
+fn url_of(running: &Running) -> String {
+    wait_for("the page", PATIENCE, || running.line("page: http://"))
+}
+
+#[test]
+fn page_counts_what_the_recorder_counts_in_every_mode() {
+    let device = Device::start(&[&["--source", "counter", "--streams", "2"], &LOSS[..]].concat());
+    for (delivery, channels) in
+        [("complete", "0"), ("deadline:1us", "0"), ("best-effort", "0"), ("best-effort", "0,1")]
+    {
+        let file = folder("web-modes").join("out");
+        let mut arguments = vec!["record", &device.address, text(&file), "--json", "--web"];
+        arguments.extend(["--delivery", delivery, "--channels", channels, "--duration", "1s"]);
+        let mut recorder = Running::start(&arguments);
+        let url = url_of(&recorder);
+        let mut last = Value::Null;
+        while !recorder.is_over() {
+            last = account(&url).unwrap_or(last);
+        }
+        let ran = recorder.finish();
+        assert!(!ran.stderr.contains("the page"), "{}", ran.stderr);
+        let document: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+        let end = &document["end"];
+        let total = end["samples_missing"].as_u64().expect("a number");
+        assert_eq!(total > 0, delivery != "complete", "{delivery}");
+        // The recorder itself compares the final sums: here they only have to be on their way.
+        let (samples, missing) = (number(&last, "samples"), number(&last, "missing"));
+        assert!(samples > 0 && samples <= end["samples_delivered"].as_u64().unwrap(), "{last}");
+        assert!(missing <= total, "{missing} of {total}");
+        run(&["verify", text(&file)]).expect(0);
+        // The page of the recording has the final sums.
+        let shown = Running::start(&["web", "--recording", text(&file)]);
+        let opened = account(&url_of(&shown)).expect("it serves until it is interrupted");
+        assert_eq!(number(&opened, "missing"), total, "{opened}");
+        assert_eq!(Some(number(&opened, "samples")), end["samples_delivered"].as_u64());
+        assert_eq!(opened["ended"], "the recording is proven");
+        shown.signal(libc::SIGINT);
+        shown.finish().expect(130);
+    }
+}
+
+#[test]
+fn page_stays_with_the_sums_after_the_end_of_the_stream() {
+    let device = Device::start(&[&["--source", "counter"], &LOSS[..]].concat());
+    let file = folder("web-end").join("source");
+    run(&["record", &device.address, text(&file), "--nsamps", "1M"]).expect(0);
+    drop(device);
+    let device = Device::start(&[&["--source", text(&file)], &LOSS[2..]].concat());
+    let arguments = ["web", &device.address, "--delivery", "best-effort"];
+    let shown = Running::start(&arguments);
+    let url = url_of(&shown);
+    let ended = wait_for("the end", PATIENCE, || {
+        account(&url).filter(|account| !account["ended"].is_null())
+    });
+    let (samples, missing) = (number(&ended, "samples"), number(&ended, "missing"));
+    assert_eq!((samples + missing, ended["level"].as_str()), (1_000_000, Some("missing")));
+    assert_eq!(number(&ended, "indexes"), 1_000_000);
+    shown.signal(libc::SIGINT);
+    let ran = shown.finish().expect(130);
+    let words = ran.text().replace(',', "");
+    assert!(words.contains(&format!("{samples} delivered {missing} missing")), "{words}");
+}
+
+#[test]
+fn page_that_cannot_be_served_is_an_error_before_the_device_is_opened() {
+    let dir = folder("web-errors");
+    let token = dir.join("token");
+    let web = ["web", "127.0.0.1:1", "--token-file", text(&token)];
+    run(&web).expect_error(1, &["--token-file", "token"]);
+    fs::write(&token, "0123456789abcdef0123456789abcdef\n").unwrap();
+    fs::set_permissions(&token, fs::Permissions::from_mode(0o644)).unwrap();
+    run(&web).expect_error(1, &["--token-file", "other users can read it: chmod 600"]);
+    fs::set_permissions(&token, fs::Permissions::from_mode(0o600)).unwrap();
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = other.local_addr().unwrap().to_string();
+    run(&["web", "127.0.0.1:1", "--listen", &taken]).expect_error(1, &[&taken, "tip: `ss -tlnp"]);
+    let rate = ["rate", "127.0.0.1:1", "--way", "transmit", "--web"];
+    run(&rate).expect_error(1, &["--web shows what is received"]);
+    let started = Instant::now();
+    let web = ["web", "127.0.0.1:1", "--token-file", text(&token), "--timeout", "1"];
+    run(&web).expect_error(2, &["127.0.0.1:1"]);
+    assert!(started.elapsed() < PATIENCE);
+}
+
+#[test]
+fn rate_serves_the_page_too_and_warns_of_an_open_address() {
+    let device = Device::start(&[&["--source", "tone:100k"], &LOSS[..2]].concat());
+    let arguments = ["rate", &device.address, "--web=0.0.0.0:0", "--duration", "30"];
+    let measured = Running::start(&arguments);
+    measured.until("warning: the page is reachable from other hosts");
+    let url = url_of(&measured).replace("0.0.0.0", "127.0.0.1");
+    let found = wait_for("samples", PATIENCE, || {
+        account(&url).filter(|account| number(account, "samples") > 0)
+    });
+    assert_eq!((found["verb"].as_str(), found["level"].as_str()), (Some("rate"), Some("whole")));
+    assert!(found["counters"].as_array().is_some_and(|it| !it.is_empty()), "{found}");
+    measured.signal(libc::SIGINT);
+    measured.finish().expect(130);
+}

@@ -1,0 +1,95 @@
+// The connection to the program: the token, messages, and reconnecting.
+
+/** @typedef {import("./frame.js").Frame} Frame */
+import { decode } from "./frame.js";
+
+const STORED = "samplewire-token";
+const RETRY_MS_MAX = 5000;
+
+/** Takes the token from the URL's fragment, and removes it there. */
+export function takeToken() {
+  const token = location.hash.slice(1);
+  if (/^[0-9a-f]{32}$/.test(token)) {
+    sessionStorage.setItem(STORED, token);
+  }
+  if (location.hash) {
+    history.replaceState(null, "", location.pathname);
+  }
+  return sessionStorage.getItem(STORED) ?? "";
+}
+
+/**
+ * @typedef {object} Listener
+ * @property {(frame: Frame) => void} frame
+ * @property {(message: any) => void} message
+ * @property {() => void} opened
+ * @property {(reason: string) => void} closed
+ */
+
+export class Connection {
+  /**
+   * @param {string} token
+   * @param {Listener} listener
+   */
+  constructor(token, listener) {
+    this.token = token;
+    this.listener = listener;
+    /** @type {WebSocket | null} */
+    this.socket = null;
+    this.retryMs = 250;
+    this.reason = "";
+    this.open();
+  }
+
+  open() {
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    const socket = new WebSocket(`${scheme}//${location.host}/api/ws`, [
+      "samplewire",
+      `token.${this.token}`,
+    ]);
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => {
+      this.retryMs = 250;
+      this.reason = "";
+      this.listener.opened();
+    };
+    socket.onmessage = ({ data }) => {
+      if (typeof data === "string") {
+        const message = JSON.parse(data);
+        if (message.type === "refused") {
+          this.reason = message.reason;
+        }
+        this.listener.message(message);
+      } else {
+        this.listener.frame(decode(data));
+      }
+    };
+    socket.onclose = ({ reason }) => {
+      this.socket = null;
+      this.listener.closed(reason || this.reason);
+      setTimeout(() => this.open(), this.retryMs);
+      this.retryMs = Math.min(2 * this.retryMs, RETRY_MS_MAX);
+    };
+    this.socket = socket;
+  }
+
+  /** @param {object} message */
+  send(message) {
+    if (this.socket?.readyState === WebSocket.OPEN) {
+      this.socket.send(JSON.stringify(message));
+    }
+  }
+
+  /**
+   * Reads a call of the API.
+   * @param {string} path
+   */
+  async get(path) {
+    const headers = { Authorization: `Bearer ${this.token}` };
+    const response = await fetch(path, { headers, referrerPolicy: "no-referrer" });
+    if (!response.ok) {
+      throw new Error(await response.text());
+    }
+    return response;
+  }
+}

@@ -1,0 +1,97 @@
+// Frames of the server: docs/web.md#frames.
+
+/**
+ * @typedef {object} Gap
+ * @property {bigint} first
+ * @property {bigint} len
+ * @property {number} cause position in the list of causes
+ * @property {number} hop position in the list of hops
+ * @property {number | null} stream
+ */
+
+/**
+ * @typedef {object} Frame
+ * @property {number} source
+ * @property {number} stream
+ * @property {number} channel
+ * @property {number} number
+ * @property {number} omitted
+ * @property {number} transforms
+ * @property {bigint} index
+ * @property {bigint} lenSamples
+ * @property {bigint} seenSamples
+ * @property {bigint} deliveredSamples
+ * @property {bigint} gapsBefore
+ * @property {number} rateHz
+ * @property {number} centreHz
+ * @property {number} spanHz
+ * @property {number} offsetDb
+ * @property {number} stepDb
+ * @property {bigint} rowSamples
+ * @property {Gap[]} gaps
+ * @property {Uint8Array<ArrayBuffer>} mean
+ * @property {Uint8Array<ArrayBuffer>} peak
+ */
+
+const HEADER_BYTES = 112;
+const GAP_BYTES = 24;
+
+/**
+ * Reads a frame; throws where it is not one.
+ * @param {ArrayBuffer} buffer
+ * @returns {Frame}
+ */
+export function decode(buffer) {
+  const view = new DataView(buffer);
+  if (view.byteLength < HEADER_BYTES || view.getUint8(0) !== 1 || view.getUint8(1) !== 1) {
+    throw new Error("a frame of another kind or version: reload the page");
+  }
+  /** @param {number} at */
+  const u16 = (at) => view.getUint16(at, true);
+  /** @param {number} at */
+  const u32 = (at) => view.getUint32(at, true);
+  /** @param {number} at */
+  const u64 = (at) => view.getBigUint64(at, true);
+  /** @param {number} at */
+  const f64 = (at) => view.getFloat64(at, true);
+  const bins = u32(20);
+  const gapCount = Number(u64(96));
+  const levels = HEADER_BYTES + gapCount * GAP_BYTES;
+  if (view.byteLength !== levels + 2 * bins) {
+    throw new Error("a frame of another length than it states");
+  }
+  /** @type {Gap[]} */
+  const gaps = [];
+  for (let at = HEADER_BYTES; at < levels; at += GAP_BYTES) {
+    const stream = u16(at + 18);
+    gaps.push({
+      first: u64(at),
+      len: u64(at + 8),
+      cause: view.getUint8(at + 16),
+      hop: view.getUint8(at + 17),
+      stream: stream === 0xffff ? null : stream,
+    });
+  }
+  return {
+    source: u16(2),
+    stream: u16(4),
+    channel: u16(6),
+    number: u32(8),
+    omitted: u32(12),
+    transforms: u32(16),
+    index: u64(24),
+    lenSamples: u64(32),
+    seenSamples: u64(40),
+    deliveredSamples: u64(48),
+    gapsBefore: u64(56),
+    rateHz: f64(64),
+    centreHz: f64(72),
+    spanHz: f64(80),
+    offsetDb: view.getFloat32(88, true),
+    stepDb: view.getFloat32(92, true),
+    rowSamples: u64(104),
+    gaps,
+    mean: new Uint8Array(buffer, levels, bins),
+    peak: new Uint8Array(buffer, levels + bins, bins),
+  };
+}

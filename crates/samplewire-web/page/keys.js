@@ -1,0 +1,40 @@
+// Keys: each action has one, and `?` lists them.
+
+import { element, made } from "./account.js";
+
+/**
+ * @typedef {object} Action
+ * @property {string[]} keys
+ * @property {string} words
+ * @property {(key: string) => void} run
+ */
+
+/** @type {Record<string, string>} */
+const NAMES = { " ": "space", ArrowLeft: "←", ArrowRight: "→" };
+
+/**
+ * Listens to keys, and lists them in the help.
+ * @param {Action[]} actions
+ */
+export function listen(actions) {
+  const lines = actions.flatMap(({ keys, words }) => {
+    const term = made("dt", "");
+    term.append(...keys.map((key) => made("kbd", NAMES[key] ?? key)));
+    return [term, made("dd", words)];
+  });
+  element("keys").replaceChildren(...lines);
+  addEventListener("keydown", (event) => {
+    const target = event.target instanceof Element ? event.target : document.body;
+    const writes = target.matches("select, input, textarea");
+    const presses = event.key === " " && target.matches("button, summary");
+    if (event.ctrlKey || event.altKey || event.metaKey || writes || presses) {
+      return;
+    }
+    const isOpen = document.querySelector("dialog[open]") !== null;
+    const action = actions.find(({ keys }) => keys.includes(event.key));
+    if (action && (!isOpen || "dg?".includes(event.key))) {
+      event.preventDefault();
+      action.run(event.key);
+    }
+  });
+}

@@ -1,0 +1,686 @@
+// The page: state, actions, and drawing once for each picture of the screen.
+
+import { AccountView, element, made, say } from "./account.js";
+import { drawSpectrum, drawTimes, GUTTER, nearestRate } from "./axes.js";
+import { colormap } from "./colors.js";
+import { Connection, takeToken } from "./connection.js";
+import { counted, frequency, grouped, measured, percent, span } from "./format.js";
+import { History } from "./history.js";
+import { listen } from "./keys.js";
+import { Plots } from "./plots.js";
+import { RowMaker } from "./rows.js";
+import { Timeline } from "./timeline.js";
+import { painter } from "./waterfall.js";
+
+/** @typedef {import("./frame.js").Frame} Frame */
+/** @typedef {import("./account.js").Source} Source */
+/** @typedef {import("./colors.js").MapName} MapName */
+
+const BINS = [256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536];
+const FRAMES_PER_SECOND = 30;
+const ZOOM_MAX = 64;
+
+const spectrumCanvas = canvasIn("spectrum", "canvas");
+const imageCanvas = canvasIn("waterfall", ".image");
+const axisCanvas = canvasIn("waterfall", ".axis");
+
+const history = new History();
+const rowMaker = new RowMaker();
+const waterfall = painter(imageCanvas, new URLSearchParams(location.search).has("plain"));
+
+/** What the viewer has chosen. */
+const view = { source: 0, stream: 0, channel: 0, bins: 2048, zoom: 1, centre: 0 };
+const look = {
+  lowHz: 0,
+  spanHz: 1,
+  floorDb: -120,
+  ceilingDb: 0,
+  map: colormap("viridis"),
+  accent: /** @type {[number, number, number]} */ ([255, 145, 66]),
+  back: /** @type {[number, number, number]} */ ([14, 18, 23]),
+};
+const state = {
+  /** @type {import("./account.js").Terms | null} */
+  terms: null,
+  /** @type {Source[]} */
+  sources: [],
+  /** @type {Frame | null} */
+  frame: null,
+  /** The last frame that was confirmed to the program. */
+  seen: 0,
+  trace: "both",
+  isPaused: false,
+  isFitted: false,
+  isDirty: true,
+  /** @type {{x: number, y: number, isImage: boolean} | null} */
+  pointer: null,
+  /** When the connection was lost. @type {number | null} */
+  lostAt: null,
+  reason: "",
+  /** What both pictures show, in words. */
+  words: "",
+  /** How long nothing was seen, in words. */
+  blind: "",
+  /** @type {{at: number, samples: bigint, rate: number} | null} */
+  speed: null,
+};
+/** @type {AccountView | null} */
+let account = null;
+/** @type {Plots | null} */
+let plots = null;
+/** @type {Timeline | null} */
+let timeline = null;
+
+const connection = new Connection(takeToken(), {
+  frame: takeFrame,
+  message,
+  opened: () => {
+    if (state.lostAt !== null) {
+      state.blind = `Nothing was seen for ${span((performance.now() - state.lostAt) / 1000)}.`;
+    }
+    state.lostAt = null;
+    request();
+  },
+  closed: (reason) => {
+    state.lostAt ??= performance.now();
+    state.reason = reason;
+    showState();
+  },
+});
+
+/**
+ * @param {string} id
+ * @param {string} selector
+ */
+function canvasIn(id, selector) {
+  return /** @type {HTMLCanvasElement} */ (element(id).querySelector(selector));
+}
+
+/** Requests the view from the program. */
+function request() {
+  connection.send({ view: { ...view, fps: FRAMES_PER_SECOND } });
+}
+
+/** @param {any} message */
+function message(message) {
+  if (message.type === "terms") {
+    state.terms = message;
+    account = new AccountView(message);
+    element("plots").replaceChildren();
+    plots = new Plots(element("plots"), message);
+    plots.build(theme());
+    const canvas = /** @type {HTMLCanvasElement} */ (element("timeline"));
+    timeline = new Timeline(canvas, element("timeline-tip"), message, seek);
+  } else if (message.type === "account") {
+    state.sources = message.sources;
+    showAccount();
+  } else if (message.type === "view") {
+    Object.assign(view, { bins: message.bins, zoom: message.zoom, centre: message.centre });
+    /** @type {HTMLSelectElement} */ (element("bins")).value = String(view.bins);
+  } else if (message.type === "refused") {
+    say(element("remedy"), `${message.reason}.`);
+  }
+}
+
+/** The source that is viewed. */
+function source() {
+  return state.sources[view.source];
+}
+
+function showAccount() {
+  listStreams();
+  const it = source();
+  if (!it || !account) {
+    return;
+  }
+  account.update(it);
+  const stream = it.streams[view.stream];
+  const title = `${it.verb} ${it.origin}`.trim();
+  say(element("origin"), [title, stream?.name, stream?.format].filter(Boolean).join(" · "));
+  document.title = `${it.level === "whole" ? "" : `${it.level}: `}${title} – Samplewire`;
+  showRate(it);
+  showState();
+}
+
+/** @param {Source} it */
+function showRate(it) {
+  // By the program's clock: messages may be held up.
+  const now = it.at_s;
+  const samples = BigInt(it.samples) + BigInt(it.missing);
+  if (state.speed === null || samples < state.speed.samples) {
+    state.speed = { at: now, samples, rate: NaN };
+  } else if (now - state.speed.at >= 1) {
+    const rate = Number(samples - state.speed.samples) / (now - state.speed.at);
+    state.speed = { at: now, samples, rate };
+    plots?.add(rate, it.counters);
+  }
+  const nominal = it.streams[view.stream]?.rate_hz ?? 0;
+  const rate = state.speed.rate;
+  say(element("rate"), it.ended ? "ended" : Number.isNaN(rate) ? "–" : measured(rate, "S/s"));
+  say(element("nominal"), nominal ? `of ${measured(nominal, "S/s")}` : "rate unknown");
+}
+
+function showState() {
+  const place = element("state");
+  if (state.lostAt !== null) {
+    const seconds = (performance.now() - state.lostAt) / 1000;
+    place.dataset.level = "lost";
+    say(element("sentence"), `Not connected for ${seconds.toFixed(0)} s. Trying again.`);
+    const wrong = "The program has ended, or this page's token is not its own: open the URL that it printed.";
+    say(element("remedy"), state.reason || wrong);
+    return;
+  }
+  const it = source();
+  if (it) {
+    place.dataset.level = it.level;
+    say(element("sentence"), it.sentence);
+    const remedy = it.remedy ? `What to do: ${it.remedy}.` : "";
+    say(element("remedy"), [remedy, state.blind].filter(Boolean).join(" "));
+  }
+}
+
+/** Lists the streams and their channels. */
+function listStreams() {
+  const place = /** @type {HTMLSelectElement} */ (element("stream"));
+  const options = streams().map(({ words, value }) => ({ words, value }));
+  const key = JSON.stringify(options);
+  if (place.dataset.key === key) {
+    return;
+  }
+  place.dataset.key = key;
+  place.replaceChildren(
+    ...options.map(({ words, value }) => {
+      const option = /** @type {HTMLOptionElement} */ (made("option", words));
+      option.value = value;
+      return option;
+    }),
+  );
+  place.value = `${view.source}/${view.stream}/${view.channel}`;
+}
+
+function streams() {
+  return state.sources.flatMap((it, at) =>
+    it.streams.flatMap(({ name, channels }, stream) =>
+      Array.from({ length: Math.min(channels, 64) }, (_, channel) => {
+        const number = it.streams.length > 1 ? ` ${stream}` : "";
+        const part = channels > 1 ? `, channel ${channel}` : "";
+        return { words: `${name || "stream"}${number}${part}`, value: `${at}/${stream}/${channel}` };
+      }),
+    ),
+  );
+}
+
+/** @param {string} value */
+function choose(value) {
+  const [from, stream, channel] = value.split("/").map(Number);
+  Object.assign(view, { source: from, stream, channel, zoom: 1, centre: 0 });
+  state.speed = null;
+  state.isFitted = false;
+  /** @type {HTMLSelectElement} */ (element("stream")).value = value;
+  request();
+  showAccount();
+  readTimeline();
+}
+
+/** Confirms the last frame. A hidden page confirms none, so that the program omits the rest. */
+function confirm() {
+  if (!document.hidden) {
+    connection.send({ seen: state.seen });
+  }
+}
+
+/** @param {Frame} frame */
+function takeFrame(frame) {
+  state.seen = frame.number;
+  // The program sends a few frames ahead: every second one is enough.
+  if (frame.number % 2 === 0) {
+    confirm();
+  }
+  if (state.isPaused) {
+    return;
+  }
+  state.frame = { ...frame };
+  for (const row of rowMaker.rows(frame)) {
+    waterfall.painter.update(history, history.push(row, state.trace === "peak"));
+  }
+  look.lowHz = frame.centreHz - frame.spanHz / 2;
+  look.spanHz = frame.spanHz;
+  if (!state.isFitted) {
+    state.isFitted = true;
+    fitLevels();
+  }
+  state.isDirty = true;
+}
+
+/** @param {Frame} frame */
+function showSeen(frame) {
+  const share = Number(frame.seenSamples) / Math.max(1, Number(frame.deliveredSamples + frame.lenSamples));
+  const width = measured(frame.spanHz / frame.mean.length, "Hz");
+  const omitted = frame.omitted > 0 ? `, ${counted(frame.omitted, "frame")} omitted` : "";
+  say(
+    element("seen"),
+    `Frames cover ${percent(Math.min(1, share))} of all samples${omitted}. ` +
+      `Each: ${counted(frame.lenSamples, "sample")}, ${counted(frame.transforms, "transform")}, ` +
+      `bins of ${width}. Drawn by ${waterfall.name}.`,
+  );
+}
+
+/** Sets floor and ceiling by the last frame. */
+function fitLevels() {
+  const frame = state.frame;
+  if (!frame) {
+    return;
+  }
+  const sorted = Uint8Array.from(frame.mean).sort();
+  /** @param {number} byte */
+  const db = (byte) => frame.offsetDb + frame.stepDb * byte;
+  const floor = db(sorted[Math.floor(sorted.length / 10)]);
+  const highest = db(frame.peak.reduce((most, byte) => Math.max(most, byte), 0));
+  look.floorDb = Math.max(-140, 5 * Math.floor((floor - 8) / 5));
+  look.ceilingDb = Math.min(5, Math.max(look.floorDb + 30, 5 * Math.ceil((highest + 4) / 5)));
+  state.isDirty = true;
+}
+
+/** @param {"floorDb" | "ceilingDb"} which @param {number} by */
+function shift(which, by) {
+  const moved = { ...look, [which]: look[which] + by };
+  if (moved.ceilingDb - moved.floorDb >= 10 && moved.floorDb >= -150 && moved.ceilingDb <= 20) {
+    look[which] = moved[which];
+    state.isDirty = true;
+  }
+}
+
+/**
+ * Zooms around a place of the view, in parts of the stream's rate.
+ * @param {number} factor
+ * @param {number} around
+ */
+function zoom(factor, around = view.centre) {
+  const next = Math.min(ZOOM_MAX, Math.max(1, view.zoom * factor));
+  const half = 0.5 - 0.5 / next;
+  const centre = around + (view.centre - around) * (view.zoom / next);
+  view.zoom = next;
+  view.centre = Math.min(half, Math.max(-half, centre));
+  request();
+}
+
+/** @param {number} by parts of the view */
+function move(by) {
+  const half = 0.5 - 0.5 / view.zoom;
+  view.centre = Math.min(half, Math.max(-half, view.centre + by / view.zoom));
+  request();
+}
+
+/**
+ * The colours and the font of the page, as the style sheet has them.
+ * @type {(import("./axes.js").Theme & {back: string, good: string}) | null}
+ */
+let colors = null;
+
+function theme() {
+  colors ??= readTheme();
+  return colors;
+}
+
+/**
+ * Goes on at a position of a recording; a stream has only its present one.
+ * @param {number} position
+ */
+function seek(position) {
+  if (source()?.is_recording) {
+    connection.send({ seek: Math.max(0, position) });
+  }
+}
+
+/**
+ * Moves in a recording by parts of it.
+ * @param {number} by
+ */
+function skip(by) {
+  const it = source();
+  if (it && state.frame) {
+    seek(Math.floor(Number(state.frame.index) - Number(it.first_index) + by * Number(it.positions)));
+  }
+}
+
+/** @returns {import("./axes.js").Theme & {back: string, good: string}} */
+function readTheme() {
+  const style = getComputedStyle(document.documentElement);
+  /** @param {string} name */
+  const color = (name) => style.getPropertyValue(`--${name}`).trim();
+  return {
+    text: color("text"),
+    muted: color("muted"),
+    line: color("line"),
+    accent: color("accent"),
+    trace: color("trace"),
+    fill: color("fill"),
+    back: color("back"),
+    good: color("good"),
+    font: `11px ${getComputedStyle(document.body).fontFamily}`,
+  };
+}
+
+/** @param {string} hex */
+function bytesOf(hex) {
+  /** @param {number} at */
+  const byte = (at) => parseInt(hex.slice(at, at + 2), 16);
+  return /** @type {[number, number, number]} */ ([byte(1), byte(3), byte(5)]);
+}
+
+/** @param {string} name */
+function setTheme(name) {
+  document.documentElement.dataset.theme = name;
+  localStorage.setItem("samplewire-theme", name);
+  say(element("theme"), name === "dark" ? "Light" : "Dark");
+  colors = readTheme();
+  look.accent = bytesOf(colors.accent);
+  look.back = bytesOf(colors.back);
+  plots?.build(colors);
+  timeline?.draw(colors);
+  state.isDirty = true;
+}
+
+function switchTheme() {
+  setTheme(document.documentElement.dataset.theme === "light" ? "dark" : "light");
+}
+
+/** @param {MapName} name */
+function setMap(name) {
+  look.map = colormap(name);
+  /** @type {HTMLSelectElement} */ (element("map")).value = name;
+  localStorage.setItem("samplewire-map", name);
+  state.isDirty = true;
+}
+
+/** @param {string} trace */
+function setTrace(trace) {
+  state.trace = trace;
+  /** @type {HTMLSelectElement} */ (element("trace")).value = trace;
+  state.isDirty = true;
+}
+
+function pause() {
+  state.isPaused = !state.isPaused;
+  element("pause").setAttribute("aria-pressed", String(state.isPaused));
+  say(element("pause"), state.isPaused ? "Continue" : "Pause");
+}
+
+/** @param {string} id */
+function toggleDialog(id) {
+  const dialog = /** @type {HTMLDialogElement} */ (element(id));
+  if (dialog.open) {
+    dialog.close();
+  } else {
+    document.querySelectorAll("dialog").forEach((other) => other.close());
+    dialog.showModal();
+  }
+  return dialog.open;
+}
+
+async function showGaps() {
+  if (!toggleDialog("gaps") || !state.terms) {
+    return;
+  }
+  const { causes, hops } = state.terms;
+  const response = await connection.get(`/api/gaps?source=${view.source}&count=500`);
+  const { total, gaps } = await response.json();
+  const some = gaps.length < Number(total) ? `, of which the latest ${gaps.length} are listed` : "";
+  say(element("gaps-note"), `${counted(total, "gap")}${some}.`);
+  const rows = gaps.map((/** @type {any} */ gap) => {
+    const row = document.createElement("tr");
+    const cells = [grouped(gap.first), grouped(gap.len), causes[gap.cause].name, hops[gap.hop].name];
+    row.append(...cells.map((cell) => made("td", cell)), made("td", gap.stream ?? "all"));
+    return row;
+  });
+  element("gap-rows").replaceChildren(...rows);
+}
+
+async function download() {
+  const response = await connection.get(`/api/gaps.csv?source=${view.source}`);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = "gaps.csv";
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+async function readTimeline() {
+  const it = source();
+  if (!timeline || !it || state.lostAt !== null || document.hidden) {
+    return;
+  }
+  const columns = Math.min(4096, Math.max(100, Math.round(element("timeline").clientWidth)));
+  try {
+    const response = await connection.get(`/api/timeline?source=${view.source}&columns=${columns}`);
+    timeline.set(await response.json(), it.streams[view.stream]?.rate_hz ?? 0);
+    timeline.draw(theme());
+    const rate = it.streams[view.stream]?.rate_hz ?? 0;
+    const time = rate ? `, ${span(Number(it.positions) / rate)}` : "";
+    say(element("timeline-note"), `${grouped(it.positions)} indexes${time}`);
+  } catch {
+    // The connection is being lost, which the page states.
+  }
+}
+
+/** Puts the image on whole pixels of the screen: a row is not smeared over two. */
+function fitImage() {
+  const ratio = devicePixelRatio;
+  const box = element("waterfall").getBoundingClientRect();
+  const [left, top] = [scrollX + box.left + GUTTER, scrollY + box.top];
+  const [x, y] = [Math.ceil(left * ratio), Math.ceil(top * ratio)];
+  const width = Math.max(1, Math.floor((scrollX + box.right) * ratio) - x);
+  const height = Math.max(1, Math.floor((scrollY + box.bottom) * ratio) - y);
+  if (imageCanvas.width !== width || imageCanvas.height !== height) {
+    imageCanvas.width = width;
+    imageCanvas.height = height;
+  }
+  Object.assign(imageCanvas.style, {
+    left: `${GUTTER + x / ratio - left}px`,
+    top: `${y / ratio - top}px`,
+    width: `${width / ratio}px`,
+    height: `${height / ratio}px`,
+  });
+}
+
+/** Draws, if something has changed. */
+function draw() {
+  if (state.isDirty) {
+    state.isDirty = false;
+    if (state.frame) {
+      showSeen(state.frame);
+    }
+    fitImage();
+    waterfall.painter.draw(history, look, devicePixelRatio);
+    const cursorHz = pointed()?.hz ?? null;
+    const levels = `levels from ${look.floorDb} to ${look.ceilingDb} dBFS`;
+    const band = `${frequency(look.lowHz, 1)} to ${frequency(look.lowHz + look.spanHz, 1)}`;
+    const words = `${levels}, ${band}`.replaceAll("-", "−");
+    if (state.words !== words) {
+      state.words = words;
+      spectrumCanvas.setAttribute("aria-label", `Spectrum: ${words}`);
+      imageCanvas.setAttribute("aria-label", `Waterfall, missing indexes hatched: ${words}`);
+    }
+    drawSpectrum(spectrumCanvas, state.frame, look, theme(), { trace: state.trace, cursorHz });
+    drawTimes(axisCanvas, history, theme(), state.pointer?.x ?? null);
+    showPointed();
+  }
+  requestAnimationFrame(draw);
+}
+
+/** What is under the pointer. */
+function pointed() {
+  if (!state.pointer || state.pointer.x < 0) {
+    return null;
+  }
+  const { x, y, isImage } = state.pointer;
+  const hz = look.lowHz + (look.spanHz * x) / Math.max(1, imageCanvas.clientWidth);
+  return { hz, depth: Math.floor(y), isImage };
+}
+
+function showPointed() {
+  const found = pointed();
+  const [readout, tip] = [element("readout"), element("tip")];
+  const frame = state.frame;
+  tip.hidden = true;
+  if (!found || !frame) {
+    say(readout, "\u00a0");
+    return;
+  }
+  const step = frame.spanHz / frame.mean.length;
+  const bin = Math.floor((found.hz - (frame.centreHz - frame.spanHz / 2)) / step);
+  /** @param {Uint8Array} bytes */
+  const level = (bytes) => (frame.offsetDb + frame.stepDb * (bytes[bin] ?? 0)).toFixed(1).replace("-", "−");
+  const where = frequency(found.hz, step, look.lowHz + look.spanHz).replace("-", "−");
+  say(readout, `${where}   mean ${level(frame.mean)}   peak ${level(frame.peak)} dBFS`);
+  const { row, place } = history.at(found.depth);
+  if (!found.isImage || !row || !state.terms || !state.pointer) {
+    return;
+  }
+  tip.textContent = rowWords(row, found, place);
+  tip.hidden = false;
+  const right = imageCanvas.clientWidth - state.pointer.x < 320;
+  tip.style.left = right ? "auto" : `${GUTTER + state.pointer.x + 14}px`;
+  tip.style.right = right ? `${imageCanvas.clientWidth - state.pointer.x + 14}px` : "auto";
+  tip.style.top = `${Math.min(state.pointer.y + 10, imageCanvas.clientHeight - 70)}px`;
+}
+
+/**
+ * @param {import("./rows.js").Row} row
+ * @param {{hz: number, depth: number}} found
+ * @param {number} place
+ */
+function rowWords(row, found, place) {
+  const rate = nearestRate(history, found.depth);
+  const time = rate ? ` (${span(Number(row.first) / rate)})` : "";
+  const index = `index ${grouped(row.first)}${time}`;
+  if (row.kind === "gap" && state.terms) {
+    const { causes, hops } = state.terms;
+    const listed = row.gaps.slice(0, 4).map(
+      (gap) =>
+        `${grouped(gap.len)} missing from ${grouped(gap.first)}: ${causes[gap.cause]?.name}, at hop ${hops[gap.hop]?.name}`,
+    );
+    const more = row.gaps.length > 4 ? [`and ${row.gaps.length - 4} more gaps`] : [];
+    return [...listed, ...more].join("\n");
+  }
+  if (row.kind !== "frame" || !row.frame) {
+    return `${index}\nno frame covers it`;
+  }
+  const { centreHz, spanHz, offsetDb, stepDb } = row.frame;
+  const columns = history.columns[place];
+  const column = Math.floor(((found.hz - centreHz + spanHz / 2) / spanHz) * columns);
+  const byte = column >= 0 && column < columns ? history.levels[place * 4096 + column] : 0;
+  const db = (offsetDb + stepDb * byte).toFixed(1).replace("-", "−");
+  return `${index}\n${frequency(found.hz, spanHz / columns)}   ${db} dBFS`;
+}
+
+/**
+ * Follows the pointer over a canvas.
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} left where the picture begins
+ */
+function follow(canvas, left) {
+  canvas.onpointermove = ({ offsetX, offsetY }) => {
+    state.pointer = { x: offsetX - left, y: offsetY, isImage: canvas === imageCanvas };
+    state.isDirty = true;
+  };
+  canvas.onpointerleave = () => {
+    state.pointer = null;
+    state.isDirty = true;
+  };
+  canvas.onwheel = (event) => {
+    event.preventDefault();
+    const width = Math.max(1, imageCanvas.clientWidth);
+    const around = view.centre + ((event.offsetX - left) / width - 0.5) / view.zoom;
+    if (event.deltaY !== 0) {
+      zoom(event.deltaY < 0 ? 2 : 0.5, around);
+    }
+  };
+}
+
+/**
+ * Calls back when a choice changes.
+ * @param {string} id
+ * @param {(value: string) => void} call
+ */
+function onChoice(id, call) {
+  const select = /** @type {HTMLSelectElement} */ (element(id));
+  select.onchange = () => call(select.value);
+}
+
+/**
+ * The choice behind this one.
+ * @template T
+ * @param {T[]} list
+ * @param {T} value
+ */
+function after(list, value) {
+  return list[(list.indexOf(value) + 1) % list.length];
+}
+
+/** @param {number} bins */
+function setBins(bins) {
+  view.bins = bins;
+  /** @type {HTMLSelectElement} */ (element("bins")).value = String(bins);
+  request();
+}
+
+element("bins").replaceChildren(...BINS.map((bins) => made("option", String(bins))));
+/** @type {HTMLSelectElement} */ (element("bins")).value = String(view.bins);
+onChoice("stream", choose);
+onChoice("bins", (bins) => setBins(Number(bins)));
+onChoice("trace", setTrace);
+onChoice("map", (name) => setMap(/** @type {MapName} */ (name)));
+element("pause").onclick = pause;
+element("fit").onclick = fitLevels;
+element("theme").onclick = switchTheme;
+element("open-gaps").onclick = showGaps;
+element("open-help").onclick = () => toggleDialog("help");
+element("download").onclick = download;
+follow(spectrumCanvas, GUTTER);
+follow(imageCanvas, 0);
+listen([
+  { keys: [" "], words: "pause and continue the picture; the account goes on", run: pause },
+  { keys: ["ArrowLeft"], words: "move the band down", run: () => move(-0.25) },
+  { keys: ["ArrowRight"], words: "move the band up", run: () => move(0.25) },
+  { keys: ["+", "="], words: "narrow the band to half", run: () => zoom(2) },
+  { keys: ["-"], words: "widen the band to twice", run: () => zoom(0.5) },
+  { keys: ["0"], words: "show the whole band", run: () => zoom(1 / ZOOM_MAX) },
+  { keys: ["r"], words: "play a recording from its beginning", run: () => seek(0) },
+  { keys: [",", "."], words: "go back and on in a recording", run: (key) => skip(key === "," ? -0.1 : 0.1) },
+  { keys: ["b"], words: "next number of bins", run: () => setBins(after(BINS, view.bins)) },
+  { keys: ["p"], words: "mean and peak, mean, peak", run: () => setTrace(after(["both", "mean", "peak"], state.trace)) },
+  {
+    keys: ["c"],
+    words: "colours: viridis or turbo",
+    run: () => setMap(/** @type {HTMLSelectElement} */ (element("map")).value === "turbo" ? "viridis" : "turbo"),
+  },
+  { keys: ["[", "]"], words: "lower and raise the floor of the levels", run: (key) => shift("floorDb", key === "[" ? -5 : 5) },
+  { keys: ["{", "}"], words: "lower and raise the ceiling of the levels", run: (key) => shift("ceilingDb", key === "{" ? -5 : 5) },
+  { keys: ["l"], words: "fit the levels to the picture", run: fitLevels },
+  { keys: ["t"], words: "dark or light", run: switchTheme },
+  { keys: ["s"], words: "next stream or channel", run: () => choose(nextStream()) },
+  { keys: ["g"], words: "list of gaps", run: showGaps },
+  { keys: ["d"], words: "download the gaps as CSV", run: download },
+  { keys: ["?"], words: "this list", run: () => toggleDialog("help") },
+]);
+
+function nextStream() {
+  const values = streams().map(({ value }) => value);
+  return after(values, `${view.source}/${view.stream}/${view.channel}`) ?? "0/0/0";
+}
+
+const isLight = matchMedia("(prefers-color-scheme: light)").matches;
+setTheme(localStorage.getItem("samplewire-theme") ?? (isLight ? "light" : "dark"));
+setMap(localStorage.getItem("samplewire-map") === "turbo" ? "turbo" : "viridis");
+new ResizeObserver(() => {
+  state.isDirty = true;
+  plots?.resize();
+  timeline?.draw(theme());
+}).observe(element("waterfall"));
+setInterval(() => {
+  readTimeline();
+  showState();
+}, 1000);
+document.addEventListener("visibilitychange", confirm);
+requestAnimationFrame(draw);

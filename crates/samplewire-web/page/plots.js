@@ -1,0 +1,147 @@
+// Small line plots of the last two minutes, by uPlot.
+
+/** @typedef {import("./account.js").Terms} Terms */
+
+/** Points of a plot, one each second. */
+const POINTS = 120;
+
+/**
+ * @typedef {object} Kind
+ * @property {string} title
+ * @property {string[]} counters names; empty for the sample rate
+ * @property {number} factor from the counter to the unit of the title
+ */
+
+/** @type {Kind[]} */
+const KINDS = [
+  { title: "rate, MS/s", counters: [], factor: 1e-6 },
+  { title: "credit and window, packets", counters: ["credit", "window"], factor: 1 },
+  { title: "round trip, ms", counters: ["rtt_ns"], factor: 1e-6 },
+  { title: "repaired and missing packets, 1/s", counters: ["repaired", "skipped"], factor: 1 },
+];
+
+/** Counters that grow: their growth is plotted. */
+const GROWING = ["repaired", "skipped"];
+
+/**
+ * Labels of the time axis.
+ * @param {unknown} _plot
+ * @param {number[]} ticks
+ */
+function times(_plot, ticks) {
+  return ticks.map((tick) => (tick ? `${tick} s`.replace("-", "−") : "now"));
+}
+
+export class Plots {
+  /**
+   * @param {HTMLElement} place
+   * @param {Terms} terms
+   */
+  constructor(place, terms) {
+    this.place = place;
+    this.names = terms.counters.map(({ name }) => name);
+    /** @type {number[]} */
+    this.times = [];
+    /** @type {(number | null)[][][]} */
+    this.data = KINDS.map(({ counters }) => Array.from({ length: counters.length || 1 }, () => []));
+    /** @type {any[]} */
+    this.plots = [];
+    /** @type {string[] | null} */
+    this.before = null;
+  }
+
+  /**
+   * Draws all plots again, for example in another theme.
+   * @param {import("./axes.js").Theme} theme
+   */
+  build(theme) {
+    this.plots.forEach((plot) => plot.destroy());
+    const width = Math.max(200, this.place.clientWidth);
+    const axis = {
+      stroke: theme.muted,
+      font: theme.font,
+      grid: { stroke: theme.line, width: 1 },
+      ticks: { show: false },
+    };
+    this.plots = KINDS.map(({ title, counters }, at) => {
+      const strokes = [theme.trace, theme.muted];
+      const series = this.data[at].map((_, line) => ({
+        label: counters[line] ?? title,
+        stroke: strokes[line],
+        width: 1.5,
+        points: { show: false },
+      }));
+      const options = {
+        title,
+        width,
+        height: 104,
+        padding: [4, 12, 0, 0],
+        legend: { show: false },
+        cursor: { show: false },
+        scales: {
+          x: { time: false, range: [-POINTS, 0] },
+          y: {
+            /** @type {(plot: unknown, low: number, high: number) => [number, number]} */
+            range: (_plot, _low, high) => (high > 0 ? [0, high * 1.15] : [0, 1]),
+          },
+        },
+        axes: [
+          { ...axis, size: 18, gap: 2, values: times, space: 60 },
+          { ...axis, size: 52, gap: 4, space: 26 },
+        ],
+        series: [{}, ...series],
+      };
+      const plot = new /** @type {any} */ (window).uPlot(options, this.aligned(at), this.place);
+      plot.root.hidden = counters.length > 0 && !this.before;
+      return plot;
+    });
+  }
+
+  /** @param {number} at */
+  aligned(at) {
+    const count = this.times.length;
+    return [this.times.map((_, point) => point - count + 1), ...this.data[at]];
+  }
+
+  /**
+   * Adds a point, once a second.
+   * @param {number} rate samples per second
+   * @param {string[] | null} counters
+   */
+  add(rate, counters) {
+    this.times.push(this.times.length);
+    KINDS.forEach((kind, at) => {
+      this.data[at].forEach((points, line) => {
+        const value = kind.counters.length > 0 ? this.value(kind.counters[line], counters) : rate;
+        points.push(value === null ? null : value * kind.factor);
+        points.splice(0, points.length - POINTS);
+      });
+    });
+    this.times.splice(0, this.times.length - POINTS);
+    this.before = counters;
+    this.plots.forEach((plot, at) => {
+      plot.root.hidden = KINDS[at].counters.length > 0 && !counters;
+      plot.setData(this.aligned(at));
+    });
+  }
+
+  /**
+   * @param {string} name
+   * @param {string[] | null} counters
+   */
+  value(name, counters) {
+    const at = this.names.indexOf(name);
+    if (at < 0 || !counters) {
+      return null;
+    }
+    if (!GROWING.includes(name)) {
+      return Number(counters[at]);
+    }
+    return this.before ? Math.max(0, Number(counters[at]) - Number(this.before[at])) : null;
+  }
+
+  resize() {
+    const width = Math.max(200, this.place.clientWidth);
+    this.plots.forEach((plot) => plot.setSize({ width, height: 104 }));
+  }
+}

@@ -1,0 +1,132 @@
+// The timeline of the whole stream: what became of each index, from the first to the last.
+
+import { fitted } from "./axes.js";
+import { grouped, percent, span } from "./format.js";
+
+/** @typedef {import("./account.js").Terms} Terms */
+
+/**
+ * @typedef {object} Answer
+ * @property {number} positions
+ * @property {number} first
+ * @property {number} end
+ * @property {{first: number, len: number, missing: number[], excluded: number}[]} columns
+ */
+
+export class Timeline {
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {HTMLElement} tip
+   * @param {Terms} terms
+   * @param {(position: number) => void} seek
+   */
+  constructor(canvas, tip, terms, seek) {
+    this.canvas = canvas;
+    this.tip = tip;
+    this.terms = terms;
+    /** @type {Answer | null} */
+    this.answer = null;
+    this.rateHz = 0;
+    canvas.onpointermove = ({ offsetX }) => this.show(offsetX / canvas.clientWidth);
+    canvas.onpointerleave = () => this.show(null);
+    canvas.onclick = ({ offsetX }) => {
+      if (this.answer) {
+        seek(Math.floor((this.answer.end * offsetX) / canvas.clientWidth));
+      }
+    };
+  }
+
+  /**
+   * @param {Answer} answer
+   * @param {number} rateHz
+   */
+  set(answer, rateHz) {
+    this.answer = answer;
+    this.rateHz = rateHz;
+    const missing = answer.columns.filter((column) => sum(column.missing) > 0).length;
+    const words = missing === 0 ? "no index is missing" : `${missing} parts with missing indexes`;
+    this.canvas.setAttribute("aria-label", `Timeline of the whole stream: ${words}`);
+  }
+
+  /** @param {import("./axes.js").Theme & {back: string, good: string}} theme */
+  draw(theme) {
+    const { context, width, height } = fitted(this.canvas);
+    const bar = height - 18;
+    context.fillStyle = theme.line;
+    context.fillRect(0, 0, width, bar);
+    const answer = this.answer;
+    if (!answer || answer.end === 0) {
+      return;
+    }
+    context.fillStyle = theme.good;
+    context.fillRect(0, 0, width, bar);
+    for (const column of answer.columns) {
+      // Whole pixels: neighbours must neither overlap nor leave a slit.
+      const x = Math.floor((width * column.first) / answer.end);
+      const end = Math.floor((width * (column.first + column.len)) / answer.end);
+      const wide = Math.max(1, end - x);
+      const missing = sum(column.missing);
+      if (column.excluded > 0) {
+        context.fillStyle = theme.muted;
+        context.fillRect(x, 0, wide, bar * Math.min(1, column.excluded / column.len));
+      }
+      if (missing > 0) {
+        // A single missing sample is seen: at least an eighth of the height.
+        const high = bar * Math.max(0.125, missing / column.len);
+        context.fillStyle = theme.accent;
+        context.fillRect(x, bar - high, wide, high);
+      }
+    }
+    this.labels(context, theme, width, height);
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {import("./axes.js").Theme} theme
+   * @param {number} width
+   * @param {number} height
+   */
+  labels(context, theme, width, height) {
+    if (!this.answer || !this.rateHz) {
+      return;
+    }
+    const total = this.answer.end / this.rateHz;
+    context.font = theme.font;
+    context.fillStyle = theme.muted;
+    context.textBaseline = "bottom";
+    const count = Math.max(2, Math.floor(width / 180));
+    for (let at = 0; at <= count; at += 1) {
+      context.textAlign = at === 0 ? "left" : at === count ? "right" : "center";
+      context.fillText(at === 0 ? "start" : span((total * at) / count), (width * at) / count, height);
+    }
+  }
+
+  /** @param {number | null} share */
+  show(share) {
+    const answer = this.answer;
+    if (share === null || !answer || answer.end === 0) {
+      this.tip.textContent = "\u00a0";
+      return;
+    }
+    const position = share * answer.end;
+    const column = answer.columns.find(({ first, len }) => first <= position && position < first + len);
+    const time = this.rateHz ? `${span(position / this.rateHz)}: ` : "";
+    if (!column) {
+      this.tip.textContent = `${time}whole`;
+      return;
+    }
+    const causes = column.missing.map((count, at) => ({ count, name: this.terms.causes[at].name }));
+    const words = causes
+      .filter(({ count }) => count > 0)
+      .map(({ count, name }) => `${grouped(count)} missing (${percent(count / column.len)}), ${name}`);
+    if (column.excluded > 0) {
+      words.push(`${grouped(column.excluded)} excluded by START`);
+    }
+    this.tip.textContent = time + words.join("; ");
+  }
+}
+
+/** @param {number[]} counts */
+function sum(counts) {
+  return counts.reduce((total, count) => total + count, 0);
+}

@@ -1,0 +1,433 @@
+//! Sources, views and viewers: which spectra are computed, and who gets them.
+//!
+//! Nothing here waits, and time is an argument. A view is computed once for all of its viewers. A viewer
+//! holds at most [`UNSEEN_MAX`] frames that it has not confirmed; meanwhile its frames are omitted.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use samplewire_record::sigmf::RecordedGap;
+use tokio::sync::Notify;
+
+use crate::account::GapEntry;
+use crate::frame::{Frame, FrameGap};
+use crate::message::ViewRequest;
+use crate::source::{About, Lane, Source, lock};
+use crate::spectra::{Levels, Spectra, View};
+use crate::state::hop_position;
+use crate::tap::{Run, Tap};
+
+/// Everything that the page's thread knows.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    sources: Vec<Source>,
+    engines: Vec<Engine>,
+    viewers: Vec<Viewer>,
+    next_viewer: u64,
+    /// Wakes the page's thread.
+    notify: Arc<Notify>,
+    /// Views that failed: reported once.
+    failure: Option<String>,
+}
+
+/// A view that is computed.
+#[derive(Debug)]
+struct Engine {
+    key: Key,
+    spectra: Spectra,
+    latest: Option<Arc<Picture>>,
+    /// How many pictures there were.
+    serial: u64,
+}
+
+/// What an engine computes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Key {
+    source: u16,
+    stream: u16,
+    view: View,
+}
+
+/// A computed frame before it is addressed to a viewer.
+#[derive(Debug)]
+struct Picture {
+    run: RunAbout,
+    levels: Levels,
+    len_samples: u64,
+    seen_samples: u64,
+}
+
+/// A run without its bytes.
+#[derive(Clone, Copy, Debug)]
+struct RunAbout {
+    index: u64,
+    gaps_before: u64,
+    delivered_before: u64,
+    centre_hz: f64,
+    row_samples: u64,
+}
+
+/// A connected page.
+#[derive(Debug)]
+struct Viewer {
+    id: u64,
+    key: Option<Key>,
+    /// The request for a stream that is not there.
+    waiting: Option<ViewRequest>,
+    period: Duration,
+    due: Instant,
+    /// The last picture that was sent or omitted.
+    serial: u64,
+    /// The number of the last frame, and of the last one that arrived.
+    number: u32,
+    seen: u32,
+    omitted: u32,
+    /// The number of the first gap that was in no frame.
+    next_gap: Option<u64>,
+    wake: Arc<Notify>,
+}
+
+/// Why a page is not admitted, or gets no view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("{VIEWERS_MAX} pages are connected, which is the maximum: close one and reload")]
+    Viewers,
+    #[error("{ZOOMS_MAX} zooms are in use, which is the maximum")]
+    Zooms,
+    #[error("{ENGINES_MAX} different views are in use, which is the maximum")]
+    Engines,
+    #[error("there is no such stream")]
+    Stream,
+    #[error("this view cannot be computed")]
+    Failed,
+}
+
+impl Hub {
+    pub(crate) fn new(notify: Arc<Notify>) -> Self {
+        Self {
+            sources: Vec::new(),
+            engines: Vec::new(),
+            viewers: Vec::new(),
+            next_viewer: 0,
+            notify,
+            failure: None,
+        }
+    }
+
+    /// Adds a source whose agreed first index is `first`.
+    pub(crate) fn add(&mut self, about: About, first: u64) -> Tap {
+        let (source, tap) = Source::new(about, first, Arc::clone(&self.notify));
+        self.sources.push(source);
+        // Pages may have requested the stream before it was there.
+        let waiting = self.viewers.iter().filter_map(|it| Some((it.id, it.waiting?)));
+        for (id, wanted) in waiting.collect::<Vec<_>>() {
+            // A refusal is for the next request to report.
+            let _is_shown = self.show(id, &wanted).is_ok();
+        }
+        tap
+    }
+
+    pub(crate) fn notify(&self) -> Arc<Notify> {
+        Arc::clone(&self.notify)
+    }
+
+    pub(crate) fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    pub(crate) fn viewers(&self) -> usize {
+        self.viewers.len()
+    }
+
+    /// Admits a page; `wake` is notified when there is a frame for it.
+    pub(crate) fn join(&mut self, now: Instant) -> Result<(u64, Arc<Notify>), Refusal> {
+        if self.viewers.len() >= VIEWERS_MAX {
+            return Err(Refusal::Viewers);
+        }
+        let (id, wake) = (self.next_viewer, Arc::new(Notify::new()));
+        self.next_viewer += 1;
+        self.viewers.push(Viewer {
+            id,
+            key: None,
+            waiting: None,
+            period: Duration::from_secs(1),
+            due: now,
+            serial: 0,
+            number: 0,
+            seen: 0,
+            omitted: 0,
+            next_gap: None,
+            wake: Arc::clone(&wake),
+        });
+        Ok((id, wake))
+    }
+
+    /// Forgets a page.
+    pub(crate) fn leave(&mut self, id: u64) {
+        self.viewers.retain(|viewer| viewer.id != id);
+        self.drop_unused();
+    }
+
+    /// Gives a page the view that it requests, fitted to the stream.
+    pub(crate) fn show(&mut self, id: u64, wanted: &ViewRequest) -> Result<View, Refusal> {
+        let Some(at) = self.viewers.iter().position(|viewer| viewer.id == id) else {
+            return Err(Refusal::Stream);
+        };
+        self.viewers[at].waiting = Some(*wanted);
+        let source = self.sources.get(usize::from(wanted.source)).ok_or(Refusal::Stream)?;
+        let info = source.about.streams.get(usize::from(wanted.stream)).ok_or(Refusal::Stream)?;
+        let view = wanted.view.fitted_to(info);
+        let key = Key { source: wanted.source, stream: wanted.stream, view };
+        self.viewers[at].waiting = None;
+        let before = self.viewers[at].key.replace(key);
+        // The page's own view makes room for the next one.
+        self.drop_unused();
+        let serial = match self.engine(key) {
+            Ok(engine) => engine.serial,
+            Err(refusal) => {
+                let kept = before.filter(|&before| self.engine(before).is_ok());
+                self.viewers[at].key = kept;
+                return Err(refusal);
+            }
+        };
+        let viewer = &mut self.viewers[at];
+        if before.is_some_and(|before| before.source != key.source) {
+            viewer.next_gap = None;
+        }
+        viewer.serial = serial;
+        viewer.period = Duration::from_secs(1) / wanted.frames_per_second.max(1);
+        self.notify.notify_one();
+        Ok(view)
+    }
+
+    /// Notes that a page has received its frames up to `number`.
+    pub(crate) fn seen(&mut self, id: u64, number: u32) {
+        if let Some(viewer) = self.viewers.iter_mut().find(|viewer| viewer.id == id) {
+            // A number that was not sent says nothing.
+            viewer.seen = viewer.seen.max(number.min(viewer.number));
+            viewer.wake.notify_one();
+        }
+    }
+
+    /// Has a recording go on at a position, for all pages that see it.
+    pub(crate) fn seek(&mut self, id: u64, position: u64) {
+        let Some(viewer) = self.viewers.iter().find(|viewer| viewer.id == id) else { return };
+        let Some(key) = viewer.key else { return };
+        self.sources[usize::from(key.source)].shared.seek(position);
+        for viewer in &mut self.viewers {
+            if viewer.key.is_some_and(|it| it.source == key.source) {
+                viewer.next_gap = viewer
+                    .next_gap
+                    .filter(|_| !self.sources[usize::from(key.source)].about.is_recording);
+            }
+        }
+    }
+
+    /// Returns the time between two frames that the fastest page wants; `None` without a view.
+    pub(crate) fn period(&self) -> Option<Duration> {
+        let with_view = self.viewers.iter().filter(|viewer| viewer.key.is_some());
+        with_view.map(|viewer| viewer.period).min()
+    }
+
+    /// Requests a run of each stream that is viewed.
+    pub(crate) fn request(&mut self) {
+        let Some(period) = self.period() else { return };
+        for (number, source) in (0_u16..).zip(&mut self.sources) {
+            for (stream, lane) in (0_u16..).zip(&mut source.lanes) {
+                let of_lane = |it: &&Engine| it.key.source == number && it.key.stream == stream;
+                let info = &source.about.streams[usize::from(stream)];
+                let engines = self.engines.iter().filter(of_lane);
+                let wanted = engines.map(|it| it.key.view.run_samples(info, period)).max();
+                if let Some(len_samples) = wanted {
+                    let centre_hz = source.shared.lanes[usize::from(stream)].centre_hz();
+                    lane.request(len_samples, centre_hz);
+                }
+            }
+        }
+    }
+
+    /// Computes the frames of all complete runs, and wakes the pages that see them.
+    pub(crate) fn compute(&mut self) {
+        let period = self.period().unwrap_or(Duration::from_secs(1));
+        for (number, source) in (0_u16..).zip(&mut self.sources) {
+            for (stream, lane) in (0_u16..).zip(&mut source.lanes) {
+                let Some(run) = lane.next() else { continue };
+                let info = &source.about.streams[usize::from(stream)];
+                lane.seen_samples += (run.bytes.len() / info.frame_bytes()) as u64;
+                for engine in &mut self.engines {
+                    if engine.key.source != number || engine.key.stream != stream {
+                        continue;
+                    }
+                    let samples = engine.key.view.run_samples(info, period);
+                    let bytes = (samples * info.frame_bytes()).min(run.bytes.len());
+                    if let Err(error) = engine.compute(&run, &run.bytes[..bytes], lane, samples) {
+                        self.failure.get_or_insert_with(|| error.to_string());
+                    }
+                }
+                lane.give_back(run);
+            }
+        }
+        for viewer in &self.viewers {
+            viewer.wake.notify_one();
+        }
+    }
+
+    /// Returns why a view could not be computed, once.
+    pub(crate) fn take_failure(&mut self) -> Option<String> {
+        self.failure.take()
+    }
+
+    /// Writes the page's next frame to `out`, if one is due and the page takes it.
+    pub(crate) fn frame(&mut self, id: u64, now: Instant, out: &mut Vec<u8>) -> bool {
+        let Self { viewers, engines, sources, .. } = self;
+        let Some(viewer) = viewers.iter_mut().find(|viewer| viewer.id == id) else {
+            return false;
+        };
+        let Some(key) = viewer.key else { return false };
+        let Some(engine) = engines.iter().find(|engine| engine.key == key) else { return false };
+        let Some(picture) = &engine.latest else { return false };
+        let missed = engine.serial - viewer.serial;
+        // Frames come with the fastest page's period: one that is almost due is due.
+        if missed == 0 || now + viewer.period / 4 < viewer.due {
+            return false;
+        }
+        if viewer.number - viewer.seen >= UNSEEN_MAX {
+            return false;
+        }
+        let source = &sources[usize::from(key.source)];
+        if viewer.number > 0 {
+            // With a longer period than the fastest page's, not every picture was wanted.
+            let late = now.saturating_duration_since(viewer.due).as_nanos();
+            let late = late / viewer.period.as_nanos().max(1);
+            let omitted = u128::from(missed - 1).min(late);
+            viewer.omitted = viewer.omitted.saturating_add(omitted as u32);
+        }
+        viewer.serial = engine.serial;
+        viewer.address(picture, key, source).encode(out);
+        let next = viewer.due + viewer.period;
+        viewer.due = if next < now { now + viewer.period } else { next };
+        true
+    }
+
+    fn engine(&mut self, key: Key) -> Result<&mut Engine, Refusal> {
+        if let Some(at) = self.engines.iter().position(|engine| engine.key == key) {
+            return Ok(&mut self.engines[at]);
+        }
+        let zooms = self.engines.iter().filter(|engine| engine.key.view.zoom > 1).count();
+        if key.view.zoom > 1 && zooms >= ZOOMS_MAX {
+            return Err(Refusal::Zooms);
+        }
+        if self.engines.len() >= ENGINES_MAX {
+            return Err(Refusal::Engines);
+        }
+        let source = &self.sources[usize::from(key.source)];
+        let info = &source.about.streams[usize::from(key.stream)];
+        let spectra = Spectra::new(info, key.view).map_err(|error| {
+            self.failure.get_or_insert_with(|| error.to_string());
+            Refusal::Failed
+        })?;
+        self.engines.push(Engine { key, spectra, latest: None, serial: 0 });
+        Ok(self.engines.last_mut().expect("it was added"))
+    }
+
+    /// Drops engines without a viewer.
+    fn drop_unused(&mut self) {
+        let Self { engines, viewers, .. } = self;
+        engines.retain(|engine| viewers.iter().any(|viewer| viewer.key == Some(engine.key)));
+    }
+}
+
+impl Engine {
+    fn compute(
+        &mut self,
+        run: &Run,
+        bytes: &[u8],
+        lane: &Lane,
+        samples: usize,
+    ) -> Result<(), crate::spectra::SpectraError> {
+        let Some(levels) = self.spectra.compute(run.index, bytes)? else { return Ok(()) };
+        self.serial += 1;
+        self.latest = Some(Arc::new(Picture {
+            run: RunAbout {
+                index: run.index,
+                gaps_before: run.gaps_before,
+                delivered_before: run.delivered_before,
+                centre_hz: run.centre_hz,
+                row_samples: run.row_samples,
+            },
+            levels,
+            len_samples: samples as u64,
+            seen_samples: lane.seen_samples,
+        }));
+        Ok(())
+    }
+}
+
+impl Viewer {
+    /// Makes the frame of this page from a picture.
+    fn address(&mut self, picture: &Picture, key: Key, source: &Source) -> Frame {
+        self.number += 1;
+        let run = &picture.run;
+        let info = &source.about.streams[usize::from(key.stream)];
+        let rate_hz = info.rate_hz();
+        let from = self.next_gap.unwrap_or(run.gaps_before);
+        self.next_gap = Some(run.gaps_before);
+        let oldest = run.gaps_before.saturating_sub(Frame::GAPS_MAX as u64).max(from);
+        let ledger = lock(&source.shared.ledger);
+        let gaps = ledger.gaps_in(oldest..run.gaps_before).map(gap_of).collect();
+        let centre_hz = if run.centre_hz.is_finite() { run.centre_hz } else { 0.0 };
+        let (offset_hz, span_hz) = if info.format.is_complex() {
+            (key.view.centre * rate_hz, rate_hz / f64::from(key.view.zoom))
+        } else {
+            (rate_hz / 4.0, rate_hz / 2.0)
+        };
+        Frame {
+            source: key.source,
+            stream: key.stream,
+            channel: key.view.channel,
+            number: self.number,
+            omitted: self.omitted,
+            transforms: picture.levels.transforms,
+            index: run.index,
+            len_samples: picture.len_samples,
+            seen_samples: picture.seen_samples,
+            delivered_samples: run.delivered_before,
+            gaps_before: run.gaps_before,
+            rate_hz,
+            centre_hz: centre_hz + offset_hz,
+            span_hz,
+            offset_db: Levels::OFFSET_DB,
+            step_db: Levels::STEP_DB,
+            row_samples: match run.row_samples {
+                0 => (rate_hz * self.period.as_secs_f64()).round() as u64,
+                row_samples => row_samples,
+            },
+            gaps,
+            mean: picture.levels.mean.clone(),
+            peak: picture.levels.peak.clone(),
+        }
+    }
+}
+
+fn gap_of(entry: &GapEntry) -> FrameGap {
+    let gap: &RecordedGap = &entry.gap;
+    FrameGap {
+        first: gap.first,
+        len: gap.count(),
+        cause: gap.cause.position() as u8,
+        hop: hop_position(entry.hop),
+        stream: gap.stream,
+    }
+}
+
+/// The most pages at once.
+pub(crate) const VIEWERS_MAX: usize = 16;
+/// The most zooms at once.
+const ZOOMS_MAX: usize = 4;
+/// The most different views at once.
+const ENGINES_MAX: usize = 12;
+/// Frames that a page has not confirmed. With 65,536 bins they take 1 MiB.
+const UNSEEN_MAX: u32 = 7;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+//! Frames on virtual time, without a server.
+
+use samplewire::source::StreamInfo;
+use samplewire::{Cause, Format};
+use samplewire_blocks::Complex32;
+use samplewire_blocks::kernels::Oscillator;
+use samplewire_record::account::Hop;
+use samplewire_record::sigmf::{HostDrops, RecordedCause};
+
+use super::*;
+
+const RATE_HZ: f64 = 1e6;
+const BINS: u32 = 1_024;
+
+/// A hub with one stream, a page, and its clock.
+struct Rig {
+    hub: Hub,
+    tap: Tap,
+    id: u64,
+    now: Instant,
+    next: u64,
+}
+
+impl Rig {
+    fn new(frames_per_second: u32) -> Self {
+        let now = Instant::now();
+        let mut hub = Hub::new(Arc::new(Notify::new()));
+        let info = StreamInfo::new(Format::Fc32, 1, RATE_HZ).unwrap();
+        let tap = hub.add(About::new("test", &[info]), 0);
+        let id = hub.join(now).unwrap().0;
+        let view = View::whole(BINS);
+        hub.show(id, &ViewRequest { source: 0, stream: 0, frames_per_second, view }).unwrap();
+        Self { hub, tap, id, now, next: 0 }
+    }
+
+    /// Passes samples of a tone in `bin` in blocks of any length.
+    fn tone(&mut self, bin: i32, samples: usize) {
+        let tone = Oscillator::new(f64::from(bin) / f64::from(BINS)).unwrap();
+        let mut left = samples;
+        while left > 0 {
+            let len = left.min(1 + (self.next % 777) as usize);
+            let mut block = vec![Complex32::ZERO; len];
+            tone.tone(self.next, 0.5, &mut block);
+            self.tap.samples(self.next, [bytemuck::cast_slice(&block)]);
+            self.next += len as u64;
+            left -= len;
+        }
+    }
+
+    fn gap(&mut self, len: u64) {
+        self.tap.gap(&gap(self.next, len), false);
+        self.next += len;
+    }
+
+    /// Lets a frame period pass.
+    fn frame(&mut self, period: Duration) -> Option<Frame> {
+        self.hub.compute();
+        self.now += period;
+        let mut out = Vec::new();
+        let is_sent = self.hub.frame(self.id, self.now, &mut out);
+        self.hub.request();
+        is_sent.then(|| Frame::decode(&out).unwrap())
+    }
+
+    fn seen(&mut self, frame: &Frame) {
+        self.hub.seen(self.id, frame.number);
+    }
+}
+
+fn gap(first: u64, len: u64) -> RecordedGap {
+    let cause = RecordedCause::Stream(Cause::Deadline);
+    RecordedGap {
+        first,
+        not_repaired: len,
+        source_lost: 0,
+        host: HostDrops::NONE,
+        cause,
+        stream: None,
+    }
+}
+
+fn highest(levels: &[u8]) -> usize {
+    levels.iter().enumerate().max_by_key(|&(_, level)| level).unwrap().0
+}
+
+const PERIOD: Duration = Duration::from_millis(20);
+
+#[test]
+fn frame_states_its_indexes_and_has_the_tone_of_its_indexes() {
+    let mut rig = Rig::new(50);
+    let mut frames = Vec::new();
+    rig.frame(PERIOD);
+    for bin in 1..100 {
+        let first = rig.next;
+        rig.tone(bin, 20_000);
+        let frame = rig.frame(PERIOD).expect("a frame in each period");
+        assert!(first <= frame.index && frame.index + frame.len_samples <= rig.next);
+        assert_eq!(highest(&frame.mean) as i32, bin + 512);
+        let db = frame.offset_db + frame.step_db * f32::from(frame.mean[highest(&frame.mean)]);
+        assert!((db + 6.02).abs() < 0.5, "{db}");
+        rig.seen(&frame);
+        frames.push(frame);
+    }
+    let last = frames.last().unwrap();
+    assert_eq!((last.number, last.omitted), (99, 0));
+    assert_eq!(last.seen_samples, 99 * 8_192);
+    assert!(last.delivered_samples <= rig.tap.account().delivered());
+}
+
+#[test]
+fn no_frame_spans_a_gap_and_each_gap_is_in_one_frame() {
+    let mut rig = Rig::new(50);
+    rig.frame(PERIOD);
+    let (mut expected, mut found, mut spans) = (Vec::new(), Vec::new(), Vec::new());
+    for step in 0..300_u64 {
+        // Short runs between gaps: most frames begin again several times.
+        for part in 0..step % 6 {
+            rig.tone(10, 500 + (step * 131 + part * 997) as usize % 9_000);
+            expected.push((rig.next, 1 + step * 77 % 3_000));
+            rig.gap(1 + step * 77 % 3_000);
+        }
+        rig.tone(10, 9_000);
+        if let Some(frame) = rig.frame(PERIOD) {
+            found.extend(frame.gaps.iter().map(|gap| (gap.first, gap.len)));
+            spans.push(frame.index..frame.index + frame.len_samples);
+            assert_eq!(highest(&frame.peak), 522);
+            for gap in &frame.gaps {
+                assert!(gap.first + gap.len <= frame.index, "{gap:?} after {}", frame.index);
+                assert_eq!(usize::from(gap.hop), hop_position(Hop::Wire) as usize);
+            }
+            rig.seen(&frame);
+        }
+    }
+    for (first, len) in &expected {
+        let is_apart =
+            |span: &std::ops::Range<u64>| span.end <= *first || first + len <= span.start;
+        assert!(spans.iter().all(is_apart), "a frame covers the gap at {first}");
+    }
+    // Gaps after the last frame are in no frame so far.
+    let from = expected.iter().position(|gap| *gap == found[0]).unwrap();
+    assert_eq!(found[..], expected[from..from + found.len()]);
+    assert!(expected.len() - from - found.len() <= 6, "only the last gaps are left");
+    assert!(spans.len() > 250, "{}", spans.len());
+}
+
+#[test]
+fn page_that_confirms_nothing_gets_few_frames_and_then_the_latest() {
+    let mut rig = Rig::new(50);
+    rig.frame(PERIOD);
+    let mut frames = Vec::new();
+    for bin in 1..200 {
+        rig.tone(bin, 20_000);
+        frames.extend(rig.frame(PERIOD));
+    }
+    assert_eq!(frames.len(), UNSEEN_MAX as usize);
+    rig.seen(&frames[0]);
+    rig.tone(300, 20_000);
+    let frame = rig.frame(PERIOD).expect("one was confirmed");
+    assert_eq!(highest(&frame.mean), 812, "the latest, not a queued one");
+    assert_eq!(frame.omitted, 192, "of 200 frames");
+}
+
+#[test]
+fn slow_page_omits_nothing_beside_a_fast_one() {
+    let mut rig = Rig::new(10);
+    let fast = rig.hub.join(rig.now).unwrap().0;
+    let view = View::whole(BINS);
+    let wanted = ViewRequest { source: 0, stream: 0, frames_per_second: 50, view };
+    rig.hub.show(fast, &wanted).unwrap();
+    rig.frame(PERIOD);
+    let (mut slow, mut out) = (Vec::new(), Vec::new());
+    for _ in 0..500 {
+        rig.tone(1, 20_000);
+        if let Some(frame) = rig.frame(PERIOD) {
+            rig.seen(&frame);
+            slow.push(frame);
+        }
+        rig.hub.seen(fast, u32::MAX);
+        assert!(rig.hub.frame(fast, rig.now, &mut out));
+    }
+    assert!((99..=101).contains(&slow.len()), "{}", slow.len());
+    assert_eq!(slow.last().unwrap().omitted, 0);
+}
+
+#[test]
+fn views_and_pages_have_limits() {
+    let mut rig = Rig::new(50);
+    let mut ids = vec![rig.id];
+    ids.extend((1..VIEWERS_MAX).map(|_| rig.hub.join(rig.now).unwrap().0));
+    assert_eq!(rig.hub.join(rig.now).unwrap_err(), Refusal::Viewers);
+    let zoom = |at: usize| View { zoom: 4, centre: at as f64 / 100.0, ..View::whole(256) };
+    let shown = ids.iter().enumerate().map(|(at, &id)| {
+        let wanted = ViewRequest { source: 0, stream: 0, frames_per_second: 1, view: zoom(at) };
+        rig.hub.show(id, &wanted)
+    });
+    let shown: Vec<_> = shown.collect();
+    assert!(shown[..4].iter().all(Result::is_ok));
+    assert!(shown[4..].iter().all(|it| *it == Err(Refusal::Zooms)));
+    // A page keeps the view that it had, and a place becomes free with its page.
+    rig.hub.leave(ids[0]);
+    let wanted = ViewRequest { source: 0, stream: 0, frames_per_second: 1, view: zoom(50) };
+    assert!(rig.hub.show(ids[4], &wanted).is_ok());
+    assert!(rig.hub.join(rig.now).is_ok());
+    let wanted = ViewRequest { source: 9, ..wanted };
+    assert_eq!(rig.hub.show(ids[5], &wanted), Err(Refusal::Stream));
+}
+
+#[test]
+fn page_that_comes_before_the_stream_sees_it() {
+    let mut hub = Hub::new(Arc::new(Notify::new()));
+    let id = hub.join(Instant::now()).unwrap().0;
+    let view = View::whole(BINS);
+    let wanted = ViewRequest { source: 1, stream: 0, frames_per_second: 30, view };
+    assert_eq!(hub.show(id, &wanted), Err(Refusal::Stream));
+    let info = StreamInfo::new(Format::Fc32, 1, RATE_HZ).unwrap();
+    let _first = hub.add(About::new("test", std::slice::from_ref(&info)), 0);
+    assert_eq!(hub.engines.len(), 0);
+    let _second = hub.add(About::new("test", &[info]), 0);
+    assert_eq!((hub.engines.len(), hub.viewers[0].waiting), (1, None));
+}
+
+#[test]
+fn nothing_is_copied_without_a_page() {
+    let mut rig = Rig::new(50);
+    rig.hub.leave(rig.id);
+    rig.frame(PERIOD);
+    rig.tone(1, 1_000_000);
+    rig.hub.compute();
+    let lane = &rig.hub.sources[0].lanes[0];
+    assert_eq!((lane.seen_samples, rig.hub.engines.len()), (0, 0));
+    assert_eq!(rig.tap.account().delivered(), 1_000_000);
+}

@@ -1,0 +1,149 @@
+//! The page of a program: its address, its thread, and the streams that it shows.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::{fmt, io};
+
+use tokio::sync::Notify;
+
+use crate::account::Ledger;
+use crate::hub::Hub;
+use crate::server::{self, App};
+use crate::source::{About, lock};
+use crate::tap::Tap;
+use crate::token::Token;
+
+/// Where the page listens, and which secret it requires.
+#[derive(Clone, Debug)]
+pub struct PageOptions {
+    address: SocketAddr,
+    token: Option<Token>,
+    names: Vec<String>,
+}
+
+impl PageOptions {
+    /// Listens at `address`; port 0 picks a free one.
+    pub const fn new(address: SocketAddr) -> Self {
+        Self { address, token: None, names: Vec::new() }
+    }
+
+    /// Requires this token instead of a random one.
+    #[must_use]
+    pub fn token(mut self, token: Token) -> Self {
+        self.token = Some(token);
+        self
+    }
+
+    /// Accepts requests for this host name too, for example that of a proxy: `NAME` or `NAME:PORT`.
+    /// Other names are refused, since any site may point its own name at this address.
+    #[must_use]
+    pub fn name(mut self, name: &str) -> Self {
+        self.names.push(name.to_ascii_lowercase());
+        self
+    }
+}
+
+/// The page cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum PageError {
+    /// The page cannot listen there.
+    #[error("{address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system has no random numbers, or starts no thread.
+    #[error("the page: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Serves the page until it is dropped.
+pub struct Page {
+    app: Arc<App>,
+    address: SocketAddr,
+    thread: Option<JoinHandle<()>>,
+    failure: Arc<Mutex<Option<String>>>,
+}
+
+impl Page {
+    /// Starts the page in a thread.
+    ///
+    /// # Errors
+    /// [`PageError`].
+    pub fn start(options: PageOptions) -> Result<Self, PageError> {
+        let listen = |source| PageError::Listen { address: options.address, source };
+        let listener = TcpListener::bind(options.address).map_err(listen)?;
+        listener.set_nonblocking(true).map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let token = match options.token {
+            Some(token) => token,
+            None => Token::draw()?,
+        };
+        let hub = Hub::new(Arc::new(Notify::new()));
+        let app = Arc::new(App::new(hub, token, address, options.names));
+        let failure = Arc::default();
+        let run = {
+            let (app, failure) = (Arc::clone(&app), Arc::clone(&failure));
+            move || server::supervise(&failure, || server::run(app, listener))
+        };
+        let thread = std::thread::Builder::new().name("samplewire-web".into()).spawn(run)?;
+        Ok(Self { app, address, thread: Some(thread), failure })
+    }
+
+    /// Shows a source whose agreed first index is `first`. The program passes its samples to the tap.
+    pub fn add(&mut self, about: About, first: u64) -> Tap {
+        self.app.hub().add(about, first)
+    }
+
+    /// The address; the system may have chosen the port.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The token. It is a secret.
+    pub fn token(&self) -> &Token {
+        self.app.token()
+    }
+
+    /// The address of the page with the token in its fragment, which a browser sends to no server. It is
+    /// a secret.
+    pub fn url(&self) -> String {
+        format!("http://{}/#{}", self.address, self.token().as_str())
+    }
+
+    /// Returns a copy of the account of a source, by its number from 0.
+    pub fn ledger(&self, source: usize) -> Option<Ledger> {
+        self.app.hub().sources().get(source).map(|source| lock(&source.shared.ledger).clone())
+    }
+
+    /// The number of connected pages.
+    pub fn viewers(&self) -> usize {
+        self.app.hub().viewers()
+    }
+
+    /// Returns, once, why the page ended or why a view of it is not computed. The streams do not depend
+    /// on it.
+    pub fn take_failure(&mut self) -> Option<String> {
+        lock(&self.failure).take().or_else(|| self.app.hub().take_failure())
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        self.app.stop();
+        if let Some(thread) = self.thread.take() {
+            // `supervise` returns panics as a failure.
+            let _is_whole = thread.join().is_ok();
+        }
+    }
+}
+
+/// Without the token.
+impl fmt::Debug for Page {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Page").field("address", &self.address).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,236 @@
+//! A recording in the same view, without a device: its account from the metadata, and a waterfall of
+//! samples that are read where the page wants them.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use samplewire::SampleIndex;
+use samplewire::source::{RateError, StreamInfo};
+use samplewire_record::sigmf::{Metadata, MetadataError, Paths, RecordedGap, gaps};
+use samplewire_record::verify::VerifyError;
+
+use crate::page::Page;
+use crate::source::About;
+use crate::tap::{RUN_BYTES_MAX, Shown, Tap};
+
+/// A recording that a page shows until it is dropped.
+#[derive(Debug)]
+pub struct Recording {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A recording that cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// It is not a SigMF recording.
+    #[error("{path} is no SigMF recording: raw samples have no indexes", path = .0.display())]
+    NotSigmf(PathBuf),
+    /// A file cannot be read.
+    #[error("read {path}: {source}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The metadata are not valid.
+    #[error(transparent)]
+    Metadata(#[from] MetadataError),
+    /// The recording cannot be verified.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+    /// Its rate is missing or out of range.
+    #[error(transparent)]
+    Rate(#[from] RateError),
+    /// Its samples are compressed.
+    #[error("{path} is compressed: decompress it with zstd first", path = .0.display())]
+    Compressed(PathBuf),
+}
+
+/// Consecutive samples of the file.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    /// The position of the first, counted from the recording's first index.
+    position: u64,
+    index: SampleIndex,
+    /// The first in the file.
+    place: u64,
+    len: u64,
+    gaps_before: u64,
+    delivered_before: u64,
+    centre_hz: f64,
+}
+
+/// Reads samples for the page.
+struct Player {
+    tap: Tap,
+    file: File,
+    frame_bytes: usize,
+    pieces: Vec<Piece>,
+    /// The number of positions.
+    end: u64,
+    position: u64,
+    bytes: Vec<u8>,
+}
+
+impl Recording {
+    /// Verifies a recording and shows it. The state of the page says whether it is proven.
+    ///
+    /// # Errors
+    /// [`RecordingError`].
+    ///
+    /// # Blocking
+    /// Until the recording is verified: see [`samplewire_record::verify()`].
+    pub fn show(page: &mut Page, path: &Path) -> Result<Self, RecordingError> {
+        let paths =
+            Paths::existing(path).ok_or_else(|| RecordingError::NotSigmf(path.to_owned()))?;
+        let report = samplewire_record::verify(path)?;
+        let io = |path: &Path| {
+            let path = path.to_owned();
+            move |source| RecordingError::Io { path, source }
+        };
+        let text = fs::read_to_string(&paths.meta).map_err(io(&paths.meta))?;
+        let metadata = Metadata::parse(&text)?;
+        let data = paths.data_of(&metadata);
+        if metadata.is_compressed {
+            return Err(RecordingError::Compressed(data));
+        }
+        let file = File::open(&data).map_err(io(&data))?;
+        let rate_hz = metadata.rate_hz.unwrap_or(0.0);
+        let mut info = StreamInfo::new(metadata.format, metadata.channels, rate_hz)?;
+        info.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned().into();
+        info.centre_frequency_hz = metadata.captures.first().and_then(|it| it.frequency_hz);
+        let gaps = gaps(&text)?;
+        let first = report.boots.first().map_or(0, |boot| boot.indexes.start);
+        let about = About {
+            origin: path.display().to_string(),
+            is_recording: true,
+            ..About::new("recording", &[info.clone()])
+        };
+        let mut tap = page.add(about, first);
+        let pieces = count(&mut tap, &metadata, &gaps, report.samples);
+        tap.end(if report.is_proven() { "the recording is proven" } else { "not proven" });
+        let end = pieces.last().map_or(0, |piece| piece.position + piece.len);
+        let frame_bytes = info.frame_bytes();
+        let player = Player { tap, file, frame_bytes, pieces, end, position: 0, bytes: Vec::new() };
+        let is_over = Arc::new(AtomicBool::new(false));
+        let run = {
+            let is_over = Arc::clone(&is_over);
+            move || player.run(&is_over)
+        };
+        let builder = std::thread::Builder::new().name("samplewire-recording".into());
+        let thread = Some(builder.spawn(run).map_err(io(path))?);
+        Ok(Self { is_over, thread })
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        // Relaxed: the flag is read again soon, and orders nothing.
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _is_whole = thread.join().is_ok();
+        }
+    }
+}
+
+/// Counts every index of a recording in its order, and returns where its samples are.
+fn count(tap: &mut Tap, metadata: &Metadata, gaps: &[RecordedGap], samples: u64) -> Vec<Piece> {
+    let mut gaps = gaps.iter().peekable();
+    let mut pieces = Vec::with_capacity(metadata.captures.len());
+    let end = metadata.offset + samples;
+    let (mut before, mut boot_id) = (0, None);
+    for (number, capture) in metadata.captures.iter().enumerate() {
+        let next = metadata.captures.get(number + 1).map_or(end, |next| next.sample_start);
+        let len = next.min(end).saturating_sub(capture.sample_start);
+        let index = capture.global_index.unwrap_or(capture.sample_start);
+        // A gap before another run of the device ends the indexes of the run before.
+        let is_next_run =
+            boot_id.is_some() && capture.boot_id.is_some_and(|it| Some(it) != boot_id);
+        while let Some(gap) = gaps.next_if(|gap| is_next_run || gap.first < index) {
+            tap.gap(gap, false);
+            if is_next_run && gap.is_estimated() {
+                break;
+            }
+        }
+        boot_id = capture.boot_id.or(boot_id);
+        if is_next_run {
+            before += tap.account().range().end - tap.account().range().start;
+            tap.restart_at(index);
+        }
+        let range = tap.account().range();
+        let (gaps_before, delivered_before) = (tap.account().gaps(), tap.account().delivered());
+        pieces.push(Piece {
+            position: before + index.saturating_sub(range.start),
+            index,
+            place: capture.sample_start - metadata.offset,
+            len,
+            gaps_before,
+            delivered_before,
+            centre_hz: capture.frequency_hz.unwrap_or(f64::NAN),
+        });
+        tap.count_samples(index, len);
+    }
+    gaps.for_each(|gap| tap.gap(gap, false));
+    pieces
+}
+
+impl Player {
+    /// Shows one row after another to the end, then waits for a page that seeks.
+    fn run(mut self, is_over: &AtomicBool) {
+        // Relaxed: the flag is read again soon, and orders nothing.
+        while !is_over.load(Ordering::Relaxed) {
+            if let Some(position) = self.tap.sought() {
+                self.position = position.min(self.end);
+            }
+            let wanted = if self.position < self.end { self.tap.wanted() } else { None };
+            // A file that cannot be read any more ends the picture; the account stays.
+            match wanted {
+                Some(samples) if self.show(samples).is_ok() => {}
+                _ => std::thread::park_timeout(PAUSE),
+            }
+        }
+    }
+
+    /// Shows the row at the position, and goes on to the next.
+    fn show(&mut self, samples: usize) -> io::Result<()> {
+        let wanted = (samples.min(RUN_BYTES_MAX / self.frame_bytes) as u64).max(1);
+        let row_samples = (self.end / ROWS).max(wanted);
+        let at = self.pieces.partition_point(|it| it.position + it.len <= self.position);
+        let Some(&piece) = self.pieces.get(at) else {
+            self.position = self.end;
+            return Ok(());
+        };
+        let skipped = self.position.saturating_sub(piece.position);
+        let len = wanted.min(piece.len - skipped);
+        self.position = (piece.position + skipped) / row_samples * row_samples + row_samples;
+        if len < wanted && skipped > 0 {
+            // Too few are left in this piece: the next row has more.
+            return Ok(());
+        }
+        self.bytes.resize(len as usize * self.frame_bytes, 0);
+        self.file.seek(SeekFrom::Start((piece.place + skipped) * self.frame_bytes as u64))?;
+        self.file.read_exact(&mut self.bytes)?;
+        self.tap.show(Shown {
+            index: piece.index + skipped,
+            bytes: &self.bytes,
+            gaps_before: piece.gaps_before,
+            delivered_before: piece.delivered_before + skipped,
+            row_samples,
+            centre_hz: piece.centre_hz,
+        });
+        Ok(())
+    }
+}
+
+/// Rows of a whole recording: 20 s at 30 frames/s.
+const ROWS: u64 = 600;
+
+/// The pause while no page wants a row.
+const PAUSE: Duration = Duration::from_millis(5);

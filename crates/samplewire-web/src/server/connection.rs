@@ -1,0 +1,97 @@
+//! Connections: their number, and the limits of a request.
+//!
+//! At the limit, the oldest connection that has not shown the token is closed. So strangers cannot keep
+//! a user out by holding connections.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use axum::{Extension, Router};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+
+use crate::source::lock;
+
+/// A connection as its requests see it.
+#[derive(Debug, Default)]
+pub(super) struct Connection {
+    /// It has shown the token.
+    is_known: AtomicBool,
+    close: Notify,
+}
+
+impl Connection {
+    /// Notes that the connection has shown the token.
+    pub(super) fn know(&self) {
+        // Relaxed: only this thread reads it.
+        self.is_known.store(true, Ordering::Relaxed);
+    }
+
+    fn is_known(&self) -> bool {
+        self.is_known.load(Ordering::Relaxed)
+    }
+}
+
+/// All connections, oldest first. One is open while its service, or the viewer that it became, holds it.
+#[derive(Debug, Default)]
+pub(super) struct Connections(Mutex<VecDeque<Weak<Connection>>>);
+
+impl Connections {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Serves a connection in a task, if there is room or room can be made.
+    pub(super) fn serve(&self, stream: TcpStream, router: Router) {
+        let connection = Arc::new(Connection::default());
+        if !self.admit(&connection) {
+            // Dropping the stream closes it.
+            return;
+        }
+        // Frames leave at once. A failure only costs time.
+        let _is_set = stream.set_nodelay(true).is_ok();
+        let service = TowerToHyperService::new(router.layer(Extension(Arc::clone(&connection))));
+        tokio::spawn(async move {
+            let mut builder = http1::Builder::new();
+            builder.timer(TokioTimer::new());
+            builder.header_read_timeout(HEAD_TIMEOUT);
+            builder.max_buf_size(HEAD_BYTES_MAX);
+            builder.max_headers(HEADERS_MAX);
+            let served = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+            tokio::select! {
+                // A client that breaks HTTP ends its own connection only.
+                _ended = served => {}
+                () = connection.close.notified() => {}
+            }
+        });
+    }
+
+    fn admit(&self, connection: &Arc<Connection>) -> bool {
+        let mut list = lock(&self.0);
+        list.retain(|it| it.strong_count() > 0);
+        if list.len() >= CONNECTIONS_MAX {
+            let mut open = list.iter().map(Weak::upgrade);
+            let is_stranger = |it: Option<Arc<Connection>>| it.is_some_and(|it| !it.is_known());
+            let Some(at) = open.position(is_stranger) else { return false };
+            if let Some(oldest) = list.remove(at).and_then(|it| it.upgrade()) {
+                oldest.close.notify_one();
+            }
+        }
+        list.push_back(Arc::downgrade(connection));
+        true
+    }
+}
+
+/// Open connections.
+const CONNECTIONS_MAX: usize = 32;
+/// The time for the head of a request, and between two requests.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// Bytes of the head of a request.
+const HEAD_BYTES_MAX: usize = 8 << 10;
+/// Headers of a request.
+const HEADERS_MAX: usize = 64;

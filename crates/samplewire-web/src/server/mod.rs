@@ -1,0 +1,188 @@
+//! The page's thread: HTTP and WebSockets on one runtime, and the clock of the frames.
+
+mod api;
+mod assets;
+mod connection;
+mod guard;
+mod viewer;
+
+use std::convert::Infallible;
+use std::net::{SocketAddr, TcpListener};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use std::{future, io};
+
+use axum::Router;
+use axum::routing::get;
+use tokio::sync::Notify;
+use tokio::time::MissedTickBehavior;
+
+use crate::hub::Hub;
+use crate::source::lock;
+use crate::state;
+use crate::token::Token;
+use connection::Connections;
+
+/// What every request can reach.
+pub(crate) struct App {
+    hub: Mutex<Hub>,
+    /// Wakes the frame clock.
+    notify: Arc<Notify>,
+    token: Token,
+    address: SocketAddr,
+    names: Vec<String>,
+    stop: Notify,
+    started: Instant,
+    /// Constant texts, as JSON.
+    terms: String,
+    /// The last account and its time: all pages share it.
+    account: Mutex<Option<(Instant, Arc<str>)>>,
+}
+
+impl App {
+    pub(crate) fn new(hub: Hub, token: Token, address: SocketAddr, names: Vec<String>) -> Self {
+        Self {
+            notify: hub.notify(),
+            hub: Mutex::new(hub),
+            token,
+            address,
+            names,
+            stop: Notify::new(),
+            started: Instant::now(),
+            terms: state::terms().to_string(),
+            account: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn hub(&self) -> MutexGuard<'_, Hub> {
+        lock(&self.hub)
+    }
+
+    pub(crate) const fn token(&self) -> &Token {
+        &self.token
+    }
+
+    /// Ends the thread.
+    pub(crate) fn stop(&self) {
+        self.stop.notify_one();
+    }
+
+    /// The account as JSON, at most [`ACCOUNT_PERIOD`] old.
+    fn account(&self) -> Arc<str> {
+        let mut last = lock(&self.account);
+        let now = Instant::now();
+        if let Some((at, text)) = &*last
+            && now.saturating_duration_since(*at) < ACCOUNT_PERIOD / 2
+        {
+            return Arc::clone(text);
+        }
+        let text: Arc<str> = state::account(self.hub().sources(), self.started).to_string().into();
+        *last = Some((now, Arc::clone(&text)));
+        text
+    }
+}
+
+/// Runs the page's thread, and keeps why it ended if it failed or panicked.
+pub(crate) fn supervise(failure: &Mutex<Option<String>>, run: impl FnOnce() -> io::Result<()>) {
+    let why = match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(())) => return,
+        Ok(Err(error)) => error.to_string(),
+        Err(panic) => {
+            let words = panic.downcast_ref::<&str>().map(|it| (*it).to_owned());
+            let words = words.or_else(|| panic.downcast_ref::<String>().cloned());
+            format!("a defect: {}", words.unwrap_or_default())
+        }
+    };
+    *lock(failure) = Some(why);
+}
+
+/// Serves until the page is dropped.
+pub(crate) fn run(app: Arc<App>, listener: TcpListener) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let connections = Connections::new();
+        tokio::select! {
+            () = app.stop.notified() => Ok(()),
+            never = accept(&listener, router(&app), &connections) => match never {},
+            never = keep_time(&app) => match never {},
+        }
+    })
+}
+
+/// Accepts connections for ever.
+async fn accept(
+    listener: &tokio::net::TcpListener,
+    router: Router,
+    connections: &Connections,
+) -> Infallible {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => connections.serve(stream, router.clone()),
+            // For example too many open files: what is open goes on.
+            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+        }
+    }
+}
+
+/// Requests runs at the frame rate, and computes frames when runs arrive.
+async fn keep_time(app: &App) -> Infallible {
+    let mut period = None;
+    let mut clock = interval(ACCOUNT_PERIOD);
+    loop {
+        let wanted = app.hub().period();
+        if wanted != period {
+            period = wanted;
+            clock = interval(wanted.unwrap_or(ACCOUNT_PERIOD));
+        }
+        tokio::select! {
+            _ = clock.tick(), if period.is_some() => app.hub().request(),
+            () = app.notify.notified() => app.hub().compute(),
+        }
+    }
+}
+
+fn interval(period: Duration) -> tokio::time::Interval {
+    let mut interval = tokio::time::interval(period);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    interval
+}
+
+fn router(app: &Arc<App>) -> Router {
+    let api = Router::new()
+        .route("/api/ws", get(viewer::upgrade))
+        .route("/api/account", get(api::account))
+        .route("/api/gaps", get(api::gaps))
+        .route("/api/gaps.csv", get(api::gaps_csv))
+        .route("/api/timeline", get(api::timeline))
+        .route_layer(axum::middleware::from_fn_with_state(Arc::clone(app), guard::token));
+    let pages = assets::ASSETS.iter().fold(Router::new(), |router, asset| {
+        router.route(asset.path, get(|| future::ready(asset.response())))
+    });
+    api.merge(pages)
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(app), guard::request))
+        .with_state(Arc::clone(app))
+}
+
+/// How often a page gets the account.
+const ACCOUNT_PERIOD: Duration = Duration::from_millis(250);
+
+/// The pause after an error of the system.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panic_of_the_thread_is_a_failure_in_words() {
+        let failure = Mutex::default();
+        supervise(&failure, || panic!("a number {}", 7));
+        assert_eq!(lock(&failure).as_deref(), Some("a defect: a number 7"));
+        supervise(&failure, || Err(io::Error::other("no")));
+        assert_eq!(lock(&failure).take().as_deref(), Some("no"));
+        supervise(&failure, || Ok(()));
+        assert_eq!(*lock(&failure), None);
+    }
+}

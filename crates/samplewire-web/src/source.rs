@@ -1,0 +1,178 @@
+//! A stream of the page: what the tap and the page's thread share, and the page's end of the runs.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use rtrb::{Consumer, Producer, RingBuffer};
+use samplewire::receiver::ReceiverSnapshot;
+use samplewire::source::StreamInfo;
+use samplewire::{DeviceInfo, SampleIndex};
+use tokio::sync::Notify;
+
+use crate::account::Ledger;
+use crate::tap::{LaneTap, RUN_BYTES_MAX, Run, Tap};
+
+/// The constant description of a source: one stream, or several aligned ones.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// What the program does, for example `record`.
+    pub verb: String,
+    /// Where the samples come from.
+    pub origin: String,
+    /// The streams.
+    pub streams: Vec<StreamInfo>,
+    /// Whether it is a recording, in which a page can seek.
+    pub is_recording: bool,
+}
+
+impl About {
+    /// Describes a source.
+    pub fn new(verb: &str, streams: &[StreamInfo]) -> Self {
+        Self {
+            verb: verb.to_owned(),
+            origin: String::new(),
+            streams: streams.to_vec(),
+            is_recording: false,
+        }
+    }
+
+    /// Describes the streams that a device sends.
+    pub fn device<'a>(verb: &str, infos: impl IntoIterator<Item = &'a DeviceInfo>) -> Self {
+        let mut about = Self::new(verb, &[]);
+        for info in infos {
+            about.origin = info.address.to_string();
+            about.streams.push(info.stream_info());
+        }
+        about
+    }
+}
+
+/// What the tap and the page's thread share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) ledger: Mutex<Ledger>,
+    pub(crate) counters: Mutex<Option<ReceiverSnapshot>>,
+    /// Why the stream ended, once it has.
+    pub(crate) ended: Mutex<Option<String>>,
+    pub(crate) lanes: Vec<LaneShared>,
+    /// The position that a page requests; `u64::MAX` for none.
+    sought: AtomicU64,
+    /// Wakes the page's thread: a run is complete.
+    pub(crate) notify: Arc<Notify>,
+}
+
+/// The variable description of a stream.
+#[derive(Debug)]
+pub(crate) struct LaneShared {
+    centre_hz_bits: AtomicU64,
+}
+
+impl LaneShared {
+    /// The centre frequency in hertz; not a number if it is not known.
+    pub(crate) fn centre_hz(&self) -> f64 {
+        // Relaxed: the value stands alone.
+        f64::from_bits(self.centre_hz_bits.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_centre_hz(&self, hz: f64) {
+        // Relaxed: as above.
+        self.centre_hz_bits.store(hz.to_bits(), Ordering::Relaxed);
+    }
+}
+
+impl Shared {
+    /// Requests a position. Only a recording has others than the present one.
+    pub(crate) fn seek(&self, position: u64) {
+        // Relaxed: the value stands alone.
+        self.sought.store(position, Ordering::Relaxed);
+    }
+
+    /// See [`Tap::sought`].
+    pub(crate) fn take_sought(&self) -> Option<u64> {
+        // Relaxed: as above.
+        let position = self.sought.swap(u64::MAX, Ordering::Relaxed);
+        (position != u64::MAX).then_some(position)
+    }
+
+    /// Returns the account unless the page's thread reads it.
+    pub(crate) fn try_ledger(&self) -> Option<MutexGuard<'_, Ledger>> {
+        match self.ledger.try_lock() {
+            Ok(ledger) => Some(ledger),
+            Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+/// The page's end of a source.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) about: About,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) lanes: Vec<Lane>,
+}
+
+/// The page's end of a stream.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    wanted: Producer<Run>,
+    filled: Consumer<Run>,
+    /// A buffer that the tap does not hold.
+    spare: Option<Run>,
+    /// Samples of all runs so far.
+    pub(crate) seen_samples: u64,
+}
+
+impl Source {
+    /// Creates both ends of a source whose agreed first index is `first`.
+    pub(crate) fn new(about: About, first: SampleIndex, notify: Arc<Notify>) -> (Self, Tap) {
+        let (mut lanes, mut taps, mut shared) = (Vec::new(), Vec::new(), Vec::new());
+        for info in &about.streams {
+            let (wanted, wanted_out) = RingBuffer::new(1);
+            let (filled, filled_out) = RingBuffer::new(1);
+            let frame_bytes = info.frame_bytes();
+            taps.push(LaneTap { frame_bytes, wanted: wanted_out, filled, current: None });
+            let spare = Some(Run::default());
+            lanes.push(Lane { wanted, filled: filled_out, spare, seen_samples: 0 });
+            let centre_hz = info.centre_frequency_hz.unwrap_or(f64::NAN);
+            shared.push(LaneShared { centre_hz_bits: AtomicU64::new(centre_hz.to_bits()) });
+        }
+        let shared = Arc::new(Shared {
+            ledger: Mutex::new(Ledger::new(first)),
+            counters: Mutex::default(),
+            ended: Mutex::default(),
+            lanes: shared,
+            sought: AtomicU64::new(u64::MAX),
+            notify,
+        });
+        let tap = Tap::new(Arc::clone(&shared), taps, first);
+        (Self { about, shared, lanes }, tap)
+    }
+}
+
+impl Lane {
+    /// Requests a run of `len_samples`, unless one is under way.
+    pub(crate) fn request(&mut self, len_samples: usize, centre_hz: f64) {
+        let Some(mut run) = self.spare.take() else { return };
+        run.bytes.clear();
+        if run.bytes.capacity() == 0 {
+            run.bytes.reserve_exact(RUN_BYTES_MAX);
+        }
+        (run.len_samples, run.centre_hz) = (len_samples, centre_hz);
+        self.wanted.push(run).expect("the tap held no run");
+    }
+
+    /// Returns a complete run. Give it back to [`Lane::give_back`].
+    pub(crate) fn next(&mut self) -> Option<Run> {
+        self.filled.pop().ok()
+    }
+
+    pub(crate) fn give_back(&mut self, run: Run) {
+        self.spare = Some(run);
+    }
+}
+
+/// Locks a mutex, even after a panic: no guarded data is ever half written.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,254 @@
+//! What the page says of a source: JSON for the page, and one sentence for people.
+
+use std::time::Instant;
+
+use samplewire::source::StreamInfo;
+use samplewire_record::account::{Account, Hop};
+use samplewire_record::sigmf::RecordedCause;
+use serde_json::{Value, json};
+
+use crate::account::{GapEntry, Ledger};
+use crate::counters::{CAUSES, COUNTERS, HOPS, Remedy};
+use crate::source::{Source, lock};
+
+/// The constant part: counters, hops and causes with their meaning and remedy.
+pub(crate) fn terms() -> Value {
+    let counters = COUNTERS.iter().map(|it| {
+        json!({
+            "name": it.name, "unit": it.unit, "gauge": it.is_gauge,
+            "meaning": it.meaning, "action": it.action,
+        })
+    });
+    let hops = Hop::ALL.into_iter().map(|hop| named(hop.as_str(), remedy(HOPS, hop.as_str())));
+    let causes = RecordedCause::ALL.into_iter();
+    let causes = causes.map(|cause| named(cause.as_str(), remedy(CAUSES, cause.as_str())));
+    json!({
+        "type": "terms",
+        "version": env!("CARGO_PKG_VERSION"),
+        "counters": counters.collect::<Vec<_>>(),
+        "hops": hops.collect::<Vec<_>>(),
+        "causes": causes.collect::<Vec<_>>(),
+    })
+}
+
+fn remedy(table: &'static [Remedy], name: &str) -> Option<&'static Remedy> {
+    table.iter().find(|remedy| remedy.name == name)
+}
+
+fn named(name: &str, remedy: Option<&Remedy>) -> Value {
+    let (meaning, action) = remedy.map_or(("", ""), |it| (it.meaning, it.action));
+    json!({ "name": name, "meaning": meaning, "action": action })
+}
+
+/// The variable part of all sources. Sums are strings: they may exceed what JavaScript's numbers hold.
+pub(crate) fn account(sources: &[Source], started: Instant) -> Value {
+    let sources = sources.iter().map(|it| source(it, started)).collect::<Vec<_>>();
+    json!({ "type": "account", "sources": sources })
+}
+
+fn source(source: &Source, started: Instant) -> Value {
+    let ended = lock(&source.shared.ended).clone();
+    let counters = *lock(&source.shared.counters);
+    let ledger = lock(&source.shared.ledger);
+    let account = ledger.account();
+    let state = State::of(account, ended.as_deref());
+    let streams = source.about.streams.iter().zip(&source.shared.lanes);
+    let streams: Vec<_> = streams.map(|(info, lane)| stream(info, lane.centre_hz())).collect();
+    let hops = Hop::ALL.map(|hop| account.hops().of(hop).to_string());
+    let causes = account.gap_samples().map(|samples| samples.to_string());
+    let balance = account.balance(account.delivered());
+    let counters = counters.map(|snapshot| {
+        let values = COUNTERS.iter().map(|it| (it.value)(&snapshot).to_string());
+        values.collect::<Vec<_>>()
+    });
+    json!({
+        "verb": source.about.verb,
+        "is_recording": source.about.is_recording,
+        "origin": source.about.origin,
+        "streams": streams,
+        "level": state.level,
+        "sentence": state.sentence,
+        "remedy": state.remedy,
+        "ended": ended,
+        "at_s": ledger.updated_at().saturating_duration_since(started).as_secs_f64(),
+        "next_index": account.range().end.to_string(),
+        "first_index": account.range().start.to_string(),
+        "positions": ledger.timeline().len().to_string(),
+        "indexes": balance.as_ref().ok().map(|it| it.indexes.to_string()),
+        "samples": account.delivered().to_string(),
+        "missing": account.missing().to_string(),
+        "left_out": balance.as_ref().ok().map(|it| it.left_out.to_string()),
+        "before_first": balance.as_ref().ok().map(|it| it.before_first.to_string()),
+        "gaps": account.gaps().to_string(),
+        "hops": hops,
+        "causes": causes,
+        "counters": counters,
+    })
+}
+
+fn stream(info: &StreamInfo, centre_hz: f64) -> Value {
+    json!({
+        "name": info.name.to_string(),
+        "format": info.format.as_str(),
+        "channels": info.channels,
+        "rate_hz": info.rate_hz(),
+        "centre_hz": centre_hz.is_finite().then_some(centre_hz),
+        "is_real": !info.format.is_complex(),
+    })
+}
+
+/// Returns the latest gaps before number `before`, newest first.
+pub(crate) fn gaps(ledger: &Ledger, before: u64, count: u64) -> Value {
+    let before = before.min(ledger.account().gaps());
+    let entries = ledger.gaps_in(before.saturating_sub(count)..before);
+    let mut gaps: Vec<_> = entries.map(gap).collect();
+    gaps.reverse();
+    json!({ "total": ledger.account().gaps().to_string(), "gaps": gaps })
+}
+
+fn gap(entry: &GapEntry) -> Value {
+    let gap = &entry.gap;
+    json!({
+        "number": entry.number.to_string(),
+        "first": gap.first.to_string(),
+        "len": gap.count().to_string(),
+        "cause": gap.cause.position(),
+        "hop": hop_position(entry.hop),
+        "stream": gap.stream,
+    })
+}
+
+/// The position in [`Hop::ALL`].
+pub(crate) fn hop_position(hop: Hop) -> u8 {
+    Hop::ALL.into_iter().zip(0..).find(|&(it, _)| it == hop).map_or(u8::MAX, |(_, at)| at)
+}
+
+/// Returns the timeline's columns that miss or exclude something, and their common length.
+pub(crate) fn timeline(ledger: &Ledger, first: u64, end: u64, columns: usize) -> Value {
+    let found = ledger.timeline().columns(first, end, columns);
+    let marked = found.iter().filter(|it| it.excluded > 0 || it.missing.iter().any(|&n| n > 0));
+    let marked = marked.map(|column| {
+        json!({
+            "first": column.first, "len": column.len,
+            "missing": column.missing, "excluded": column.excluded,
+        })
+    });
+    json!({
+        "positions": ledger.timeline().len(),
+        "first": found.first().map_or(0, |column| column.first),
+        "end": found.last().map_or(0, |column| column.first + column.len),
+        "columns": marked.collect::<Vec<_>>(),
+    })
+}
+
+/// One sentence that states whether samples are missing, and what to do.
+#[derive(Debug, PartialEq, Eq)]
+struct State {
+    level: &'static str,
+    sentence: String,
+    remedy: String,
+}
+
+impl State {
+    fn of(account: &Account, ended: Option<&str>) -> Self {
+        let (delivered, missing) = (account.delivered(), account.missing());
+        let end = ended.map(|words| format!(" Ended: {words}.")).unwrap_or_default();
+        let quiet = |level, sentence| Self { level, sentence, remedy: String::new() };
+        if account.balance(delivered).is_err() {
+            let words = "The account does not add up: please report this defect.";
+            return quiet("defect", format!("{words}{end}"));
+        }
+        if delivered == 0 && missing == 0 {
+            return quiet("waiting", format!("No sample has arrived yet.{end}"));
+        }
+        if missing == 0 {
+            let words = format!("Whole: all {} samples arrived.{end}", grouped(delivered));
+            return quiet("whole", words);
+        }
+        let share = missing as f64 / (missing as f64 + delivered as f64);
+        let most = Hop::ALL.into_iter().max_by_key(|&hop| account.hops().of(hop));
+        let most = most.expect("there are hops").as_str();
+        let action = remedy(HOPS, most).map_or("", |it| it.action);
+        Self {
+            level: "missing",
+            sentence: format!(
+                "Missing: {} samples ({}), most at hop {most}.{end}",
+                grouped(missing),
+                percent(share),
+            ),
+            remedy: action.to_owned(),
+        }
+    }
+}
+
+/// `0.012 %`, with three digits that count.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent < 1e-6 {
+        return "under 0.000001 %".to_owned();
+    }
+    let digits = (2.0 - percent.log10().floor()).clamp(0.0, 9.0) as usize;
+    format!("{percent:.digits$} %")
+}
+
+/// `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use samplewire::Cause;
+    use samplewire_record::sigmf::{HostDrops, RecordedGap};
+
+    use super::*;
+
+    #[test]
+    fn every_hop_and_cause_has_a_remedy_in_the_manual() {
+        for hop in Hop::ALL {
+            assert!(remedy(HOPS, hop.as_str()).is_some(), "{}", hop.as_str());
+        }
+        for cause in RecordedCause::ALL {
+            assert!(remedy(CAUSES, cause.as_str()).is_some(), "{cause}");
+        }
+    }
+
+    #[test]
+    fn sentence_states_what_is_missing_and_where() {
+        let mut account = Account::new(0, None);
+        assert_eq!(State::of(&account, None).sentence, "No sample has arrived yet.");
+        account.take_samples(0, 1_234_567);
+        let whole = State::of(&account, Some("done"));
+        assert_eq!(whole.sentence, "Whole: all 1,234,567 samples arrived. Ended: done.");
+        let cause = RecordedCause::Stream(Cause::Deadline);
+        let gap = RecordedGap {
+            first: 1_234_567,
+            not_repaired: 123,
+            source_lost: 0,
+            host: HostDrops::NONE,
+            cause,
+            stream: None,
+        };
+        account.take_gap(&gap, false);
+        let state = State::of(&account, None);
+        let sentence = "Missing: 123 samples (0.00996 %), most at hop wire.";
+        assert_eq!((state.level, &*state.sentence), ("missing", sentence));
+        assert!(state.remedy.contains("docs/statistics.md#the-network-loses-packets"));
+        account.take_samples(7, 1);
+        assert_eq!(State::of(&account, None).level, "defect");
+    }
+
+    #[test]
+    fn share_has_digits_that_count() {
+        let words = [0.5, 0.012_34, 1e-7, 1e-10].map(percent);
+        assert_eq!(words, ["50.0 %", "1.23 %", "0.0000100 %", "under 0.000001 %"]);
+    }
+}

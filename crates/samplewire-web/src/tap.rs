@@ -1,0 +1,300 @@
+//! The program's end: passes a stream to the page without waiting for it.
+//!
+//! Per block the tap counts indexes and looks whether the page wants samples. It copies one contiguous
+//! run per requested frame, at most [`RUN_BYTES_MAX`], and skips all other samples. A gap discards a run
+//! that is not complete: no run spans a gap.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rtrb::{Consumer, Producer};
+use samplewire::SampleIndex;
+use samplewire::receiver::ReceiverSnapshot;
+use samplewire_record::account::Account;
+use samplewire_record::sigmf::RecordedGap;
+
+use crate::account::{Event, GapEntry};
+use crate::source::{Shared, lock};
+
+/// Passes the samples and gaps of a stream, or of aligned streams, to a page.
+///
+/// A call waits only while the page's thread reads the account, and then only when [`EVENTS_MAX`] gaps
+/// have arrived, or a frame with a gap before it is complete.
+#[derive(Debug)]
+pub struct Tap {
+    shared: Arc<Shared>,
+    lanes: Vec<LaneTap>,
+    account: Account,
+    /// The number of indexes of the device's earlier runs.
+    before: u64,
+    events: Vec<Event>,
+    published: Instant,
+    /// Whether the page has not seen the latest counts.
+    is_stale: bool,
+}
+
+/// The streams of a tap.
+#[derive(Debug)]
+pub(crate) struct LaneTap {
+    pub(crate) frame_bytes: usize,
+    /// Buffers that the page wants filled.
+    pub(crate) wanted: Consumer<Run>,
+    /// Filled buffers.
+    pub(crate) filled: Producer<Run>,
+    pub(crate) current: Option<Run>,
+}
+
+/// Contiguous samples of a stream.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Run {
+    /// The index of the first sample.
+    pub(crate) index: SampleIndex,
+    /// The number of samples that the page wants.
+    pub(crate) len_samples: usize,
+    /// The samples as on the wire.
+    pub(crate) bytes: Vec<u8>,
+    /// The number of gaps before the first sample.
+    pub(crate) gaps_before: u64,
+    /// Samples delivered before the first sample of the run.
+    pub(crate) delivered_before: u64,
+    /// The centre frequency in hertz at the first sample; not a number if it is not known.
+    pub(crate) centre_hz: f64,
+    /// The indexes between two runs; 0 where the viewer's frame rate sets them.
+    pub(crate) row_samples: u64,
+}
+
+/// Samples of a recording, for [`Tap::show`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown<'a> {
+    pub(crate) index: SampleIndex,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) gaps_before: u64,
+    pub(crate) delivered_before: u64,
+    pub(crate) row_samples: u64,
+    pub(crate) centre_hz: f64,
+}
+
+impl Tap {
+    pub(crate) fn new(shared: Arc<Shared>, lanes: Vec<LaneTap>, first: SampleIndex) -> Self {
+        Self {
+            shared,
+            lanes,
+            account: Account::new(first, None),
+            before: 0,
+            events: Vec::with_capacity(EVENTS_MAX),
+            published: Instant::now(),
+            is_stale: true,
+        }
+    }
+
+    /// Passes a block without a gap: the samples of each stream from `index` on, as on the wire.
+    pub fn samples<'a>(&mut self, index: SampleIndex, streams: impl IntoIterator<Item = &'a [u8]>) {
+        let (gaps_before, delivered_before) = (self.account.gaps(), self.account.delivered());
+        for (at, bytes) in streams.into_iter().enumerate().take(self.lanes.len()) {
+            let lane = &mut self.lanes[at];
+            if at == 0 {
+                let len = bytes.len() / lane.frame_bytes;
+                Self::count(&mut self.account, &mut self.events, self.before, index, len);
+            }
+            if let Some(run) = lane.take(index, bytes, gaps_before, delivered_before) {
+                // The page lists the gaps before a run with the run.
+                self.publish(!self.events.is_empty());
+                self.complete(at, run);
+            }
+        }
+        self.publish_if_due(Instant::now());
+    }
+
+    /// Passes a run to the page.
+    fn complete(&mut self, at: usize, run: Run) {
+        // There is room: the page owns one run for each place.
+        if self.lanes[at].filled.push(run).is_ok() {
+            self.shared.notify.notify_one();
+        }
+    }
+
+    /// Counts samples that are not shown.
+    pub(crate) fn count_samples(&mut self, index: SampleIndex, len: u64) {
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        Self::count(&mut self.account, &mut self.events, self.before, index, len);
+        if self.events.len() + 2 >= EVENTS_MAX {
+            self.publish(true);
+        }
+    }
+
+    /// Returns how many samples the page wants to show, if any.
+    pub(crate) fn wanted(&mut self) -> Option<usize> {
+        let lane = self.lanes.first_mut()?;
+        if lane.current.is_none() {
+            lane.current = lane.wanted.pop().ok();
+        }
+        lane.current.as_ref().map(|run| run.len_samples)
+    }
+
+    /// Shows samples that were counted before, if the page wants some.
+    pub(crate) fn show(&mut self, shown: Shown<'_>) {
+        let Some(lane) = self.lanes.first_mut() else { return };
+        let Some(mut run) = lane.current.take() else { return };
+        run.bytes.clear();
+        run.bytes.extend_from_slice(&shown.bytes[..shown.bytes.len().min(RUN_BYTES_MAX)]);
+        (run.index, run.gaps_before) = (shown.index, shown.gaps_before);
+        (run.delivered_before, run.row_samples) = (shown.delivered_before, shown.row_samples);
+        run.centre_hz = shown.centre_hz;
+        self.complete(0, run);
+    }
+
+    /// Returns the position that a page has requested since the last call, if any.
+    pub(crate) fn sought(&self) -> Option<u64> {
+        self.shared.take_sought()
+    }
+
+    /// Counts samples of a block.
+    fn count(
+        account: &mut Account,
+        events: &mut Vec<Event>,
+        before: u64,
+        index: SampleIndex,
+        len: usize,
+    ) {
+        let range = account.range();
+        if let Some(jump) = index.checked_sub(range.end).filter(|&jump| jump > 0) {
+            let position = before.saturating_add(range.end - range.start);
+            events.push(Event::Excluded { position, len: jump });
+        }
+        account.take_samples(index, len);
+    }
+
+    /// Passes a gap. `is_held_up`: see [`samplewire_record::account::Hops::add`].
+    pub fn gap(&mut self, gap: &RecordedGap, is_held_up: bool) {
+        if gap.count() == 0 {
+            return;
+        }
+        for lane in &mut self.lanes {
+            lane.restart();
+        }
+        let range = self.account.range();
+        let position = self.before.saturating_add(range.end - range.start);
+        let jump = gap.first.saturating_sub(range.end);
+        if jump > 0 {
+            self.events.push(Event::Excluded { position, len: jump });
+        }
+        let entry = GapEntry::new(*gap, is_held_up, self.account.gaps());
+        self.account.take_gap(gap, is_held_up);
+        self.events.push(Event::Gap { entry, position: position.saturating_add(jump) });
+        self.is_stale = true;
+        // Each call adds two events at most.
+        if self.events.len() + 2 >= EVENTS_MAX {
+            self.publish(true);
+        }
+        self.publish_if_due(Instant::now());
+    }
+
+    /// Continues at `first` of another run of the device.
+    pub fn restart_at(&mut self, first: SampleIndex) {
+        let range = self.account.range();
+        self.before = self.before.saturating_add(range.end - range.start);
+        self.account.restart_at(first);
+        self.lanes.iter_mut().for_each(LaneTap::restart);
+    }
+
+    /// Sets the centre frequency of the samples that follow.
+    pub fn set_centre_hz(&mut self, stream: usize, hz: f64) {
+        if let Some(lane) = self.shared.lanes.get(stream) {
+            lane.set_centre_hz(hz);
+        }
+        if let Some(lane) = self.lanes.get_mut(stream) {
+            lane.restart();
+        }
+    }
+
+    /// Publishes counters of the receiver, for example every 20 ms.
+    pub fn counters(&mut self, snapshot: &ReceiverSnapshot) {
+        *lock(&self.shared.counters) = Some(*snapshot);
+        self.publish_if_due(Instant::now());
+    }
+
+    /// Reports the end of the stream, in words.
+    pub fn end(&mut self, words: &str) {
+        self.publish(true);
+        *lock(&self.shared.ended) = Some(words.to_owned());
+    }
+
+    /// The account of all indexes so far.
+    pub const fn account(&self) -> &Account {
+        &self.account
+    }
+
+    fn publish_if_due(&mut self, now: Instant) {
+        if self.is_stale || now.saturating_duration_since(self.published) >= PUBLISH_PERIOD {
+            self.publish(false);
+            self.published = now;
+        }
+    }
+
+    /// Updates the account that the page reads. Without `waits`, it does nothing while the page's thread
+    /// reads it.
+    fn publish(&mut self, waits: bool) {
+        let range = self.account.range();
+        let end = self.before.saturating_add(range.end - range.start);
+        let ledger = if waits { Some(lock(&self.shared.ledger)) } else { self.shared.try_ledger() };
+        let Some(mut ledger) = ledger else { return };
+        ledger.update(&self.account, end, self.events.drain(..));
+        self.is_stale = false;
+    }
+}
+
+impl Drop for Tap {
+    fn drop(&mut self) {
+        self.publish(true);
+        lock(&self.shared.ended).get_or_insert_with(|| "the program closed the stream".to_owned());
+        self.shared.notify.notify_one();
+    }
+}
+
+impl LaneTap {
+    /// Copies what a wanted run needs of a block; returns the run when it is complete.
+    fn take(
+        &mut self,
+        index: SampleIndex,
+        bytes: &[u8],
+        gaps_before: u64,
+        delivered_before: u64,
+    ) -> Option<Run> {
+        let mut bytes = bytes;
+        let mut run = match self.current.take() {
+            Some(run) => run,
+            None => self.wanted.pop().ok()?,
+        };
+        let taken = run.bytes.len() / self.frame_bytes;
+        if taken == 0 || run.index + taken as u64 != index {
+            run.bytes.clear();
+            (run.index, run.gaps_before) = (index, gaps_before);
+            run.delivered_before = delivered_before;
+        }
+        let left_bytes = (run.len_samples * self.frame_bytes).min(RUN_BYTES_MAX) - run.bytes.len();
+        let whole = left_bytes.min(bytes.len()) / self.frame_bytes * self.frame_bytes;
+        bytes = &bytes[..whole];
+        run.bytes.extend_from_slice(bytes);
+        if left_bytes - whole >= self.frame_bytes {
+            self.current = Some(run);
+            return None;
+        }
+        Some(run)
+    }
+
+    /// Discards a run that is not complete.
+    fn restart(&mut self) {
+        if let Some(run) = &mut self.current {
+            run.bytes.clear();
+        }
+    }
+}
+
+/// Bytes that are copied for one frame.
+pub(crate) const RUN_BYTES_MAX: usize = 256 << 10;
+
+/// Gaps and jumps that wait for the page's thread.
+const EVENTS_MAX: usize = 1_024;
+
+/// How often the page's account is updated without an event.
+const PUBLISH_PERIOD: Duration = Duration::from_millis(50);

@@ -1,0 +1,150 @@
+//! A recording on the page: its sums are those of `verify`, and its frames those of its samples.
+
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use samplewire::Cause;
+use samplewire::source::StreamInfo;
+use samplewire_blocks::kernels::Oscillator;
+use samplewire_blocks::{Complex, Complex32};
+use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
+use samplewire_record::sink::{SigmfSink, SinkOptions, WriteSamples};
+use samplewire_web::frame::Frame;
+use samplewire_web::{Page, PageOptions, Recording};
+use tungstenite::client::IntoClientRequest;
+use tungstenite::http::HeaderValue;
+use tungstenite::{Message, WebSocket};
+
+/// Where a tone ends and the next begins: the tone of bin `k` has indexes from `k * PART` on.
+const PART: u64 = 100_000;
+const BINS: usize = 1_024;
+
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    // It may be left from a run before.
+    let _was_there = std::fs::remove_dir_all(&path).is_ok();
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn tone(first: u64, len: u64) -> Vec<u8> {
+    let mut samples = vec![Complex32::ZERO; len as usize];
+    let bin = (first / PART) as f64;
+    Oscillator::new(bin / BINS as f64).unwrap().tone(first, 0.5, &mut samples);
+    let whole = |part: f32| (part * 32_768.0).round() as i16;
+    let samples: Vec<_> =
+        samples.iter().map(|it| Complex::new(whole(it.re), whole(it.im))).collect();
+    bytemuck::cast_slice(&samples).to_vec()
+}
+
+fn gap(first: u64, len: u64) -> RecordedGap {
+    let cause = RecordedCause::Stream(Cause::Deadline);
+    RecordedGap {
+        first,
+        not_repaired: len,
+        source_lost: 0,
+        host: HostDrops::NONE,
+        cause,
+        stream: None,
+    }
+}
+
+/// Parts 1 to 20; every fourth loses its middle.
+fn write(path: &Path) {
+    let info = StreamInfo::sc16("tones", 1e6).unwrap();
+    let mut sink = SigmfSink::open(path, &info, &SinkOptions::new().overwrite(true)).unwrap();
+    sink.session(7).unwrap();
+    for part in 1..=20 {
+        let first = part * PART;
+        if part % 4 == 0 {
+            sink.write(first, &tone(first, 30_000)).unwrap();
+            sink.gap(&gap(first + 30_000, 40_000)).unwrap();
+            sink.write(first + 70_000, &tone(first + 70_000, 30_000)).unwrap();
+        } else {
+            sink.write(first, &tone(first, PART)).unwrap();
+        }
+    }
+    sink.finish().unwrap();
+}
+
+fn connect(page: &Page) -> WebSocket<TcpStream> {
+    let address = page.address();
+    let mut request = format!("ws://{address}/api/ws").into_client_request().unwrap();
+    let protocols = format!("samplewire, token.{}", page.token().as_str());
+    let headers = request.headers_mut();
+    headers.insert("Sec-WebSocket-Protocol", HeaderValue::from_str(&protocols).unwrap());
+    headers.insert("Origin", HeaderValue::from_str(&format!("http://{address}")).unwrap());
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    tungstenite::client(request, stream).unwrap().0
+}
+
+fn next(socket: &mut WebSocket<TcpStream>) -> Frame {
+    loop {
+        if let Message::Binary(bytes) = socket.read().unwrap() {
+            let frame = Frame::decode(&bytes).unwrap();
+            socket.send(Message::text(format!(r#"{{"seen": {}}}"#, frame.number))).unwrap();
+            return frame;
+        }
+    }
+}
+
+fn check(frame: &Frame) {
+    let (bin, _) = frame.mean.iter().enumerate().max_by_key(|&(_, byte)| byte).unwrap();
+    let end = frame.index + frame.len_samples;
+    // A frame may reach into the next tone; the one that it begins in is in it.
+    if end <= (frame.index / PART + 1) * PART {
+        assert_eq!(bin as u64, 512 + frame.index / PART, "index {}", frame.index);
+    }
+    for gap in &frame.gaps {
+        assert_eq!((gap.first % PART, gap.len), (30_000, 40_000), "{gap:?}");
+        assert!(gap.first + gap.len <= frame.index, "{gap:?} behind {}", frame.index);
+    }
+    let place = frame.index % PART;
+    let is_lost = (frame.index / PART).is_multiple_of(4) && (30_000..70_000).contains(&place);
+    assert!(!is_lost, "{}: no sample is there", frame.index);
+}
+
+#[test]
+fn recording_is_shown_with_its_gaps_and_proof() {
+    let path = folder("web-recording").join("tones");
+    write(&path);
+    let report = samplewire_record::verify(&path).unwrap();
+    assert!(report.is_proven(), "{:?}", report.faults);
+    let mut page = Page::start(PageOptions::new("127.0.0.1:0".parse().unwrap())).unwrap();
+    let _shown = Recording::show(&mut page, &path).unwrap();
+    let ledger = page.ledger(0).unwrap();
+    assert_eq!(ledger.account().gap_samples(), &report.gap_samples);
+    assert_eq!(ledger.account().delivered(), report.samples);
+    assert_eq!(ledger.account().range(), report.boots[0].indexes);
+    assert_eq!(ledger.account().gaps(), 5);
+    assert!(ledger.account().balance(report.samples).is_ok());
+
+    let mut socket = connect(&page);
+    socket.send(Message::text(r#"{"view": {"bins": 1024, "fps": 60}}"#)).unwrap();
+    let mut gaps = 0;
+    let mut last = 0;
+    while last < 20 * PART + 70_000 {
+        let frame = next(&mut socket);
+        check(&frame);
+        assert!(last < frame.index, "{last} and then {}", frame.index);
+        (last, gaps) = (frame.index, gaps + frame.gaps.len());
+    }
+    assert_eq!(gaps, 5, "each gap comes once");
+    // Behind the end, a page seeks.
+    socket.send(Message::text(format!(r#"{{"seek": {}}}"#, 9 * PART))).unwrap();
+    let found = (0..20).map(|_| next(&mut socket)).find(|frame| frame.index < 12 * PART);
+    let frame = found.expect("it goes on at the position");
+    assert!(frame.index >= 10 * PART, "{}", frame.index);
+    check(&frame);
+}
+
+#[test]
+fn what_is_no_recording_is_refused_by_name() {
+    let path = folder("web-no-recording").join("raw");
+    std::fs::write(&path, [0; 8]).unwrap();
+    let mut page = Page::start(PageOptions::new("127.0.0.1:0".parse().unwrap())).unwrap();
+    let error = Recording::show(&mut page, &path).unwrap_err().to_string();
+    assert!(error.contains("raw is no SigMF recording"), "{error}");
+}

@@ -1,0 +1,93 @@
+"""A page of another origin that attacks the API of ours."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+SCRIPT = """
+const [victim, token] = VICTIM;
+const results = {};
+async function attempt(name, run) {
+  try { results[name] = await run(); } catch (error) { results[name] = `error: ${error.name}`; }
+}
+const paths = ["/", "/api/account", "/api/gaps", "/api/gaps.csv", "/api/timeline?columns=9"];
+async function attack() {
+  for (const path of paths) {
+    for (const secret of ["0".repeat(32), token]) {
+      const headers = { Authorization: `Bearer ${secret}` };
+      const name = `${path} ${secret === token ? "right" : "wrong"}`;
+      await attempt(`fetch ${name}`, async () => (await fetch(victim + path, { headers })).text());
+      await attempt(`post ${name}`, async () =>
+        (await fetch(victim + path, { method: "POST", headers, body: "x" })).text());
+    }
+    await attempt(`simple ${path}`, async () => (await fetch(victim + path)).text());
+    await attempt(`opaque ${path}`, async () =>
+      (await fetch(victim + path, { mode: "no-cors" })).text());
+    await attempt(`image ${path}`, () => new Promise((done) => {
+      const image = new Image();
+      image.onload = () => done("loaded");
+      image.onerror = () => done("");
+      image.src = victim + path;
+    }));
+    await attempt(`script ${path}`, () => new Promise((done) => {
+      const script = document.createElement("script");
+      script.onload = () => done("loaded");
+      script.onerror = () => done("");
+      script.src = victim + path;
+      document.head.append(script);
+    }));
+    await attempt(`frame ${path}`, () => new Promise((done) => {
+      const frame = document.createElement("iframe");
+      frame.onload = () => {
+        try { done(frame.contentDocument.body.innerText); } catch { done(""); }
+      };
+      frame.src = victim + path;
+      document.body.append(frame);
+      setTimeout(() => done(""), 1000);
+    }));
+    const form = document.createElement("form");
+    Object.assign(form, { method: "POST", action: victim + path, target: "sink" });
+    document.body.append(form);
+    form.submit();
+  }
+  for (const secret of ["0".repeat(32), token]) {
+    await attempt(`socket ${secret === token ? "right" : "wrong"}`, () => new Promise((done) => {
+      const socket = new WebSocket(victim.replace("http", "ws") + "/api/ws",
+        ["samplewire", `token.${secret}`]);
+      socket.onmessage = ({ data }) => done(String(data));
+      socket.onclose = () => done("");
+    }));
+  }
+  return results;
+}
+"""
+
+
+@contextmanager
+def site(victim: str, token: str) -> Iterator[str]:
+    """Serve the attacker's page; its script has `attack()`, and even knows the token."""
+    script = SCRIPT.replace("VICTIM", f'["{victim}", "{token}"]')
+    html = f'<!doctype html><body><iframe name="sink"></iframe><script>{script}</script>'
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(html.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

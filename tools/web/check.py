@@ -1,0 +1,436 @@
+#!/usr/bin/env python3
+"""Opens the web page in Chromium, and checks what it shows and what it refuses.
+
+    .venv/bin/python tools/web/check.py target/debug/examples/virtual_stream
+
+The stream's tone and gaps are known, so pixels, sums and lists are compared with what they must be.
+A page of another origin attacks the API. Screenshots stay in out/web. Needs chromium and
+tools/web-requirements.txt. Exit: 0 when all holds, 1 when something does not, or when it cannot run
+here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import math
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+    from stream import VirtualStream
+
+HOSTILE_NAME = "<img src=x onerror=alert(1)>"
+FRAMES_PER_SECOND = 30
+SIZE = {"width": 1440, "height": 900}
+OUT = Path(__file__).resolve().parents[2] / "out/web"
+PATIENCE_S = 15
+SEEN = "document.getElementById('seen').textContent.trim()"
+LATENCIES = 12
+GAP = 682_667
+TONES = [(256, -20.0), (-512, -30.0), (768, -12.0)]
+"""Bins of 2,048, and levels in dBFS."""
+FLAGS = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+
+FIRST_FRAME = """
+new MutationObserver(() => {
+  if (!window.firstFrame && document.getElementById("seen")?.textContent.trim()) {
+    window.firstFrame = performance.now();
+  }
+}).observe(document, { subtree: true, childList: true, characterData: true });
+"""
+
+TOP_ROW = """
+window.changes = [];
+const draw = WebGL2RenderingContext.prototype.drawArrays;
+WebGL2RenderingContext.prototype.drawArrays = function (...numbers) {
+  draw.apply(this, numbers);
+  const { width, height } = this.canvas;
+  const pixels = new Uint8Array(4 * width);
+  this.readPixels(0, height - 1, width, 1, this.RGBA, this.UNSIGNED_BYTE, pixels);
+  let [place, most] = [0, -1];
+  for (let x = 0; x < width; x += 1) {
+    const sum = pixels[4 * x] + pixels[4 * x + 1];
+    if (sum > most) { [place, most] = [x, sum]; }
+  }
+  const last = window.changes.at(-1);
+  if (!last || Math.abs(last.place - place / width) > 0.02) {
+    window.changes.push({ place: place / width, at: performance.timeOrigin + performance.now() });
+  }
+};
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("program", nargs="?", type=Path)
+    parser.add_argument("--can-run", action="store_true", help="print why not, if it cannot run")
+    arguments = parser.parse_args()
+    reason = missing()
+    if reason or arguments.can_run:
+        print(reason or "yes")
+        return 1 if reason else 0
+    if arguments.program is None:
+        parser.error("name the program: target/debug/examples/virtual_stream")
+    OUT.mkdir(parents=True, exist_ok=True)
+    try:
+        run(arguments.program.resolve())
+    except AssertionError as error:
+        print(f"web: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def missing() -> str:
+    if not shutil.which("chromium"):
+        return "there is no chromium: tools/setup.sh web"
+    for module in ("playwright", "PIL", "axe_playwright_python"):
+        if importlib.util.find_spec(module) is None:
+            return f"the Python package of {module} is missing: tools/setup.sh web"
+    return ""
+
+
+def run(program: Path) -> None:
+    from playwright.sync_api import sync_playwright
+    from stream import VirtualStream
+
+    with sync_playwright() as playwright, VirtualStream(program, HOSTILE_NAME) as stream:
+        rebinding = f"--host-resolver-rules=MAP evil.example {urlsplit(stream.origin).hostname}"
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"),
+            args=[*FLAGS, "--no-sandbox", rebinding],
+        )
+        steps: list[tuple[str, Callable[[], None]]] = [
+            ("first picture", lambda: check_first_picture(browser, stream)),
+            ("tone and gap in pixels", lambda: check_pixels(browser, stream, "", TONES)),
+            ("the same on a 2D canvas", lambda: check_pixels(browser, stream, "?plain", TONES[:1])),
+            ("keys", lambda: check_keys(browser, stream)),
+            ("axe-core and width", lambda: check_access(browser, stream)),
+            ("another origin", lambda: check_attack(browser, stream)),
+            ("latency", lambda: check_latency(browser, stream)),
+            ("reconnecting", lambda: check_reconnecting(browser, program)),
+        ]
+        for name, step in steps:
+            started = time.monotonic()
+            step()
+            print(f"{name}: {time.monotonic() - started:.1f} s", flush=True)
+        browser.close()
+
+
+class Opened:
+    """The page in a browser of its own, which must not complain or reach another origin."""
+
+    def __init__(
+        self, browser: Browser, stream: VirtualStream, query: str = "", script: str = ""
+    ) -> None:
+        self.context: BrowserContext = browser.new_context(viewport=SIZE, color_scheme="dark")
+        self.page: Page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("console", lambda it: self._hear(it.type, it.text))
+        self.page.on("pageerror", lambda it: self._hear("error", str(it)))
+        self.page.on("dialog", lambda it: self._hear("error", f"a dialog: {it.message}"))
+        self.page.on("request", lambda it: self._request(stream.origin, it.url))
+        if script:
+            self.page.add_init_script(script)
+        self.page.goto(stream.url.replace("/#", f"/{query}#"))
+        until(self.page, SEEN)
+
+    def _hear(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.complaints.append(text)
+
+    def _request(self, origin: str, url: str) -> None:
+        own = urlsplit(origin).netloc
+        if urlsplit(url).scheme not in ("data", "blob") and urlsplit(url).netloc != own:
+            self.complaints.append(f"a request of {url}")
+
+    def close(self) -> None:
+        self.context.close()
+        assert not self.complaints, self.complaints
+
+
+def check_first_picture(browser: Browser, stream: VirtualStream) -> None:
+    times = []
+    for _ in range(3):
+        opened = Opened(browser, stream, script=FIRST_FRAME)
+        times.append(opened.page.evaluate("window.firstFrame"))
+        page = opened.page
+        assert page.evaluate("location.hash") == "", "the token stays in the URL"
+        page.reload()
+        until(page, SEEN)
+        opened.close()
+    print(f"  first picture after {sorted(times)[1]:.0f} ms (median of 3)")
+    # A busy machine starts a browser slowly.
+    assert min(times) < 2_000, f"the first picture takes {min(times):.0f} ms"
+
+
+def check_pixels(
+    browser: Browser, stream: VirtualStream, query: str, tones: list[tuple[int, float]]
+) -> None:
+    """A tone of known bin and level, and gaps of known indexes, in the pixels of the waterfall."""
+    import pixels
+    from stream import BINS, RATE_HZ
+
+    opened = Opened(browser, stream, query)
+    page = opened.page
+    page.select_option("#bins", "256")
+    period = RATE_HZ / FRAMES_PER_SECOND
+    gaps = []
+    for bin_, level in tones:
+        stream.command(f"level {level}")
+        stream.command(f"tone {bin_}")
+        wait_rows(page, 0.6)
+        end = stream.command(f"gap {GAP} deadline").index
+        gaps.append((end - GAP, GAP))
+        wait_rows(page, 0.6)
+    page.keyboard.press("l")
+    page.keyboard.press(" ")
+    wait_drawn(page)
+    found = pixels.read(page)
+    page.screenshot(path=OUT / f"pixels{query.strip('?')}.png")
+    runs = runs_of(found.hatched())
+    expected = [math.ceil(length / round(period)) for _, length in gaps]
+    assert [len(run) for run in runs] == expected[::-1], f"{runs}: rows of gaps {expected}"
+    for run, (bin_, level) in zip(runs, tones[::-1], strict=True):
+        for rows in (range(run[0] - 1, run[0] - 12, -1), range(run[-1] + 1, run[-1] + 12)):
+            # A busy machine omits frames: a row without one has one colour.
+            y = next(y for y in rows if not found.is_plain(y))
+            place, db = found.highest(y)
+            bins = (place - 0.5) * 256
+            assert abs(bins - bin_ * 256 / BINS - 0.5) <= 0.5, (
+                f"row {y}: bin {bins}, not {bin_ / 8}"
+            )
+            assert abs(db - level) <= 0.5, f"row {y}: {db} dBFS, not {level}"
+    for run, (first, length) in zip(runs, gaps[::-1], strict=True):
+        above, inside, below = (words_of(page, y) for y in (run[0] - 1, run[0], run[-1] + 1))
+        assert index_of(above) >= first + length, f"{above}: after the gap at {first}"
+        assert index_of(below) < first, f"{below}: before the gap at {first}"
+        assert f"{length:,} missing from {first:,}: deadline, at hop wire" in inside, inside
+    check_sums(page, stream, len(gaps))
+    opened.close()
+
+
+def check_sums(page: Page, stream: VirtualStream, gaps: int) -> None:
+    """The page's sums are those of the API, and of what was commanded."""
+    script = (
+        "async ([path, token]) => {"
+        " const headers = { Authorization: `Bearer ${token}` };"
+        " const { sources } = await (await fetch(path, { headers })).json();"
+        " const shown = document.querySelectorAll('#sums dd')[2].textContent;"
+        " return shown.replaceAll(',', '') === sources[0].missing }"
+    )
+    until(page, script, ["/api/account", stream.token])
+    rows = page.locator("#sums").inner_text().replace(",", "").split()
+    assert int(rows[rows.index("missing") + 1]) % GAP == 0, rows
+    assert int(rows[rows.index("gaps") + 1]) >= gaps, rows
+    page.keyboard.press("g")
+    until(page, "document.querySelectorAll('#gap-rows tr').length > 0")
+    first = page.locator("#gap-rows tr").first.inner_text().split("\t")
+    assert first[1:] == [f"{GAP:,}", "deadline", "wire", "all"], first
+    page.keyboard.press("g")
+
+
+def wait_rows(page: Page, seconds: float) -> None:
+    """Wait until the stream is so much further on, by the indexes of its account."""
+    script = "Number(document.querySelector('#sums dd').textContent.replaceAll(',', ''))"
+    target = page.evaluate(script) + seconds * 2_048_000
+    until(page, f"{script} >= {target}")
+
+
+def until(page: Page, script: str, argument: object = None) -> None:
+    """Wait until an expression is true. The page's policy forbids eval, Playwright's own way."""
+    end = time.monotonic() + PATIENCE_S
+    while not page.evaluate(script, argument):
+        assert time.monotonic() < end, f"it does not become true: {script}"
+        page.wait_for_timeout(10)
+
+
+def wait_drawn(page: Page) -> None:
+    """Wait until everything that has arrived is drawn."""
+    script = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    page.evaluate(script)
+
+
+def runs_of(rows: list[int]) -> list[list[int]]:
+    runs: list[list[int]] = []
+    for row in rows:
+        if runs and runs[-1][-1] == row - 1:
+            runs[-1].append(row)
+        else:
+            runs.append([row])
+    return runs
+
+
+def words_of(page: Page, y: int) -> str:
+    """What the page says of a row under the pointer."""
+    box = page.locator("#waterfall .image").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 300, round(box["y"]) + y + 0.5)
+    wait_drawn(page)
+    return page.locator("#tip").inner_text()
+
+
+def index_of(words: str) -> int:
+    found = re.search(r"index ([\d,]+)", words)
+    assert found, words
+    return int(found[1].replace(",", ""))
+
+
+def check_keys(browser: Browser, stream: VirtualStream) -> None:
+    opened = Opened(browser, stream)
+    page = opened.page
+    shown = page.locator("#stream option").first.inner_text()
+    assert shown == HOSTILE_NAME, f"the name is markup: {shown}"
+    assert page.locator("img").count() == 1
+    effects: list[tuple[str, str, Any]] = [
+        (" ", "document.getElementById('pause').ariaPressed", "true"),
+        (" ", "document.getElementById('pause').ariaPressed", "false"),
+        ("t", "document.documentElement.dataset.theme", "light"),
+        ("t", "document.documentElement.dataset.theme", "dark"),
+        ("c", "document.getElementById('map').value", "turbo"),
+        ("c", "document.getElementById('map').value", "viridis"),
+        ("p", "document.getElementById('trace').value", "mean"),
+        ("p", "document.getElementById('trace').value", "peak"),
+        ("p", "document.getElementById('trace').value", "both"),
+        ("b", "document.getElementById('bins').value", "4096"),
+        ("?", "document.getElementById('help').open", True),
+        ("?", "document.getElementById('help').open", False),
+        ("g", "document.getElementById('gaps').open", True),
+        ("g", "document.getElementById('gaps').open", False),
+    ]
+    for key, script, value in effects:
+        page.keyboard.press(key)
+        until(page, f"({script}) === {json.dumps(value)}")
+    label = "document.querySelector('#waterfall .image').ariaLabel"
+    # Bands: whole, half, half further up, whole again; and the levels.
+    for key in ("+", "ArrowRight", "ArrowLeft", "0", "[", "{", "]", "}", "-"):
+        before = page.evaluate(label)
+        page.keyboard.press(key)
+        if key != "-":
+            until(page, f"{label} !== {json.dumps(before)}")
+    with page.expect_download() as download:
+        page.keyboard.press("d")
+    text = Path(download.value.path()).read_text()
+    assert text.startswith("index,length,cause,hop,stream\n"), text
+    assert text.count("\n") > len(TONES) + 1, text
+    page.screenshot(path=OUT / "dark.png")
+    page.keyboard.press("t")
+    wait_drawn(page)
+    page.screenshot(path=OUT / "light.png")
+    opened.close()
+
+
+def check_access(browser: Browser, stream: VirtualStream) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    opened = Opened(browser, stream)
+    page = opened.page
+    for key, what in (
+        ("", "dark"),
+        ("t", "light"),
+        ("?", "help"),
+        ("?", ""),
+        ("g", "gaps"),
+        ("g", ""),
+    ):
+        if key:
+            page.keyboard.press(key)
+            wait_drawn(page)
+        if what:
+            found = Axe().run(page).response["violations"]
+            bad = [it for it in found if it["impact"] in ("serious", "critical")]
+            words = [(it["id"], it["nodes"][0]["html"][:200]) for it in bad]
+            assert not words, f"{what}: {words}"
+    page.set_viewport_size({"width": 360, "height": 780})
+    wait_drawn(page)
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 360, f"{width} pixels wide on a screen of 360"
+    page.screenshot(path=OUT / "narrow.png", full_page=True)
+    opened.close()
+
+
+def check_attack(browser: Browser, stream: VirtualStream) -> None:
+    import attack
+
+    with attack.site(stream.origin, stream.token) as url:
+        page = browser.new_page()
+        page.goto(url)
+        results = page.evaluate("attack()")
+        page.close()
+    read = {name: text for name, text in results.items() if text and not text.startswith("error")}
+    assert not read, f"another origin reads: {read}"
+    assert len(results) > 40, results
+    # The attacker's name points at our address: the browser then takes both for one origin.
+    port = urlsplit(stream.origin).port
+    page = browser.new_page()
+    answer = page.goto(f"http://evil.example:{port}/api/account")
+    assert answer, "no answer"
+    assert answer.status == 421, answer.status
+    script = (
+        "async (token) => (await fetch('/api/account',"
+        " { headers: { Authorization: `Bearer ${token}` } })).status"
+    )
+    assert page.evaluate(script, stream.token) == 421, "rebinding reads"
+    page.close()
+
+
+def check_latency(browser: Browser, stream: VirtualStream) -> None:
+    """From the block with a changed tone to its pixels."""
+    opened = Opened(browser, stream, script=TOP_ROW)
+    page = opened.page
+    stream.command("level -12")
+    delays = []
+    for step in range(LATENCIES):
+        count = page.evaluate("changes.length")
+        done = stream.command(f"tone {(300 + 20 * step) * (-1) ** step}")
+        until(page, f"changes.length > {count}")
+        delays.append(page.evaluate(f"changes[{count}].at") - done.unix_ns / 1e6)
+    bare = page.evaluate(
+        "() => new Promise((done) => { const times = [];"
+        " const next = (at) => { times.push(at);"
+        " times.length < 60 ? requestAnimationFrame(next) : done((at - times[0]) / 59); };"
+        " requestAnimationFrame(next); })"
+    )
+    delays.sort()
+    median, p95 = delays[len(delays) // 2], delays[math.ceil(0.95 * len(delays)) - 1]
+    period = 1_000 / FRAMES_PER_SECOND
+    print(f"  tone to pixel: median {median:.0f} ms, p95 {p95:.0f} ms;")
+    print(f"  a picture of the browser takes {bare:.0f} ms")
+    if bare <= 1.2 * period:
+        assert p95 <= 5 * period, f"p95 is {p95:.0f} ms, above {5 * period:.0f} ms"
+    else:
+        # The browser draws fewer pictures than there are frames: other programs are at work.
+        assert median <= 5 * bare, f"the median is {median:.0f} ms, above {5 * bare:.0f} ms"
+    opened.close()
+
+
+def check_reconnecting(browser: Browser, program: Path) -> None:
+    from stream import VirtualStream
+
+    token = "0123456789abcdef" * 2
+    with VirtualStream(program, "first", token=token) as stream:
+        page = browser.new_page(viewport=SIZE)
+        page.goto(stream.url)
+        until(page, SEEN)
+        address = urlsplit(stream.origin).netloc
+    sentence = "document.getElementById('sentence').textContent"
+    until(page, f"{sentence}.startsWith('Not connected for')")
+    page.screenshot(path=OUT / "lost.png")
+    with VirtualStream(program, "second", address, token):
+        until(page, f"{sentence}.startsWith('Whole')")
+        remedy = page.locator("#remedy").inner_text()
+        assert remedy.startswith("Nothing was seen for"), remedy
+        page.close()
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    sys.exit(main())
