@@ -1,7 +1,7 @@
 //! The program's end: passes a stream to the page without waiting for it.
 //!
 //! Per block the tap counts indexes and looks whether the page wants samples. It copies one contiguous
-//! run per requested frame, at most [`RUN_BYTES_MAX`], and skips all other samples. A gap discards a run
+//! run per requested frame, at most 256 KiB, and skips all other samples. A gap discards a run
 //! that is not complete: no run spans a gap.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::source::{Shared, lock};
 
 /// Passes the samples and gaps of a stream, or of aligned streams, to a page.
 ///
-/// A call waits only while the page's thread reads the account, and then only when [`EVENTS_MAX`] gaps
+/// A call waits only while the page's thread reads the account, and then only when 1,024 gaps
 /// have arrived, or a frame with a gap before it is complete.
 #[derive(Debug)]
 pub struct Tap {
