@@ -121,6 +121,7 @@ module one_clock #(
         .Slots (Slots),
         .Memory(Memory),
         .AddressBits(Memory == nic_pkg::MemoryLocal ? 17 : 26),
+        .Buffers(Memory == nic_pkg::MemoryLocal ? 128 : 16384),
         .Rings (Rings),
         .Cores (Cores)
     ) u_board (
