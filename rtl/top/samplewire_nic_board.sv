@@ -24,6 +24,7 @@ module samplewire_nic_board #(
     parameter int unsigned AddressBits = 17,
     parameter bit          Rings       = 1'b0,
     parameter int unsigned Buffers     = 128,
+    parameter int unsigned NicFifo     = 16384,
     parameter bit          BigEndian   = 1'b0,
     parameter bit          CpuClock    = 1'b0
 ) (
@@ -223,7 +224,8 @@ module samplewire_nic_board #(
       .Channels(Channels),
       .AdcSamples(AdcSamples),
       .AdcMerged(AdcMerged),
-      .Nic(1'b1)
+      .Nic(1'b1),
+      .NicFifo(NicFifo)
   ) u_board (
       .clk_i(clk_i),
       .rst_i(rst_i),

@@ -20,6 +20,7 @@ module samplewire_soc_board #(
     parameter int unsigned AddressBits = 17,
     parameter bit          Rings       = 1'b0,
     parameter int unsigned Buffers     = 128,
+    parameter int unsigned NicFifo     = 16384,
     parameter int unsigned Cores       = 1,
     parameter int unsigned ProgramBytes = 131072,
     parameter              ProgramFile = "",
@@ -272,7 +273,8 @@ module samplewire_soc_board #(
       .Memory(Memory),
       .AddressBits(AddressBits),
       .Rings(Rings),
-      .Buffers(Buffers)
+      .Buffers(Buffers),
+      .NicFifo(NicFifo)
   ) u_board (
       .clk_i(clk_i),
       .rst_i(rst_i),
