@@ -1,7 +1,7 @@
 // Runs a program on the soft cores of a simulated board with a NIC, at a wire.
 //
 //   nic_soc_bench run  IMAGE [--cycles N] [--input TEXT]
-//   nic_soc_bench rate IMAGE [--payload N] [--frames N] [--swap 0|1]
+//   nic_soc_bench rate IMAGE [--payload N] [--frames N] [--swap 0|1] [--mode 0|1|2]
 //   nic_soc_bench rtt  IMAGE [--payload N] [--frames N] [--swap 0|1] [--mode 0|1|2]
 //   nic_soc_bench picture IMAGE [--bytes N] [--scheme 3|4] [--burst N] [--rounds N]
 //
@@ -65,10 +65,11 @@ int run(const Options& options) {
 void rate(const Options& options, unsigned payload) {
   Soc soc(options.program, options.cpu_mhz);
   begin(soc);
+  if (options.mode) soc.access(false, SW_NIC_REG_MODE, options.mode);
   const uint64_t count = options.frames ? options.frames : 5'000;
   WireFrames frames;
   frames.bytes = payload + kHeaderBytes;
-  frames.swaps = options.swaps;
+  frames.swaps = options.swaps && !options.mode;
   Source source(soc.model, frames, [&] { return source.begun < count; });
   Sink sink(soc.model, frames);
   std::vector<bool> seen(count);
