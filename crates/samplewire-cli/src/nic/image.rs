@@ -155,14 +155,14 @@ struct Blocks {
     crc: u32,
     peer: MacAddress,
     is_plain: bool,
-    burst: u32,
+    bursts: Bursts,
     receiving: Receiving<Memory>,
     into: Vec<u8>,
 }
 
 impl Way {
     fn new(arguments: &ImageArguments, link: &Link, bytes: &[u8]) -> Result<Self, Failure> {
-        let ImageArguments { peer, burst, plain, .. } = *arguments;
+        let ImageArguments { peer, burst, delay, plain, .. } = *arguments;
         if arguments.scheme == 3 {
             let frames = Probes::frames_of(bytes.len());
             let probes = Probes::picture(link.mac(), peer, bytes.to_vec());
@@ -178,7 +178,7 @@ impl Way {
             crc: crc32c(bytes),
             peer,
             is_plain: plain,
-            burst,
+            bursts: Bursts { frames: burst, gap: nanos(delay) },
             receiving: Receiving::new(config, Memory(vec![0; bytes.len()]))?,
             into: vec![0; FRAME_BYTES_MAX + 1],
         })))
@@ -208,9 +208,8 @@ impl Blocks {
     /// Sends the picture and receives it. The peer may begin before this end has its `OK`.
     fn transfer(&mut self, link: &mut Link, interrupt: &Interrupt) -> Result<Round, Failure> {
         let transfer = (!self.is_plain).then(|| TransferId(random() as u32));
-        let bursts = Bursts { frames: self.burst, gap: nanos(BURST_GAP) };
         let config = SenderConfig {
-            bursts: Some(bursts),
+            bursts: Some(self.bursts),
             ..SenderConfig::new(link.mac(), self.peer, transfer)
         };
         let (bytes, crc) = (self.bytes.len() as u64, self.crc);
@@ -333,9 +332,6 @@ impl Figures {
 
 /// From the first frame to the last is no time if there is one.
 const NO_RATE: &str = "-";
-
-/// Between bursts of scheme 4.
-const BURST_GAP: Duration = Duration::from_micros(100);
 
 #[cfg(test)]
 mod tests {
