@@ -2,22 +2,27 @@
 """The simulated NIC with its soft cores, beside the figures of NIC_1.2 (`make nic-bench`).
 
 T is B. Sahu, Performance Optimization of a NIC for SoC Prototyping, IIT Bombay 2025; its tables are
-named. An ideal host sends as fast as the wire of 1 Gb/s allows; the board has 125 MHz, one byte a
-clock. Rates are of the payload, frames without their 14 bytes of header, of the frames that came
-back. T's host takes about 60 us of a round trip, so what the board adds compares: the round trip
-less that of the MAC loop-back.
+named. An ideal host sends as fast as the wire allows: 1 Gb/s at 125 MHz, one byte a clock, and then
+10 Gb/s at 156.25 MHz, 8 bytes a clock. Rates are of the payload, frames without their 14 bytes of
+header, of the frames that came back. T's host takes about 60 us of a round trip, so what the board
+adds compares: the round trip less that of the MAC loop-back. T has no figures at 10 Gb/s.
 """
 
+import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "out" / "rtl" / "sim"
 SIZES = (64, 128, 256, 512, 1024, 1486)
-WIRE = (627.5, 771.1, 870.7, 930.9, 964.2, 975.1)
+KB = 1024
+T = TypeVar("T")
 
 # Mb/s by size.
 THROUGHPUT_OF_T = {
@@ -27,12 +32,66 @@ THROUGHPUT_OF_T = {
     "T, NIC_1.2 (6.6, 7.2)": (52.60, 84.79, 151.49, 270.42, 477.09, 526.12),
     "T, all steps (6.6, 7.2)": (62.74, 100.94, 179.19, 334.75, 602.45, 731.89),
     "T, no processor (B.2)": (144.09, 170.36, 487.85, 867.51, 852.00, 888.19),
+    "T, MAC loop-back (6.5)": (297.07, 407.06, 689.93, 867.73, 986.16, 1018.85),
 }
 # Microseconds by size, up to 1,024 bytes.
+TRIPS_OF_T = {
+    "T, NIC_1.1 (2.1, 7.1)": (230, 244, 270, 323, 409),
+    "T, NIC_1.1, local memory (2.1, 7.1)": (192, 201, 220, 261, 333),
+    "T, NIC_1.1, L2 (2.1)": (202, 213, 234, 280, 354),
+    "T, NIC_1.2 (6.4, 7.1)": (143, 146, 151, 165, 188),
+    "T, NIC_1.2, local memory (6.4, 7.1)": (140, 145, 149, 156, 180),
+    "T, no processor (B.1)": (99, 109, 120, 137, 156),
+    "T, MAC loop-back (6.3)": (108, 125, 136, 146, 166),
+}
 ADDED_BY_T = {"T, NIC_1.2, local - MAC loop (6.4, 6.3)": (32, 20, 13, 10, 14)}
+
+
+@dataclass
+class Picture:
+    """A picture of T, and its figures by scheme: send/receive Mb/s, pictures/s, the most Mb/s."""
+
+    name: str
+    bytes: int
+    rounds: int
+    of_t: dict[int, tuple[str, str, str]]
+
+
+PICTURES = (
+    Picture(
+        "347.5 kB (6.7)", 347 * KB + KB // 2, 3,
+        {3: ("659.12/657.66", "115.6", "791.18/781.49"),
+         4: ("647.79/647.31", "113.8", "761.81/750.63")},
+    ),
+    Picture(
+        "15.9 MB (6.8)", round(15.9 * KB * KB), 1,
+        {3: ("653.03/652.56", "2.45", "706.40/705.65"),
+         4: ("638.25/637.37", "2.39", "702.61/701.89")},
+    ),
+)  # fmt: skip
+# What each scheme needs of the board.
+IMAGES = {3: "swap", 4: "block"}
 
 RATE = re.compile(r"([0-9.]+) Mb/s of .*; ([0-9]+) of ([0-9]+) frames came back")
 TRIP = re.compile(r"mean [0-9.]+ = ([0-9.]+) us")
+PICTURE = re.compile(r"([0-9./]+) Mb/s, ([0-9.]+) pictures/s, most ([0-9./]+); ([0-9]+) repeated")
+
+
+@dataclass
+class Wire:
+    """A wire, and the clock of a board at it."""
+
+    name: str
+    mhz: float
+    beat_bytes: int
+
+    def mbps(self, payload: int, header: int = 14) -> float:
+        """What it carries of frames with so many bytes of payload."""
+        cycles = (payload + header + 24) / self.beat_bytes
+        return payload * 8 * self.mhz / cycles
+
+
+WIRES = (Wire("1g", 125, 1), Wire("10g", 156.25, 8))
 
 
 @dataclass
@@ -42,38 +101,134 @@ class Build:
     name: str
     cores: int
     memory: str
+    burst: int = 16
 
-    @property
-    def program(self) -> Path:
+    def program(self, wire: Wire) -> Path:
         """Where make puts it."""
         kind = "" if self.memory == "local" else f"_{self.memory}"
-        return OUT / f"nic_soc_bench_{self.cores}_1g{kind}"
+        return OUT / f"nic_soc_bench_{self.cores}_{wire.name}{kind}"
 
-    def make(self) -> None:
+    def make(self, wire: Wire) -> None:
         """Build it; make detects whether that is needed."""
-        make = ["make", "-s", "-f", "rtl/sim/Makefile", f"CORES={self.cores}", "WIRE=1g"]
+        make = ["make", "-s", "-f", "rtl/sim/Makefile", f"CORES={self.cores}"]
         subprocess.run(
-            [*make, f"MEMORY={self.memory}", "nic_soc_bench"],
+            [*make, f"WIRE={wire.name}", f"MEMORY={self.memory}", "nic_soc_bench"],
             cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
 
-    def run(self, pattern: re.Pattern[str], *options: str) -> re.Match[str]:
-        """Run it with the image swap, and find its figure."""
-        image = ROOT / "out" / "firmware" / "swap.bin"
-        command = [self.program, options[0], image, *options[1:]]
-        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        found = pattern.search(text)
+    def run(self, wire: Wire, image: str, pattern: re.Pattern[str], *options: str) -> re.Match[str]:
+        """Run it with an image, and find its figures."""
+        path = ROOT / "out" / "firmware" / f"{image}.bin"
+        command = [self.program(wire), options[0], path, *options[1:]]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        found = pattern.search(done.stdout)
         if found is None:
-            raise ValueError(f"{self.program.name} {' '.join(options)} printed no figure:\n{text}")
+            words = " ".join([self.program(wire).name, image, *options])
+            raise ValueError(f"{words} printed no figure:\n{done.stdout}{done.stderr}")
         return found
 
+    def rate(self, wire: Wire, size: int, *options: str) -> str:
+        """Mb/s, and frames lost in brackets."""
+        found = self.run(wire, "swap", RATE, "rate", "--payload", str(size), *options)
+        lost = int(found[3]) - int(found[2])
+        return f"{float(found[1]):.1f}" + (f" ({lost} of {found[3]})" if lost else "")
 
-BUILDS = (
-    Build("one core, local memory", 1, "local"),
-    Build("two cores, local memory", 2, "local"),
-    Build("one core, L2", 1, "l2"),
-    Build("one core, memory outside", 1, "outside"),
-)
+    def trip(self, wire: Wire, size: int, *options: str) -> float:
+        """Microseconds of a round trip."""
+        return float(self.run(wire, "swap", TRIP, "rtt", "--payload", str(size), *options)[1])
+
+    def picture(self, wire: Wire, picture: Picture, scheme: int) -> list[str]:
+        """Send/receive Mb/s, pictures/s, the most Mb/s; frames repeated in brackets."""
+        found = self.run(
+            wire, IMAGES[scheme], PICTURE, "picture", "--bytes", str(picture.bytes), "--scheme",
+            str(scheme), "--rounds", str(picture.rounds), "--burst", str(self.burst),
+        )  # fmt: skip
+        cells = [found[1], found[2], found[3]]
+        if found[4] != "0":
+            cells[0] += f" ({found[4]})"
+        return cells
+
+
+LOCAL = Build("one core, local memory", 1, "local")
+OUTSIDE = Build("one core, memory outside", 1, "outside")
+L2 = Build("one core, L2", 1, "l2")
+BUILDS = (LOCAL, Build("two cores, local memory", 2, "local"), L2, OUTSIDE)
+SWAP, MAC_LOOP = ("--swap", "1"), ("--mode", "2")
+
+
+class Tables:
+    """What is printed of one wire. All runs are begun first, as many at a time as CPUs."""
+
+    def __init__(self, wire: Wire, pool: ThreadPoolExecutor) -> None:
+        """Begin the runs."""
+        self.wire, self.pool = wire, pool
+        self.has_t = wire.name == "1g"
+        self.rates = {build.name: self.each(build.rate, *SWAP) for build in BUILDS}
+        self.rates["one core, MAC loop-back"] = self.each(LOCAL.rate, *MAC_LOOP)
+        self.trips = {build.name: self.each(build.trip, *SWAP) for build in BUILDS}
+        self.loops = {build.name: self.each(build.trip, *MAC_LOOP) for build in BUILDS}
+        self.pictures = [
+            (picture, scheme, build, pool.submit(build.picture, wire, picture, scheme))
+            for picture in PICTURES for scheme in IMAGES for build in self.picture_builds()
+        ]  # fmt: skip
+
+    def picture_builds(self) -> tuple[Build, ...]:
+        """Those with room for a picture. At 10G memory outside has half of the wire's rate."""
+        if self.has_t:
+            return OUTSIDE, L2
+        return Build(OUTSIDE.name, 1, "outside", burst=8), L2
+
+    def each(self, run: Callable[..., T], *options: str) -> list[Future[T]]:
+        """A run of each size."""
+        return [self.pool.submit(run, self.wire, size, *options) for size in SIZES]
+
+    def print(self) -> None:
+        """Print all tables as the runs end."""
+        print(f"\n## {self.wire.name.upper()}\n")
+        print("Mb/s of payload by bytes of payload, `swap`, simulated; lost frames in brackets\n")
+        head("", SIZES)
+        if self.has_t:
+            for name, values in THROUGHPUT_OF_T.items():
+                row(name, [f"{value:.2f}" for value in values])
+        for name, cells in self.rates.items():
+            row(f"here, {name}", [cell.result() for cell in cells])
+        row("wire", [f"{self.wire.mbps(size):.1f}" for size in SIZES])
+        print("\nRound trip, microseconds, `swap`\n")
+        head("", SIZES)
+        if self.has_t:
+            for name, trips in TRIPS_OF_T.items():
+                row(name, short(trips))
+        for name, cells in self.trips.items():
+            row(f"here, {name}", [f"{cell.result():.2f}" for cell in cells])
+        row("here, MAC loop-back", [f"{cell.result():.2f}" for cell in self.loops[LOCAL.name]])
+        print("\nMicroseconds that the board adds to the round trip of a MAC loop-back\n")
+        head("", SIZES)
+        if self.has_t:
+            for name, added in ADDED_BY_T.items():
+                row(name, short(added))
+        for name, cells in self.trips.items():
+            both = zip(cells, self.loops[name], strict=True)
+            row(f"here, {name}", [f"{cell.result() - loop.result():.2f}" for cell, loop in both])
+        self.print_pictures()
+
+    def print_pictures(self) -> None:
+        """Print T's tables 6.7 and 6.8."""
+        wire = self.wire.mbps(1481, 19)
+        goal = "; goal 940 each way, 165 and 3.5 pictures/s" if self.has_t else ""
+        print(f"\nPictures, Mb/s to the board / back, wire {wire:.1f}{goal}; repeats in brackets\n")
+        print("| picture | scheme | | mean | pictures/s | maximum |")
+        print("|---|--:|---|--:|--:|--:|")
+        before = None
+        for picture, scheme, build, cells in self.pictures:
+            if self.has_t and (picture, scheme) != before:
+                row(picture.name, [str(scheme), "T", *picture.of_t[scheme]])
+            before = picture, scheme
+            row(picture.name, [str(scheme), f"here, {build.name}", *cells.result()])
+
+
+def short(values: tuple[int, ...]) -> list[str]:
+    """T's figures, which end at 1,024 bytes."""
+    return [str(value) for value in values] + ["-"] * (len(SIZES) - len(values))
 
 
 def row(name: str, values: list[str]) -> None:
@@ -88,35 +243,14 @@ def head(name: str, sizes: tuple[int, ...]) -> None:
 
 
 def main() -> int:
-    """Print both tables."""
-    for build in BUILDS:
-        print(f"building: {build.name}", file=sys.stderr)
-        build.make()
-    print("Mb/s of payload by bytes of payload, `swap`, simulated; lost frames in brackets\n")
-    head("", SIZES)
-    for name, values in THROUGHPUT_OF_T.items():
-        row(name, [f"{value:.2f}" for value in values])
-    for build in BUILDS:
-        cells = []
-        for size in SIZES:
-            found = build.run(RATE, "rate", "--swap", "1", "--payload", str(size))
-            lost = int(found[3]) - int(found[2])
-            cells.append(f"{float(found[1]):.1f}" + (f" ({lost} of {found[3]})" if lost else ""))
-        row(f"here, {build.name}", cells)
-    row("wire", [f"{value:.1f}" for value in WIRE])
-    print("\nMicroseconds that the board adds to the round trip of a MAC loop-back\n")
-    head("", SIZES)
-    for name, added in ADDED_BY_T.items():
-        row(name, [str(value) for value in added] + ["-"] * (len(SIZES) - len(added)))
-    for build in BUILDS:
-        cells = []
-        for size in SIZES:
-            normal, loop = (
-                float(build.run(TRIP, "rtt", "--payload", str(size), *options)[1])
-                for options in (("--swap", "1"), ("--mode", "2"))
-            )
-            cells.append(f"{normal - loop:.2f}")
-        row(f"here, {build.name}", cells)
+    """Print the tables of each wire."""
+    for wire in WIRES:
+        for build in BUILDS:
+            print(f"building: {build.name}, {wire.name}", file=sys.stderr)
+            build.make(wire)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for tables in [Tables(wire, pool) for wire in WIRES]:
+            tables.print()
     return 0
 
 

@@ -2,10 +2,13 @@
 # The virtual board: builds it, gives it a network, and says how to receive from it.
 #
 #   tools/board.sh [--width 64|512] [--carriage udp|rdma] [--full] [--udp PORT | --unix PATH]
-#                  [--nic IMAGE [--cores N] [--memory local|dram|l2] [--nic-1.1]] [option of the board]...
+#                  [--nic IMAGE [--cores N] [--memory local|dram|l2] [--nic-1.1] [--fifo BYTES]]
+#                  [option of the board]...
 #
 # With --nic the board has a NIC with soft cores beside its stream. IMAGE is one of firmware/nic, or the
-# path of a flat binary; it is built first. The cores are 1, 2 or 4.
+# path of a flat binary; it is built first. The cores are 1, 2 or 4. --fifo is the room for received frames that
+# wait for the NIC: a power of two from 4096 to 65536 bytes [16384]. Below 16384 the NIC sends frames of up to
+# 2,048 bytes.
 # With --carriage rdma it writes into the memory of `samplewire roce listen`; with --full too, `samplewire
 # roce write` and `send` fill the board's. The connection's lines
 # are in out/rtl/sim, board.line and board.peer, if --line and --peer do not say otherwise.
@@ -30,6 +33,7 @@ nic=
 cores=1
 memory=local
 rings=
+fifo=
 options=()
 while [ $# -gt 0 ]; do
     case $1 in
@@ -42,6 +46,8 @@ while [ $# -gt 0 ]; do
         --cores) cores=$2 && shift ;;
         --memory) memory=${2/dram/outside} && shift ;;
         --nic-1.1) rings=1 ;;
+        --fifo) fifo=${2:-} && shift ;;
+        --help | -h) sed -n '4,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" && options+=("$1") ;;
         --trace) target=trace && options+=("$1" "$2") && shift ;;
         *) options+=("$1") ;;
     esac
@@ -114,6 +120,12 @@ fi
 
 case $cores in 1 | 2 | 4) ;; *) say "--cores: \`$cores\` is not 1, 2 or 4" && exit 1 ;; esac
 case $memory in local | outside | l2) ;; *) say "--memory: \`$memory\` is not local, dram or l2" && exit 1 ;; esac
+case $fifo in
+    4096 | 8192 | 16384 | 32768 | 65536 | "") ;;
+    *) say "--fifo: \`$fifo\` is no power of two from 4096 to 65536" && exit 1 ;;
+esac
+[ -z "$fifo" ] || [ -n "$nic" ] || { say "--fifo needs --nic" && exit 1; }
+[ "$fifo" != 16384 ] || fifo=
 kind=
 if [ -n "$nic" ]; then
     if [[ $nic != */* ]]; then
@@ -123,11 +135,11 @@ if [ -n "$nic" ]; then
     fi
     options+=(--nic "$nic")
     [ "$memory" = local ] || kind=_$memory
-    kind=_soc_$cores$kind${rings:+_rings}
+    kind=_soc_$cores$kind${rings:+_rings}${fifo:+_fifo_$fifo}
 fi
 
 make -f rtl/sim/Makefile --no-print-directory OUT="$out" W="$width" CARRIAGE="$carriage" \
-    FULL="$full" SOC="${nic:+1}" CORES="$cores" MEMORY="$memory" RINGS="$rings" ${target:-board}
+    FULL="$full" SOC="${nic:+1}" CORES="$cores" MEMORY="$memory" RINGS="$rings" FIFO="$fifo" ${target:-board}
 board=$out/board_$width$kind${target:+_$target}
 if [ "$carriage" = rdma ]; then
     board=$out/board_rdma${full:+_full}${target:+_$target}

@@ -22,6 +22,7 @@ module nic #(
     parameter int unsigned Memory      = nic_pkg::MemoryLocal,
     parameter int unsigned AddressBits = 17,  // of packet memory, in bytes; local: 128 or 256 KiB
     parameter bit          Rings       = 1'b0,  // queues in packet memory, not in the NIC
+    parameter int unsigned Buffers     = 128,  // at most, a power of two up to 16,384
     parameter bit          BigEndian   = 1'b0,  // a dword's first byte in memory is the highest
     parameter bit          CpuClock    = 1'b0  // processors have a clock of their own
 ) (
@@ -307,7 +308,8 @@ module nic #(
   assign counted.attach_tx_dropped = attach_event_i.tx_dropped;
 
   nic_registers #(
-      .Ports(RegisterPorts)
+      .Ports  (RegisterPorts),
+      .Buffers(Buffers)
   ) u_registers (
       .clk_i           (clk_i),
       .rst_i           (rst_i),
@@ -363,6 +365,7 @@ module nic #(
       .Memory       (Memory),
       .AddressBits  (AddressBits),
       .Rings        (Rings),
+      .Buffers      (Buffers),
       .BigEndian    (BigEndian)
   ) u_core (
       .clk_i                (clk_i),

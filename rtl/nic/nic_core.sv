@@ -22,6 +22,7 @@ module nic_core #(
     parameter  int unsigned Memory      = nic_pkg::MemoryLocal,
     parameter  int unsigned AddressBits = 17,  // of packet memory, in bytes
     parameter  bit          Rings       = 1'b0,
+    parameter  int unsigned Buffers     = 128,  // at most, a power of two
     parameter  bit          BigEndian   = 1'b0,  // a dword's first byte in memory is the highest
     localparam int unsigned PortBits    = RegisterPorts > 1 ? $clog2(RegisterPorts) : 1,
     localparam int unsigned Masters     = Ports + (Tests ? 1 : 0),
@@ -104,6 +105,7 @@ module nic_core #(
   nic_queues #(
       .Requesters(Requesters),
       .Ports     (RegisterPorts),
+      .Buffers   (Buffers),
       .Rings     (Rings),
       .RingsPage ((1 << (AddressBits - RingsBits)) - 1)
   ) u_queues (
@@ -111,7 +113,7 @@ module nic_core #(
       .rst_i           (rst_i),
       .base_i          (base),
       .bits_i          (config_i.buffer_bits),
-      .count_i         (config_i.buffers),
+      .count_i         (config_i.buffers[$clog2(Buffers):0]),
       .lock_cycles_i   (config_i.lock_cycles),
       .op_valid_i      ({op_valid_i, transmit_op_valid, receive_op_valid}),
       .op_i            ({op_i, transmit_op, receive_op}),

@@ -52,14 +52,16 @@ package nic_pkg;
 
   // ------------------------------------------------------------------ frames in memory
 
-  // Dword 0 of a buffer; the frame follows, from its destination address on, without FCS. A
-  // transmitted frame needs `len_bytes` only.
+  // Dword 0 of a buffer; the frame follows, from its destination address on, without FCS. Of a
+  // frame to be sent len_bytes and `retain`, the highest of the flags, are read.
   typedef struct packed {
     logic [31:0] counter;    // the free-running counter at the frame's first beat
     logic [15:0] len_bytes;  // of the frame
     logic [7:0]  flags;
     logic [7:0]  keep;       // tkeep of the last beat
   } control_t;
+
+  localparam int unsigned RetainBit = 15;  // its buffer goes back to the server that sent it
 
   // ------------------------------------------------------------------ configuration
 
@@ -76,7 +78,7 @@ package nic_pkg;
     logic [3:0]  address_high;  // bits 35:32 of all buffers
     logic [31:0] base;          // of the buffers, rounded down to a multiple of their size
     logic [2:0]  buffer_bits;   // buffers of 128 << buffer_bits bytes
-    logic [7:0]  buffers;       // their number
+    logic [14:0] buffers;       // their number
     logic [23:0] lock_cycles;
   } config_t;
 

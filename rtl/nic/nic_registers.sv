@@ -15,6 +15,7 @@
 
 module nic_registers #(
     parameter  int unsigned Ports    = 2,
+    parameter  int unsigned Buffers  = 128,  // at most
     localparam int unsigned PortBits = Ports > 1 ? $clog2(Ports) : 1
 ) (
     input wire logic clk_i,
@@ -58,6 +59,9 @@ module nic_registers #(
 
   if (Ports < 1 || Ports > 8) begin : g_bad_ports
     $error("nic_registers: 1 to 8 ports");
+  end
+  if (Buffers > 16384) begin : g_bad_buffers
+    $error("nic_registers: `buffers` has 15 bits, for 2^14 buffers");
   end
 
   localparam int unsigned RequestBits = nic_pkg::RegisterRequestBits;
@@ -145,7 +149,7 @@ module nic_registers #(
     unique case (r.index)
       nic_regs_pkg::IdServers:
       is_wrong = r.data[31:3] != '0 || r.data[2:0] == '0 || r.data[2:0] > 3'd4;
-      nic_regs_pkg::IdBuffers: is_wrong = r.data[31:8] != '0 || r.data[7:0] > 8'd128;
+      nic_regs_pkg::IdBuffers: is_wrong = r.data > Buffers;
       nic_regs_pkg::IdMode, nic_regs_pkg::IdRoute:
       is_wrong = r.data[31:2] != '0 || &r.data[1:0];
       default: is_wrong = 1'b0;

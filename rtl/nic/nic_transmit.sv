@@ -7,12 +7,13 @@
 // the FIFO is then a block RAM. Without StoreForward a memory that answers reads each cycle, such as
 // nic_memory, leaves no gap: one read a frame, that of the next control word, comes between the
 // others. Frames below 60 bytes are padded with zeros. A buffer is freed behind the last of its
-// reads.
+// reads; one whose control word has `retain` goes to the receive queue of its server instead.
 //
 // Exactly one event a buffer: sent; a length below 14, above the buffer or with StoreForward above
 // the FIFO: freed unsent; an err of a read: freed unsent, or ended with tuser if it had begun.
 // While enable_i is low nothing is popped; what was popped is sent. A free queue that is full or
-// locked holds back the fifth frame, none before it.
+// locked, or the receive queue of a buffer to retain that is full, holds back the fifth frame, none
+// before it.
 //
 // Throughput: a beat a cycle, a frame of 60 bytes each 9 cycles. Latency: from waiting_i to the
 // first beat 12 cycles with nic_memory and without StoreForward. Back-pressure: m_axis_tready;
@@ -96,6 +97,7 @@ module nic_transmit #(
   state_e next_q, next_d;
   pointer_t pointer_q;
   logic [15:0] length_q;
+  logic retains_q;
   logic [13:0] beats;
   logic control_fails_q, is_allowed, control_reads, control_comes, pops, starts, forgets;
   logic op_q, op_push_q, wants_pop, granted, freed;
@@ -121,6 +123,7 @@ module nic_transmit #(
 
   localparam int unsigned Fw = 2;
   logic [28:0] freeing[1<<Fw];
+  logic [3:0] freeing_to[1<<Fw];  // nic_pkg::queue_t: where each goes
   logic [Fw-1:0] free_wr_q, free_rd_q;
   logic [Fw:0] held_q, done_q;  // buffers there, and how many of them are read to the end
   logic has_place, completes;
@@ -138,8 +141,7 @@ module nic_transmit #(
   assign wants_pop           = !op_q && next_q == Empty && enable_i && waiting_i != '0;
   assign op_valid_o          = wants_pop || (!op_q && done_q != '0);
   assign op_o.push           = !wants_pop;
-  assign op_o.target.kind     = wants_pop ? nic_pkg::Transmit : nic_pkg::Free;
-  assign op_o.target.server   = wants_pop ? server : 2'd0;
+  assign op_o.target         = wants_pop ? {nic_pkg::Transmit, server} : freeing_to[free_rd_q];
   assign op_o.pointer        = {freeing[free_rd_q], 3'd0};
   assign granted             = op_valid_o && op_ready_i;
   assign pops                = result_valid_i && op_q && !op_push_q && result_i[2:0] == '0;
@@ -184,6 +186,7 @@ module nic_transmit #(
     if (pops) pointer_q <= result_i[31:3];
     if (control_comes) begin
       length_q        <= response_i.data[31:16];
+      retains_q       <= response_i.data[nic_pkg::RetainBit] && !response_fails;
       control_fails_q <= response_fails;
     end
   end
@@ -202,7 +205,13 @@ module nic_transmit #(
     end
   end
 
-  always_ff @(posedge clk_i) if (starts || forgets) freeing[free_wr_q] <= pointer_q;
+  // No pop comes between that of this buffer and here, so the last turn was its server's.
+  always_ff @(posedge clk_i) begin
+    if (starts || forgets) begin
+      freeing[free_wr_q]    <= pointer_q;
+      freeing_to[free_wr_q] <= retains_q ? {nic_pkg::Receive, turn_q} : {nic_pkg::Free, 2'd0};
+    end
+  end
 
   // ------------------------------------------------------------------ reads
 

@@ -90,7 +90,7 @@ REGISTERS = {
         Field("buffer_bits", 0, 3, 0, 0x4, 0x4),
     )),
     "buffers": Register(0x088, "rw", (
-        Field("buffers", 0, 8, 0, 0x40, 0x40),
+        Field("buffers", 0, 15, 0, 0x40, 0x40),
     )),
     "address_high": Register(0x08C, "rw", (
         Field("address_high", 0, 4, 0, 0x0, 0x0),

@@ -12,7 +12,7 @@ package nic_regs_pkg;
     logic [1:0] debug;
     logic [31:0] base;
     logic [2:0] buffer_bits;
-    logic [7:0] buffers;
+    logic [14:0] buffers;
     logic [3:0] address_high;
     logic [3:0] filter;
     logic [1:0] mode;
@@ -155,7 +155,7 @@ package nic_regs_pkg;
     2'h0,  // debug
     32'h0,  // base
     3'h4,  // buffer_bits
-    8'h40,  // buffers
+    15'h40,  // buffers
     4'h0,  // address_high
     4'h3,  // filter
     2'h0,  // mode
@@ -210,7 +210,7 @@ package nic_regs_pkg;
     if (id == 8'd2) written.debug = data[1:0];
     if (id == 8'd32) written.base = data[31:0];
     if (id == 8'd33) written.buffer_bits = data[2:0];
-    if (id == 8'd34) written.buffers = data[7:0];
+    if (id == 8'd34) written.buffers = data[14:0];
     if (id == 8'd35) written.address_high = data[3:0];
     if (id == 8'd36) written.filter = data[3:0];
     if (id == 8'd37) written.mode = data[1:0];

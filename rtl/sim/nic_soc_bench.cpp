@@ -1,14 +1,16 @@
 // Runs a program on the soft cores of a simulated board with a NIC, at a wire.
 //
 //   nic_soc_bench run  IMAGE [--cycles N] [--input TEXT]
-//   nic_soc_bench rate IMAGE [--payload N] [--frames N] [--swap 0|1]
+//   nic_soc_bench rate IMAGE [--payload N] [--frames N] [--swap 0|1] [--mode 0|1|2]
 //   nic_soc_bench rtt  IMAGE [--payload N] [--frames N] [--swap 0|1] [--mode 0|1|2]
+//   nic_soc_bench picture IMAGE [--bytes N] [--scheme 3|4] [--burst N] [--rounds N]
 //
 // IMAGE is a flat binary for address 0. Its consoles are printed; its exit code is that of `run`. The
 // other commands begin once the program has enabled the MAC. `rate`: an ideal host sends frames as
 // fast as the wire allows; the rate is of payload (a frame without its header of 14 bytes) in the
 // frames that came back, over the time that they took. `rtt`: a frame at a time, from its first beat
 // in to its last beat out; --mode: the NIC's register, 0 through the cores, 1 and 2 its loop-backs.
+// `picture`: nic_soc_picture.hpp.
 //
 // Time is cycles of the clock: 125 MHz at 1G (a byte a cycle), 156.25 MHz at 10G (8 bytes). Where the
 // cores have a clock of their own (CPU_CLOCK=1) it has --cpu-mhz.
@@ -20,6 +22,7 @@
 #include <vector>
 
 #include "nic_soc_model.hpp"
+#include "nic_soc_picture.hpp"
 #include "nic_soc_wire.hpp"
 
 namespace {
@@ -30,7 +33,8 @@ struct Options {
   std::vector<uint8_t> program;
   std::vector<unsigned> payloads{64, 128, 256, 512, 1024, 1486};
   uint64_t frames = 0, cycles = 1'000'000;
-  unsigned mode = 0;
+  unsigned mode = 0, scheme = 3, burst = 16, rounds = 1;
+  size_t bytes = 355'840;
   bool swaps = false;
   double cpu_mhz = 100;
   std::string input;
@@ -61,10 +65,11 @@ int run(const Options& options) {
 void rate(const Options& options, unsigned payload) {
   Soc soc(options.program, options.cpu_mhz);
   begin(soc);
+  if (options.mode) soc.access(false, SW_NIC_REG_MODE, options.mode);
   const uint64_t count = options.frames ? options.frames : 5'000;
   WireFrames frames;
   frames.bytes = payload + kHeaderBytes;
-  frames.swaps = options.swaps;
+  frames.swaps = options.swaps && !options.mode;
   Source source(soc.model, frames, [&] { return source.begun < count; });
   Sink sink(soc.model, frames);
   std::vector<bool> seen(count);
@@ -121,9 +126,29 @@ void rtt(const Options& options, unsigned payload) {
   std::fflush(stdout);
 }
 
+void picture(const Options& options) {
+  Soc soc(options.program, options.cpu_mhz);
+  begin(soc);
+  PictureHost host(soc, options.bytes, options.burst);
+  double send = 0, receive = 0, send_least = 1e300, receive_least = 1e300;
+  for (unsigned round = 0; round < options.rounds; round++) {
+    host.transfer(options.scheme);
+    send += double(host.send_cycles) / options.rounds;
+    receive += double(host.receive_cycles) / options.rounds;
+    send_least = std::min(send_least, double(host.send_cycles));
+    receive_least = std::min(receive_least, double(host.receive_cycles));
+  }
+  const auto mbps = [&](double cycles) { return double(options.bytes) * 8 * kClockMHz / cycles; };
+  std::printf("%zu bytes, scheme %u: %.2f/%.2f Mb/s, %.2f pictures/s, most %.2f/%.2f; %llu repeated, "
+              "%llu dropped for lack of room\n",
+              options.bytes, options.scheme, mbps(send), mbps(receive), 1e6 * kClockMHz / (send + receive),
+              mbps(send_least), mbps(receive_least), u(host.repeats),
+              u(soc.counter(SW_NIC_COUNTER_MAC_RX_DROPPED) + soc.counter(SW_NIC_COUNTER_QUEUE_FULL)));
+}
+
 int usage() {
-  std::fputs("nic_soc_bench run|rate|rtt IMAGE [--payload N] [--frames N] [--swap 0|1] [--mode 0|1|2]\n"
-             "  [--cycles N] [--input TEXT] [--cpu-mhz N]\n",
+  std::fputs("nic_soc_bench run|rate|rtt|picture IMAGE [--payload N] [--frames N] [--swap 0|1] [--mode 0|1|2]\n"
+             "  [--cycles N] [--input TEXT] [--cpu-mhz N] [--bytes N] [--scheme 3|4] [--burst N] [--rounds N]\n",
              stderr);
   return 2;
 }
@@ -148,14 +173,24 @@ int main(int argc, char** argv) {
     else if (name == "--mode") options.mode = unsigned(value);
     else if (name == "--cycles") options.cycles = value;
     else if (name == "--cpu-mhz") options.cpu_mhz = double(value);
+    else if (name == "--bytes") options.bytes = value;
+    else if (name == "--scheme") options.scheme = unsigned(value);
+    else if (name == "--burst") options.burst = unsigned(value);
+    else if (name == "--rounds") options.rounds = unsigned(value);
     else if (name == "--input") options.input = argv[i + 1];
     else return usage();
   }
   const std::string which = argv[1];
   if (which == "run") return run(options);
-  if (which != "rate" && which != "rtt") return usage();
+  if (which != "rate" && which != "rtt" && which != "picture") return usage();
+  if (options.scheme < 3 || options.scheme > 4 || !options.bytes || !options.burst || !options.rounds)
+    return usage();
   std::printf("%u core%s, %s: a clock of %.2f MHz\n", kCores, kCores > 1 ? "s" : "",
               kBeatBytes == 1 ? "1G" : "10G", kClockMHz);
+  if (which == "picture") {
+    picture(options);
+    return 0;
+  }
   for (const unsigned payload : options.payloads)
     which == "rate" ? rate(options, payload) : rtt(options, payload);
   return 0;

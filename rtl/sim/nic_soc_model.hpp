@@ -30,10 +30,12 @@ constexpr unsigned kBeatBytes = MAC_BYTES;
 // 1G takes a byte at 125 MHz, 10G 8 bytes at 156.25 MHz.
 constexpr double kClockMHz = kBeatBytes == 1 ? 125 : 156.25;
 
+constexpr uint32_t kDramBytes = 64 << 20;
+
 class Soc {
  public:
   Vsoc model;
-  Dram<Vsoc> dram{model, 128 << 10};
+  Dram<Vsoc> dram{model, MEMORY ? kDramBytes : 8};
   AfbPort<Vsoc> registers{model, 0};
   std::map<uint32_t, uint32_t> sender;  // what was written to the sender's registers
   SocPort<Vsoc> cores{model, kCores};

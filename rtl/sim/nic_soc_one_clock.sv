@@ -169,6 +169,8 @@ module nic_soc_one_clock #(
       .Ports (Ports),
       .Memory(Memory),
       .Rings (Rings),
+      .AddressBits(Memory == nic_pkg::MemoryLocal ? 17 : 26),
+      .Buffers(Memory == nic_pkg::MemoryLocal ? 128 : 16384),
       .Axil  (1'b0),
       .MacW  (MacW),
       .CpuClock(CpuClock)

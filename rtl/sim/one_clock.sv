@@ -15,6 +15,7 @@ module one_clock #(
     parameter  int unsigned Cores = 0,
     parameter  int unsigned Memory = nic_pkg::MemoryLocal,  // of the NIC with cores
     parameter  bit          Rings = 1'b0,
+    parameter  int unsigned NicFifo = 16384,  // bytes of frames that wait for the NIC
     localparam int unsigned Ports = 2,
     localparam int unsigned CorePorts = Cores == 0 ? 1 : Cores
 ) (
@@ -121,7 +122,9 @@ module one_clock #(
         .Slots (Slots),
         .Memory(Memory),
         .AddressBits(Memory == nic_pkg::MemoryLocal ? 17 : 26),
+        .Buffers(Memory == nic_pkg::MemoryLocal ? 128 : 16384),
         .Rings (Rings),
+        .NicFifo(NicFifo),
         .Cores (Cores)
     ) u_board (
         .*,

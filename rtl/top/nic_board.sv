@@ -12,6 +12,7 @@ module nic_board #(
     parameter int unsigned Memory      = nic_pkg::MemoryLocal,
     parameter int unsigned AddressBits = 17,
     parameter bit          Rings       = 1'b0,
+    parameter int unsigned Buffers     = 128,
     parameter bit          BigEndian   = 1'b0,
     parameter bit          CpuClock    = 1'b0,
     parameter int unsigned MacW        = 64,    // or 8
@@ -99,6 +100,7 @@ module nic_board #(
       .Memory(Memory),
       .AddressBits(AddressBits),
       .Rings(Rings),
+      .Buffers(Buffers),
       .BigEndian(BigEndian),
       .CpuClock(CpuClock)
   ) u_nic (

@@ -20,7 +20,8 @@ module samplewire_board #(
     parameter int unsigned Channels  = 1,
     parameter int unsigned AdcSamples = W / 32,  // of a channel a clock
     parameter bit AdcMerged = 1,  // one stream a channel; 0: I at place 2 c, Q at 2 c + 1
-    parameter bit Nic       = 0
+    parameter bit Nic       = 0,
+    parameter int unsigned NicFifo = 16384  // bytes that wait for it, a power of two
 ) (
     input wire logic        clk_i,
     input wire logic        rst_i,
@@ -208,7 +209,10 @@ module samplewire_board #(
   );
 
   if (Nic) begin : g_nic
-    nic_attach #(.W(W)) u_nic_attach (
+    // With a small FIFO the longest frame is that of the NIC's usual buffers.
+    nic_attach #(
+        .W(W), .FrameBytesMax(NicFifo < 16384 ? 2048 : 9216), .RxBeats(NicFifo * 8 / W)
+    ) u_nic_attach (
         .clk_i(clk_i), .rst_i(rst_i), .share_i(nic_share_i),
         .s_axis_rx_tdata(o_tdata), .s_axis_rx_tkeep(o_tkeep), .s_axis_rx_tvalid(o_tvalid),
         .s_axis_rx_tlast(o_tlast), .s_axis_rx_tuser(o_tuser),

@@ -23,6 +23,8 @@ module samplewire_nic_board #(
     parameter int unsigned Memory      = nic_pkg::MemoryLocal,
     parameter int unsigned AddressBits = 17,
     parameter bit          Rings       = 1'b0,
+    parameter int unsigned Buffers     = 128,
+    parameter int unsigned NicFifo     = 16384,
     parameter bit          BigEndian   = 1'b0,
     parameter bit          CpuClock    = 1'b0
 ) (
@@ -140,6 +142,7 @@ module samplewire_nic_board #(
       .Memory(Memory),
       .AddressBits(AddressBits),
       .Rings(Rings),
+      .Buffers(Buffers),
       .BigEndian(BigEndian),
       .CpuClock(CpuClock)
   ) u_nic (
@@ -221,7 +224,8 @@ module samplewire_nic_board #(
       .Channels(Channels),
       .AdcSamples(AdcSamples),
       .AdcMerged(AdcMerged),
-      .Nic(1'b1)
+      .Nic(1'b1),
+      .NicFifo(NicFifo)
   ) u_board (
       .clk_i(clk_i),
       .rst_i(rst_i),

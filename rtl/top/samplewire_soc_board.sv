@@ -19,6 +19,8 @@ module samplewire_soc_board #(
     parameter int unsigned Memory      = nic_pkg::MemoryLocal,
     parameter int unsigned AddressBits = 17,
     parameter bit          Rings       = 1'b0,
+    parameter int unsigned Buffers     = 128,
+    parameter int unsigned NicFifo     = 16384,
     parameter int unsigned Cores       = 1,
     parameter int unsigned ProgramBytes = 131072,
     parameter              ProgramFile = "",
@@ -270,7 +272,9 @@ module samplewire_soc_board #(
       .Axil(1'b0),
       .Memory(Memory),
       .AddressBits(AddressBits),
-      .Rings(Rings)
+      .Rings(Rings),
+      .Buffers(Buffers),
+      .NicFifo(NicFifo)
   ) u_board (
       .clk_i(clk_i),
       .rst_i(rst_i),

@@ -18,11 +18,29 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     by_tables(&CASTAGNOLI, 0, bytes)
 }
 
+/// The CRC-32C of some bytes and of the `bytes` behind them; `crc` is that of the former, 0 where there
+/// are none.
+#[cfg(all(feature = "std", not(samplewire_portable)))]
+pub fn crc32c_extend(crc: u32, bytes: &[u8]) -> u32 {
+    extend(crc_fast::CrcAlgorithm::Crc32Iscsi, crc, bytes)
+}
+
+/// The CRC-32C of some bytes and of the `bytes` behind them; `crc` is that of the former, 0 where there
+/// are none.
+#[cfg(any(not(feature = "std"), samplewire_portable))]
+pub fn crc32c_extend(crc: u32, bytes: &[u8]) -> u32 {
+    by_tables(&CASTAGNOLI, crc, bytes)
+}
+
 /// Ethernet's CRC-32 of some bytes and of the `bytes` behind them; `crc` is that of the former, 0
 /// where there are none.
 #[cfg(all(feature = "std", not(samplewire_portable)))]
 pub fn crc32_extend(crc: u32, bytes: &[u8]) -> u32 {
-    let algorithm = crc_fast::CrcAlgorithm::Crc32IsoHdlc;
+    extend(crc_fast::CrcAlgorithm::Crc32IsoHdlc, crc, bytes)
+}
+
+#[cfg(all(feature = "std", not(samplewire_portable)))]
+fn extend(algorithm: crc_fast::CrcAlgorithm, crc: u32, bytes: &[u8]) -> u32 {
     let mut digest = crc_fast::Digest::new_with_init_state(algorithm, u64::from(!crc));
     digest.update(bytes);
     digest.finalize() as u32
@@ -208,6 +226,7 @@ mod tests {
         for split in 0..=bytes.len() {
             let (a, b) = bytes.split_at(split);
             assert_eq!(crc32_extend(crc32_extend(0, a), b), whole, "split {split}");
+            assert_eq!(crc32c_extend(crc32c(a), b), crc32c(&bytes), "split {split}");
         }
     }
 
@@ -218,6 +237,7 @@ mod tests {
             let bytes = &bytes[..len];
             assert_eq!(by_tables(&CASTAGNOLI, 0, bytes), crc32c(bytes), "{len} bytes");
             assert_eq!(by_tables(&ETHERNET, 7, bytes), crc32_extend(7, bytes), "{len} bytes");
+            assert_eq!(by_tables(&CASTAGNOLI, 7, bytes), crc32c_extend(7, bytes), "{len} bytes");
         }
     }
 

@@ -310,6 +310,10 @@ pub(crate) struct ImageArguments {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = values::between::<u32>(1, 4_096))]
     pub(crate) burst: u32,
 
+    /// Time between bursts of scheme 4
+    #[arg(long, value_name = "TIME", default_value = "100us", value_parser = delay)]
+    pub(crate) delay: Duration,
+
     /// With scheme 4, frames of types 0x01 to 0x03
     #[arg(long)]
     pub(crate) plain: bool,

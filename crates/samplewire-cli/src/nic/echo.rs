@@ -6,7 +6,7 @@ use samplewire_io::ether::{FRAME_BYTES_MAX, FrameReceive};
 use samplewire_proto::Nanos;
 use samplewire_proto::block::wire::{ETHER_TYPE, Header, is_group};
 use samplewire_proto::block::{
-    ReceiveEvent, ReceiverConfig, SendEnd, SenderConfig, TransferId, Types,
+    MacAddress, ReceiveEvent, ReceiverConfig, SendEnd, SenderConfig, TransferId, Types,
 };
 use samplewire_proto::crc::crc32c;
 use serde::Serialize;
@@ -104,7 +104,7 @@ fn echo_frames(
                     has_more = false;
                     break;
                 };
-                if !swap(&mut frame[..len], link) {
+                if !turn(&mut frame[..len], link.mac()) {
                     report.foreign += 1;
                     continue;
                 }
@@ -130,13 +130,17 @@ fn echo_frames(
     Ok(())
 }
 
-/// Swaps the addresses of a frame to this station; `false` for others.
-fn swap(frame: &mut [u8], link: &Link) -> bool {
+/// Turns a frame to this station round, `local`; `false` for others.
+///
+/// Its source becomes an address that no `nic echo` answers: two of them would otherwise send a frame to and
+/// fro for ever, as the bytes behind the addresses have to stay.
+fn turn(frame: &mut [u8], local: MacAddress) -> bool {
     let is_whole = (ETHERNET_BYTES..=FRAME_BYTES_MAX).contains(&frame.len());
-    if !is_whole || frame[..6] != link.mac() || frame[12..14] != ETHER_TYPE.to_be_bytes() {
+    if !is_whole || frame[..6] != local || frame[12..14] != ETHER_TYPE.to_be_bytes() {
         return false;
     }
     frame[..12].rotate_left(6);
+    frame[6] ^= ANSWERED;
     // The addresses have changed places: what was the source must be a station.
     !is_group([frame[0], 0, 0, 0, 0, 0])
 }
@@ -233,8 +237,44 @@ impl Transfers {
 
 const ETHERNET_BYTES: usize = 14;
 
+/// Inverted in the first byte of an answer's source: neither that of groups nor that of local addresses.
+const ANSWERED: u8 = 0x04;
+
 /// How long a frame waits for a link that is full.
 const PATIENCE: Nanos = Nanos::from_millis(100);
 
 /// Frames of one turn, which leave together.
 const TURN_FRAMES_MAX: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_that_face_each_other_answer_a_frame_once() {
+        let (near, far) = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
+        let mut frame = [7; 60];
+        frame[..6].copy_from_slice(&near);
+        frame[6..12].copy_from_slice(&far);
+        frame[12..14].copy_from_slice(&ETHER_TYPE.to_be_bytes());
+        let sent = frame;
+        assert!(turn(&mut frame, near));
+        assert_eq!((&frame[..6], &frame[6..12]), (&far[..], &[6, 0, 0, 0, 0, 1][..]));
+        assert_eq!(frame[12..], sent[12..]);
+        // The other one answers too, but to an address that is not the first one's.
+        assert!(turn(&mut frame, far));
+        assert!(!turn(&mut frame, near) && !turn(&mut frame, far));
+    }
+
+    #[test]
+    fn frames_of_groups_and_for_others_are_not_answered() {
+        let near = [2, 0, 0, 0, 0, 1];
+        let mut frame = [0; 60];
+        frame[..6].copy_from_slice(&near);
+        frame[12..14].copy_from_slice(&ETHER_TYPE.to_be_bytes());
+        assert!(!turn(&mut frame.clone(), [2, 0, 0, 0, 0, 2]));
+        assert!(turn(&mut frame.clone(), near));
+        frame[6] = 1;
+        assert!(!turn(&mut frame, near));
+    }
+}

@@ -52,8 +52,8 @@ struct Figures {
     /// Of all rounds: the mean time, and the shortest one.
     send_bits_per_second: Rates,
     receive_bits_per_second: Rates,
-    /// 1 / (send time + receive time), of mean times.
-    pictures_per_second: f64,
+    /// 1 / (send time + receive time), of mean times; null if both are none: one frame has no rate.
+    pictures_per_second: Option<f64>,
     /// Bytes that came back as they left.
     verified_bytes: u64,
     lost: u64,
@@ -64,8 +64,8 @@ struct Figures {
 
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Rates {
-    mean: f64,
-    max: f64,
+    mean: Option<f64>,
+    max: Option<f64>,
 }
 
 /// One picture, once both ways.
@@ -155,14 +155,14 @@ struct Blocks {
     crc: u32,
     peer: MacAddress,
     is_plain: bool,
-    burst: u32,
+    bursts: Bursts,
     receiving: Receiving<Memory>,
     into: Vec<u8>,
 }
 
 impl Way {
     fn new(arguments: &ImageArguments, link: &Link, bytes: &[u8]) -> Result<Self, Failure> {
-        let ImageArguments { peer, burst, plain, .. } = *arguments;
+        let ImageArguments { peer, burst, delay, plain, .. } = *arguments;
         if arguments.scheme == 3 {
             let frames = Probes::frames_of(bytes.len());
             let probes = Probes::picture(link.mac(), peer, bytes.to_vec());
@@ -178,7 +178,7 @@ impl Way {
             crc: crc32c(bytes),
             peer,
             is_plain: plain,
-            burst,
+            bursts: Bursts { frames: burst, gap: nanos(delay) },
             receiving: Receiving::new(config, Memory(vec![0; bytes.len()]))?,
             into: vec![0; FRAME_BYTES_MAX + 1],
         })))
@@ -208,9 +208,8 @@ impl Blocks {
     /// Sends the picture and receives it. The peer may begin before this end has its `OK`.
     fn transfer(&mut self, link: &mut Link, interrupt: &Interrupt) -> Result<Round, Failure> {
         let transfer = (!self.is_plain).then(|| TransferId(random() as u32));
-        let bursts = Bursts { frames: self.burst, gap: nanos(BURST_GAP) };
         let config = SenderConfig {
-            bursts: Some(bursts),
+            bursts: Some(self.bursts),
             ..SenderConfig::new(link.mac(), self.peer, transfer)
         };
         let (bytes, crc) = (self.bytes.len() as u64, self.crc);
@@ -293,10 +292,8 @@ impl Figures {
         let mean = |time: fn(&Round) -> Duration| rounds.iter().map(time).sum::<Duration>() / count;
         let rates = |time: fn(&Round) -> Duration| {
             let shortest = rounds.iter().map(time).min().unwrap_or_default();
-            Rates {
-                mean: bits_per_second(bytes, mean(time)),
-                max: bits_per_second(bytes, shortest),
-            }
+            let rate = |time: Duration| (!time.is_zero()).then(|| bits_per_second(bytes, time));
+            Rates { mean: rate(mean(time)), max: rate(shortest) }
         };
         let sum = |count: fn(&Round) -> u64| rounds.iter().map(count).sum();
         let both = mean(|round| round.send_time) + mean(|round| round.receive_time);
@@ -305,7 +302,7 @@ impl Figures {
             bytes,
             send_bits_per_second: rates(|round| round.send_time),
             receive_bits_per_second: rates(|round| round.receive_time),
-            pictures_per_second: if both.is_zero() { 0.0 } else { 1.0 / both.as_secs_f64() },
+            pictures_per_second: (!both.is_zero()).then(|| 1.0 / both.as_secs_f64()),
             verified_bytes: sum(|round| round.verified_bytes),
             lost: sum(|round| round.lost),
             wrong: sum(|round| round.wrong),
@@ -315,16 +312,17 @@ impl Figures {
     }
 
     fn print(&self, console: &mut Console) {
-        let rate = |bits| measured(bits, "b/s");
+        let rate = |bits: Option<f64>| bits.map_or(NO_RATE.into(), |bits| measured(bits, "b/s"));
+        let each = self.pictures_per_second;
         let (send, receive) = (self.send_bits_per_second, self.receive_bits_per_second);
         console.line(format_args!(
-            "{:>12} {:>11} {:>11} {:>11} {:>11} {:>10.2} {:>6} {:>6} {:>8}",
+            "{:>12} {:>11} {:>11} {:>11} {:>11} {:>10} {:>6} {:>6} {:>8}",
             self.picture,
             rate(send.mean),
             rate(send.max),
             rate(receive.mean),
             rate(receive.max),
-            self.pictures_per_second,
+            each.map_or(NO_RATE.into(), |each| format!("{each:.2}")),
             grouped(self.lost),
             grouped(self.wrong),
             grouped(self.repeated),
@@ -332,8 +330,8 @@ impl Figures {
     }
 }
 
-/// Between bursts of scheme 4.
-const BURST_GAP: Duration = Duration::from_micros(100);
+/// From the first frame to the last is no time if there is one.
+const NO_RATE: &str = "-";
 
 #[cfg(test)]
 mod tests {
@@ -349,9 +347,18 @@ mod tests {
             ..Round::default()
         };
         let figures = Figures::new(String::new(), 355_840, &[round(1.0); 3]);
-        assert!((figures.pictures_per_second - 115.6).abs() < 0.1, "{figures:?}");
+        let each = figures.pictures_per_second.expect("it took time");
+        assert!((each - 115.6).abs() < 0.1, "{figures:?}");
         let figures = Figures::new(String::new(), 355_840, &[round(0.5), round(1.0)]);
         let Rates { mean, max } = figures.send_bits_per_second;
-        assert!((max - 659.12e6).abs() < 1e4 && (mean - 659.12e6 / 1.5).abs() < 1e4, "{figures:?}");
+        let off = |rate: Option<f64>, by: f64| (rate.expect("a rate") - by).abs();
+        assert!(off(max, 659.12e6) < 1e4 && off(mean, 659.12e6 / 1.5) < 1e4, "{figures:?}");
+    }
+
+    #[test]
+    fn picture_of_one_frame_has_no_rate() {
+        let figures = Figures::new(String::new(), 1_000, &[Round::default()]);
+        let Rates { mean, max } = figures.receive_bits_per_second;
+        assert_eq!((mean, max, figures.pictures_per_second), (None, None, None));
     }
 }

@@ -22,6 +22,17 @@ impl<B: Bus> Buffer<B> {
         ManuallyDrop::new(self).pointer.address()
     }
 
+    /// Its address in packet memory: no other buffer has the same.
+    pub const fn address(&self) -> u32 {
+        self.pointer.address()
+    }
+
+    /// Whether the frame is one that left by [`Server::send_and_return`](crate::Server::send_and_return),
+    /// and not one that was received.
+    pub fn is_returned(&mut self) -> bool {
+        self.control(|control| control[FLAGS_HALF] & RETAIN != 0)
+    }
+
     /// Bytes of the frame, as its control word states.
     pub fn len(&mut self) -> usize {
         self.control(|control| usize::from(control[LENGTH_HALF]))
@@ -53,13 +64,22 @@ impl<B: Bus> Buffer<B> {
         self.frame(f)
     }
 
-    /// States that the frame has `len` bytes.
+    /// States that the frame has `len` bytes, and that the NIC frees its buffer.
     ///
     /// # Panics
     /// When `len` is above 65,535.
     pub fn set_len(&mut self, len: usize) {
+        self.set_control(len, 0);
+    }
+
+    /// States that the frame has `len` bytes, and that its buffer comes back.
+    pub(crate) fn set_len_to_return(&mut self, len: usize) {
+        self.set_control(len, RETAIN);
+    }
+
+    fn set_control(&mut self, len: usize, flags: u16) {
         let len = u16::try_from(len).expect("a length of 16 bits");
-        self.control(|control| control[LENGTH_HALF] = len);
+        self.control(|control| (control[FLAGS_HALF], control[LENGTH_HALF]) = (flags, len));
     }
 
     /// Gives `f` the first `bytes` bytes of the buffer in units of `T`. The frame is at byte
@@ -99,8 +119,11 @@ impl<B: Bus> Drop for Buffer<B> {
 /// Where the frame is in its buffer, in bytes.
 pub const FRAME_OFFSET: usize = 8;
 
-/// Which half of the control word has the frame's length.
+/// Which halves of the control word have the frame's length, and its flags.
 const LENGTH_HALF: usize = 1;
+const FLAGS_HALF: usize = 0;
+/// `retain`, of a frame to be sent. A received frame has 0 there.
+const RETAIN: u16 = 1 << 15;
 
 /// Result of a push to the free queue while another port has its lock.
 const LOCKED: u32 = 3;

@@ -1,5 +1,7 @@
 //! What the driver needs of the hardware: the NIC's and the sender's registers, and packet memory.
 
+use core::num::NonZeroU32;
+
 /// Registers and packet memory. On a processor of the SoC the runtime has it, on a host the model.
 pub trait Bus: Copy {
     /// Reads a register of the NIC; `offset` in bytes. Of a queue register this is a pop.
@@ -31,20 +33,27 @@ pub trait Unit: Copy + sealed::Sealed + 'static {
 
 /// The address of a buffer that the NIC has given away: proof that this program alone accesses it.
 ///
-/// Only the driver makes one, from what a queue register returned, and it cannot be copied.
+/// Only the driver makes one, from what a queue register returned, and it cannot be copied. Its bits are
+/// inverted: the address 0 is a buffer's, and an `Option` of a buffer has the size of a buffer.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Pointer(u32);
+pub struct Pointer(NonZeroU32);
 
 impl Pointer {
     /// A pointer that a queue has returned; none if the value has the bits of a result: the queue is
     /// empty, locked, or its memory fails.
     pub(crate) const fn popped(value: u32) -> Option<Self> {
-        if value & RESULT_MASK == 0 { Some(Self(value)) } else { None }
+        if value & RESULT_MASK != 0 {
+            return None;
+        }
+        match NonZeroU32::new(!value) {
+            Some(inverted) => Some(Self(inverted)),
+            None => None,
+        }
     }
 
     /// The address in packet memory.
     pub const fn address(&self) -> u32 {
-        self.0
+        !self.0.get()
     }
 }
 

@@ -20,11 +20,14 @@ struct State {
     transmit: [VecDeque<u32>; SERVERS],
     /// One bit for each buffer: the NIC owns it.
     is_owned: Vec<bool>,
+    /// The number of buffers that it is built for.
+    buffers_max: u32,
     /// Whether another port has the free queue's lock, and for how many operations more.
     locked_ops: u32,
     push_result: u32,
     sender: Option<Vec<u32>>,
     sender_writes: Vec<(u32, u32)>,
+    nic_writes: Vec<(u32, u32)>,
 }
 
 impl Default for Model {
@@ -36,21 +39,28 @@ impl Default for Model {
 impl Model {
     /// A NIC after its reset.
     pub fn new() -> Self {
+        Self::with_buffers(128)
+    }
+
+    /// The same, built for `buffers_max` buffers, with memory for so many of 2 KiB.
+    pub fn with_buffers(buffers_max: u32) -> Self {
         let mut words = vec![0; 256];
         words[nic::SERVERS as usize / 4] = 1;
         words[nic::BUFFER_SIZE as usize / 4] = 4;
         words[nic::BUFFERS as usize / 4] = 64;
         Self(RefCell::new(State {
-            memory: vec![0xA5; MEMORY_BYTES],
+            memory: vec![0xA5; (buffers_max as usize * BUFFER_BYTES).max(MEMORY_BYTES)],
             words,
             free: VecDeque::new(),
             receive: Default::default(),
             transmit: Default::default(),
-            is_owned: vec![false; 128],
+            is_owned: vec![false; buffers_max as usize],
+            buffers_max,
             locked_ops: 0,
             push_result: 0,
             sender: None,
             sender_writes: Vec::new(),
+            nic_writes: Vec::new(),
         }))
     }
 
@@ -78,14 +88,20 @@ impl Model {
         true
     }
 
-    /// The next frame that a server sends; the transmit engine then frees its buffer.
+    /// The next frame that a server sends; the transmit engine then frees its buffer, or returns it.
     pub fn leave(&self, server: usize) -> Option<Vec<u8>> {
         let state = &mut *self.0.borrow_mut();
         let at = state.transmit[server].pop_front()?;
         let memory = &state.memory[at as usize..];
         let len = usize::from(u16::from_le_bytes([memory[2], memory[3]]));
-        state.free.push_back(at);
-        Some(memory[8..8 + len].to_vec())
+        let is_retained = memory[1] & 0x80 != 0;
+        let frame = memory[8..8 + len].to_vec();
+        if is_retained {
+            state.receive[server].push_back(at);
+        } else {
+            state.free.push_back(at);
+        }
+        Some(frame)
     }
 
     /// Another port takes the lock of the free queue, for `operations` more of this one.
@@ -95,12 +111,23 @@ impl Model {
 
     /// Whether each buffer is in exactly one queue.
     pub fn has_all(&self) -> bool {
+        self.has_all_but(&[])
+    }
+
+    /// Whether each buffer is in exactly one queue or among `kept`, which has addresses.
+    pub fn has_all_but(&self, kept: &[u32]) -> bool {
         let state = self.0.borrow();
         let queues = state.receive.iter().chain(&state.transmit).chain([&state.free]);
-        let mut all: Vec<u32> = queues.flatten().copied().collect();
+        assert!(queues.clone().all(|queue| queue.len() <= DEPTH), "a queue overflows");
+        let mut all: Vec<u32> = queues.flatten().chain(kept).copied().collect();
         all.sort_unstable();
         let count = state.words[nic::BUFFERS as usize / 4];
         all == (0..count).map(|n| n * state.size()).collect::<Vec<u32>>()
+    }
+
+    /// What was written to the NIC's registers, in order.
+    pub fn nic_writes(&self) -> Vec<(u32, u32)> {
+        self.0.borrow().nic_writes.clone()
     }
 
     /// What was written to the sender's registers, in order.
@@ -182,6 +209,7 @@ impl Bus for &Model {
 
     fn write(self, offset: u32, value: u32) {
         let state = &mut *self.0.borrow_mut();
+        state.nic_writes.push((offset, value));
         if state.queue(offset).is_some() {
             state.push_result = state.push(offset, value);
             return;
@@ -190,6 +218,7 @@ impl Bus for &Model {
         let steady = [nic::BASE, nic::BUFFER_SIZE, nic::BUFFERS, nic::ADDRESS_HIGH];
         if register.is_some_and(|r| r.access == Access::ReadWrite)
             && !(steady.contains(&offset) && state.is_steady())
+            && !(offset == nic::BUFFERS && value > state.buffers_max)
         {
             state.words[offset as usize / 4] = value;
         }
@@ -232,3 +261,4 @@ impl Bus for &Model {
 const SERVERS: usize = 4;
 const DEPTH: usize = 64;
 const MEMORY_BYTES: usize = 128 << 10;
+const BUFFER_BYTES: usize = 2048;

@@ -1,5 +1,6 @@
 //! Starting the NIC, and its registers for a person.
 
+use crate::buffer::Buffer;
 use crate::bus::Bus;
 use crate::regs::Register;
 use crate::regs::nic as regs;
@@ -18,7 +19,7 @@ pub struct Config {
     pub servers: u32,
     /// How the server of a received frame is chosen.
     pub choice: Choice,
-    /// Number of buffers, 1 to 64, from address 0 of packet memory on.
+    /// Number of buffers, from address 0 of packet memory on: 1 to 64, or more if the NIC is built for them.
     pub buffers: u32,
     /// Frames that are kept: bit 0 to our address, 1 broadcast, 2 multicast, 3 all.
     pub filter: u32,
@@ -40,7 +41,7 @@ pub enum Choice {
 pub enum StartError {
     /// A number of servers or buffers is out of range.
     Range,
-    /// The NIC has other buffers: it was started otherwise, and needs a reset.
+    /// The NIC has other buffers, as it was started otherwise and needs a reset; or it is built for fewer.
     Refused,
     /// The free queue did not take a buffer; the result of the push.
     Push(u32),
@@ -61,9 +62,27 @@ impl<B: Bus> Nic<B> {
     /// # Errors
     /// See [`StartError`].
     pub fn start(&self, config: &Config) -> Result<(), StartError> {
+        if config.buffers > QUEUE_MAX {
+            return Err(StartError::Range);
+        }
+        self.start_keeping(config, config.buffers, drop)
+    }
+
+    /// As [`Nic::start`], for more buffers than a queue holds: gives the NIC `free` of them, 1 to 64, and
+    /// the others to `keep`. After a restart that is less what still waits to be received or sent.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    pub fn start_keeping(
+        &self,
+        config: &Config,
+        free: u32,
+        mut keep: impl FnMut(Buffer<B>),
+    ) -> Result<(), StartError> {
         let bus = self.0;
         if !(1..=BUFFERS_MAX).contains(&config.buffers)
             || !(1..=SERVERS_MAX).contains(&config.servers)
+            || !(1..=QUEUE_MAX).contains(&free)
         {
             return Err(StartError::Range);
         }
@@ -84,12 +103,28 @@ impl<B: Bus> Nic<B> {
         bus.write(regs::FILTER, config.filter);
         bus.write(regs::SERVERS, config.servers);
         bus.write(regs::CHOICE, config.choice as u32);
+        // After a restart: what is pushed below is then kept behind its push, and not pushed again.
+        while let Some(buffer) = Buffer::popped(bus, bus.read(regs::FREE)) {
+            buffer.into_address();
+        }
+        let mut elsewhere = 0;
         for n in 0..config.buffers {
             bus.write(regs::FREE, n * BUFFER_BYTES);
-            match bus.read(regs::PUSH_RESULT) {
-                DONE | REFUSED => {}
+            let mut result = bus.read(regs::PUSH_RESULT);
+            if result == FULL {
+                Buffer::popped(bus, bus.read(regs::FREE)).map(&mut keep);
+                bus.write(regs::FREE, n * BUFFER_BYTES);
+                result = bus.read(regs::PUSH_RESULT);
+            }
+            match result {
+                DONE => {}
+                // It waits to be received or sent.
+                REFUSED => elsewhere += 1,
                 result => return Err(StartError::Push(result)),
             }
+        }
+        while self.free_level() > free.saturating_sub(elsewhere).max(1) {
+            Buffer::popped(bus, bus.read(regs::FREE)).map(&mut keep);
         }
         let enables = regs::CONTROL_ENABLE_MASK << regs::CONTROL_ENABLE_SHIFT
             | regs::CONTROL_ENABLE_MAC_MASK << regs::CONTROL_ENABLE_MAC_SHIFT
@@ -139,8 +174,10 @@ impl StartError {
     }
 }
 
-/// With so many buffers no queue is ever full.
-const BUFFERS_MAX: u32 = 64;
+/// The most buffers that a NIC is built for.
+const BUFFERS_MAX: u32 = 16_384;
+/// What a queue holds. With no more buffers no queue is ever full.
+const QUEUE_MAX: u32 = 64;
 
 /// Buffers of 2 KiB: 128 << 4.
 const BUFFER_BITS: u32 = 4;
@@ -148,5 +185,7 @@ const BUFFER_BYTES: u32 = 128 << BUFFER_BITS;
 
 /// Results of a push.
 const DONE: u32 = 0;
+/// The queue is full.
+const FULL: u32 = 2;
 /// The NIC owns the buffer already.
 const REFUSED: u32 = 4;

@@ -35,10 +35,22 @@ impl<B: Bus> Server<B> {
 
     /// Sends the frame. The NIC then frees the buffer.
     ///
-    /// This cannot fail: [`Nic::start`](crate::Nic::start) takes 64 buffers at most, so no queue is
-    /// ever full, the value is a buffer, and this program had it. It needs the queues in hardware.
+    /// This cannot fail: the NIC has 64 buffers at most at a time, so no queue is ever full, the value
+    /// is a buffer, and this program had it. It needs the queues in hardware.
     pub fn transmit(&self, buffer: Buffer<B>) {
         self.bus.write(self.transmit, buffer.into_address());
+    }
+
+    /// Sends a frame of `len` bytes that stays in its buffer: once it has left, [`Server::receive`]
+    /// returns it ([`Buffer::is_returned`]). Frames of one server come back in the order in which they
+    /// were given.
+    ///
+    /// As [`Server::transmit`] it cannot fail. A program that keeps buffers has to see to it that it
+    /// gives the NIC no more than 64: those that [`Nic::start`](crate::Nic::start) gave it, less those
+    /// kept, and these.
+    pub fn send_and_return(&self, mut buffer: Buffer<B>, len: usize) {
+        buffer.set_len_to_return(len);
+        self.transmit(buffer);
     }
 }
 

@@ -212,3 +212,80 @@ fn sender_that_is_absent_or_too_narrow_is_left_alone() {
     }
     assert!(model.sender_writes().is_empty());
 }
+
+#[test]
+fn sent_frame_comes_back_in_its_buffer() {
+    let model = Model::new();
+    let server = started(&model);
+    assert!(model.arrive(0, &[7; 100]));
+    let mut buffer = server.receive().expect("a frame");
+    assert!(!buffer.is_returned());
+    let address = buffer.address();
+    buffer.frame(|frame| frame[0] = 8);
+    server.send_and_return(buffer, 90);
+    let mut sent = [7; 90];
+    sent[0] = 8;
+    assert_eq!(model.leave(0).expect("it was sent"), sent);
+    let mut buffer = server.receive().expect("it comes back");
+    assert!(buffer.is_returned());
+    assert_eq!((buffer.address(), buffer.len()), (address, 90));
+    // Sent otherwise it is freed.
+    buffer.set_len(60);
+    server.transmit(buffer);
+    assert_eq!(model.leave(0).expect("it was sent").len(), 60);
+    assert!(server.receive().is_none() && model.has_all());
+}
+
+#[test]
+fn buffers_beyond_those_of_a_queue_are_kept_also_by_a_restart() {
+    let model = Model::with_buffers(256);
+    let nic = Nic::new(&model);
+    let config = Config { buffers: 200, ..CONFIG };
+    let start = || {
+        let mut kept = Vec::new();
+        nic.start_keeping(&config, 48, |buffer| kept.push(buffer)).expect("as before");
+        let addresses: Vec<u32> = kept.iter().map(|buffer| buffer.address()).collect();
+        assert!(model.has_all_but(&addresses));
+        kept
+    };
+    let mut kept = start();
+    assert_eq!((kept.len(), nic.free_level()), (152, 48));
+    // The program ends with a frame to receive, one on its way and one that it has.
+    assert!(model.arrive(0, &[1; 60]) && model.arrive(0, &[2; 60]));
+    let server = Server::new(&model, 0);
+    std::mem::forget(server.receive());
+    server.send_and_return(kept.pop().expect("152"), 60);
+    kept.into_iter().for_each(std::mem::forget);
+    let kept = start();
+    assert_eq!((kept.len(), nic.free_level()), (152, 46));
+    assert_eq!(server.receive().expect("it waits").frame(|frame| frame.to_vec()), [2; 60]);
+    model.leave(0).expect("it leaves");
+    assert!(server.receive().expect("and comes back").is_returned());
+    assert_eq!(nic.free_level(), 48);
+    kept.into_iter().for_each(std::mem::forget);
+}
+
+#[test]
+fn nic_built_for_fewer_buffers_refuses_more() {
+    let model = Model::with_buffers(128);
+    let nic = Nic::new(&model);
+    let config = Config { buffers: 129, ..CONFIG };
+    assert_eq!(nic.start_keeping(&config, 48, drop), Err(StartError::Refused));
+    assert_eq!(nic.start_keeping(&CONFIG, 0, drop), Err(StartError::Range));
+    assert_eq!(nic.start_keeping(&CONFIG, 65, drop), Err(StartError::Range));
+}
+
+/// The bit that enables it falls before anything else of a restart: frames that come meanwhile are dropped,
+/// and no buffer moves under the program's hands.
+#[test]
+fn start_disables_the_nic_before_it_touches_a_buffer() {
+    let model = Model::new();
+    started(&model);
+    let before = model.nic_writes().len();
+    started(&model);
+    let writes = model.nic_writes()[before..].to_vec();
+    let at = |register| writes.iter().position(|(offset, _)| *offset == register);
+    assert_eq!(writes[at(nic::CONTROL).expect("it is written")], (nic::CONTROL, 0));
+    assert!(at(nic::CONTROL) < at(nic::BASE) && at(nic::CONTROL) < at(nic::FREE));
+    assert_eq!(writes.last(), Some(&(nic::CONTROL, 7)));
+}

@@ -6,7 +6,7 @@ mod host;
 
 pub use host::{Place, run_host};
 
-use samplewire_nic_driver::{Choice, Config, Nic, Server};
+use samplewire_nic_driver::{Buffer, Choice, Config, Nic, Server, StartError};
 use samplewire_nic_runtime::{Mmio, soc};
 
 /// Our Ethernet address.
@@ -15,10 +15,41 @@ pub const MAC: [u8; 6] = [0x02, 0x53, 0x57, 0x49, 0x52, 0x00];
 /// Starts the NIC for `servers` processors, which share frames by turns, and returns this processor's
 /// server. Processor 0 starts it; the others wait.
 pub fn start(servers: u32, filter: u32, mac: [u8; 6]) -> Server<Mmio> {
+    let config = Config { mac, servers, choice: Choice::Turns, buffers: 64, filter };
+    start_by(|nic| nic.start(&config))
+}
+
+/// The same for processor 0 alone: gives the NIC `free` buffers, and each slot one. Returns the slots that
+/// have one: all, or 64 less `free` where the NIC is not built for so many buffers.
+pub fn start_keeping(
+    filter: u32,
+    mac: [u8; 6],
+    free: u32,
+    slots: &mut [Option<Buffer<Mmio>>],
+) -> (Server<Mmio>, &mut [Option<Buffer<Mmio>>]) {
+    let buffers = slots.len() as u32 + free;
+    let config = Config { mac, servers: 1, choice: Choice::Turns, buffers, filter };
+    let mut count = 0;
+    let server = start_by(|nic| {
+        let mut keep = |buffer| {
+            slots[count] = Some(buffer);
+            count += 1;
+        };
+        match nic.start_keeping(&config, free, &mut keep) {
+            Err(StartError::Refused) => {
+                nic.start_keeping(&Config { buffers: 64, ..config }, free, keep)
+            }
+            result => result,
+        }
+    });
+    (server, &mut slots[..count])
+}
+
+#[inline(always)]
+fn start_by(start: impl FnOnce(Nic<Mmio>) -> Result<(), StartError>) -> Server<Mmio> {
     let nic = Nic::new(Mmio);
     if soc::core() == 0 {
-        let config = Config { mac, servers, choice: Choice::Turns, buffers: 64, filter };
-        if let Err(error) = nic.start(&config) {
+        if let Err(error) = start(nic) {
             soc::print(error.text());
             soc::exit(1);
         }

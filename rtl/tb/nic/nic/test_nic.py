@@ -23,6 +23,7 @@ from nic_regs import COUNTERS, COUNTERS_OFFSET
 MAC = bytes.fromhex("02005e112233")
 LOCAL, OUTSIDE, L2 = range(3)  # Memory
 L2_BYTES = 32 << 10
+RETAIN = 1 << 15  # in a control word
 
 
 class TB:
@@ -366,6 +367,32 @@ async def a_write_back_that_fails_is_counted(dut):
 
 
 @cocotb.test()
+async def a_retained_buffer_comes_back_to_its_server(dut):
+    """Any of those that the NIC is built for, small ones so that memory has room for them."""
+    tb = TB(dut)
+    await tb.start()
+    most = dut.Buffers.value.to_unsigned()
+    assert (await tb.cpu._register(0, "buffers", most + 1))[0] == 1
+    tb.size = 128
+    count = min(most, tb.memory_bytes // tb.size)
+    for name, value in (("buffer_size", 0), ("buffers", count), ("mode", 0), ("address_high", 0)):
+        await tb.cpu.write(name, value)
+    await tb.cpu.write("control", 7)
+    for n, server in ((count - 1, 3), (count // 2, 1), (0, 0), (count - 2, 1)):
+        frame = random.randbytes(80)
+        await tb.put_frame(tb.cpu, n * tb.size, frame)
+        await tb.cpu.store(n * tb.size, len(frame) << 16 | RETAIN)
+        assert await tb.cpu.write(f"transmit_{server}", n * tb.size) == 0
+        assert await tb.cpu.write("free", n * tb.size) == 4, "the NIC owns it"
+        await tb.arrive([frame])
+        assert tb.sink.take() == [(frame, 0)]
+        assert await tb.received() == n * tb.size
+        assert await tb.cpu.read("free_level") == 0
+        assert await tb.frame_at(tb.cpu, n * tb.size) == frame
+    assert await tb.cpu.write("free", count * tb.size) == 4, "no buffer"
+
+
+@cocotb.test()
 async def resets_in_mid_frame(dut):
     """Whatever is under way; the memory outside is reset with the NIC."""
     tb = TB(dut)
@@ -397,7 +424,7 @@ async def resets_in_mid_frame(dut):
     {"Ports": 2, "AddressBits": 15},
     pytest.param({"BigEndian": 1, "Axil": 1, "AddressBits": 17}, marks=pytest.mark.full),
     pytest.param({"Memory": OUTSIDE, "AddressBits": 16}, marks=pytest.mark.full),
-    {"Memory": L2, "AddressBits": 16},
+    {"Memory": L2, "AddressBits": 16, "Buffers": 512},
     pytest.param({"Memory": OUTSIDE, "Ports": 2, "BigEndian": 1}, marks=pytest.mark.full),
     pytest.param({"Memory": L2, "Ports": 2, "BigEndian": 1}, marks=pytest.mark.full),
 ])  # fmt: skip

@@ -194,7 +194,7 @@ module nic_registers_tb #(
       .rst_i           (rst_i),
       .base_i          (config_o.base[31:3]),
       .bits_i          (config_o.buffer_bits),
-      .count_i         (config_o.buffers),
+      .count_i         (config_o.buffers[7:0]),
       .lock_cycles_i   (config_o.lock_cycles),
       .op_valid_i      (op_valid),
       .op_i            ({test_op, port_op, op_i}),

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[4]
 BASE, SIZE = 0x2000_0000, 2048
 CONFIG = {
     "enable": 1, "loopback": 1, "servers": 3, "choice": 2, "filter": 4, "mac": 48, "ethertype": 16,
-    "udp_port": 16, "address_high": 4, "base": 32, "buffer_bits": 3, "buffers": 8,
+    "udp_port": 16, "address_high": 4, "base": 32, "buffer_bits": 3, "buffers": 15,
     "lock_cycles": 24,
 }  # fmt: skip
 QUEUES = [*(f"receive_{s}" for s in range(4)), *(f"transmit_{s}" for s in range(4)), "free"]

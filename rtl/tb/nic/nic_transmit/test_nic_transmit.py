@@ -1,18 +1,22 @@
-"""nic_transmit: frames of any length from buffers, without a gap; each buffer is freed once."""
+"""nic_transmit: frames of any length from buffers, without a gap; each buffer is freed once.
+
+One with `retain` in its control word goes to its server's receive queue instead.
+"""
 
 import random
 from collections import Counter, deque
 
 import cocotb
 import pytest
-from acb import Memory
+from acb import Memory, Request
 from axis import Bench, Sink
 from cocotb.clock import Clock
-from nic_engine import FREE, SERVERS, TRANSMIT, EngineQueues
+from nic_engine import FREE, RECEIVE, SERVERS, TRANSMIT, EngineQueues
 from runner import run
 
 EVENTS = ("sent", "length", "failed")
 HIGH = 0x5
+RETAIN = 1 << 15
 SHORTEST = 60
 
 
@@ -32,7 +36,7 @@ class TB:
         self.free: set[int] = set()
         self.frames: dict[int, bytes | None] = {}  # of the buffers in queues
         self.popped_frames: deque[bytes | None] = deque()  # in the order in which they leave
-        self.last_server = 3
+        self.returns: dict[int, int] = {}  # server of a buffer that is to go back to it
 
     def drive(self):
         pass
@@ -48,11 +52,16 @@ class TB:
     def popped(self, kind: int, server: int, pointer: int):
         assert kind == TRANSMIT
         self.engine.add(pointer)
+        address = HIGH << 32 | pointer
+        fails = self.memory.fails(Request(True, address))
+        if self.memory.dwords[address] & RETAIN and not fails:
+            self.returns[pointer] = server
         self.popped_frames.append(self.frames.pop(pointer))
 
     def pushed(self, kind: int, server: int, pointer: int):
-        """Freed once, when all of its reads have answered."""
-        assert kind == FREE
+        """Freed or returned once, when all of its reads have answered."""
+        back = self.returns.pop(pointer, None)
+        assert (kind, server) == ((FREE, 0) if back is None else (RECEIVE, back))
         low = HIGH << 32 | pointer
         assert not any(low <= r.address < low + self.size for _, r, _ in self.memory._open)
         self.engine.remove(pointer)
@@ -69,14 +78,17 @@ class TB:
         await self.bench.run(4)
         dut.rst_i.value = 0
 
-    def put(self, server: int, frame: bytes, *, length: int | None = None):
+    def put(self, server: int, frame: bytes, *, length: int | None = None, may_retain=True):
         """Into a buffer and a transmit queue; `length` is what the control word says."""
         pointer = self.free.pop()
-        if pointer in self.queues.queues[FREE, 0]:
-            self.queues.queues[FREE, 0].remove(pointer)
+        for queue in self.queues.queues.values():
+            if pointer in queue:
+                queue.remove(pointer)
         said = len(frame) if length is None else length
         address = HIGH << 32 | pointer
         control = random.getrandbits(64) & ~(0xFFFF << 16) | said << 16
+        if not may_retain:
+            control &= ~RETAIN
         data = frame + random.randbytes(-len(frame) % 8)
         if self.big_endian:
             data = b"".join(data[i : i + 8][::-1] for i in range(0, len(data), 8))
@@ -214,7 +226,7 @@ async def a_locked_free_queue_leaves_no_gap(dut):
     tb = TB(dut)
     await tb.start()
     for i in range(12):
-        tb.put(i % SERVERS, random.randbytes(200))
+        tb.put(i % SERVERS, random.randbytes(200), may_retain=False)
     tb.queues.locked = True
     await tb.bench.run(1500)
     # Four buffers wait to be freed; a fifth is popped.
@@ -306,6 +318,7 @@ async def reset_in_mid_frame(dut):
         tb.frames.clear()
         tb.popped_frames.clear()
         tb.engine.clear()
+        tb.returns.clear()
         tb.fates.clear()
         tb.expected.clear()
         tb.free = {i * tb.size for i in range(tb.buffers)}

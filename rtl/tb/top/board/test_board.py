@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 SAMPLE_BYTES = 4
 BOARD_MAC = "02:53:57:00:00:01"
 UNKNOWN_STREAM_EXIT = 2
+PING_SIZES = (0, 33, 56)
 
 
 @pytest.fixture(scope="session", params=[64, pytest.param(512, marks=pytest.mark.full)])
@@ -257,14 +258,21 @@ def test_frames_are_as_tshark_expects(
         host.probe()
         status, said = host.record("null", "--nsamps", 200_000)
         assert status == 0, said["end"]
+        if shutil.which("ping"):
+            for size in PING_SIZES:
+                ping = ["ping", "-c", "1", "-s", str(size), "-W", "3", BOARD_ADDRESS]
+                subprocess.run([*place.prefix, *ping], check=True, capture_output=True)
     ours = f"eth.src == {BOARD_MAC}"
     wrong = (
         f"{ours} && (udp.checksum.status == 0 || ip.checksum.status == 0 || _ws.malformed || "
-        "_ws.expert.severity >= 0x600000)"
+        "icmp.checksum.status == 0 || _ws.expert.severity >= 0x600000)"
     )
     assert tshark(capture, wrong) == []
     assert len(tshark(capture, f"{ours} && udp.checksum.status == 1")) > 500
     assert len(tshark(capture, f"{ours} && arp.opcode == 2")) >= 1
+    if shutil.which("ping"):
+        right = tshark(capture, f"{ours} && icmp.type == 0 && icmp.checksum.status == 1")
+        assert len(right) == len(PING_SIZES)
 
 
 def test_frames_are_joined_on_receipt(

@@ -27,7 +27,7 @@ use crate::number::Nanos;
 
 pub use config::{ReceiverConfig, ReceiverConfigError, Types};
 pub use transfer::Place;
-use transfer::Transfer;
+use transfer::{Room, Transfer};
 
 /// The receiving end.
 #[derive(Clone, Debug)]
@@ -95,6 +95,16 @@ enum Phase {
     Ended,
 }
 
+impl Phase {
+    /// The transfer that is under way.
+    const fn transfer(&mut self) -> Option<&mut Transfer> {
+        match self {
+            Self::Receiving(transfer) | Self::Checking { transfer, .. } => Some(transfer),
+            Self::Idle | Self::Ended => None,
+        }
+    }
+}
+
 /// The last transfer that is done.
 #[derive(Clone, Copy, Debug)]
 struct DoneTransfer {
@@ -139,6 +149,14 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
         }
     }
 
+    /// The header of the frames of the last transfer that was done.
+    pub const fn last_done(&self) -> Option<&Header> {
+        match &self.done {
+            Some(done) => Some(&done.header),
+            None => None,
+        }
+    }
+
     /// Takes a frame that has arrived, and returns where its payload belongs. `None` when there is
     /// nothing to place: the caller's memory stays as it is.
     pub fn handle<'a>(&mut self, now: Nanos, frame: &'a [u8]) -> Option<Place<'a>> {
@@ -147,6 +165,22 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
             Err(reason) => {
                 self.stats.rejected[reason as usize] += 1;
                 None
+            }
+        }
+    }
+
+    /// Takes DATA of which the caller has the frame: it has the header of a frame that
+    /// [`Receiver::handle`] placed, no event came since, and `payload_len` bytes reach to its end. True when
+    /// the packet is to be kept.
+    pub fn handle_data(&mut self, now: Nanos, seq: u32, payload_len: usize) -> bool {
+        match self.take_data(now, seq, payload_len) {
+            Ok(room) => {
+                self.advance(now, false);
+                room.is_some()
+            }
+            Err(reason) => {
+                self.stats.rejected[reason as usize] += 1;
+                false
             }
         }
     }
@@ -231,27 +265,59 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
             self.stats.summaries += 1;
             return Ok(None);
         }
-        let mut transfer = self.transfer_of(now, &header)?;
-        let place = match body {
+        let is_first = self.begin(now, &header)?;
+        match self.take_body(now, body, bytes.len()) {
+            Ok(place) => {
+                self.advance(now, matches!(body, Body::Summary(_)));
+                Ok(place)
+            }
+            Err(reason) => {
+                if is_first {
+                    self.phase = Phase::Idle;
+                }
+                Err(reason)
+            }
+        }
+    }
+
+    /// Takes what a frame of `frame_len` bytes of the present transfer has.
+    fn take_body<'a>(
+        &mut self,
+        now: Nanos,
+        body: Body<'a>,
+        frame_len: usize,
+    ) -> Result<Option<Place<'a>>, Rejection> {
+        match body {
             Body::Data { seq, payload } => {
-                let place = transfer.take_data(&mut self.present, seq, payload)?;
-                let is_fresh = place.is_some();
-                let stats = &mut self.stats;
-                *(if is_fresh { &mut stats.data } else { &mut stats.duplicates }) += 1;
-                transfer.hear(now, bytes.len());
-                place
+                let room = self.take_data(now, seq, payload.len())?;
+                Ok(room.map(|Room { offset, len }| Place { seq, offset, bytes: &payload[..len] }))
             }
             Body::Summary(summary) => {
+                let Some(transfer) = self.phase.transfer() else { return Err(Rejection::NotNow) };
                 transfer.take_summary(&mut self.present, summary)?;
                 self.stats.summaries += 1;
-                transfer.hear(now, bytes.len());
+                transfer.hear(now, frame_len);
                 transfer.answer();
-                None
+                Ok(None)
             }
-            Body::Complete | Body::Missing(_) => return Err(Rejection::OtherDirection),
-        };
-        self.advance(now, transfer, matches!(body, Body::Summary(_)));
-        Ok(place)
+            Body::Complete | Body::Missing(_) => Err(Rejection::OtherDirection),
+        }
+    }
+
+    /// Inlined, as this is what each packet costs a soft core.
+    #[inline(always)]
+    fn take_data(
+        &mut self,
+        now: Nanos,
+        seq: u32,
+        payload_len: usize,
+    ) -> Result<Option<Room>, Rejection> {
+        let Some(transfer) = self.phase.transfer() else { return Err(Rejection::NotNow) };
+        let room = transfer.take_data(&mut self.present, seq, payload_len)?;
+        let stats = &mut self.stats;
+        *(if room.is_some() { &mut stats.data } else { &mut stats.duplicates }) += 1;
+        transfer.hear(now, transfer.header.data_frame_len(payload_len));
+        Ok(room)
     }
 
     /// Whether it is the summary of the transfer that is done, which is answered once more.
@@ -279,8 +345,8 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
         Ok(false)
     }
 
-    /// The transfer that a frame belongs to: the present one, or one that it begins.
-    fn transfer_of(&mut self, now: Nanos, header: &Header) -> Result<Transfer, Rejection> {
+    /// Checks that a frame belongs to the present transfer, or begins one and returns true.
+    fn begin(&mut self, now: Nanos, header: &Header) -> Result<bool, Rejection> {
         match &mut self.phase {
             Phase::Receiving(transfer) | Phase::Checking { transfer, .. } => {
                 if header.source != transfer.header.source {
@@ -292,7 +358,7 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
                     }
                     return Err(Rejection::OtherTransfer);
                 }
-                Ok(*transfer)
+                Ok(false)
             }
             Phase::Idle => {
                 if self.config.peer.is_some_and(|peer| header.source != peer) {
@@ -301,27 +367,30 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
                 if !self.config.takes(header.transfer.is_some()) {
                     return Err(Rejection::OtherTransfer);
                 }
-                Ok(Transfer::new(&self.config, *header, now))
+                self.phase = Phase::Receiving(Transfer::new(&self.config, *header, now));
+                Ok(true)
             }
             Phase::Ended => Err(Rejection::NotNow),
         }
     }
 
     /// Notes what a frame has changed.
-    fn advance(&mut self, now: Nanos, transfer: Transfer, is_summary: bool) {
-        if self.done.is_some_and(|done| done.header == transfer.header) {
-            // Without an ID: frames are those of this transfer from its first one on.
-            self.done = None;
-        }
+    fn advance(&mut self, now: Nanos, is_summary: bool) {
         match &mut self.phase {
-            Phase::Checking { transfer: known, owes_ok, .. } => {
-                *known = transfer;
-                *owes_ok |= is_summary;
+            Phase::Checking { owes_ok, .. } => *owes_ok |= is_summary,
+            Phase::Receiving(transfer) => {
+                if self.done.as_ref().is_some_and(|done| done.header == transfer.header) {
+                    // Without an ID: frames are those of this transfer from its first one on.
+                    self.done = None;
+                }
+                if transfer.is_complete()
+                    && let Some(summary) = transfer.summary()
+                {
+                    let transfer = *transfer;
+                    self.complete(now, transfer, summary, is_summary);
+                }
             }
-            _ => match transfer.summary().filter(|_| transfer.is_complete()) {
-                None => self.phase = Phase::Receiving(transfer),
-                Some(summary) => self.complete(now, transfer, summary, is_summary),
-            },
+            Phase::Idle | Phase::Ended => {}
         }
     }
 

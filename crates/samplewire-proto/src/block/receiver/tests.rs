@@ -54,7 +54,7 @@ fn only_types_that_were_chosen_are_taken() {
             let longest = header(id).payload_bytes_max();
             let full = data(header(id), 1, &vec![5; longest]);
             let place = receiver.handle(NOW, &full);
-            let expected = Place { offset: longest as u64, bytes: &vec![5; longest] };
+            let expected = Place { seq: 1, offset: longest as u64, bytes: &vec![5; longest] };
             assert_eq!(place, takes.then_some(expected), "{types:?} {id:?}");
         }
     }
@@ -91,7 +91,7 @@ fn last_packet_may_come_after_the_summary() {
     assert_eq!(receiver.poll_transmit(&mut out), Some(60), "one is missing");
     let last = data(header, 1, b"end");
     let place = receiver.handle(NOW, &last);
-    assert_eq!(place, Some(Place { offset: 1_477, bytes: b"end" }), "without padding");
+    assert_eq!(place, Some(Place { seq: 1, offset: 1_477, bytes: b"end" }), "without padding");
     assert_eq!(receiver.poll_event(), Some(ReceiveEvent::Complete { bytes: 1_480 }));
     // No summary waits for an answer.
     receiver.handle_crc(NOW, 9);
@@ -228,4 +228,40 @@ fn silence_while_the_crc_is_computed_ends_the_transfer() {
     assert_eq!((receiver.poll_event(), receiver.poll_timeout()), (failed, None));
     receiver.handle_crc(deadline, 9);
     assert_eq!((receiver.poll_event(), receiver.poll_transmit(&mut [0; 60])), (None, None));
+}
+
+#[test]
+fn data_without_its_frame_is_taken_as_with_it() {
+    let header = header(None);
+    let new = || {
+        let config = ReceiverConfig { types: Types::Plain, ..ReceiverConfig::new(FAR, 10_000) };
+        Receiver::new(config, [0; 1]).expect("the choices hold")
+    };
+    let (mut by_frame, mut by_seq) = (new(), new());
+    assert!(!by_seq.handle_data(NOW, 0, 1_481), "no transfer has begun");
+    assert_eq!(by_seq.stats().rejected_for(Rejection::NotNow), 1);
+    let full = [1; 1_481];
+    // Full, full, one again, beyond the memory, the last one, too long.
+    for (seq, len) in [(0, 1_481), (2, 1_481), (2, 1_481), (900, 1_481), (3, 7), (1, 1_480)] {
+        let frame = data(header, seq, &full[..len]);
+        let placed = by_frame.handle(NOW, &frame).is_some();
+        // Before the first frame there is nothing to compare a header with.
+        let taken = if seq == 0 {
+            by_seq.handle(NOW, &frame).is_some()
+        } else {
+            by_seq.handle_data(NOW, seq, frame.len() - 19)
+        };
+        assert_eq!(placed, taken, "{seq}");
+    }
+    let summary = Summary { packets: 4, bytes: 3 * 1_481 + 7, crc: None };
+    for receiver in [&mut by_frame, &mut by_seq] {
+        receiver.handle(NOW, &frame(header, Body::Summary(summary)));
+    }
+    let (mut one, mut other) = ([0; 1_500], [0; 1_500]);
+    assert_eq!(by_frame.poll_transmit(&mut one), by_seq.poll_transmit(&mut other));
+    assert_eq!(one, other);
+    assert!(by_seq.handle_data(NOW, 1, 1_481));
+    assert_eq!(by_seq.poll_event(), Some(ReceiveEvent::Done { bytes: 4_450 }));
+    assert_eq!(by_seq.last_done(), Some(&header));
+    assert!(!by_seq.handle_data(NOW, 1, 1_481), "it is done");
 }

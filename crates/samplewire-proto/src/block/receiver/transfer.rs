@@ -46,10 +46,19 @@ struct ShortPacket {
 /// The payload of a frame, and where it belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
+    /// The packet.
+    pub seq: u32,
     /// Where the first byte belongs, counted from the start of the transfer.
     pub offset: u64,
     /// The bytes. Before the summary there may be padding behind those of the last packet.
     pub bytes: &'a [u8],
+}
+
+/// Where the first `len` bytes of a payload belong.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub(super) offset: u64,
+    pub(super) len: usize,
 }
 
 impl Transfer {
@@ -98,16 +107,21 @@ impl Transfer {
         }
     }
 
-    /// Takes a packet. `payload` reaches to the end of the frame. `None` when it is there already.
-    pub(super) fn take_data<'a, S: AsRef<[u32]> + AsMut<[u32]>>(
+    /// Takes a packet whose payload has `payload_len` bytes to the end of the frame. `None` when it is
+    /// there already.
+    #[inline(always)]
+    pub(super) fn take_data<S: AsRef<[u32]> + AsMut<[u32]>>(
         &mut self,
         present: &mut SeqSet<S>,
         seq: u32,
-        payload: &'a [u8],
-    ) -> Result<Option<Place<'a>>, Rejection> {
-        match self.total {
-            Some(total) => self.take_known(present, &total.layout, seq, payload),
-            None => self.take_early(present, seq, payload),
+        payload_len: usize,
+    ) -> Result<Option<Room>, Rejection> {
+        match &self.total {
+            Some(total) => {
+                let layout = total.layout;
+                self.take_known(present, &layout, seq, payload_len)
+            }
+            None => self.take_early(present, seq, payload_len),
         }
     }
 
@@ -135,24 +149,24 @@ impl Transfer {
                 }
             }
         }
-        self.present = present.len();
+        self.present = present.len_below(layout.packets());
         self.total = Some(Total { layout, summary });
         Ok(())
     }
 
     /// Takes a packet of a transfer whose length is known.
-    fn take_known<'a, S: AsRef<[u32]> + AsMut<[u32]>>(
+    fn take_known<S: AsRef<[u32]> + AsMut<[u32]>>(
         &mut self,
         present: &mut SeqSet<S>,
         layout: &Layout,
         seq: u32,
-        payload: &'a [u8],
-    ) -> Result<Option<Place<'a>>, Rejection> {
+        payload_len: usize,
+    ) -> Result<Option<Room>, Rejection> {
         if seq >= layout.packets() {
             return Err(Rejection::BeyondEnd);
         }
         let len = layout.payload_len(seq);
-        if self.header.data_frame_len(payload.len()) != self.header.data_frame_len(len) {
+        if self.header.data_frame_len(payload_len) != self.header.data_frame_len(len) {
             return Err(Rejection::Length);
         }
         if present.contains(seq) {
@@ -160,22 +174,23 @@ impl Transfer {
         }
         present.insert(seq);
         self.present += 1;
-        Ok(Some(Place { offset: layout.range(seq).start, bytes: &payload[..len] }))
+        Ok(Some(Room { offset: layout.range(seq).start, len }))
     }
 
     /// Takes a packet before the summary. Only the last may be short. Which one that is shows later,
     /// so that of several short ones the highest seq counts.
-    fn take_early<'a, S: AsRef<[u32]> + AsMut<[u32]>>(
+    #[inline(always)]
+    fn take_early<S: AsRef<[u32]> + AsMut<[u32]>>(
         &mut self,
         present: &mut SeqSet<S>,
         seq: u32,
-        payload: &'a [u8],
-    ) -> Result<Option<Place<'a>>, Rejection> {
+        payload_len: usize,
+    ) -> Result<Option<Room>, Rejection> {
         let offset = offset(self.packet_bytes, seq);
         if seq >= present.capacity() || offset >= self.bytes_max {
             return Err(Rejection::TooLarge);
         }
-        let frame_len = self.header.data_frame_len(payload.len());
+        let frame_len = self.header.data_frame_len(payload_len);
         let full_len = self.full_frame_len();
         if frame_len > full_len {
             return Err(Rejection::Length);
@@ -184,23 +199,25 @@ impl Transfer {
             return Ok(None);
         }
         let room = self.bytes_max - offset;
-        let mut bytes = &payload[..payload.len().min(self.packet_bytes.into())];
-        if bytes.len() as u64 > room {
+        let mut len = payload_len.min(self.packet_bytes.into());
+        if len as u64 > room {
             if frame_len > FRAME_BYTES_MIN {
                 return Err(Rejection::TooLarge);
             }
             // What does not fit is padding, or the summary is too large.
-            bytes = &bytes[..room as usize];
+            len = room as usize;
         }
         if frame_len == full_len {
             present.insert(seq);
-            self.short = self.short.filter(|it| it.seq != seq);
+            if self.short.is_some_and(|it| it.seq == seq) {
+                self.short = None;
+            }
         } else if self.short.is_some_and(|it| seq < it.seq) {
             return Err(Rejection::Length);
         } else {
             self.short = Some(ShortPacket { seq, frame_len });
         }
-        Ok(Some(Place { offset, bytes }))
+        Ok(Some(Room { offset, len }))
     }
 
     fn full_frame_len(&self) -> usize {

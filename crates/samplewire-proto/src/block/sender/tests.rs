@@ -207,3 +207,22 @@ fn answer_to_one_of_several_summaries_measures_the_first_time_alone() {
     sender.measure(start + Nanos::from_millis(10), Round { last_at: start, ..several });
     assert_eq!(sender.interval(), Nanos::from_millis(50));
 }
+
+#[test]
+fn frame_around_a_payload_in_its_place_is_the_frame_with_it() {
+    let file: Vec<u8> = (0..3_000u32).map(|at| (at * 7) as u8).collect();
+    for transfer in [None, Some(TransferId(0x0102_0304))] {
+        let config = SenderConfig::new(NEAR, FAR, transfer);
+        let mut sender = Sender::new(config, 3_000, 5, vec![0; 1]).expect("the choices hold");
+        while let Some(transmit) = sender.poll_transmit(Nanos(0)) {
+            let at = transmit.payload().map_or(0..0, |at| at.start as usize..at.end as usize);
+            let mut whole = [0xEE; FRAME_BYTES_MAX];
+            let len = transmit.emit(&file[at], &mut whole);
+            // The header of another sender.
+            let mut in_place = whole;
+            in_place[..14].fill(9);
+            assert_eq!(transmit.emit_in_place(&mut in_place), len);
+            assert_eq!(in_place, whole, "{:?}", transmit.seq());
+        }
+    }
+}

@@ -49,4 +49,18 @@ impl Transmit {
         };
         Frame { header: self.header, body }.emit(out)
     }
+
+    /// Writes the frame around a payload that is in its place in `out`, as in a received frame of the
+    /// same packet and a header of the same types. Returns its length.
+    ///
+    /// # Panics
+    /// When `out` is shorter than the frame.
+    pub fn emit_in_place(&self, out: &mut [u8]) -> usize {
+        match &self.kind {
+            Kind::Data { seq, payload } => {
+                self.header.emit_data_in_place(*seq, (payload.end - payload.start) as usize, out)
+            }
+            Kind::Summary(_) => self.emit(&[], out),
+        }
+    }
 }

@@ -123,10 +123,8 @@ impl<'a> Frame<'a> {
         let len = match self.body {
             Body::Data { seq, payload } => {
                 assert!(payload.len() <= header.payload_bytes_max(), "{} bytes", payload.len());
-                header.put(DATA, out);
-                field::put_u32(out, start, seq);
                 out[start + SEQ_LEN..][..payload.len()].copy_from_slice(payload);
-                start + SEQ_LEN + payload.len()
+                return header.emit_data_in_place(seq, payload.len(), out);
             }
             Body::Summary(Summary { packets, bytes, crc }) => {
                 assert_eq!(crc.is_some(), header.transfer.is_some(), "the CRC goes with the ID");
@@ -196,6 +194,14 @@ impl Header {
     }
 
     /// Where the fields of a type begin.
+    /// Writes DATA around a payload of `payload_len` bytes that is in its place, and returns the
+    /// frame's length.
+    pub(super) fn emit_data_in_place(&self, seq: u32, payload_len: usize, out: &mut [u8]) -> usize {
+        self.put(DATA, out);
+        field::put_u32(out, self.len(), seq);
+        pad(out, self.len() + SEQ_LEN + payload_len)
+    }
+
     const fn len(&self) -> usize {
         if self.transfer.is_some() { at::ID + ID_LEN } else { at::ID }
     }

@@ -1,42 +1,80 @@
 //! Block transfer (`docs/block.md`): keeps the file that a sender transfers, and transfers it back.
+//!
+//! A packet stays in the buffer in which it arrived, and leaves from there: no payload is copied. Each slot
+//! of the store has one buffer. A received packet takes the place of its slot's buffer, which goes to the
+//! free queue, so the NIC always has as many buffers to receive.
 
+mod check;
+mod head;
 #[cfg(test)]
 mod tests;
 
-use samplewire_nic_driver::{Buffer, Bus, Nic, Server};
+use samplewire_nic_driver::{Buffer, Bus, Server};
 use samplewire_proto::Nanos;
-use samplewire_proto::block::wire::Header;
 use samplewire_proto::block::{
     FRAME_BYTES_MAX, ReceiveEvent, Receiver, ReceiverConfig, Sender, SenderConfig, TransferId,
+    Transmit, Types,
 };
-use samplewire_proto::crc::crc32c;
 
-/// One end that sends back what it has received.
-pub struct BlockEcho<'m, B: Bus> {
-    nic: Nic<B>,
+use check::Check;
+use head::Head;
+
+/// One end that sends back what it has received: files of up to 32 * `WORDS` packets.
+pub struct BlockEcho<'m, B: Bus, const WORDS: usize> {
     server: Server<B>,
     mac: [u8; 6],
-    file: &'m mut [u8],
-    receiver: Receiver<Packets>,
-    /// Where the present transfer came from, once it is complete, and its CRC.
-    from: Option<(Header, u32)>,
-    sender: Option<Sender<Packets>>,
+    /// The buffer of each packet; none while the NIC sends it.
+    slots: &'m mut [Option<Buffer<B>>],
+    receiver: Receiver<[u32; WORDS]>,
+    /// That of the DATA of the present transfer.
+    head: Option<Head>,
+    /// Whether the receiver may have an answer to send.
+    owes_answer: bool,
+    /// The check of a transfer that is complete, and the CRC of the last one.
+    check: Option<Check>,
+    crc: u32,
+    sender: Option<Sending<WORDS>>,
+    leaving: Leaving,
     last: Nanos,
 }
 
-impl<'m, B: Bus> BlockEcho<'m, B> {
-    /// An end with the address `mac`, for files as long as `file`.
+/// A file on its way back.
+struct Sending<const WORDS: usize> {
+    sender: Sender<[u32; WORDS]>,
+    /// A packet whose buffer has not come back from its transmission before.
+    waiting: Option<Transmit>,
+    is_over: bool,
+}
+
+impl<'m, B: Bus, const WORDS: usize> BlockEcho<'m, B, WORDS> {
+    /// An end with the address `mac`, for files of as many packets as `slots` has, each with a buffer. The
+    /// NIC has [`BUFFERS_TO_RECEIVE`] others.
     ///
     /// # Panics
-    /// When `file` is longer than [`FILE_BYTES_MAX`].
-    pub fn new(bus: B, server: Server<B>, mac: [u8; 6], file: &'m mut [u8]) -> Self {
-        assert!(file.len() <= FILE_BYTES_MAX, "a bit for each packet");
-        let config = ReceiverConfig::new(mac, file.len() as u64);
-        let Ok(receiver) = Receiver::new(config, PACKETS_NONE) else {
+    /// When there are more than 32 * `WORDS` slots.
+    pub fn new(server: Server<B>, mac: [u8; 6], slots: &'m mut [Option<Buffer<B>>]) -> Self {
+        let packets = slots.len();
+        assert!(packets <= 32 * WORDS, "a bit for each packet");
+        let config = ReceiverConfig {
+            types: Types::Either,
+            ..ReceiverConfig::new(mac, packets as u64 * PACKET_BYTES)
+        };
+        let Ok(receiver) = Receiver::new(config, [0; WORDS]) else {
             unreachable!("packets of the default length and a bound below 2^63 are in range")
         };
-        let nic = Nic::new(bus);
-        Self { nic, server, mac, file, receiver, from: None, sender: None, last: Nanos(0) }
+        Self {
+            server,
+            mac,
+            slots,
+            receiver,
+            head: None,
+            owes_answer: false,
+            check: None,
+            crc: 0,
+            sender: None,
+            leaving: Leaving::default(),
+            last: Nanos(0),
+        }
     }
 
     /// Takes the frames that have come and sends what is to be sent. True if there was a frame.
@@ -48,12 +86,20 @@ impl<'m, B: Bus> BlockEcho<'m, B> {
             self.take(now, buffer);
         }
         // Timers have steps of `now`.
-        if !is_frame && now == self.last && self.sender.is_none() {
+        if !is_frame && now == self.last && self.sender.is_none() && self.check.is_none() {
             return false;
         }
         self.last = now;
         self.receiver.handle_timeout(now);
-        self.answer();
+        if self.owes_answer {
+            self.answer();
+        }
+        if let Some(check) = &mut self.check
+            && let Some(crc) = check.step(self.slots)
+        {
+            (self.check, self.crc) = (None, crc);
+            self.receiver.handle_crc(now, crc);
+        }
         while let Some(event) = self.receiver.poll_event() {
             self.handle(now, event);
             self.answer();
@@ -67,25 +113,58 @@ impl<'m, B: Bus> BlockEcho<'m, B> {
         self.sender.is_some()
     }
 
+    #[inline(always)]
     fn take(&mut self, now: Nanos, mut buffer: Buffer<B>) {
-        buffer.frame(|frame| {
-            if frame.get(TYPE_OFFSET).is_some_and(|kind| *kind & TYPE_MASK == ANSWER) {
-                if let Some(sender) = &mut self.sender {
-                    sender.handle(now, frame);
-                }
-                return;
+        if let Some(head) = &self.head
+            && let Some(data) = head.data(&mut buffer)
+        {
+            if self.receiver.handle_data(now, data.seq, data.payload_len) {
+                self.keep(data.seq, buffer);
             }
-            if let Some(place) = self.receiver.handle(now, frame) {
-                let first = place.offset as usize;
-                self.file[first..first + place.bytes.len()].copy_from_slice(place.bytes);
-            }
-        });
+            return;
+        }
+        self.take_other(now, buffer);
     }
 
-    /// Sends the receiver's answers.
+    /// Gives a packet its slot. The buffer that was there is freed.
+    #[inline(always)]
+    fn keep(&mut self, seq: u32, buffer: Buffer<B>) {
+        if let Some(slot) = self.slots.get_mut(seq as usize) {
+            *slot = Some(buffer);
+        }
+    }
+
+    /// Takes a frame that is not one more packet of the present transfer.
+    #[inline(never)]
+    fn take_other(&mut self, now: Nanos, mut buffer: Buffer<B>) {
+        self.owes_answer = true;
+        if buffer.is_returned() {
+            // One from before a restart of this program is freed.
+            if let Some(seq) = self.leaving.take(buffer.address()) {
+                self.slots[seq as usize] = Some(buffer);
+            }
+            return;
+        }
+        let seq = buffer.frame(|frame| {
+            if frame.get(TYPE_OFFSET).is_some_and(|kind| *kind & TYPE_MASK == ANSWER) {
+                if let Some(sending) = &mut self.sender {
+                    sending.sender.handle(now, frame);
+                }
+                return None;
+            }
+            self.receiver.handle(now, frame).map(|place| place.seq)
+        });
+        if let Some(seq) = seq {
+            self.head = Some(Head::new(&mut buffer));
+            self.keep(seq, buffer);
+        }
+    }
+
+    /// Sends the receiver's answers, as long as there are buffers.
     fn answer(&mut self) {
         while let Some(mut buffer) = self.server.allocate() {
             let len = buffer.fill(FRAME_BYTES_MAX, |out| self.receiver.poll_transmit(out));
+            self.owes_answer = len.is_some();
             let Some(len) = len else { return };
             buffer.set_len(len);
             self.server.transmit(buffer);
@@ -93,37 +172,49 @@ impl<'m, B: Bus> BlockEcho<'m, B> {
     }
 
     fn handle(&mut self, now: Nanos, event: ReceiveEvent) {
+        self.head = None;
         match event {
-            ReceiveEvent::Complete { bytes } => {
-                let crc = crc32c(&self.file[..bytes as usize]);
-                self.from = self.receiver.transfer().map(|header| (*header, crc));
-                self.receiver.handle_crc(now, crc);
-            }
+            ReceiveEvent::Complete { bytes } => self.check = Some(Check::new(bytes)),
             ReceiveEvent::Done { bytes } => {
-                let Some((header, crc)) = self.from.take() else { return };
+                let Some(header) = self.receiver.last_done() else { return };
                 let id = header.transfer.map(|id| other_id(id, now));
                 let config = SenderConfig::new(self.mac, header.source, id);
                 // A group address or more packets than bits: neither can come from the receiver.
-                self.sender = Sender::new(config, bytes, crc, PACKETS_NONE).ok();
+                let sender = Sender::new(config, bytes, self.crc, [0; WORDS]).ok();
+                self.sender =
+                    sender.map(|sender| Sending { sender, waiting: None, is_over: false });
             }
-            ReceiveEvent::Failed(_) => self.receiver.listen(),
+            ReceiveEvent::Failed(_) => {
+                self.check = None;
+                self.receiver.listen();
+            }
         }
     }
 
-    /// Sends the file back, as long as buffers to receive are left.
+    /// Sends the file back. The slots are whole again before another file is received.
     fn send(&mut self, now: Nanos) {
-        let Some(sender) = &mut self.sender else { return };
-        sender.handle_timeout(now);
-        while self.nic.free_level() > BUFFERS_TO_RECEIVE {
-            let Some(mut buffer) = self.server.allocate() else { break };
-            let Some(transmit) = sender.poll_transmit(now) else { break };
-            let payload = transmit.payload().map_or(0..0, |at| at.start as usize..at.end as usize);
-            let payload = &self.file[payload];
-            let len = buffer.fill(FRAME_BYTES_MAX, |out| transmit.emit(payload, out));
-            buffer.set_len(len);
-            self.server.transmit(buffer);
+        let Some(sending) = &mut self.sender else { return };
+        sending.sender.handle_timeout(now);
+        sending.is_over |= sending.sender.poll_event().is_some();
+        while !sending.is_over && !self.leaving.is_full() {
+            let next = sending.waiting.take().or_else(|| sending.sender.poll_transmit(now));
+            let Some(transmit) = next else { break };
+            let Some(seq) = transmit.seq() else {
+                let Some(mut buffer) = self.server.allocate() else { break };
+                let len = buffer.fill(FRAME_BYTES_MAX, |out| transmit.emit(&[], out));
+                buffer.set_len(len);
+                self.server.transmit(buffer);
+                continue;
+            };
+            let Some(mut buffer) = self.slots[seq as usize].take() else {
+                sending.waiting = Some(transmit);
+                break;
+            };
+            let len = buffer.frame(|frame| transmit.emit_in_place(frame));
+            self.leaving.add(buffer.address(), seq);
+            self.server.send_and_return(buffer, len);
         }
-        if sender.poll_event().is_some() {
+        if sending.is_over && self.leaving.is_empty() {
             self.sender = None;
             self.receiver.listen();
         }
@@ -136,18 +227,49 @@ fn other_id(id: TransferId, now: Nanos) -> TransferId {
     TransferId(if drawn == id.0 { !drawn } else { drawn })
 }
 
-/// A bit for each packet.
-type Packets = [u32; PACKETS_MAX.div_ceil(32)];
-const PACKETS_NONE: Packets = [0; PACKETS_MAX.div_ceil(32)];
-const PACKETS_MAX: usize = 64;
+/// The packets that the NIC sends, in the order in which it got them, and returns.
+#[derive(Debug, Default)]
+struct Leaving {
+    packets: [(u32, u32); LEAVING_MAX],
+    first: usize,
+    count: usize,
+}
 
-/// The longest file: so many packets of 1,477 bytes.
-pub const FILE_BYTES_MAX: usize = PACKETS_MAX * 1477;
+impl Leaving {
+    const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    const fn is_full(&self) -> bool {
+        self.count == LEAVING_MAX
+    }
+
+    fn add(&mut self, address: u32, seq: u32) {
+        self.packets[(self.first + self.count) % LEAVING_MAX] = (address, seq);
+        self.count += 1;
+    }
+
+    /// The packet whose buffer has come back, if it is the next one.
+    fn take(&mut self, address: u32) -> Option<u32> {
+        let (next, seq) = self.packets[self.first];
+        if self.is_empty() || next != address {
+            return None;
+        }
+        self.first = (self.first + 1) % LEAVING_MAX;
+        self.count -= 1;
+        Some(seq)
+    }
+}
 
 /// Frames that are taken before what they cause is done.
 const FRAMES_AT_ONCE: u32 = 16;
-/// Buffers that the file on its way back leaves to the NIC.
-const BUFFERS_TO_RECEIVE: u32 = 16;
+/// Buffers that the NIC has to receive and for frames without payload, and those that it has to send at a
+/// time beside them: 64 together, so that no queue is ever full.
+pub const BUFFERS_TO_RECEIVE: u32 = 48;
+const LEAVING_MAX: usize = 16;
+
+/// Of a full packet with a transfer ID; without it has 4 more.
+const PACKET_BYTES: u64 = 1477;
 
 const TYPE_OFFSET: usize = 14;
 /// Types 0x03 and 0x13 are answers.

@@ -6,35 +6,41 @@ use std::vec;
 use std::vec::Vec;
 
 use samplewire_nic_driver::model::Model;
-use samplewire_nic_driver::{Choice, Config, Nic, Server};
+use samplewire_nic_driver::{Buffer, Choice, Config, Nic, Server};
 use samplewire_proto::Nanos;
 use samplewire_proto::block::{
     FRAME_BYTES_MAX, ReceiveEvent, Receiver, ReceiverConfig, SendEnd, Sender, SenderConfig,
-    TransferId,
+    TransferId, Types,
 };
 use samplewire_proto::crc::crc32c;
 
-use super::{BlockEcho, FILE_BYTES_MAX};
+use super::{BUFFERS_TO_RECEIVE, BlockEcho, PACKET_BYTES};
 
 const MAC: [u8; 6] = [2, 0x53, 0x57, 0x49, 0x52, 0];
 const PEER: [u8; 6] = [2, 0, 0, 0, 0, 9];
+const WORDS: usize = 2;
+const SLOTS: usize = 32 * WORDS;
+const FILE_BYTES_MAX: usize = SLOTS * PACKET_BYTES as usize;
+
+type Echo<'s, 'm> = BlockEcho<'s, &'m Model, WORDS>;
 
 /// Sends `file` to the processor, `lost_percent` of the frames either way are lost, and returns what comes back.
 fn there_and_back(
-    echo: &mut BlockEcho<'_, &Model>,
+    echo: &mut Echo<'_, '_>,
     model: &Model,
     file: &[u8],
-    id: u32,
+    id: Option<u32>,
     start_ms: u64,
     lost_percent: u32,
 ) -> Vec<u8> {
-    let config = SenderConfig::new(PEER, MAC, Some(TransferId(id)));
+    let config = SenderConfig::new(PEER, MAC, id.map(TransferId));
     let mut sender =
         Sender::new(config, file.len() as u64, crc32c(file), [0; 2]).expect("in range");
-    let config = ReceiverConfig::new(PEER, FILE_BYTES_MAX as u64);
+    let types = if id.is_some() { Types::WithId } else { Types::Plain };
+    let config = ReceiverConfig { types, ..ReceiverConfig::new(PEER, FILE_BYTES_MAX as u64) };
     let mut receiver = Receiver::new(config, [0; 2]).expect("in range");
     let mut back = vec![0; FILE_BYTES_MAX + FRAME_BYTES_MAX];
-    let (mut sent, mut len, mut state) = (None, None, id);
+    let (mut sent, mut len, mut state) = (None, None, id.unwrap_or(1));
     let mut is_lost = || {
         state ^= state << 13;
         state ^= state >> 17;
@@ -90,18 +96,25 @@ fn there_and_back(
     back
 }
 
-fn with_echo(f: impl FnOnce(&mut BlockEcho<'_, &Model>, &Model)) {
-    with_echo_of(FILE_BYTES_MAX, f);
+fn with_echo(f: impl FnOnce(&mut Echo<'_, '_>, &Model)) {
+    with_echo_of(SLOTS, f);
 }
 
-fn with_echo_of(bytes_max: usize, f: impl FnOnce(&mut BlockEcho<'_, &Model>, &Model)) {
-    let model = Model::new();
-    let config = Config { mac: MAC, servers: 1, choice: Choice::Turns, buffers: 64, filter: 3 };
-    Nic::new(&model).start(&config).expect("a NIC after its reset");
-    let mut memory = vec![0; bytes_max];
-    let mut echo = BlockEcho::new(&model, Server::new(&model, 0), MAC, &mut memory);
-    f(&mut echo, &model);
-    assert!(model.has_all());
+/// A NIC with so many buffers more than it needs to receive.
+fn with_echo_of(packets: usize, f: impl FnOnce(&mut Echo<'_, '_>, &Model)) {
+    let model = Model::with_buffers(128);
+    let buffers = packets as u32 + BUFFERS_TO_RECEIVE;
+    let config = Config { mac: MAC, servers: 1, choice: Choice::Turns, buffers, filter: 3 };
+    let mut slots: Vec<Option<Buffer<&Model>>> = Vec::new();
+    let keep = |buffer| slots.push(Some(buffer));
+    Nic::new(&model).start_keeping(&config, BUFFERS_TO_RECEIVE, keep).expect("after its reset");
+    assert_eq!(slots.len(), packets);
+    f(&mut BlockEcho::new(Server::new(&model, 0), MAC, &mut slots), &model);
+    let kept: Vec<u32> = slots.iter().flatten().map(Buffer::address).collect();
+    assert_eq!(kept.len(), packets, "each slot has a buffer");
+    assert!(model.has_all_but(&kept));
+    // The model has no room for all of them.
+    std::mem::forget(slots);
 }
 
 #[test]
@@ -110,17 +123,21 @@ fn files_of_each_kind_of_length_come_back_one_after_the_other() {
         for (n, len) in [0, 1, 36, 37, 1477, 1478, 10_000, FILE_BYTES_MAX].into_iter().enumerate() {
             let file: Vec<u8> = (0..len).map(|at| (at * 31 + n) as u8).collect();
             let n = n as u32;
-            let back = there_and_back(echo, model, &file, 77 + n, u64::from(n) * 10_000, 0);
-            assert!(back == file, "{len} bytes");
+            for (turn, id) in [Some(77 + n), None].into_iter().enumerate() {
+                // Without ID a file begins when the `OK` of the one before is over.
+                let start_ms = u64::from(n) * 40_000 + turn as u64 * 20_000;
+                let back = there_and_back(echo, model, &file, id, start_ms, 0);
+                assert!(back == file, "{len} bytes, {id:?}");
+            }
         }
     });
 }
 
 #[test]
 fn padding_behind_the_last_packet_is_not_stored() {
-    with_echo_of(1480, |echo, model| {
+    with_echo_of(2, |echo, model| {
         let file = [3; 1480];
-        assert!(there_and_back(echo, model, &file, 5, 0, 0) == file);
+        assert!(there_and_back(echo, model, &file, Some(5), 0, 0) == file);
     });
 }
 
@@ -129,7 +146,8 @@ fn lost_frames_are_repeated_in_both_directions() {
     for lost_percent in [1, 10, 30, 50] {
         with_echo(|echo, model| {
             let file: Vec<u8> = (0..50_000).map(|at| (at / 3) as u8).collect();
-            assert!(there_and_back(echo, model, &file, 5, 0, lost_percent) == file);
+            assert!(there_and_back(echo, model, &file, Some(5), 0, lost_percent) == file);
+            assert!(there_and_back(echo, model, &file, None, 30_000, lost_percent) == file);
         });
     }
 }

@@ -1,26 +1,32 @@
-//! Block transfer: keeps a file of up to 64 KiB in program memory, and transfers it back.
+//! Block transfer: keeps a file in packet memory, and transfers it back.
 //!
-//! Processor 0 gets all frames; the others stop.
+//! The file has as many packets as the NIC has buffers, less those to receive: 48, or [`SLOTS`] if it is
+//! built for more buffers. Processor 0 gets all frames; the others stop.
 
 #![no_std]
 #![no_main]
 
-use samplewire_nic_apps::BlockEcho;
+use samplewire_nic_apps::{BUFFERS_TO_RECEIVE, BlockEcho};
+use samplewire_nic_driver::Buffer;
 use samplewire_nic_images::{MAC, OUR_FRAMES};
 use samplewire_nic_runtime::{Clock, Mmio, entry, soc};
 use samplewire_proto::Nanos;
 
 entry!(main);
 
-const FILE_BYTES: usize = 64 << 10;
+/// A bit for each packet of a file.
+const WORDS: usize = 360;
+/// Buffers for a file, if the NIC has so many: 17.0 MB of 1,477 bytes each.
+const SLOTS: usize = 32 * WORDS;
 
 fn main() -> ! {
-    let server = samplewire_nic_images::start(1, OUR_FRAMES, MAC);
+    let mut slots = [const { None::<Buffer<Mmio>> }; SLOTS];
+    let (server, slots) =
+        samplewire_nic_images::start_keeping(OUR_FRAMES, MAC, BUFFERS_TO_RECEIVE, &mut slots);
     if soc::core() != 0 {
         soc::stop();
     }
-    let mut file = [0; FILE_BYTES];
-    let mut echo = BlockEcho::new(Mmio, server, MAC, &mut file);
+    let mut echo = BlockEcho::<_, WORDS>::new(server, MAC, slots);
     let mut clock = Clock::new();
     let mut now = Nanos(0);
     loop {
