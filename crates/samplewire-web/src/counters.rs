@@ -321,8 +321,18 @@ pub(crate) const HOPS: &[Remedy] = &[
     },
     Remedy {
         name: "wire",
-        meaning: "between the sockets; corrupted; undecided",
+        meaning: "between the device's socket and this host's card; corrupted; undecided",
         action: "see docs/statistics.md#the-network-loses-packets",
+    },
+    Remedy {
+        name: "nic",
+        meaning: "dropped by this host's card or its driver",
+        action: "see docs/statistics.md#the-card-drops-packets",
+    },
+    Remedy {
+        name: "kernel",
+        meaning: "dropped by this host's kernel before the socket, by its reason",
+        action: "see docs/statistics.md#the-kernel-drops-packets",
     },
     Remedy {
         name: "socket",
