@@ -178,7 +178,9 @@ def moved(select: str, offset: str) -> str:
     if "+:" in select:
         low, size = select.split("+:")
         return f"{number(f'{offset}+({low})')}+:{size}"
-    return ":".join(number(f"{offset}+({end})") for end in select.split(":"))
+    # `::` is within a name.
+    ends = re.split(r"(?<!:):(?!:)", select)
+    return ":".join(number(f"{offset}+({end})") for end in ends)
 
 
 def finish(source: str) -> str:

@@ -81,6 +81,7 @@ module nic_core #(
 
   localparam int unsigned Engines = Rings ? 3 : 2;
   localparam int unsigned RingsBits = 14;  // of their bytes
+  localparam int unsigned CountBits = $clog2(Buffers) + 1;
   localparam int unsigned MemoryPorts = Engines + Masters;
   localparam int unsigned Requesters = 2 + Operators;
   // Dwords of the largest buffer.
@@ -113,7 +114,7 @@ module nic_core #(
       .rst_i           (rst_i),
       .base_i          (base),
       .bits_i          (config_i.buffer_bits),
-      .count_i         (config_i.buffers[$clog2(Buffers):0]),
+      .count_i         (config_i.buffers[CountBits-1:0]),
       .lock_cycles_i   (config_i.lock_cycles),
       .op_valid_i      ({op_valid_i, transmit_op_valid, receive_op_valid}),
       .op_i            ({op_i, transmit_op, receive_op}),

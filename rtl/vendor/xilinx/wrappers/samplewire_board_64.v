@@ -8,7 +8,8 @@ module samplewire_board_64 #(
     parameter integer RdLatency = 7,
     parameter RingStyle = "ultra",
     parameter integer NackDepth = 128,
-    parameter integer AdcSamples = 2
+    parameter integer AdcSamples = 2,
+    parameter integer NicFifo = 16384
 ) (
     (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 clk_i CLK" *)
     (* X_INTERFACE_PARAMETER = "XIL_INTERFACENAME clk_i, ASSOCIATED_BUSIF s_axil, ASSOCIATED_RESET rst_i" *)
@@ -129,7 +130,8 @@ module samplewire_board_64 #(
       .RdLatency(RdLatency),
       .RingStyle(RingStyle),
       .NackDepth(NackDepth),
-      .AdcSamples(AdcSamples)
+      .AdcSamples(AdcSamples),
+      .NicFifo(NicFifo)
   ) inst (
       .clk_i(clk_i),
       .rst_i(rst_i),
