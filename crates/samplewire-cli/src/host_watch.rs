@@ -125,7 +125,7 @@ impl HostWatch {
         followed.read_nic(received, 0);
         let drops = followed.samples();
         let Followed { peer, hints, nic, shape, kernel: _ } = followed;
-        // Only the kernel's count tells the flows of a ring apart.
+        // Only the kernel's count separates the flows of a ring.
         let is_apart = nic.ring == 0 || self.kernel.is_ok();
         let nic_shared = !matches!(nic.drops, FlowDrops::Own(_)) || !is_apart;
         let nic = NicCount { nic_dropped: nic.frames(), nic_shared };

@@ -20,17 +20,17 @@ pub struct Batch {
     used_bytes: usize,
     entries: Vec<Entry>,
     entries_max: usize,
-    lent: Lent,
+    borrowed: Borrowed,
 }
 
 /// Frames of a link that packets of a batch lie in.
 #[derive(Debug, Default)]
-struct Lent {
+struct Borrowed {
     memory: Option<Arc<Umem>>,
     frames: Vec<Frame>,
 }
 
-impl Lent {
+impl Borrowed {
     /// The link gets its frames back.
     fn clear(&mut self) {
         if let Some(memory) = &self.memory
@@ -41,7 +41,7 @@ impl Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for Borrowed {
     fn drop(&mut self) {
         self.clear();
     }
@@ -56,11 +56,12 @@ impl Batch {
     /// hold more than `packets_max` of them: see [`Batch::packets_bound`].
     ///
     /// # Panics
-    /// When either argument is zero.
+    /// When either argument is zero, or for 4 GiB and more.
     pub fn new(packets_max: usize, packet_bytes_max: usize) -> Self {
         assert!(packets_max > 0 && packet_bytes_max > 0, "a batch holds something");
         let receives_max = packets_max.min(JOINED_RECEIVES_MAX);
         let arena_bytes = (packets_max * packet_bytes_max).max(receives_max * JOINED_STRIDE_BYTES);
+        assert!(u32::try_from(arena_bytes).is_ok(), "a batch is shorter than 4 GiB");
         let entries_max = packets_max.max(receives_max * JOINED_PACKETS_MAX);
         Self {
             arena: vec![0; arena_bytes].into_boxed_slice(),
@@ -69,7 +70,7 @@ impl Batch {
             used_bytes: 0,
             entries: Vec::with_capacity(entries_max),
             entries_max,
-            lent: Lent::default(),
+            borrowed: Borrowed::default(),
         }
     }
 
@@ -100,19 +101,19 @@ impl Batch {
 
     /// The packets in the order of their arrival.
     pub fn iter(&self) -> Iter<'_> {
-        Iter { arena: &self.arena, lent: &self.lent, entries: self.entries.iter() }
+        Iter { arena: &self.arena, borrowed: &self.borrowed, entries: self.entries.iter() }
     }
 
     /// The packet at `index`, if there are that many.
     pub fn get(&self, index: usize) -> Option<(&[u8], &Meta)> {
-        self.entries.get(index).map(|entry| (entry.bytes(&self.arena, &self.lent), &entry.meta))
+        self.entries.get(index).map(|entry| (entry.bytes(&self.arena, &self.borrowed), &entry.meta))
     }
 
     /// Forgets all packets.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.used_bytes = 0;
-        self.lent.clear();
+        self.borrowed.clear();
     }
 
     /// Whether [`Batch::push`] would take a packet of `len_bytes`.
@@ -175,20 +176,21 @@ impl Batch {
             return false;
         }
         self.used_bytes = self.used_bytes.max(end_bytes);
-        self.entries.push(Entry { place, frame: None, meta });
+        self.entries.push(Entry::new(place, ARENA, meta));
         true
     }
 
     /// Whether [`Batch::lend`] would take a frame of this memory: a batch shows frames of one.
     pub(crate) fn can_borrow(&mut self, memory: &Arc<Umem>) -> bool {
-        if self.lent.frames.is_empty() {
-            let is_other = self.lent.memory.as_ref().is_none_or(|own| !Arc::ptr_eq(own, memory));
+        if self.borrowed.frames.is_empty() {
+            let is_other =
+                self.borrowed.memory.as_ref().is_none_or(|own| !Arc::ptr_eq(own, memory));
             if is_other {
-                self.lent.memory = Some(Arc::clone(memory));
-                self.lent.frames.reserve(self.entries_max);
+                self.borrowed.memory = Some(Arc::clone(memory));
+                self.borrowed.frames.reserve(self.entries_max);
             }
         }
-        let is_same = self.lent.memory.as_ref().is_some_and(|own| Arc::ptr_eq(own, memory));
+        let is_same = self.borrowed.memory.as_ref().is_some_and(|own| Arc::ptr_eq(own, memory));
         is_same && self.entries.len() < self.entries_max
     }
 
@@ -197,13 +199,13 @@ impl Batch {
     /// # Panics
     /// When [`Batch::can_borrow`] has not returned `true` for its memory, or the place is outside.
     pub(crate) fn lend(&mut self, frame: Frame, place: Place, meta: Meta) {
-        let memory = self.lent.memory.as_ref().expect("it can borrow");
+        let memory = self.borrowed.memory.as_ref().expect("it can borrow");
         let end_bytes = place.offset_bytes + place.len_bytes;
         assert!(end_bytes <= memory.bytes(&frame).len(), "an entry lies inside its frame");
         assert!(self.entries.len() < self.entries_max, "it can borrow");
-        let number = self.lent.frames.len() as u32;
-        self.lent.frames.push(frame);
-        self.entries.push(Entry { place, frame: Some(number), meta });
+        let number = self.borrowed.frames.len() as u32;
+        self.borrowed.frames.push(frame);
+        self.entries.push(Entry::new(place, number, meta));
     }
 }
 
@@ -220,7 +222,7 @@ impl<'a> IntoIterator for &'a Batch {
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
     arena: &'a [u8],
-    lent: &'a Lent,
+    borrowed: &'a Borrowed,
     entries: std::slice::Iter<'a, Entry>,
 }
 
@@ -228,7 +230,7 @@ impl<'a> Iterator for Iter<'a> {
     type Item = (&'a [u8], &'a Meta);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.entries.next().map(|entry| (entry.bytes(self.arena, self.lent), &entry.meta))
+        self.entries.next().map(|entry| (entry.bytes(self.arena, self.borrowed), &entry.meta))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -272,6 +274,9 @@ pub struct BatchFull {
     pub len_bytes: usize,
 }
 
+/// The frame of packets that are in the arena.
+const ARENA: u32 = u32::MAX;
+
 /// Where a packet lies in the arena.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
@@ -281,19 +286,28 @@ pub(crate) struct Place {
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    place: Place,
-    /// The number of the lent frame it lies in; else it lies in the arena.
-    frame: Option<u32>,
+    offset_bytes: u32,
+    len_bytes: u32,
+    /// The number of the borrowed frame that has the packet, or [`ARENA`].
+    frame: u32,
     meta: Meta,
 }
 
 impl Entry {
-    fn bytes<'a>(&self, arena: &'a [u8], lent: &'a Lent) -> &'a [u8] {
-        let bytes = match (self.frame, &lent.memory) {
-            (Some(number), Some(memory)) => memory.bytes(&lent.frames[number as usize]),
+    fn new(place: Place, frame: u32, meta: Meta) -> Self {
+        // An arena and a frame are shorter than 4 GiB.
+        let (offset_bytes, len_bytes) = (place.offset_bytes as u32, place.len_bytes as u32);
+        Self { offset_bytes, len_bytes, frame, meta }
+    }
+
+    fn bytes<'a>(&self, arena: &'a [u8], borrowed: &'a Borrowed) -> &'a [u8] {
+        let bytes = match &borrowed.memory {
+            Some(memory) if self.frame != ARENA => {
+                memory.bytes(&borrowed.frames[self.frame as usize])
+            }
             _ => arena,
         };
-        &bytes[self.place.offset_bytes..self.place.offset_bytes + self.place.len_bytes]
+        &bytes[self.offset_bytes as usize..][..self.len_bytes as usize]
     }
 }
 

@@ -1,7 +1,7 @@
 //! Programs and maps of the kernel's BPF machine, through bpf(2) alone: no compiler, no library.
 //!
 //! A program is a table of instructions ([`Assembler`]), which the kernel verifies before it takes it
-//! ([`Program::load`]). What a program counts, and what it is told to look for, lies in a [`Map`]. A program,
+//! ([`Program::load`]). What a program counts and what it searches for is in a [`Map`]. A program,
 //! a map and an [`Attachment`] end with their descriptors, so that a killed process leaves nothing behind.
 //!
 //! The instruction set is RFC 9669.

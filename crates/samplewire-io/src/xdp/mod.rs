@@ -49,7 +49,7 @@ pub struct Xdp {
     tags: Vec<u32>,
     state: State,
     room: Room,
-    /// To whom the last packet by UDP went: which interface is worth to attach to.
+    /// The destination of the last packet by UDP: its interface is the one to attach to.
     last_peer: Option<SocketAddr>,
     looks: Looks,
     log: XdpLog,

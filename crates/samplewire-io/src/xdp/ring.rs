@@ -60,7 +60,7 @@ impl<T: Copy> Producer<T> {
 
     /// Whether the kernel waits for a call before it looks.
     pub(super) fn needs_wakeup(&self) -> bool {
-        // Relaxed: a flag alone; a call in vain does no harm, and the next look finds it set.
+        // Relaxed: a flag alone. A call that was not needed does no harm, and a missed flag is seen at the next look.
         self.map.flags().load(Ordering::Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
     }
 }
