@@ -32,6 +32,7 @@ struct Borrowed {
 
 impl Borrowed {
     /// The link gets its frames back.
+    #[cold]
     fn clear(&mut self) {
         if let Some(memory) = &self.memory
             && !self.frames.is_empty()
@@ -113,7 +114,9 @@ impl Batch {
     pub fn clear(&mut self) {
         self.entries.clear();
         self.used_bytes = 0;
-        self.borrowed.clear();
+        if !self.borrowed.frames.is_empty() {
+            self.borrowed.clear();
+        }
     }
 
     /// Whether [`Batch::push`] would take a packet of `len_bytes`.
@@ -126,7 +129,14 @@ impl Batch {
     /// # Errors
     /// [`BatchFull`] when the list or the arena has no room left; the batch is unchanged.
     pub fn push(&mut self, bytes: &[u8], meta: Meta) -> Result<(), BatchFull> {
-        self.push_parts(std::iter::once(bytes), bytes.len(), meta)
+        if !self.has_room(bytes.len()) {
+            return Err(BatchFull { len_bytes: bytes.len() });
+        }
+        let offset_bytes = self.used_bytes;
+        self.arena[offset_bytes..offset_bytes + bytes.len()].copy_from_slice(bytes);
+        let entered = self.enter(Place { offset_bytes, len_bytes: bytes.len() }, meta);
+        assert!(entered, "has_room was asked");
+        Ok(())
     }
 
     /// Copies a packet in parts, `len_bytes` in all, to the end.
