@@ -14,7 +14,7 @@ from runner import run
 NIC = {
     "enable": 1, "loopback": 1, "servers": 3, "choice": 2, "filter": 4, "mac": 48,
     "ethertype": 16, "udp_port": 16, "address_high": 4, "base": 32, "buffer_bits": 3,
-    "buffers": 8, "lock_cycles": 24,
+    "buffers": 15, "lock_cycles": 24,
 }  # fmt: skip
 BUFFERS, BUFFER_BYTES = 64, 2048
 LENGTHS = (32, 64, 128, 256, 512, 1024, 1500)
