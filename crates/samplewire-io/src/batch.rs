@@ -162,6 +162,11 @@ impl Batch {
         Ok(())
     }
 
+    /// The drops of the socket by the last packet.
+    pub(crate) fn last_dropped(&self) -> Option<u32> {
+        self.entries.last().and_then(|entry| entry.meta.dropped)
+    }
+
     /// Changes what is known of each packet.
     pub(crate) fn update(&mut self, mut change: impl FnMut(&mut Meta)) {
         self.entries.iter_mut().for_each(|entry| change(&mut entry.meta));

@@ -173,6 +173,11 @@ impl Udp {
         self.remote
     }
 
+    /// The next packets go by another way: nothing waits for room in the socket.
+    pub(crate) const fn forget_full(&mut self) {
+        self.blocked = false;
+    }
+
     /// Waits as [`Link::wait`], and for another descriptor that can be read.
     pub(crate) fn wait_beside(
         &mut self,

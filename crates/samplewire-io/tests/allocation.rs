@@ -1,13 +1,19 @@
 //! Sending and receiving take no memory once a link is made.
 
+#[expect(clippy::allow_attributes, reason = "each test uses some of it")]
+#[allow(dead_code)]
+#[path = "links/veth.rs"]
+mod veth;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::time::Duration;
 
 use samplewire_io::ether::{EtherLink, FRAME_BYTES_MAX, FrameReceive, PacketSocket};
 use samplewire_io::{
-    Batch, Capture, Ecn, FaultSpec, Faults, Link, Outgoing, Udp, UdpOptions, memory,
+    Batch, Bypass, Capture, Ecn, FaultSpec, Faults, Link, Outgoing, Udp, UdpOptions, memory,
 };
+use samplewire_testing::in_namespace;
 
 /// The system's allocator, which counts the calls of each thread.
 struct Counting;
@@ -101,6 +107,22 @@ fn udp_takes_none() {
             assert!(received > 10_000);
             assert_eq!(taken, 0);
         }
+    }
+}
+
+/// The first packet makes the batch's list of frames, and a change of the network is looked up.
+#[test]
+fn xdp_takes_none_for_a_packet() {
+    if !in_namespace("xdp_takes_none_for_a_packet", &veth::interfaces(9_000, 1))
+        || veth::is_refused()
+    {
+        return;
+    }
+    for bypass in [Bypass::Always, Bypass::Generic] {
+        let (near, far) = veth::pair(veth::FAR, bypass);
+        let (received, taken) = carry(near, far);
+        assert!(received > 10_000, "{received}");
+        assert!(taken <= 50, "{bypass:?}: {taken}");
     }
 }
 

@@ -2,6 +2,8 @@
 
 #[path = "links/body.rs"]
 mod body;
+#[path = "links/veth.rs"]
+mod veth;
 #[path = "links/xdp.rs"]
 mod xdp;
 

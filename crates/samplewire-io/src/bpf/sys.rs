@@ -24,7 +24,7 @@ pub(super) fn load(kind: u32, flags: u32, name: &str, insns: &[Insn]) -> io::Res
     let len = name.len().min(attr.name.len() - 1);
     attr.name[..len].copy_from_slice(&name.as_bytes()[..len]);
     match create(BPF_PROG_LOAD, &attr) {
-        // The kernel explains a refusal to whoever gives it room for the words.
+        // The kernel explains a refusal where it has room for the words.
         Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::EINVAL)) => {
             (attr.log_level, attr.log_bytes, attr.log) =
                 (1, log.len() as u32, log.as_mut_ptr() as u64);

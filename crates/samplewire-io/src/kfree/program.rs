@@ -107,7 +107,8 @@ fn read_addresses(it: &mut Assembler) {
         it.store(Size::Double, stack, KEY + 8 + at, Register::R1);
     }
     it.load(Size::Half, Register::R1, stack, IP + 4).swap_network_half(Register::R1);
-    it.add(Register::R1, -UDP_BYTES).store(Size::Double, stack, LENGTH, Register::R1);
+    it.add(Register::R1, -UDP_BYTES).jump_if(Register::R1, Test::Greater, LENGTH_MAX, "end");
+    it.store(Size::Double, stack, LENGTH, Register::R1);
     it.add(PLACE, IPV6_BYTES).jump("udp");
     it.label("v4");
     it.load(Size::Byte, Register::R1, stack, IP + 9);
@@ -119,7 +120,14 @@ fn read_addresses(it: &mut Assembler) {
     it.load(Size::Word, Register::R1, stack, IP + 12);
     it.store(Size::Word, stack, KEY + 20, Register::R1);
     it.load(Size::Half, Register::R1, stack, IP + 2).swap_network_half(Register::R1);
-    it.add(Register::R1, -IPV4_BYTES - UDP_BYTES).store(Size::Double, stack, LENGTH, Register::R1);
+    it.add(Register::R1, -IPV4_BYTES - UDP_BYTES);
+    // A length below that of the headers is negative, and very large without its sign.
+    it.jump_if(Register::R1, Test::Greater, LENGTH_MAX, "end").store(
+        Size::Double,
+        stack,
+        LENGTH,
+        Register::R1,
+    );
     it.add(PLACE, IPV4_BYTES);
     it.label("udp");
     read(it, KEY + 4, 4, PLACE, 0);
@@ -144,6 +152,8 @@ fn count(it: &mut Assembler, counts: &Map) {
     it.add_atomically(Register::R0, 8, Register::R1);
 }
 
+/// No packet has a longer payload.
+const LENGTH_MAX: i32 = 0xFFFF;
 const PACKET: Register = Register::R6;
 const REASON: Register = Register::R7;
 /// An address that is followed, at last the number of packets.

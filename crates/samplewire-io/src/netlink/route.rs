@@ -71,7 +71,7 @@ pub fn neighbour(interface: u32, ip: IpAddr) -> io::Result<Option<[u8; 6]>> {
     }
 }
 
-/// Hears of changes of interfaces, addresses, routes and neighbours.
+/// Receives notices of changes of interfaces, addresses, routes and neighbours.
 #[derive(Debug)]
 pub struct Changes(Socket);
 

@@ -17,12 +17,15 @@ pub(super) struct Hops {
     last: usize,
     /// Counts changes of the network: what was found before the last one is looked up again.
     epoch: u32,
+    confirmed: Instant,
 }
 
 #[derive(Debug)]
 struct Peer {
     address: SocketAddr,
     hop: Option<Hop>,
+    /// The next packet goes by UDP, so that the kernel confirms the station.
+    is_due: bool,
     epoch: u32,
     asked: Instant,
 }
@@ -37,7 +40,7 @@ pub(super) struct Hop {
 impl Hops {
     pub(super) fn new(interface: u32, mac: [u8; 6], local: SocketAddr) -> Self {
         let peers = Vec::with_capacity(PEERS_MAX);
-        Self { interface, mac, local, peers, last: 0, epoch: 0 }
+        Self { interface, mac, local, peers, last: 0, epoch: 0, confirmed: Instant::now() }
     }
 
     /// Enters a peer that has proven to know a stream.
@@ -47,11 +50,12 @@ impl Hops {
         }
         match self.place_of(address) {
             Ok(place) => self.last = place,
-            // Beyond the bound packets go by UDP.
-            Err(_) if self.peers.len() == PEERS_MAX => {}
+            // Those that still send are entered again.
+            Err(_) if self.peers.len() == PEERS_MAX => self.peers.clear(),
             Err(place) => {
                 let (hop, asked) = (self.find(address), Instant::now());
-                self.peers.insert(place, Peer { address, hop, epoch: self.epoch, asked });
+                let peer = Peer { address, hop, is_due: false, epoch: self.epoch, asked };
+                self.peers.insert(place, peer);
                 self.last = place;
             }
         }
@@ -69,6 +73,23 @@ impl Hops {
             self.refresh();
         }
         self.peers[self.last].hop
+    }
+
+    /// Whether the next packet to a peer goes by the interface. A packet goes by UDP every few seconds:
+    /// the kernel asks for stations that it sends to, and sees packets of none of ours.
+    pub(super) fn take(&mut self, address: SocketAddr) -> bool {
+        if self.to(address).is_none() {
+            return false;
+        }
+        !std::mem::take(&mut self.peers[self.last].is_due)
+    }
+
+    /// Now and then has the kernel confirm each station.
+    pub(super) fn confirm(&mut self, now: Instant) {
+        if now.duration_since(self.confirmed) >= CONFIRM_PAUSE {
+            self.confirmed = now;
+            self.peers.iter_mut().for_each(|peer| peer.is_due = true);
+        }
     }
 
     /// Something in the network has changed.
@@ -113,6 +134,9 @@ impl Hops {
 
 /// As many as streams.
 const PEERS_MAX: usize = super::TAGS_MAX;
+
+/// Between two packets by which the kernel confirms a station.
+const CONFIRM_PAUSE: Duration = Duration::from_secs(5);
 
 /// Between two questions for a station that the kernel does not know.
 const RETRY_PAUSE: Duration = Duration::from_millis(10);

@@ -20,7 +20,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use self::path::{Path, Room};
+use self::path::{Path, Room, Wanted};
 use crate::batch::Batch;
 use crate::favoured::{Favoured, Word};
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
@@ -52,6 +52,10 @@ pub struct Xdp {
     /// The destination of the last packet by UDP: its interface is the one to attach to.
     last_peer: Option<SocketAddr>,
     looks: Looks,
+    /// What the UDP socket has dropped, by the last packet before the path.
+    udp_dropped: u32,
+    /// What paths that have ended have dropped.
+    path_dropped: u32,
     log: XdpLog,
 }
 
@@ -182,6 +186,8 @@ impl Xdp {
             room: Room::default(),
             last_peer: None,
             looks: Looks::new(),
+            udp_dropped: 0,
+            path_dropped: 0,
             log: XdpLog(Arc::new(Mutex::new(XdpState::Idle))),
         }
     }
@@ -193,7 +199,14 @@ impl Xdp {
             return;
         }
         let Some(peer) = self.udp.remote().or(self.last_peer) else { return };
-        let attached = Path::attach(&self.udp, peer, self.tag_offset_bytes, self.room, self.choice)
+        let wanted = Wanted {
+            peer,
+            tag_offset_bytes: self.tag_offset_bytes,
+            room: self.room,
+            choice: self.choice,
+            dropped: self.udp_dropped.wrapping_add(self.path_dropped),
+        };
+        let attached = Path::attach(&self.udp, wanted)
             .and_then(|mut path| path.set_tags(&self.tags).map(|()| path));
         match attached {
             Ok(path) => {
@@ -209,6 +222,9 @@ impl Xdp {
                 let since = if let State::Busy { since, .. } = self.state { since } else { now };
                 if error.is_busy() && now.duration_since(since) < BUSY_MAX {
                     self.state = State::Busy { since, tried: now };
+                } else if error.is_of_peer() && self.udp.remote().is_none() {
+                    // Another peer may come by an interface.
+                    self.state = State::Idle;
                 } else {
                     self.detach(&error.to_string());
                 }
@@ -219,7 +235,7 @@ impl Xdp {
     /// Tries again where a queue was taken.
     fn retry(&mut self) {
         if let State::Busy { tried, .. } = self.state
-            && tried.elapsed() >= CHECK_PAUSE
+            && tried.elapsed() >= BUSY_PAUSE
         {
             self.attach();
         }
@@ -228,6 +244,9 @@ impl Xdp {
     /// Goes on by UDP. What lies in frames is lost, and the stream repairs it.
     #[cold]
     fn detach(&mut self, reason: &str) {
+        if let State::Attached(path) = &self.state {
+            self.path_dropped = self.path_dropped.wrapping_add(path.dropped());
+        }
         self.state = State::Off;
         self.log.set(XdpState::Off(reason.to_owned()));
     }
@@ -259,6 +278,7 @@ impl Link for Xdp {
             return self.udp.send(packets);
         };
         path.begin_send();
+        self.udp.forget_full();
         let mut sent = 0;
         while sent < packets.len() {
             let rest = &packets[sent..];
@@ -271,7 +291,8 @@ impl Link for Xdp {
                 }
                 continue;
             }
-            let others = rest.iter().take_while(|packet| !path.reaches(packet.peer)).count();
+            let others = rest[1..].iter().take_while(|packet| !path.reaches(packet.peer)).count();
+            let others = 1 + others;
             path.kick();
             match self.udp.send(&rest[..others]) {
                 Ok(count) if count < others => return Ok(sent + count),
@@ -288,7 +309,10 @@ impl Link for Xdp {
         let now = Instant::now();
         let State::Attached(path) = &mut self.state else {
             self.retry();
-            return self.udp.recv(batch);
+            self.udp.recv(batch)?;
+            self.udp_dropped = batch.last_dropped().unwrap_or(self.udp_dropped);
+            add_drops(batch, self.path_dropped);
+            return Ok(());
         };
         let (is_due, is_udp_first) = (self.looks.are_due(now), self.looks.is_udp_first());
         if !(is_due && is_udp_first) {
@@ -296,9 +320,10 @@ impl Link for Xdp {
             self.looks.note_path();
         }
         if is_due && (is_udp_first || batch.is_empty()) {
-            self.udp.recv(batch)?;
-            path.add_drops(batch);
+            let received = self.udp.recv(batch);
             self.looks.note_udp(now, batch.len());
+            received?;
+            add_drops(batch, path.dropped());
             if self.looks.are_to_check(now) {
                 self.check();
             }
@@ -367,6 +392,13 @@ impl Link for Xdp {
     }
 }
 
+/// Adds what sockets of paths have dropped to the counts of packets that came by UDP.
+fn add_drops(batch: &mut Batch, dropped: u32) {
+    if dropped > 0 {
+        batch.update(|meta| meta.dropped = meta.dropped.map(|count| count.wrapping_add(dropped)));
+    }
+}
+
 /// When the UDP socket is read beside the others.
 #[derive(Debug)]
 struct Looks {
@@ -415,6 +447,9 @@ pub const TAGS_MAX: usize = 1_024;
 
 /// A look at a socket where nothing is costs a system call.
 const LOOK_PAUSE: Duration = Duration::from_micros(50);
+
+/// Between two attempts while a queue is taken.
+const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long a queue may stay taken.
 const BUSY_MAX: Duration = Duration::from_secs(1);

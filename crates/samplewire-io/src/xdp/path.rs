@@ -1,10 +1,10 @@
 //! The way past the kernel while it exists: the program, the sockets, the frames.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::hops::{Hop, Hops};
 use super::program::Steering;
@@ -43,10 +43,26 @@ pub(super) struct Path {
     mtu_bytes: usize,
     /// The queue that is read next.
     turn: usize,
-    dropped: u32,
-    udp_dropped: u32,
-    has_unkicked: bool,
+    /// Before this path.
+    dropped_before: u32,
+    /// Packets that found no frame or no place in a ring, by the kernel's count.
+    dropped_by_kernel: u32,
+    /// Packets that found no room in a batch.
+    dropped_here: u32,
+    needs_kick: bool,
     is_full: bool,
+}
+
+/// What a path is attached for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    pub(super) peer: SocketAddr,
+    /// Where the tag of a packet stands in its payload.
+    pub(super) tag_offset_bytes: u16,
+    pub(super) room: Room,
+    pub(super) choice: Bypass,
+    /// Packets that the link has dropped before.
+    pub(super) dropped: u32,
 }
 
 /// Packets that may come before anyone reads them, as far as is known.
@@ -71,6 +87,12 @@ pub(super) enum Refusal {
     Locked { operation: &'static str, source: io::Error },
     #[error("{0} is on this host")]
     Loopback(SocketAddr),
+    #[error("{0} is of one link alone (link-local)")]
+    LinkLocal(SocketAddr),
+    #[error(
+        "the MTU of {name} is {mtu_bytes} bytes, and at most {PACKET_BYTES_MAX} fit into frames"
+    )]
+    Mtu { name: String, mtu_bytes: u32 },
     #[error("{0} carries no Ethernet frames")]
     NotEthernet(String),
     #[error("the driver of {0} cannot write into a program's memory (zero copy)")]
@@ -85,6 +107,11 @@ impl Refusal {
         matches!(self, Self::System { source, .. } if source.kind() == io::ErrorKind::ResourceBusy)
     }
 
+    /// Whether it concerns the peer alone.
+    pub(super) const fn is_of_peer(&self) -> bool {
+        matches!(self, Self::Loopback(_) | Self::LinkLocal(_))
+    }
+
     fn of(operation: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| match source.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => Self::NotAllowed { operation, source },
@@ -95,21 +122,24 @@ impl Refusal {
 }
 
 impl Path {
-    /// Attaches to the interface by which `peer` is reached.
-    pub(super) fn attach(
-        udp: &Udp,
-        peer: SocketAddr,
-        tag_offset_bytes: u16,
-        room: Room,
-        choice: Bypass,
-    ) -> Result<Self, Refusal> {
+    /// Attaches to the interface by which the peer is reached.
+    pub(super) fn attach(udp: &Udp, wanted: Wanted) -> Result<Self, Refusal> {
+        let Wanted { peer, tag_offset_bytes, room, choice, dropped } = wanted;
         let local = udp.local_addr();
+        // Its route depends on the interface too, which an address alone does not name.
+        if is_link_local(peer.ip()) {
+            return Err(Refusal::LinkLocal(peer));
+        }
         let way = route::route(peer.ip(), Some(local.ip())).map_err(Refusal::of("route"))?;
         if way.interface == LOOPBACK {
             return Err(Refusal::Loopback(peer));
         }
         let interface = link::interface(way.interface).map_err(Refusal::of("interface"))?;
         let Some(mac) = interface.mac else { return Err(Refusal::NotEthernet(interface.name)) };
+        if interface.mtu_bytes as usize > PACKET_BYTES_MAX {
+            let (name, mtu_bytes) = (interface.name, interface.mtu_bytes);
+            return Err(Refusal::Mtu { name, mtu_bytes });
+        }
         // Before a kernel that lists features, what the driver can do is found by trying.
         let device = netdev::net_device(way.interface).unwrap_or_default();
         let may_zero_copy = device.xdp_features.is_none_or(|bits| bits & FEATURE_ZERO_COPY != 0);
@@ -178,9 +208,10 @@ impl Path {
             grant,
             mtu_bytes: interface.mtu_bytes as usize,
             turn: 0,
-            dropped: 0,
-            udp_dropped: 0,
-            has_unkicked: false,
+            dropped_before: dropped,
+            dropped_by_kernel: 0,
+            dropped_here: 0,
+            needs_kick: false,
             is_full: false,
         };
         if let Some(remote) = path.remote {
@@ -201,10 +232,13 @@ impl Path {
     /// Replaces the content of `batch` with packets that have come by the sockets.
     pub(super) fn receive(&mut self, batch: &mut Batch) {
         batch.clear();
+        self.kick();
         self.refill();
-        for _ in 0..self.queues.len() {
-            let queue = self.turn;
-            self.turn = (self.turn + 1) % self.queues.len();
+        let (first, queues) = (self.turn, self.queues.len());
+        // Each queue is first in its turn, so that none can keep another from being read.
+        self.turn = (first + 1) % queues;
+        for step in 0..queues {
+            let queue = (first + step) % queues;
             while batch.len() < batch.packets_max() && self.take(queue, batch) {}
             self.queues[queue].receive.release();
         }
@@ -238,7 +272,7 @@ impl Path {
         }
         let bytes = &self.umem.bytes(&frame)[place.offset_bytes..][..place.len_bytes];
         if batch.push(bytes, meta).is_err() {
-            self.dropped = self.dropped.wrapping_add(1);
+            self.dropped_here = self.dropped_here.wrapping_add(1);
         }
         self.free.push(frame);
         true
@@ -275,7 +309,7 @@ impl Path {
             });
             let meta = self.meta(&datagram);
             if batch.push_parts(payload, datagram.payload_bytes, meta).is_err() {
-                self.dropped = self.dropped.wrapping_add(1);
+                self.dropped_here = self.dropped_here.wrapping_add(1);
             }
         }
         let Self { parts, free, .. } = self;
@@ -284,7 +318,13 @@ impl Path {
 
     /// The datagram of a frame, if it is for this link.
     fn parse(&self, head: &[u8], frame_bytes: usize) -> Option<Datagram> {
-        let datagram = Datagram::parse(head, frame_bytes)?;
+        let mut datagram = Datagram::parse(head, frame_bytes)?;
+        if let SocketAddr::V6(source) = &mut datagram.source
+            && is_link_local((*source.ip()).into())
+        {
+            // As the kernel reports it.
+            source.set_scope_id(self.interface);
+        }
         let is_ours = datagram.destination.port() == self.local.port()
             && (self.local.ip().is_unspecified() || datagram.destination.ip() == self.local.ip());
         // The kernel keeps packets of others from a connected socket, too.
@@ -293,20 +333,14 @@ impl Path {
     }
 
     fn meta(&self, datagram: &Datagram) -> Meta {
-        let dropped = self.udp_dropped.wrapping_add(self.dropped);
+        let dropped = self.dropped_before.wrapping_add(self.dropped());
         let Datagram { source: peer, ecn, .. } = *datagram;
         Meta { peer, ecn, dropped: Some(dropped), packets_per_drop: 1 }
     }
 
-    /// Adds what the sockets have dropped to the counts of packets that came by UDP.
-    pub(super) fn add_drops(&mut self, batch: &mut Batch) {
-        let dropped = self.dropped;
-        batch.update(|meta| {
-            if let Some(count) = &mut meta.dropped {
-                self.udp_dropped = *count;
-                *count = count.wrapping_add(dropped);
-            }
-        });
+    /// Packets that found no room on this path.
+    pub(super) const fn dropped(&self) -> u32 {
+        self.dropped_by_kernel.wrapping_add(self.dropped_here)
     }
 
     /// Gives free frames to the queues, and counts what found none.
@@ -326,11 +360,16 @@ impl Path {
                 queue.wake();
             }
         }
-        if has_run_out {
-            // Only then can a packet have found no frame: a receive ring has room for all frames.
-            let counts = self.queues.iter().filter_map(|queue| queue.dropped().ok());
-            self.dropped = counts.sum::<u64>() as u32;
+        // Where the kernel copies, a packet finds no frame only then. A driver takes frames ahead, so
+        // that this means nothing: `check` reads the counts.
+        if has_run_out && !self.grant.is_zero_copy {
+            self.count_drops();
         }
+    }
+
+    fn count_drops(&mut self) {
+        let counts = self.queues.iter().filter_map(|queue| queue.dropped().ok());
+        self.dropped_by_kernel = counts.sum::<u64>() as u32;
     }
 
     /// Takes back frames that have been sent.
@@ -342,12 +381,14 @@ impl Path {
             unsent.push(umem.frame_at(address).0);
         }
         queue.completion.release();
+        self.needs_kick |= !queue.transmit.is_empty();
+        self.kick();
     }
 
     /// Whether packets to a peer go this way.
     #[inline]
     pub(super) fn reaches(&mut self, peer: SocketAddr) -> bool {
-        self.hops.to(peer).is_some()
+        self.hops.take(peer)
     }
 
     /// Puts a packet into the ring; false when there is no room.
@@ -383,7 +424,7 @@ impl Path {
             let (addr, len) = (self.umem.address(part.frame), part.len_bytes as u32);
             queue.transmit.push(libc::xdp_desc { addr, len, options });
         }
-        self.has_unkicked = true;
+        self.needs_kick = true;
         Ok(true)
     }
 
@@ -420,18 +461,16 @@ impl Path {
         head[ETHERNET_BYTES..].copy_from_slice(headers.as_bytes());
     }
 
-    /// Lets the packets that were pushed leave.
+    /// Lets the packets that were pushed leave. Where the kernel takes only some, the rest leaves with the
+    /// next call.
     pub(super) fn kick(&mut self) {
-        if !self.has_unkicked {
+        if !self.needs_kick {
             return;
         }
-        self.has_unkicked = false;
-        let queue = &self.queues[SEND_QUEUE];
+        let queue = &mut self.queues[SEND_QUEUE];
         queue.transmit.submit();
-        if queue.transmit.needs_wakeup() {
-            // An interface that is down or gone loses packets as a wire does; `check` finds it.
-            let _ = queue.kick();
-        }
+        // What an interface takes that is down leaves with a later send.
+        self.needs_kick = queue.transmit.needs_wakeup() && matches!(queue.kick(), Ok(false));
     }
 
     pub(super) const fn is_full(&self) -> bool {
@@ -439,19 +478,29 @@ impl Path {
     }
 
     /// What ends a wait besides the UDP socket, and how long it may last.
-    pub(super) fn waits(&self, timeout: Duration) -> (RawFd, Duration) {
+    pub(super) fn waits(&mut self, timeout: Duration) -> (RawFd, Duration) {
         let fd = self.poll.as_ref().map_or(self.queues[0].as_fd().as_raw_fd(), |it| it.as_raw_fd());
-        // Frames come back without a sign.
-        (fd, if self.is_full { timeout.min(FULL_PAUSE) } else { timeout })
+        // Frames come back without a sign. A link that is not offered the rest again waits for nothing.
+        let has_rest = std::mem::take(&mut self.is_full) || self.needs_kick;
+        (fd, if has_rest { timeout.min(FULL_PAUSE) } else { timeout })
     }
 
     /// Finds out whether packets still go this way.
     pub(super) fn check(&mut self) -> Result<(), Refusal> {
+        self.count_drops();
+        self.hops.confirm(Instant::now());
         if !self.changes.have_come() {
             return Ok(());
         }
         self.hops.expire();
-        let interface = link::interface(self.interface).map_err(Refusal::of("interface"))?;
+        let interface = match link::interface(self.interface) {
+            Ok(interface) => interface,
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {
+                return Err(Refusal::of("interface")(error));
+            }
+            // The kernel did not answer: the next change is another chance.
+            Err(_) => return Ok(()),
+        };
         if interface.xdp_mode == 0 {
             return Err(Refusal::TakenOff(interface.name));
         }
@@ -494,8 +543,8 @@ impl Layout {
         let room_bytes = ETHERNET_BYTES + HEADERS_BYTES_MAX + room.packet_bytes;
         let packets = room.packets as usize + BATCH_PACKETS;
         let frames = room_bytes.div_ceil(frame_bytes - HEADROOM_BYTES).saturating_mul(packets);
-        let most = (MEMORY_BYTES_MAX / frame_bytes / queues).clamp(FRAMES_MIN, FRAMES_MAX);
-        let frames = frames.clamp(FRAMES_MIN, most);
+        let most = (MEMORY_BYTES_MAX / frame_bytes / queues).min(FRAMES_MAX);
+        let frames = frames.clamp(FRAMES_MIN.min(most), most);
         // A power of two at most `most`, which is one for one queue.
         let entries = frames.next_power_of_two().min(1 << most.ilog2()) as u32;
         Self { frame_bytes, entries, has_fragments }
@@ -523,6 +572,10 @@ impl Bound {
         let unsent = free.split_off(free.len() - SEND_FRAMES);
         Ok(Self { umem: Arc::new(umem), queues, free, unsent })
     }
+}
+
+fn is_link_local(ip: IpAddr) -> bool {
+    matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local())
 }
 
 /// One descriptor that can be read when one of the sockets can.
@@ -571,6 +624,10 @@ const PARTS_MAX: usize = 5;
 /// Packets that a program works on while a window comes.
 const BATCH_PACKETS: usize = 256;
 
+/// The longest IP packet that they take.
+const PACKET_BYTES_MAX: usize =
+    PARTS_MAX * (FRAME_BYTES - HEADROOM_BYTES) - ETHERNET_BYTES - VLAN_BYTES;
+
 /// Frames of a queue to receive into.
 const FRAMES_MIN: usize = 1_024;
 const FRAMES_MAX: usize = 16_384;
@@ -600,6 +657,6 @@ mod tests {
         assert!(!of(3_822, 0, 0, 1).has_fragments);
         assert!(of(3_823, 0, 0, 1).has_fragments);
         assert_eq!(of(1_500, 0, 0, 1).entries, 1_024);
-        assert_eq!(of(9_000, u32::MAX, 9_000, 64).entries, 1_024);
+        assert_eq!(of(9_000, u32::MAX, 9_000, 64).entries, 256, "64 MiB in all");
     }
 }

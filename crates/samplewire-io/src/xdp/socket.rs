@@ -46,6 +46,7 @@ impl Queue {
         let fd = check(unsafe { libc::socket(libc::AF_XDP, kind, 0) })?;
         // SAFETY: the kernel has given this descriptor to no one else.
         let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+        sockopt::set(&socket, libc::SOL_SOCKET, libc::SO_SNDBUF, SEND_BUFFER_BYTES)?;
         if first.is_none() {
             register(&socket, umem)?;
         }
@@ -93,7 +94,8 @@ impl Queue {
         let mut counts = [0_u64; 6];
         // SAFETY: `xdp_statistics` is six words of 64 bits, which any bytes fill.
         unsafe { get(&self.socket, libc::XDP_STATISTICS, &mut counts) }?;
-        Ok(counts[0] + counts[3] + counts[4])
+        // A packet for which there was no frame is in the first of these, and again in the fifth.
+        Ok(counts[0] + counts[3])
     }
 
     /// Has the driver look for frames to receive into.
@@ -110,8 +112,9 @@ impl Queue {
     ///
     /// # Errors
     /// `ENETDOWN` or `ENXIO` where the interface is down or gone.
-    pub(super) fn kick(&self) -> io::Result<bool> {
+    pub(super) fn kick(&mut self) -> io::Result<bool> {
         // The kernel takes some 32 entries a call and then answers EAGAIN.
+        let mut room = self.transmit.room();
         for _ in 0..KICKS_MAX {
             // SAFETY: no bytes are sent; the pointers are null with length 0.
             let answer = unsafe {
@@ -123,9 +126,13 @@ impl Queue {
             }
             let error = io::Error::last_os_error();
             match error.raw_os_error() {
-                Some(libc::EAGAIN | libc::EINTR) => {}
-                // No room for completions, or for packets of the interface: both come back.
-                Some(libc::EBUSY | libc::ENOBUFS) => return Ok(false),
+                Some(libc::EINTR) => {}
+                // EBUSY: the interface has dropped one, and the next may pass.
+                Some(libc::EAGAIN | libc::EBUSY) if self.transmit.room() > room => {
+                    room = self.transmit.room();
+                }
+                // No room in the socket or for completions: it comes back.
+                Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS) => return Ok(false),
                 _ => return Err(error),
             }
         }
@@ -227,6 +234,9 @@ const RECEIVE_RING: u64 = 0;
 const TRANSMIT_RING: u64 = 0x8000_0000;
 const FILL_RING: u64 = 0x1_0000_0000;
 const COMPLETION_RING: u64 = 0x1_8000_0000;
+
+/// Of copies that the interface has not sent; the kernel bounds it by `net.core.wmem_max`.
+const SEND_BUFFER_BYTES: i32 = 8 << 20;
 
 /// Bounds the calls of one send: 2,048 packets.
 const KICKS_MAX: usize = 64;

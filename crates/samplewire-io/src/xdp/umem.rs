@@ -1,6 +1,6 @@
 //! Memory that the kernel and this process write frames into in turns (UMEM of AF_XDP).
 //!
-//! It is divided into frames of one length. A [`Frame`] is a value: who has it may read and write its bytes.
+//! It is divided into frames of one length. A [`Frame`] is a value: its owner may read and write its bytes.
 //! The kernel gets it when its address enters a ring, and this process gets it back with an address from
 //! another ring.
 
@@ -18,7 +18,7 @@ pub(crate) struct Umem {
     returned: Mutex<Vec<Frame>>,
 }
 
-/// A frame that belongs to whoever has this value, by its place.
+/// A frame, by its place. It belongs to the owner of this value.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Frame(u32);
 
