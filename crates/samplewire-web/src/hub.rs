@@ -10,6 +10,7 @@ use samplewire_record::sigmf::RecordedGap;
 use tokio::sync::Notify;
 
 use crate::account::GapEntry;
+use crate::failures::Failures;
 use crate::frame::{Frame, FrameGap};
 use crate::message::ViewRequest;
 use crate::source::{About, Lane, Source, lock};
@@ -26,8 +27,7 @@ pub(crate) struct Hub {
     next_viewer: u64,
     /// Wakes the page's thread.
     notify: Arc<Notify>,
-    /// Views that failed: reported once.
-    failure: Option<String>,
+    failures: Failures,
 }
 
 /// A view that is computed.
@@ -103,14 +103,14 @@ pub(crate) enum Refusal {
 }
 
 impl Hub {
-    pub(crate) fn new(notify: Arc<Notify>) -> Self {
+    pub(crate) fn new(notify: Arc<Notify>, failures: Failures) -> Self {
         Self {
             sources: Vec::new(),
             engines: Vec::new(),
             viewers: Vec::new(),
             next_viewer: 0,
             notify,
-            failure: None,
+            failures,
         }
     }
 
@@ -261,7 +261,7 @@ impl Hub {
                     let samples = engine.key.view.run_samples(info, period);
                     let bytes = (samples * info.frame_bytes()).min(run.bytes.len());
                     if let Err(error) = engine.compute(&run, &run.bytes[..bytes], lane, samples) {
-                        self.failure.get_or_insert_with(|| error.to_string());
+                        self.failures.note(error.to_string());
                     }
                 }
                 lane.give_back(run);
@@ -270,11 +270,6 @@ impl Hub {
         for viewer in &self.viewers {
             viewer.wake.notify_one();
         }
-    }
-
-    /// Returns why a view could not be computed, once.
-    pub(crate) fn take_failure(&mut self) -> Option<String> {
-        self.failure.take()
     }
 
     /// Writes the page's next frame to `out`, if one is due and the page takes it.
@@ -323,7 +318,7 @@ impl Hub {
         let source = &self.sources[usize::from(key.source)];
         let info = &source.about.streams[usize::from(key.stream)];
         let spectra = Spectra::new(info, key.view).map_err(|error| {
-            self.failure.get_or_insert_with(|| error.to_string());
+            self.failures.note(error.to_string());
             Refusal::Failed
         })?;
         self.engines.push(Engine { key, spectra, latest: None, serial: 0 });

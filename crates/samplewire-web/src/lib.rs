@@ -22,6 +22,7 @@
 
 mod account;
 mod counters;
+mod failures;
 pub mod frame;
 mod hub;
 pub mod message;

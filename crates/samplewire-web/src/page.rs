@@ -1,13 +1,14 @@
 //! The page of a program: its address, its thread, and the streams that it shows.
 
 use std::net::{SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::{fmt, io};
 
 use tokio::sync::Notify;
 
 use crate::account::Ledger;
+use crate::failures::Failures;
 use crate::hub::Hub;
 use crate::server::{self, App};
 use crate::source::{About, lock};
@@ -65,7 +66,7 @@ pub struct Page {
     app: Arc<App>,
     address: SocketAddr,
     thread: Option<JoinHandle<()>>,
-    failure: Arc<Mutex<Option<String>>>,
+    failures: Failures,
 }
 
 impl Page {
@@ -82,15 +83,15 @@ impl Page {
             Some(token) => token,
             None => Token::draw()?,
         };
-        let hub = Hub::new(Arc::new(Notify::new()));
+        let failures = Failures::default();
+        let hub = Hub::new(Arc::new(Notify::new()), failures.clone());
         let app = Arc::new(App::new(hub, token, address, options.names));
-        let failure = Arc::default();
         let run = {
-            let (app, failure) = (Arc::clone(&app), Arc::clone(&failure));
-            move || server::supervise(&failure, || server::run(app, listener))
+            let (app, failures) = (Arc::clone(&app), failures.clone());
+            move || failures.supervise(|| server::run(app, listener))
         };
         let thread = std::thread::Builder::new().name("samplewire-web".into()).spawn(run)?;
-        Ok(Self { app, address, thread: Some(thread), failure })
+        Ok(Self { app, address, thread: Some(thread), failures })
     }
 
     /// Shows a source whose agreed first index is `first`. The program passes its samples to the tap.
@@ -125,9 +126,9 @@ impl Page {
     }
 
     /// Returns, once, why the page ended or why a view of it is not computed. The streams do not depend
-    /// on it.
+    /// on it. The call never waits for the page's work.
     pub fn take_failure(&mut self) -> Option<String> {
-        lock(&self.failure).take().or_else(|| self.app.hub().take_failure())
+        self.failures.take()
     }
 }
 
@@ -145,5 +146,30 @@ impl Drop for Page {
 impl fmt::Debug for Page {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Page").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn failure_is_taken_while_the_page_works() {
+        let mut page = Page::start(PageOptions::new("127.0.0.1:0".parse().unwrap())).unwrap();
+        page.failures.note("no".to_owned());
+        let app = Arc::clone(&page.app);
+        // The page's thread holds the hub while it computes.
+        let hub = app.hub();
+        let (taken, found) = mpsc::channel();
+        let receiving = std::thread::spawn(move || {
+            taken.send(page.take_failure()).expect("the test waits");
+            page
+        });
+        assert_eq!(found.recv_timeout(Duration::from_secs(20)), Ok(Some("no".to_owned())));
+        drop(hub);
+        drop(receiving.join().expect("it does not panic"));
     }
 }

@@ -24,7 +24,7 @@ struct Rig {
 impl Rig {
     fn new(frames_per_second: u32) -> Self {
         let now = Instant::now();
-        let mut hub = Hub::new(Arc::new(Notify::new()));
+        let mut hub = hub();
         let info = StreamInfo::new(Format::Fc32, 1, RATE_HZ).unwrap();
         let tap = hub.add(About::new("test", &[info]), 0);
         let id = hub.join(now).unwrap().0;
@@ -65,6 +65,10 @@ impl Rig {
     fn seen(&mut self, frame: &Frame) {
         self.hub.seen(self.id, frame.number);
     }
+}
+
+fn hub() -> Hub {
+    Hub::new(Arc::new(Notify::new()), Failures::default())
 }
 
 fn gap(first: u64, len: u64) -> RecordedGap {
@@ -207,7 +211,7 @@ fn views_and_pages_have_limits() {
 
 #[test]
 fn page_that_comes_before_the_stream_sees_it() {
-    let mut hub = Hub::new(Arc::new(Notify::new()));
+    let mut hub = hub();
     let id = hub.join(Instant::now()).unwrap().0;
     let view = View::whole(BINS);
     let wanted = ViewRequest { source: 1, stream: 0, frames_per_second: 30, view };

@@ -8,7 +8,6 @@ mod viewer;
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use std::{future, io};
@@ -81,20 +80,6 @@ impl App {
         *last = Some((now, Arc::clone(&text)));
         text
     }
-}
-
-/// Runs the page's thread, and keeps why it ended if it failed or panicked.
-pub(crate) fn supervise(failure: &Mutex<Option<String>>, run: impl FnOnce() -> io::Result<()>) {
-    let why = match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(())) => return,
-        Ok(Err(error)) => error.to_string(),
-        Err(panic) => {
-            let words = panic.downcast_ref::<&str>().map(|it| (*it).to_owned());
-            let words = words.or_else(|| panic.downcast_ref::<String>().cloned());
-            format!("a defect: {}", words.unwrap_or_default())
-        }
-    };
-    *lock(failure) = Some(why);
 }
 
 /// Serves until the page is dropped.
@@ -170,19 +155,3 @@ const ACCOUNT_PERIOD: Duration = Duration::from_millis(250);
 
 /// The pause after an error of the system.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn panic_of_the_thread_is_a_failure_in_words() {
-        let failure = Mutex::default();
-        supervise(&failure, || panic!("a number {}", 7));
-        assert_eq!(lock(&failure).as_deref(), Some("a defect: a number 7"));
-        supervise(&failure, || Err(io::Error::other("no")));
-        assert_eq!(lock(&failure).take().as_deref(), Some("no"));
-        supervise(&failure, || Ok(()));
-        assert_eq!(*lock(&failure), None);
-    }
-}
