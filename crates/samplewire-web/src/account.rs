@@ -121,11 +121,30 @@ impl Ledger {
         self.gaps.range(from..until.max(from))
     }
 
+    /// Returns a copy of the latest `count` gaps before number `before`.
+    pub fn latest(&self, before: u64, count: u64) -> GapList {
+        let total = self.account.gaps();
+        let before = before.min(total);
+        let gaps = self.gaps_in(before.saturating_sub(count)..before).copied().collect();
+        GapList { total, gaps }
+    }
+}
+
+/// Gaps of a ledger. They are a copy, so they are written without holding up the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GapList {
+    /// The gaps of the stream.
+    pub total: u64,
+    /// Those of the list, oldest first.
+    pub gaps: Vec<GapEntry>,
+}
+
+impl GapList {
     /// The list as CSV, with a header line. Lines that begin with `#` are comments.
     pub fn csv(&self) -> String {
         let mut text = String::new();
         let listed = self.gaps.len() as u64;
-        if let Some(earlier) = self.account.gaps().checked_sub(listed).filter(|&count| count > 0) {
+        if let Some(earlier) = self.total.checked_sub(listed).filter(|&count| count > 0) {
             let _ = writeln!(text, "# {earlier} earlier gaps are in the sums, not in this list");
         }
         text.push_str("index,length,cause,hop,stream\n");

@@ -368,8 +368,10 @@ impl Viewer {
         let from = self.next_gap.unwrap_or(run.gaps_before);
         self.next_gap = Some(run.gaps_before);
         let oldest = run.gaps_before.saturating_sub(Frame::GAPS_MAX as u64).max(from);
-        let ledger = lock(&source.shared.ledger);
-        let gaps = ledger.gaps_in(oldest..run.gaps_before).map(gap_of).collect();
+        let gaps = {
+            let ledger = lock(&source.shared.ledger);
+            ledger.gaps_in(oldest..run.gaps_before).map(gap_of).collect()
+        };
         let centre_hz = if run.centre_hz.is_finite() { run.centre_hz } else { 0.0 };
         let (offset_hz, span_hz) = if info.format.is_complex() {
             (key.view.centre * rate_hz, rate_hz / f64::from(key.view.zoom))

@@ -36,7 +36,7 @@ mod tap;
 mod timeline;
 mod token;
 
-pub use account::{GapEntry, Ledger};
+pub use account::{GapEntry, GapList, Ledger};
 pub use page::{Page, PageError, PageOptions};
 pub use recording::{Recording, RecordingError};
 pub use source::About;

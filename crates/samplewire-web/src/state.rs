@@ -7,9 +7,10 @@ use samplewire_record::account::{Account, Hop};
 use samplewire_record::sigmf::RecordedCause;
 use serde_json::{Value, json};
 
-use crate::account::{GapEntry, Ledger};
+use crate::account::{GapEntry, GapList};
 use crate::counters::{CAUSES, COUNTERS, HOPS, Remedy};
 use crate::source::{Source, lock};
+use crate::timeline::Column;
 
 /// The constant part: counters, hops and causes with their meaning and remedy.
 pub(crate) fn terms() -> Value {
@@ -49,9 +50,12 @@ pub(crate) fn account(sources: &[Source], started: Instant) -> Value {
 fn source(source: &Source, started: Instant) -> Value {
     let ended = lock(&source.shared.ended).clone();
     let counters = *lock(&source.shared.counters);
-    let ledger = lock(&source.shared.ledger);
-    let account = ledger.account();
-    let state = State::of(account, ended.as_deref());
+    // A copy: the receiving thread may wait for the ledger.
+    let (account, positions, updated) = {
+        let ledger = lock(&source.shared.ledger);
+        (ledger.account().clone(), ledger.timeline().len(), ledger.updated_at())
+    };
+    let state = State::of(&account, ended.as_deref());
     let streams = source.about.streams.iter().zip(&source.shared.lanes);
     let streams: Vec<_> = streams.map(|(info, lane)| stream(info, lane.centre_hz())).collect();
     let hops = Hop::ALL.map(|hop| account.hops().of(hop).to_string());
@@ -70,10 +74,10 @@ fn source(source: &Source, started: Instant) -> Value {
         "sentence": state.sentence,
         "remedy": state.remedy,
         "ended": ended,
-        "at_s": ledger.updated_at().saturating_duration_since(started).as_secs_f64(),
+        "at_s": updated.saturating_duration_since(started).as_secs_f64(),
         "next_index": account.range().end.to_string(),
         "first_index": account.range().start.to_string(),
-        "positions": ledger.timeline().len().to_string(),
+        "positions": positions.to_string(),
         "indexes": balance.as_ref().ok().map(|it| it.indexes.to_string()),
         "samples": account.delivered().to_string(),
         "missing": account.missing().to_string(),
@@ -97,13 +101,10 @@ fn stream(info: &StreamInfo, centre_hz: f64) -> Value {
     })
 }
 
-/// Returns the latest gaps before number `before`, newest first.
-pub(crate) fn gaps(ledger: &Ledger, before: u64, count: u64) -> Value {
-    let before = before.min(ledger.account().gaps());
-    let entries = ledger.gaps_in(before.saturating_sub(count)..before);
-    let mut gaps: Vec<_> = entries.map(gap).collect();
-    gaps.reverse();
-    json!({ "total": ledger.account().gaps().to_string(), "gaps": gaps })
+/// Returns the gaps of a list, newest first.
+pub(crate) fn gaps(list: &GapList) -> Value {
+    let gaps: Vec<_> = list.gaps.iter().rev().map(gap).collect();
+    json!({ "total": list.total.to_string(), "gaps": gaps })
 }
 
 fn gap(entry: &GapEntry) -> Value {
@@ -123,9 +124,9 @@ pub(crate) fn hop_position(hop: Hop) -> u8 {
     Hop::ALL.into_iter().zip(0..).find(|&(it, _)| it == hop).map_or(u8::MAX, |(_, at)| at)
 }
 
-/// Returns the timeline's columns that miss or exclude something, and their common length.
-pub(crate) fn timeline(ledger: &Ledger, first: u64, end: u64, columns: usize) -> Value {
-    let found = ledger.timeline().columns(first, end, columns);
+/// Returns the columns that miss or exclude something, and their common range. `positions`: of the
+/// whole timeline.
+pub(crate) fn timeline(found: &[Column], positions: u64) -> Value {
     let marked = found.iter().filter(|it| it.excluded > 0 || it.missing.iter().any(|&n| n > 0));
     let marked = marked.map(|column| {
         json!({
@@ -134,7 +135,7 @@ pub(crate) fn timeline(ledger: &Ledger, first: u64, end: u64, columns: usize) ->
         })
     });
     json!({
-        "positions": ledger.timeline().len(),
+        "positions": positions,
         "first": found.first().map_or(0, |column| column.first),
         "end": found.last().map_or(0, |column| column.first + column.len),
         "columns": marked.collect::<Vec<_>>(),

@@ -43,16 +43,16 @@ pub(super) async fn account(State(app): State<Arc<App>>) -> Response {
 
 pub(super) async fn gaps(State(app): State<Arc<App>>, Query(query): Query<GapsQuery>) -> Response {
     let count = query.count.min(COUNT_MAX);
-    of_source(&app, query.source, |ledger| {
-        json(state::gaps(ledger, query.before, count).to_string())
-    })
+    let list = of_source(&app, query.source, |ledger| ledger.latest(query.before, count));
+    list.map_or_else(no_source, |list| json(state::gaps(&list).to_string()))
 }
 
 pub(super) async fn gaps_csv(
     State(app): State<Arc<App>>,
     Query(query): Query<GapsQuery>,
 ) -> Response {
-    of_source(&app, query.source, |ledger| typed("text/csv; charset=utf-8", ledger.csv()))
+    let list = of_source(&app, query.source, |ledger| ledger.latest(u64::MAX, u64::MAX));
+    list.map_or_else(no_source, |list| typed("text/csv; charset=utf-8", list.csv()))
 }
 
 pub(super) async fn timeline(
@@ -60,18 +60,25 @@ pub(super) async fn timeline(
     Query(query): Query<TimelineQuery>,
 ) -> Response {
     let columns = query.columns.clamp(1, COLUMNS_MAX);
-    of_source(&app, query.source, |ledger| {
-        json(state::timeline(ledger, query.first, query.end, columns).to_string())
+    let found = of_source(&app, query.source, |ledger| {
+        let timeline = ledger.timeline();
+        (timeline.columns(query.first, query.end, columns), timeline.len())
+    });
+    found.map_or_else(no_source, |(columns, positions)| {
+        json(state::timeline(&columns, positions).to_string())
     })
 }
 
-fn of_source(app: &App, source: usize, answer: impl FnOnce(&Ledger) -> Response) -> Response {
-    let hub = app.hub();
-    let Some(source) = hub.sources().get(source) else {
-        return (StatusCode::NOT_FOUND, "there is no such source\n").into_response();
-    };
-    let ledger = lock(&source.shared.ledger);
-    answer(&ledger)
+/// Copies what an answer needs from the account of a source. The answer is written without the lock,
+/// for which the receiving thread may wait.
+fn of_source<T>(app: &App, source: usize, copy: impl FnOnce(&Ledger) -> T) -> Option<T> {
+    let shared = Arc::clone(&app.hub().sources().get(source)?.shared);
+    let ledger = lock(&shared.ledger);
+    Some(copy(&ledger))
+}
+
+fn no_source() -> Response {
+    (StatusCode::NOT_FOUND, "there is no such source\n").into_response()
 }
 
 fn json(text: String) -> Response {
