@@ -26,6 +26,7 @@ impl GapEntry {
     pub(crate) fn new(gap: RecordedGap, is_held_up: bool, number: u64) -> Self {
         let mut hops = Hops::NONE;
         hops.add(&gap, is_held_up);
+        let hops = hops.with_host(gap.host);
         let most = Hop::ALL.into_iter().max_by_key(|&hop| hops.of(hop));
         Self { gap, hop: most.expect("there are hops"), number }
     }

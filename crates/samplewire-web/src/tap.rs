@@ -11,7 +11,7 @@ use rtrb::{Consumer, Producer};
 use samplewire::SampleIndex;
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire_record::account::Account;
-use samplewire_record::sigmf::RecordedGap;
+use samplewire_record::sigmf::{HostDrops, RecordedGap};
 
 use crate::account::{Event, GapEntry};
 use crate::source::{Shared, lock};
@@ -178,14 +178,24 @@ impl Tap {
         if jump > 0 {
             self.events.push(Event::Excluded { position, len: jump });
         }
-        let entry = GapEntry::new(*gap, is_held_up, self.account.gaps());
-        self.account.take_gap(gap, is_held_up);
+        let number = self.account.gaps();
+        // The account states how much of the gap this host dropped.
+        let Some(taken) = self.account.take_gap(gap, is_held_up) else { return };
+        let entry = GapEntry::new(taken, is_held_up, number);
         self.events.push(Event::Gap { entry, position: position.saturating_add(jump) });
         self.is_stale = true;
         // Each call adds two events at most.
         if self.events.len() + 2 >= EVENTS_MAX {
             self.publish(true);
         }
+        self.publish_if_due(Instant::now());
+    }
+
+    /// Passes what the host has dropped of the stream since it began, before the gap that it may
+    /// explain: see [`Account::note_host_drops`]. A later, better count replaces this one.
+    pub fn host_drops(&mut self, drops: HostDrops) {
+        self.account.note_host_drops(drops);
+        self.is_stale = true;
         self.publish_if_due(Instant::now());
     }
 

@@ -79,7 +79,11 @@ impl Receiving {
                     let gap = RecordedGap::from(&lost.gap);
                     let is_held_up = held_up.before(&gap, || stalls(&self.aligned));
                     if gap.not_repaired > 0 {
-                        account.note_host_drops(self.host.drops(received(&self.aligned)));
+                        let drops = self.host.drops(received(&self.aligned));
+                        account.note_host_drops(drops);
+                        if let Some(tap) = &mut self.tap {
+                            tap.host_drops(drops);
+                        }
                     }
                     account.take_gap(&gap, is_held_up);
                     if let Some(tap) = &mut self.tap {
@@ -138,6 +142,9 @@ impl Receiving {
         let snapshot = total(lanes.iter().map(|lane| lane.snapshot), closed.port);
         let (drops, host) = self.host.finish(snapshot.stream.received);
         account.note_host_drops(drops);
+        if let Some(tap) = &mut self.tap {
+            tap.host_drops(drops);
+        }
         Received {
             account,
             silent,

@@ -104,9 +104,13 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
         .with_page(shown);
     let recorder = Recorder::new(options, info, &mut writer, &mut view);
     let recorded = recorder.run(&dialer, receiver);
+    let mut shown = view.into_page();
     let Recorded { mut account, counters: snapshot, silent, info, streams: lanes, .. } = recorded;
     let (drops, host) = host.finish(snapshot.stream.received);
     account.note_host_drops(drops);
+    if let Some(shown) = &mut shown {
+        shown.host_drops(drops);
+    }
     let stop = Stop::of(recorded.stop, &interrupt);
     let elapsed = recorded.stopped - started;
     reporter.interval(elapsed, &account, &snapshot);

@@ -61,9 +61,15 @@ impl OnPage {
         }
     }
 
+    /// Passes the final count of what the host dropped.
+    pub(super) fn host_drops(&mut self, drops: HostDrops) {
+        self.tap.host_drops(drops);
+    }
+
     fn turn(&mut self, progress: &Progress<'_>, console: &mut Console) {
         if progress.is_last {
-            let sums = [self.tap.account(), progress.account].map(|it| it.balance(it.delivered()));
+            let sums = [self.tap.account(), progress.account]
+                .map(|account| (account.balance(account.delivered()), account.hops()));
             if sums[0] != sums[1] {
                 console.warn(format_args!("the page's sums were wrong: please report this defect"));
             }
@@ -109,6 +115,11 @@ impl<'a> RecordingView<'a> {
         self.shown = shown;
         self
     }
+
+    /// Returns the page, which stays open behind the recording.
+    pub(super) fn into_page(self) -> Option<OnPage> {
+        self.shown
+    }
 }
 
 impl Observer for RecordingView<'_> {
@@ -122,7 +133,11 @@ impl Observer for RecordingView<'_> {
     }
 
     fn host_drops(&mut self, received: u64) -> HostDrops {
-        self.host.drops(received)
+        let drops = self.host.drops(received);
+        if let Some(shown) = &mut self.shown {
+            shown.tap.host_drops(drops);
+        }
+        drops
     }
 
     fn gap(&mut self, gap: &RecordedGap, is_held_up: bool) {

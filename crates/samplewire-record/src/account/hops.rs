@@ -105,7 +105,8 @@ impl Hops {
 
     /// Returns the counts with the losses on the path split: what the host has dropped is not the
     /// wire's. Drops beyond these losses are of packets that a retransmission replaced.
-    pub(super) fn with_host(self, host: HostDrops) -> Self {
+    #[must_use]
+    pub fn with_host(self, host: HostDrops) -> Self {
         let HostDrops { nic, kernel } = host.within(self.wire);
         Self { wire: self.wire - nic - kernel, nic, kernel, ..self }
     }

@@ -148,6 +148,24 @@ fn no_frame_spans_a_gap_and_each_gap_is_in_one_frame() {
 }
 
 #[test]
+fn gap_that_the_host_dropped_is_at_its_hop() {
+    let mut rig = Rig::new(50);
+    rig.tone(1, 1_000);
+    rig.gap(10);
+    rig.tap.host_drops(HostDrops { nic: 30, kernel: 0 });
+    rig.gap(20);
+    rig.tap.host_drops(HostDrops { nic: 30, kernel: 7 });
+    rig.tone(1, 1_000);
+    rig.gap(17);
+    rig.tap.end("done");
+    let ledger = lock(&rig.hub.sources[0].shared.ledger);
+    let hops: Vec<_> = ledger.latest(u64::MAX, 9).gaps.iter().map(|it| it.hop).collect();
+    assert_eq!(hops, [Hop::Wire, Hop::Nic, Hop::Nic]);
+    let sums = [Hop::Wire, Hop::Nic, Hop::Kernel].map(|hop| ledger.account().hops().of(hop));
+    assert_eq!(sums, [10, 30, 7]);
+}
+
+#[test]
 fn page_that_confirms_nothing_gets_few_frames_and_then_the_latest() {
     let mut rig = Rig::new(50);
     rig.frame(PERIOD);
