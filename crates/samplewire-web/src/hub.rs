@@ -260,7 +260,8 @@ impl Hub {
                     }
                     let samples = engine.key.view.run_samples(info, period);
                     let bytes = (samples * info.frame_bytes()).min(run.bytes.len());
-                    if let Err(error) = engine.compute(&run, &run.bytes[..bytes], lane, samples) {
+                    let bytes = &run.bytes[..bytes];
+                    if let Err(error) = engine.compute(&run, bytes, lane, info.frame_bytes()) {
                         self.failures.note(error.to_string());
                     }
                 }
@@ -338,9 +339,12 @@ impl Engine {
         run: &Run,
         bytes: &[u8],
         lane: &Lane,
-        samples: usize,
+        frame_bytes: usize,
     ) -> Result<(), crate::spectra::SpectraError> {
         let Some(levels) = self.spectra.compute(run.index, bytes)? else { return Ok(()) };
+        // A recording's piece may be shorter than the view wants: a frame covers whole transforms.
+        let bins = self.spectra.view().bins as usize;
+        let len_samples = (bytes.len() / frame_bytes / bins * bins) as u64;
         self.serial += 1;
         self.latest = Some(Arc::new(Picture {
             run: RunAbout {
@@ -351,7 +355,7 @@ impl Engine {
                 row_samples: run.row_samples,
             },
             levels,
-            len_samples: samples as u64,
+            len_samples,
             seen_samples: lane.seen_samples,
         }));
         Ok(())

@@ -8,6 +8,7 @@ use samplewire_record::account::Hop;
 use samplewire_record::sigmf::{HostDrops, RecordedCause};
 
 use super::*;
+use crate::tap::Shown;
 
 const RATE_HZ: f64 = 1e6;
 const BINS: u32 = 1_024;
@@ -163,6 +164,23 @@ fn gap_that_the_host_dropped_is_at_its_hop() {
     assert_eq!(hops, [Hop::Wire, Hop::Nic, Hop::Nic]);
     let sums = [Hop::Wire, Hop::Nic, Hop::Kernel].map(|hop| ledger.account().hops().of(hop));
     assert_eq!(sums, [10, 30, 7]);
+}
+
+#[test]
+fn frame_of_a_short_piece_covers_only_what_the_piece_has() {
+    let mut rig = Rig::new(50);
+    rig.frame(PERIOD);
+    assert_eq!(rig.tap.wanted(), Some(8_192));
+    rig.tap.show(Shown {
+        index: 100,
+        bytes: &vec![0; 8 * 3_000],
+        gaps_before: 0,
+        delivered_before: 0,
+        row_samples: 10_000,
+        centre_hz: f64::NAN,
+    });
+    let frame = rig.frame(PERIOD).expect("it has two transforms");
+    assert_eq!((frame.transforms, frame.index, frame.len_samples), (2, 100, 2_048));
 }
 
 #[test]
