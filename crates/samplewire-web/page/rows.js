@@ -35,8 +35,8 @@ export class RowMaker {
    */
   rows(frame) {
     const source = `${frame.source}/${frame.stream}/${frame.channel}`;
-    if (this.isFirst || this.source !== source || frame.index < this.next) {
-      // The first frame, another stream, or another run of the device.
+    if (this.isFirst || this.source !== source) {
+      // The first frame, or another stream.
       this.isFirst = false;
       this.source = source;
       this.next = frame.index;
@@ -44,13 +44,22 @@ export class RowMaker {
     const period = frame.rowSamples > 0n ? frame.rowSamples : 1n;
     /** @type {Row[]} */
     const rows = [];
+    // The device has restarted, or a recording goes back. Gaps that end the run before come first.
+    let isOther = frame.index < this.next;
     for (const gap of frame.gaps) {
+      if (isOther && gap.first < this.next) {
+        isOther = false;
+        this.next = gap.first;
+      }
       if (gap.first + gap.len <= this.next && gap.len > 0n) {
         continue;
       }
       const first = gap.first > this.next ? gap.first : this.next;
       this.pass(rows, first, period);
       this.missing(rows, gap, first, period);
+    }
+    if (isOther) {
+      this.next = frame.index;
     }
     this.pass(rows, frame.index, period);
     const end = frame.index + frame.lenSamples;
@@ -83,7 +92,7 @@ export class RowMaker {
   missing(rows, gap, first, period) {
     const end = gap.first + gap.len;
     const last = rows.at(-1);
-    if (last?.kind === "gap" && end - last.first <= period) {
+    if (last?.kind === "gap" && first >= last.end && end - last.first <= period) {
       last.gaps.push(gap);
       last.end = end;
     } else {

@@ -1,0 +1,69 @@
+// Which rows of the waterfall come of which frames: node --test tools/web
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { RowMaker } from "../../crates/samplewire-web/page/rows.js";
+
+const ROW_SAMPLES = 1000n;
+
+/** A gap of an index and a length. */
+function gap(first, len) {
+  return { first, len, cause: 0, hop: 0, stream: null };
+}
+
+/** A frame of 100 samples behind these gaps. */
+function frame(index, ...gaps) {
+  return { source: 0, stream: 0, channel: 0, index, lenSamples: 100n, rowSamples: ROW_SAMPLES, gaps };
+}
+
+/** Kind, first index and end of the rows of a frame. */
+function rowsOf(maker, ...parts) {
+  return maker.rows(frame(...parts)).map(({ kind, first, end }) => [kind, first, end]);
+}
+
+test("a gap between two frames has a row for each period", () => {
+  const maker = new RowMaker();
+  assert.deepEqual(rowsOf(maker, 5000n), [["frame", 5000n, 5100n]]);
+  assert.deepEqual(rowsOf(maker, 8000n, gap(5500n, 1500n)), [
+    ["gap", 5500n, 6500n],
+    ["gap", 6500n, 7000n],
+    ["frame", 8000n, 8100n],
+  ]);
+});
+
+test("gaps of one period share a row", () => {
+  const maker = new RowMaker();
+  maker.rows(frame(0n));
+  const rows = maker.rows(frame(1000n, gap(200n, 10n), gap(400n, 10n)));
+  assert.deepEqual(rows.map((row) => row.gaps.length), [2, 0]);
+});
+
+test("many indexes without a frame are marked", () => {
+  const maker = new RowMaker();
+  maker.rows(frame(0n));
+  const rows = rowsOf(maker, 5100n);
+  assert.deepEqual(rows.map(([kind]) => kind), [...Array(5).fill("unseen"), "frame"]);
+});
+
+test("a restart draws the gaps of the run before, and marks nothing of the next", () => {
+  const maker = new RowMaker();
+  maker.rows(frame(9_000_000n));
+  const restart = gap(9_001_000n, 2000n);
+  assert.deepEqual(rowsOf(maker, 500n, restart), [
+    ["gap", 9_001_000n, 9_002_000n],
+    ["gap", 9_002_000n, 9_003_000n],
+    ["frame", 500n, 600n],
+  ]);
+  assert.deepEqual(rowsOf(maker, 1500n), [["frame", 1500n, 1600n]]);
+});
+
+test("a gap at the beginning of the next run has its own row", () => {
+  const maker = new RowMaker();
+  maker.rows(frame(9_000_000n));
+  assert.deepEqual(rowsOf(maker, 60n, gap(9_000_100n, 100n), gap(10n, 40n)), [
+    ["gap", 9_000_100n, 9_000_200n],
+    ["gap", 10n, 50n],
+    ["frame", 60n, 160n],
+  ]);
+});
