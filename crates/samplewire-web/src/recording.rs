@@ -11,8 +11,10 @@ use std::time::Duration;
 
 use samplewire::SampleIndex;
 use samplewire::source::{RateError, StreamInfo};
-use samplewire_record::sigmf::{Metadata, MetadataError, Paths, RecordedGap, gaps};
-use samplewire_record::verify::VerifyError;
+use samplewire_record::sigmf::{
+    HostDrops, Metadata, MetadataError, Paths, PlacedGap, RecordedGap, gaps,
+};
+use samplewire_record::verify::{Boot, VerifyError};
 
 use crate::page::Page;
 use crate::source::About;
@@ -51,6 +53,13 @@ pub enum RecordingError {
     /// Its samples are compressed.
     #[error("{path} is compressed: decompress it with zstd first", path = .0.display())]
     Compressed(PathBuf),
+    /// It has no end so far.
+    #[error(
+        "{path} is not finished: it is under way, or its recorder was killed and \
+         `samplewire record --append` continues it",
+        path = .0.display()
+    )]
+    Unfinished(PathBuf),
 }
 
 /// Consecutive samples of the file.
@@ -90,7 +99,6 @@ impl Recording {
     pub fn show(page: &mut Page, path: &Path) -> Result<Self, RecordingError> {
         let paths =
             Paths::existing(path).ok_or_else(|| RecordingError::NotSigmf(path.to_owned()))?;
-        let report = samplewire_record::verify(path)?;
         let io = |path: &Path| {
             let path = path.to_owned();
             move |source| RecordingError::Io { path, source }
@@ -98,9 +106,14 @@ impl Recording {
         let text = fs::read_to_string(&paths.meta).map_err(io(&paths.meta))?;
         let metadata = Metadata::parse(&text)?;
         let data = paths.data_of(&metadata);
+        if metadata.claims.is_finished == Some(false) {
+            // Its captures and gaps are in a journal, which a recorder may be writing.
+            return Err(RecordingError::Unfinished(paths.meta));
+        }
         if metadata.is_compressed {
             return Err(RecordingError::Compressed(data));
         }
+        let report = samplewire_record::verify(path)?;
         let file = File::open(&data).map_err(io(&data))?;
         let rate_hz = metadata.rate_hz.unwrap_or(0.0);
         let mut info = StreamInfo::new(metadata.format, metadata.channels, rate_hz)?;
@@ -111,11 +124,14 @@ impl Recording {
         let about = About {
             origin: path.display().to_string(),
             is_recording: true,
+            fault: report.faults.first().map(ToString::to_string),
             ..About::new("recording", &[info.clone()])
         };
         let mut tap = page.add(about, first);
-        let pieces = count(&mut tap, &metadata, &gaps, report.samples);
-        tap.end(if report.is_proven() { "the recording is proven" } else { "not proven" });
+        let mut walk = Walk::new(&mut tap, &report.boots);
+        let pieces = walk.count(&metadata, &gaps, report.samples);
+        let is_proven = report.is_proven();
+        tap.end(if is_proven { "the recording is proven" } else { "the recording is not proven" });
         let end = pieces.last().map_or(0, |piece| piece.position + piece.len);
         let frame_bytes = info.frame_bytes();
         let player = Player { tap, file, frame_bytes, pieces, end, position: 0, bytes: Vec::new() };
@@ -140,45 +156,78 @@ impl Drop for Recording {
     }
 }
 
-/// Counts every index of a recording in its order, and returns where its samples are.
-fn count(tap: &mut Tap, metadata: &Metadata, gaps: &[RecordedGap], samples: u64) -> Vec<Piece> {
-    let mut gaps = gaps.iter().peekable();
-    let mut pieces = Vec::with_capacity(metadata.captures.len());
-    let end = metadata.offset + samples;
-    let (mut before, mut boot_id) = (0, None);
-    for (number, capture) in metadata.captures.iter().enumerate() {
-        let next = metadata.captures.get(number + 1).map_or(end, |next| next.sample_start);
-        let len = next.min(end).saturating_sub(capture.sample_start);
-        let index = capture.global_index.unwrap_or(capture.sample_start);
-        // A gap before another run of the device ends the indexes of the run before.
-        let is_next_run =
-            boot_id.is_some() && capture.boot_id.is_some_and(|it| Some(it) != boot_id);
-        while let Some(gap) = gaps.next_if(|gap| is_next_run || gap.first < index) {
-            tap.gap(gap, false);
-            if is_next_run && gap.is_estimated() {
-                break;
-            }
-        }
-        boot_id = capture.boot_id.or(boot_id);
-        if is_next_run {
-            before += tap.account().range().end - tap.account().range().start;
-            tap.restart_at(index);
-        }
-        let range = tap.account().range();
-        let (gaps_before, delivered_before) = (tap.account().gaps(), tap.account().delivered());
-        pieces.push(Piece {
-            position: before + index.saturating_sub(range.start),
-            index,
-            place: capture.sample_start - metadata.offset,
-            len,
-            gaps_before,
-            delivered_before,
-            centre_hz: capture.frequency_hz.unwrap_or(f64::NAN),
-        });
-        tap.count_samples(index, len);
+/// Counts every index of a recording in its order, as [`samplewire_record::verify()`] does.
+struct Walk<'a> {
+    tap: &'a mut Tap,
+    /// The device's runs behind the present one.
+    boots: std::slice::Iter<'a, Boot>,
+    /// A gap has ended the present run.
+    has_ended: bool,
+    /// The number of indexes of the runs before.
+    before: u64,
+    /// What the host dropped in all gaps so far.
+    drops: HostDrops,
+}
+
+impl<'a> Walk<'a> {
+    fn new(tap: &'a mut Tap, boots: &'a [Boot]) -> Self {
+        let boots = boots.get(1..).unwrap_or_default().iter();
+        Self { tap, boots, has_ended: false, before: 0, drops: HostDrops::NONE }
     }
-    gaps.for_each(|gap| tap.gap(gap, false));
-    pieces
+
+    /// Counts the whole recording, and returns where its samples are.
+    fn count(&mut self, metadata: &Metadata, gaps: &[PlacedGap], samples: u64) -> Vec<Piece> {
+        let mut gaps = gaps.iter().peekable();
+        let mut pieces = Vec::with_capacity(metadata.captures.len());
+        let end = metadata.offset.saturating_add(samples);
+        let mut boot_id = None;
+        for (number, capture) in metadata.captures.iter().enumerate() {
+            let next = metadata.captures.get(number + 1).map_or(end, |next| next.sample_start);
+            let len = next.min(end).saturating_sub(capture.sample_start);
+            if len == 0 {
+                continue;
+            }
+            while let Some(it) = gaps.next_if(|it| it.sample_start <= capture.sample_start) {
+                self.gap(&it.gap);
+                boot_id = boot_id.filter(|_| !self.has_ended);
+            }
+            let is_same = boot_id.is_none() || capture.boot_id.is_none_or(|it| Some(it) == boot_id);
+            self.has_ended |= !is_same;
+            boot_id = capture.boot_id.or(boot_id);
+            let index = capture.global_index.unwrap_or(capture.sample_start);
+            self.enter(index);
+            let account = self.tap.account();
+            pieces.push(Piece {
+                position: self.before.saturating_add(index.saturating_sub(account.range().start)),
+                index,
+                place: capture.sample_start - metadata.offset,
+                len,
+                gaps_before: account.gaps(),
+                delivered_before: account.delivered(),
+                centre_hz: capture.frequency_hz.unwrap_or(f64::NAN),
+            });
+            self.tap.count_samples(index, len);
+        }
+        gaps.for_each(|it| self.gap(&it.gap));
+        pieces
+    }
+
+    fn gap(&mut self, gap: &RecordedGap) {
+        self.enter(gap.first);
+        self.drops = self.drops.and(gap.host);
+        self.tap.host_drops(self.drops);
+        self.tap.gap(gap, false);
+        self.has_ended = gap.is_estimated();
+    }
+
+    /// Begins the next run of the device, if one has ended, for the index `first` of it.
+    fn enter(&mut self, first: SampleIndex) {
+        if std::mem::take(&mut self.has_ended) {
+            let range = self.tap.account().range();
+            self.before = self.before.saturating_add(range.end - range.start);
+            self.tap.restart_at(self.boots.next().map_or(first, |boot| boot.indexes.start));
+        }
+    }
 }
 
 impl Player {

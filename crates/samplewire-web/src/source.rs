@@ -23,6 +23,8 @@ pub struct About {
     pub streams: Vec<StreamInfo>,
     /// Whether it is a recording, in which a page can seek.
     pub is_recording: bool,
+    /// The first fault of a recording that is not proven.
+    pub fault: Option<String>,
 }
 
 impl About {
@@ -33,6 +35,7 @@ impl About {
             origin: String::new(),
             streams: streams.to_vec(),
             is_recording: false,
+            fault: None,
         }
     }
 

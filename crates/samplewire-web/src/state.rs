@@ -55,7 +55,8 @@ fn source(source: &Source, started: Instant) -> Value {
         let ledger = lock(&source.shared.ledger);
         (ledger.account().clone(), ledger.timeline().len(), ledger.updated_at())
     };
-    let state = State::of(&account, ended.as_deref());
+    let fault = source.about.fault.as_deref();
+    let state = fault.map_or_else(|| State::of(&account, ended.as_deref()), State::of_fault);
     let streams = source.about.streams.iter().zip(&source.shared.lanes);
     let streams: Vec<_> = streams.map(|(info, lane)| stream(info, lane.centre_hz())).collect();
     let hops = Hop::ALL.map(|hop| account.hops().of(hop).to_string());
@@ -151,6 +152,15 @@ struct State {
 }
 
 impl State {
+    /// A recording that is not proven: its sums are only what its metadata state.
+    fn of_fault(fault: &str) -> Self {
+        Self {
+            level: "unproven",
+            sentence: format!("Not proven: {fault}."),
+            remedy: "list all faults with `samplewire verify`".to_owned(),
+        }
+    }
+
     fn of(account: &Account, ended: Option<&str>) -> Self {
         let (delivered, missing) = (account.delivered(), account.missing());
         let end = ended.map(|words| format!(" Ended: {words}.")).unwrap_or_default();

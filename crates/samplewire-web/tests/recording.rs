@@ -8,6 +8,7 @@ use samplewire::Cause;
 use samplewire::source::StreamInfo;
 use samplewire_blocks::kernels::Oscillator;
 use samplewire_blocks::{Complex, Complex32};
+use samplewire_record::account::Hop;
 use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
 use samplewire_record::sink::{SigmfSink, SinkOptions, WriteSamples};
 use samplewire_web::frame::Frame;
@@ -138,6 +139,75 @@ fn recording_is_shown_with_its_gaps_and_proof() {
     let frame = found.expect("it goes on at the position");
     assert!(frame.index >= 10 * PART, "{}", frame.index);
     check(&frame);
+}
+
+/// Indexes of two runs of the device; the second begins with a gap.
+fn write_restart(path: &Path) -> SigmfSink {
+    let info = StreamInfo::sc16("tones", 1e6).unwrap();
+    let mut sink = SigmfSink::open(path, &info, &SinkOptions::new().overwrite(true)).unwrap();
+    sink.session(7).unwrap();
+    sink.write(500, &tone(500, 1_000)).unwrap();
+    let host = HostDrops { nic: 4, kernel: 2 };
+    sink.gap(&RecordedGap { host, ..gap(1_500, 10) }).unwrap();
+    sink.gap(&RecordedGap { cause: RecordedCause::DeviceRestarted, ..gap(1_510, 90) }).unwrap();
+    sink.session(8).unwrap();
+    sink.gap(&gap(20, 30)).unwrap();
+    sink.write(50, &tone(50, 2_000)).unwrap();
+    sink
+}
+
+fn state_of(page: &Page) -> String {
+    let mut socket = connect(page);
+    loop {
+        let Message::Text(text) = socket.read().unwrap() else { continue };
+        if text.contains(r#""type":"account""#) {
+            return text.to_string();
+        }
+    }
+}
+
+#[test]
+fn restarted_device_adds_up_from_the_first_index_of_its_run() {
+    let path = folder("web-restart").join("tones");
+    write_restart(&path).finish().unwrap();
+    let report = samplewire_record::verify(&path).unwrap();
+    assert!(report.is_proven(), "{:?}", report.faults);
+    let mut page = Page::start(PageOptions::new("127.0.0.1:0".parse().unwrap())).unwrap();
+    let _shown = Recording::show(&mut page, &path).unwrap();
+    let ledger = page.ledger(0).unwrap();
+    let balance = ledger.account().balance(3_000).unwrap();
+    assert_eq!((balance.indexes, balance.missing, balance.before_first), (3_130, 130, 0));
+    assert_eq!((ledger.account().range(), ledger.account().boots()), (20..2_050, 2));
+    let hops = [Hop::Nic, Hop::Kernel].map(|hop| ledger.account().hops().of(hop));
+    assert_eq!(hops, [4, 2], "as the gap names them");
+    assert!(state_of(&page).contains(r#""level":"missing""#));
+}
+
+#[test]
+fn unfinished_recording_is_refused() {
+    let path = folder("web-unfinished").join("tones");
+    std::mem::forget(write_restart(&path));
+    let mut page = Page::start(PageOptions::new("127.0.0.1:0".parse().unwrap())).unwrap();
+    let error = Recording::show(&mut page, &path).unwrap_err().to_string();
+    assert!(error.contains("tones.sigmf-meta is not finished"), "{error}");
+}
+
+#[test]
+fn damaged_recording_is_not_called_whole() {
+    let path = folder("web-damaged").join("tones");
+    let info = StreamInfo::sc16("tones", 1e6).unwrap();
+    let mut sink = SigmfSink::open(&path, &info, &SinkOptions::new().overwrite(true)).unwrap();
+    sink.write(0, &tone(0, 5_000)).unwrap();
+    sink.finish().unwrap();
+    let data = path.with_extension("sigmf-data");
+    let mut bytes = std::fs::read(&data).unwrap();
+    bytes[7_777] ^= 1;
+    std::fs::write(&data, bytes).unwrap();
+    let mut page = Page::start(PageOptions::new("127.0.0.1:0".parse().unwrap())).unwrap();
+    let _shown = Recording::show(&mut page, &path).unwrap();
+    let state = state_of(&page);
+    assert!(state.contains(r#""level":"unproven""#), "{state}");
+    assert!(state.contains("Not proven: ") && state.contains("has the SHA-512"), "{state}");
 }
 
 #[test]

@@ -83,6 +83,15 @@ pub struct Capture {
     pub datetime: Option<String>,
 }
 
+/// A gap and its place in the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlacedGap {
+    /// The first sample in the file after the gap.
+    pub sample_start: u64,
+    /// The gap.
+    pub gap: RecordedGap,
+}
+
 impl Metadata {
     /// Reads the text of a `.sigmf-meta` file.
     ///
@@ -166,10 +175,10 @@ pub(crate) fn captures(root: &Value, offset: u64) -> Result<Vec<Capture>, Metada
 ///
 /// # Errors
 /// [`MetadataError`] names the field and its value.
-pub fn gaps(text: &str) -> Result<Vec<RecordedGap>, MetadataError> {
+pub fn gaps(text: &str) -> Result<Vec<PlacedGap>, MetadataError> {
     let root: Value = serde_json::from_str(text)?;
     let gaps = marks(&root)?.into_iter().filter_map(|mark| match mark.kind {
-        MarkKind::Gap(gap) => Some(gap),
+        MarkKind::Gap(gap) => Some(PlacedGap { sample_start: mark.sample_start, gap }),
         MarkKind::Jump { .. } => None,
     });
     Ok(gaps.collect())

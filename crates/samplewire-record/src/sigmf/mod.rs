@@ -25,7 +25,7 @@ pub(crate) use document::{Document, GAPS_MAX, Progress};
 pub(crate) use entry::{Mark, MarkKind, Run};
 pub use gap::{HostDrops, RecordedCause, RecordedGap};
 pub(crate) use journal::Journal;
-pub use metadata::{Capture, Claims, Metadata, MetadataError, gaps};
+pub use metadata::{Capture, Claims, Metadata, MetadataError, PlacedGap, gaps};
 pub(crate) use metadata::{captures, marks};
 pub use notes::Notes;
 pub use paths::Paths;
