@@ -86,7 +86,7 @@ impl Ledger {
         let mut at = position;
         for (cause, samples) in entry.gap.by_cause() {
             self.timeline.add_missing(at, samples, cause);
-            at += samples;
+            at = at.saturating_add(samples);
         }
         if self.gaps.len() == Self::GAPS_MAX {
             self.gaps.pop_front();

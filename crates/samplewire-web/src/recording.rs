@@ -53,6 +53,14 @@ pub enum RecordingError {
     /// Its samples are compressed.
     #[error("{path} is compressed: decompress it with zstd first", path = .0.display())]
     Compressed(PathBuf),
+    /// An index or a place is too large.
+    #[error("{path} states the number {number}: at most {POSITION_MAX} is read", path = path.display())]
+    Position {
+        /// The metadata.
+        path: PathBuf,
+        /// The number.
+        number: u64,
+    },
     /// It has no end so far.
     #[error(
         "{path} is not finished: it is under way, or its recorder was killed and \
@@ -74,6 +82,13 @@ struct Piece {
     gaps_before: u64,
     delivered_before: u64,
     centre_hz: f64,
+}
+
+impl Piece {
+    /// The position behind the last.
+    const fn end(&self) -> u64 {
+        self.position.saturating_add(self.len)
+    }
 }
 
 /// Reads samples for the page.
@@ -113,13 +128,14 @@ impl Recording {
         if metadata.is_compressed {
             return Err(RecordingError::Compressed(data));
         }
+        let gaps = gaps(&text)?;
         let report = samplewire_record::verify(path)?;
+        check_positions(&paths.meta, &metadata, &gaps, report.samples)?;
         let file = File::open(&data).map_err(io(&data))?;
         let rate_hz = metadata.rate_hz.unwrap_or(0.0);
         let mut info = StreamInfo::new(metadata.format, metadata.channels, rate_hz)?;
         info.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned().into();
         info.centre_frequency_hz = metadata.captures.first().and_then(|it| it.frequency_hz);
-        let gaps = gaps(&text)?;
         let first = report.boots.first().map_or(0, |boot| boot.indexes.start);
         let about = About {
             origin: path.display().to_string(),
@@ -132,7 +148,7 @@ impl Recording {
         let pieces = walk.count(&metadata, &gaps, report.samples);
         let is_proven = report.is_proven();
         tap.end(if is_proven { "the recording is proven" } else { "the recording is not proven" });
-        let end = pieces.last().map_or(0, |piece| piece.position + piece.len);
+        let end = pieces.iter().map(Piece::end).max().unwrap_or(0);
         let frame_bytes = info.frame_bytes();
         let player = Player { tap, file, frame_bytes, pieces, end, position: 0, bytes: Vec::new() };
         let is_over = Arc::new(AtomicBool::new(false));
@@ -153,6 +169,26 @@ impl Drop for Recording {
         if let Some(thread) = self.thread.take() {
             let _is_whole = thread.join().is_ok();
         }
+    }
+}
+
+/// Refuses numbers that no recorder writes: sums with them would not fit into 64 bits.
+fn check_positions(
+    path: &Path,
+    metadata: &Metadata,
+    gaps: &[PlacedGap],
+    samples: u64,
+) -> Result<(), RecordingError> {
+    let of_captures = metadata.captures.iter().map(|capture| {
+        let index = capture.global_index.unwrap_or(capture.sample_start);
+        index.saturating_add(samples)
+    });
+    let of_gaps = gaps.iter().map(|it| it.gap.end());
+    let highest = [metadata.offset.saturating_add(samples)].into_iter();
+    let highest = highest.chain(of_captures).chain(of_gaps).max();
+    match highest.filter(|&number| number > POSITION_MAX) {
+        Some(number) => Err(RecordingError::Position { path: path.to_owned(), number }),
+        None => Ok(()),
     }
 }
 
@@ -251,14 +287,16 @@ impl Player {
     fn show(&mut self, samples: usize) -> io::Result<()> {
         let wanted = (samples.min(RUN_BYTES_MAX / self.frame_bytes) as u64).max(1);
         let row_samples = (self.end / ROWS).max(wanted);
-        let at = self.pieces.partition_point(|it| it.position + it.len <= self.position);
+        let at = self.pieces.partition_point(|it| it.end() <= self.position);
         let Some(&piece) = self.pieces.get(at) else {
             self.position = self.end;
             return Ok(());
         };
         let skipped = self.position.saturating_sub(piece.position);
-        let len = wanted.min(piece.len - skipped);
-        self.position = (piece.position + skipped) / row_samples * row_samples + row_samples;
+        // Pieces of a damaged recording may be out of order.
+        let len = wanted.min(piece.len.saturating_sub(skipped));
+        let row = piece.position.saturating_add(skipped) / row_samples;
+        self.position = row.saturating_mul(row_samples).saturating_add(row_samples);
         if len < wanted && skipped > 0 {
             // Too few are left in this piece: the next row has more.
             return Ok(());
@@ -277,6 +315,9 @@ impl Player {
         Ok(())
     }
 }
+
+/// The highest index and place that are read.
+const POSITION_MAX: u64 = 1 << 62;
 
 /// Rows of a whole recording: 20 s at 30 frames/s.
 const ROWS: u64 = 600;

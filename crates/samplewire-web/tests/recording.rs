@@ -211,6 +211,28 @@ fn damaged_recording_is_not_called_whole() {
 }
 
 #[test]
+fn indexes_whose_sums_may_exceed_64_bits_are_refused() {
+    let path = folder("web-hostile").join("tones");
+    write_restart(&path).finish().unwrap();
+    let meta = path.with_extension("sigmf-meta");
+    let text = std::fs::read_to_string(&meta).unwrap();
+    let mut metadata: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for (list, field, number) in [
+        ("captures", "core:global_index", 1_u64 << 63),
+        ("annotations", "samplewire:first_index", 1 << 63),
+        ("annotations", "samplewire:not_repaired", 1 << 63),
+    ] {
+        let before = metadata[list][0][field].clone();
+        metadata[list][0][field] = number.into();
+        std::fs::write(&meta, metadata.to_string()).unwrap();
+        let mut page = Page::start(PageOptions::new("127.0.0.1:0".parse().unwrap())).unwrap();
+        let error = Recording::show(&mut page, &path).unwrap_err().to_string();
+        assert!(error.contains("states the number"), "{field}: {error}");
+        metadata[list][0][field] = before;
+    }
+}
+
+#[test]
 fn what_is_no_recording_is_refused_by_name() {
     let path = folder("web-no-recording").join("raw");
     std::fs::write(&path, [0; 8]).unwrap();

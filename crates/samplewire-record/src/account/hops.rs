@@ -86,7 +86,8 @@ impl Hops {
     pub fn of_causes(samples: impl IntoIterator<Item = (RecordedCause, u64)>) -> Self {
         let mut hops = Self::NONE;
         for (cause, samples) in samples {
-            *hops.of_mut(Hop::of(cause)) += samples;
+            let sum = hops.of_mut(Hop::of(cause));
+            *sum = sum.saturating_add(samples);
         }
         hops
     }
@@ -99,7 +100,8 @@ impl Hops {
                 Hop::Device if is_held_up && !gap.is_estimated() => Hop::Application,
                 hop => hop,
             };
-            *self.of_mut(hop) += samples;
+            let sum = self.of_mut(hop);
+            *sum = sum.saturating_add(samples);
         }
     }
 
@@ -138,7 +140,7 @@ impl Hops {
 
     /// The sum over all hops.
     pub fn total(&self) -> u64 {
-        Hop::ALL.into_iter().map(|hop| self.of(hop)).sum()
+        Hop::ALL.into_iter().fold(0, |sum, hop| sum.saturating_add(self.of(hop)))
     }
 }
 

@@ -84,7 +84,8 @@ impl Account {
         self.host_named = self.host_named.and(host);
         let taken = RecordedGap { not_repaired, source_lost: count - not_repaired, host, ..*gap };
         for (cause, samples) in taken.by_cause() {
-            self.gap_samples[cause.position()] += samples;
+            let sum = &mut self.gap_samples[cause.position()];
+            *sum = sum.saturating_add(samples);
         }
         self.hops.add(&taken, is_held_up);
         self.gaps += 1;
@@ -105,7 +106,7 @@ impl Account {
             return 0;
         }
         self.step_to(index);
-        self.delivered += count;
+        self.delivered = self.delivered.saturating_add(count);
         self.advance(count);
         count as usize
     }
@@ -162,7 +163,7 @@ impl Account {
 
     /// Samples missing, for every cause.
     pub fn missing(&self) -> u64 {
-        self.gap_samples.iter().sum()
+        self.gap_samples.iter().fold(0, |sum, &samples| sum.saturating_add(samples))
     }
 
     /// Samples missing, in the order of [`RecordedCause::ALL`].
@@ -193,11 +194,12 @@ impl Account {
         Balance::new(self, written)
     }
 
-    /// Continues at an index that the device chose on purpose.
+    /// Continues at an index that the device chose on purpose. Sums saturate: a recording may state any
+    /// index.
     fn step_to(&mut self, index: SampleIndex) {
         match index.checked_sub(self.next) {
-            Some(jump) if self.has_begun => self.left_out += jump,
-            Some(jump) => self.before_first += jump,
+            Some(jump) if self.has_begun => self.left_out = self.left_out.saturating_add(jump),
+            Some(jump) => self.before_first = self.before_first.saturating_add(jump),
             None => self.misplaced += 1,
         }
         self.has_begun = true;
@@ -209,7 +211,7 @@ impl Account {
     }
 
     fn advance(&mut self, count: u64) {
-        self.next += count;
+        self.next = self.next.saturating_add(count);
         self.left = self.left.map(|left| left - count);
     }
 }
@@ -374,6 +376,18 @@ mod tests {
         assert!(words.contains("0 samples are missing by hop, and 9 by cause"), "{words}");
         account.take_samples(99, 1);
         assert!(account.balance(100).unwrap_err().to_string().contains("1 pieces came twice"));
+    }
+
+    #[test]
+    fn hostile_indexes_saturate() {
+        let mut account = Account::new(0, None);
+        for _ in 0..3 {
+            account.take_gap(&gap(u64::MAX - 5, u64::MAX / 2, u64::MAX / 2), false);
+            account.take_samples(u64::MAX, usize::MAX);
+            account.restart_at(0);
+        }
+        assert_eq!((account.missing(), account.delivered()), (u64::MAX, u64::MAX));
+        assert_eq!(account.hops().total(), u64::MAX);
     }
 
     #[test]
