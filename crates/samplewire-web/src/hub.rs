@@ -131,6 +131,10 @@ impl Hub {
         Arc::clone(&self.notify)
     }
 
+    pub(crate) fn failures(&self) -> Failures {
+        self.failures.clone()
+    }
+
     pub(crate) fn sources(&self) -> &[Source] {
         &self.sources
     }
@@ -185,8 +189,11 @@ impl Hub {
         let serial = match self.engine(key) {
             Ok(engine) => engine.serial,
             Err(refusal) => {
-                let kept = before.filter(|&before| self.engine(before).is_ok());
-                self.viewers[at].key = kept;
+                let kept = before.and_then(|key| Some((key, self.engine(key).ok()?.serial)));
+                let viewer = &mut self.viewers[at];
+                viewer.key = kept.map(|(key, _)| key);
+                // An engine that was dropped and created again counts from 0.
+                viewer.serial = kept.map_or(0, |(_, serial)| serial);
                 return Err(refusal);
             }
         };

@@ -246,6 +246,31 @@ fn views_and_pages_have_limits() {
 }
 
 #[test]
+fn page_whose_view_was_refused_goes_on_with_its_own() {
+    let mut rig = Rig::new(50);
+    let zoom = |at: usize| View { zoom: 4, centre: at as f64 / 100.0, ..View::whole(256) };
+    let wanted = |view| ViewRequest { source: 0, stream: 0, frames_per_second: 50, view };
+    for at in 0..ZOOMS_MAX {
+        let id = rig.hub.join(rig.now).unwrap().0;
+        rig.hub.show(id, &wanted(zoom(at))).unwrap();
+    }
+    rig.frame(PERIOD);
+    for bin in 1..4 {
+        rig.tone(bin, 20_000);
+        let frame = rig.frame(PERIOD).expect("a frame in each period");
+        rig.seen(&frame);
+    }
+    assert_eq!(rig.hub.show(rig.id, &wanted(zoom(50))), Err(Refusal::Zooms));
+    // The engine of its own view was created again.
+    for bin in 4..6 {
+        rig.tone(bin, 20_000);
+        let frame = rig.frame(PERIOD).expect("a frame in each period");
+        assert_eq!((frame.mean.len(), highest(&frame.mean) as i32), (BINS as usize, bin + 512));
+        rig.seen(&frame);
+    }
+}
+
+#[test]
 fn page_that_comes_before_the_stream_sees_it() {
     let mut hub = hub();
     let id = hub.join(Instant::now()).unwrap().0;

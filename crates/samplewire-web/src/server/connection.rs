@@ -15,6 +15,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
+use super::{App, supervise};
 use crate::source::lock;
 
 /// A connection as its requests see it.
@@ -47,7 +48,7 @@ impl Connections {
     }
 
     /// Serves a connection in a task, if there is room or room can be made.
-    pub(super) fn serve(&self, stream: TcpStream, router: Router) {
+    pub(super) fn serve(&self, app: &Arc<App>, stream: TcpStream, router: Router) {
         let connection = Arc::new(Connection::default());
         if !self.admit(&connection) {
             // Dropping the stream closes it.
@@ -56,7 +57,7 @@ impl Connections {
         // Frames leave at once. A failure only costs time.
         let _is_set = stream.set_nodelay(true).is_ok();
         let service = TowerToHyperService::new(router.layer(Extension(Arc::clone(&connection))));
-        tokio::spawn(async move {
+        let task = async move {
             let mut builder = http1::Builder::new();
             builder.timer(TokioTimer::new());
             builder.header_read_timeout(HEAD_TIMEOUT);
@@ -68,7 +69,8 @@ impl Connections {
                 _ended = served => {}
                 () = connection.close.notified() => {}
             }
-        });
+        };
+        tokio::spawn(supervise(Arc::clone(app), task));
     }
 
     fn admit(&self, connection: &Arc<Connection>) -> bool {

@@ -17,6 +17,7 @@ use axum::routing::get;
 use tokio::sync::Notify;
 use tokio::time::MissedTickBehavior;
 
+use crate::failures::Failures;
 use crate::hub::Hub;
 use crate::source::lock;
 use crate::state;
@@ -32,6 +33,7 @@ pub(crate) struct App {
     address: SocketAddr,
     names: Vec<String>,
     stop: Notify,
+    failures: Failures,
     started: Instant,
     /// Constant texts, as JSON.
     terms: String,
@@ -43,6 +45,7 @@ impl App {
     pub(crate) fn new(hub: Hub, token: Token, address: SocketAddr, names: Vec<String>) -> Self {
         Self {
             notify: hub.notify(),
+            failures: hub.failures(),
             hub: Mutex::new(hub),
             token,
             address,
@@ -90,21 +93,32 @@ pub(crate) fn run(app: Arc<App>, listener: TcpListener) -> io::Result<()> {
         let connections = Connections::new();
         tokio::select! {
             () = app.stop.notified() => Ok(()),
-            never = accept(&listener, router(&app), &connections) => match never {},
+            never = accept(&app, &listener, &connections) => match never {},
             never = keep_time(&app) => match never {},
         }
     })
 }
 
+/// Runs the task of a connection. A panic in it is a defect as any other of the page: it is reported,
+/// and ends the page.
+async fn supervise(app: Arc<App>, task: impl Future<Output = ()> + Send + 'static) {
+    let Err(error) = tokio::spawn(task).await else { return };
+    if let Ok(panic) = error.try_into_panic() {
+        app.failures.note_panic(&*panic);
+        app.stop();
+    }
+}
+
 /// Accepts connections for ever.
 async fn accept(
+    app: &Arc<App>,
     listener: &tokio::net::TcpListener,
-    router: Router,
     connections: &Connections,
 ) -> Infallible {
+    let router = router(app);
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => connections.serve(stream, router.clone()),
+            Ok((stream, _)) => connections.serve(app, stream, router.clone()),
             // For example too many open files: what is open goes on.
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
         }
@@ -155,3 +169,23 @@ const ACCOUNT_PERIOD: Duration = Duration::from_millis(250);
 
 /// The pause after an error of the system.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panic_of_a_connection_is_reported_and_ends_the_page() {
+        let failures = Failures::default();
+        let hub = Hub::new(Arc::new(Notify::new()), failures.clone());
+        let address = "127.0.0.1:1".parse().unwrap();
+        let app = Arc::new(App::new(hub, Token::draw().unwrap(), address, Vec::new()));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let ended = runtime.block_on(async {
+            supervise(Arc::clone(&app), async { panic!("a number {}", 7) }).await;
+            tokio::time::timeout(Duration::from_secs(20), app.stop.notified()).await
+        });
+        assert!(ended.is_ok(), "the page's thread is to end");
+        assert_eq!(failures.take().as_deref(), Some("a defect: a number 7"));
+    }
+}

@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use super::connection::Connection;
-use super::{ACCOUNT_PERIOD, App, interval};
+use super::{ACCOUNT_PERIOD, App, interval, supervise};
 use crate::message::{self, MESSAGE_BYTES_MAX};
 
 /// The page is gone, or does not read.
@@ -28,10 +28,12 @@ pub(super) async fn upgrade(
         .max_frame_size(MESSAGE_BYTES_MAX)
         .write_buffer_size(0)
         .max_write_buffer_size(WRITE_BYTES_MAX);
-    upgrade.on_upgrade(move |socket| async move {
-        serve(app, socket).await;
-        // It counts as a connection until here.
-        drop(connection);
+    upgrade.on_upgrade(move |socket| {
+        supervise(Arc::clone(&app), async move {
+            serve(app, socket).await;
+            // It counts as a connection until here.
+            drop(connection);
+        })
     })
 }
 
