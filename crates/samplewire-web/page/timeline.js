@@ -6,9 +6,17 @@ import { grouped, percent, span } from "./format.js";
 /** @typedef {import("./account.js").Terms} Terms */
 
 /**
+ * The answer of the API. Sums are strings of digits.
  * @typedef {object} Answer
- * @property {number} positions
- * @property {number} first
+ * @property {string} positions
+ * @property {string} first
+ * @property {string} end
+ * @property {{first: string, len: string, missing: string[], excluded: string}[]} columns
+ */
+
+/**
+ * What is drawn: for pixels and shares, the nearest numbers are enough.
+ * @typedef {object} Drawn
  * @property {number} end
  * @property {{first: number, len: number, missing: number[], excluded: number}[]} columns
  */
@@ -24,7 +32,7 @@ export class Timeline {
     this.canvas = canvas;
     this.tip = tip;
     this.terms = terms;
-    /** @type {Answer | null} */
+    /** @type {Drawn | null} */
     this.answer = null;
     this.rateHz = 0;
     canvas.onpointermove = ({ offsetX }) => this.show(offsetX / canvas.clientWidth);
@@ -41,9 +49,15 @@ export class Timeline {
    * @param {number} rateHz
    */
   set(answer, rateHz) {
-    this.answer = answer;
+    const columns = answer.columns.map(({ first, len, missing, excluded }) => ({
+      first: Number(first),
+      len: Number(len),
+      missing: missing.map(Number),
+      excluded: Number(excluded),
+    }));
+    this.answer = { end: Number(answer.end), columns };
     this.rateHz = rateHz;
-    const missing = answer.columns.filter((column) => sum(column.missing) > 0).length;
+    const missing = columns.filter((column) => sum(column.missing) > 0).length;
     const words = missing === 0 ? "no index is missing" : `${missing} parts with missing indexes`;
     this.canvas.setAttribute("aria-label", `Timeline of the whole stream: ${words}`);
   }

@@ -131,14 +131,15 @@ pub(crate) fn timeline(found: &[Column], positions: u64) -> Value {
     let marked = found.iter().filter(|it| it.excluded > 0 || it.missing.iter().any(|&n| n > 0));
     let marked = marked.map(|column| {
         json!({
-            "first": column.first, "len": column.len,
-            "missing": column.missing, "excluded": column.excluded,
+            "first": column.first.to_string(), "len": column.len.to_string(),
+            "missing": column.missing.map(|samples| samples.to_string()),
+            "excluded": column.excluded.to_string(),
         })
     });
     json!({
-        "positions": positions,
-        "first": found.first().map_or(0, |column| column.first),
-        "end": found.last().map_or(0, |column| column.first + column.len),
+        "positions": positions.to_string(),
+        "first": found.first().map_or(0, |column| column.first).to_string(),
+        "end": found.last().map_or(0, |column| column.first + column.len).to_string(),
         "columns": marked.collect::<Vec<_>>(),
     })
 }
@@ -255,6 +256,21 @@ mod tests {
         assert!(state.remedy.contains("docs/statistics.md#the-network-loses-packets"));
         account.take_samples(7, 1);
         assert_eq!(State::of(&account, None).level, "defect");
+    }
+
+    #[test]
+    fn sums_of_the_timeline_are_strings() {
+        let mut missing = [0; RecordedCause::ALL.len()];
+        missing[1] = (1 << 60) + 1;
+        let column = Column { first: 5, len: 1 << 61, missing, excluded: 7 };
+        let quiet = Column { first: 0, len: 5, missing: [0; RecordedCause::ALL.len()], excluded: 0 };
+        let answer = timeline(&[quiet, column], u64::MAX);
+        assert_eq!(answer["positions"], "18446744073709551615");
+        assert_eq!((&answer["first"], &answer["end"]), (&json!("0"), &json!("2305843009213693957")));
+        let columns = answer["columns"].as_array().expect("a list");
+        assert_eq!(columns.len(), 1, "only columns that miss something");
+        assert_eq!(columns[0]["missing"][1], "1152921504606846977");
+        assert_eq!((&columns[0]["first"], &columns[0]["excluded"]), (&json!("5"), &json!("7")));
     }
 
     #[test]
