@@ -4,6 +4,7 @@
 import { decode } from "./frame.js";
 
 const STORED = "samplewire-token";
+const RETRY_MS_MIN = 250;
 const RETRY_MS_MAX = 5000;
 
 /** Takes the token from the URL's fragment, and removes it there. */
@@ -22,7 +23,7 @@ export function takeToken() {
  * @typedef {object} Listener
  * @property {(frame: Frame) => void} frame
  * @property {(message: any) => void} message
- * @property {() => void} opened
+ * @property {() => void} opened the program has admitted the page
  * @property {(reason: string) => void} closed
  */
 
@@ -36,7 +37,7 @@ export class Connection {
     this.listener = listener;
     /** @type {WebSocket | null} */
     this.socket = null;
-    this.retryMs = 250;
+    this.retryMs = RETRY_MS_MIN;
     this.reason = "";
     this.open();
   }
@@ -48,11 +49,6 @@ export class Connection {
       `token.${this.token}`,
     ]);
     socket.binaryType = "arraybuffer";
-    socket.onopen = () => {
-      this.retryMs = 250;
-      this.reason = "";
-      this.listener.opened();
-    };
     socket.onmessage = ({ data }) => {
       if (typeof data === "string") {
         const message = JSON.parse(data);
@@ -60,6 +56,12 @@ export class Connection {
           this.reason = message.reason;
         }
         this.listener.message(message);
+        if (message.type === "terms") {
+          // The program has admitted the page.
+          this.retryMs = RETRY_MS_MIN;
+          this.reason = "";
+          this.listener.opened();
+        }
       } else {
         this.listener.frame(decode(data));
       }

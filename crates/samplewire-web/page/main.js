@@ -28,7 +28,7 @@ const history = new History();
 const rowMaker = new RowMaker();
 const waterfall = painter(imageCanvas, new URLSearchParams(location.search).has("plain"));
 
-/** What the viewer has chosen. */
+/** What the viewer has chosen. The stream may have fewer bins: see showBins. */
 const view = { source: 0, stream: 0, channel: 0, bins: 2048, zoom: 1, centre: 0 };
 const look = {
   lowHz: 0,
@@ -57,6 +57,8 @@ const state = {
   /** When the connection was lost. @type {number | null} */
   lostAt: null,
   reason: "",
+  /** Why there is no view, in words. */
+  refusal: "",
   /** What both pictures show, in words. */
   words: "",
   /** How long nothing was seen, in words. */
@@ -112,13 +114,21 @@ function message(message) {
     const canvas = /** @type {HTMLCanvasElement} */ (element("timeline"));
     timeline = new Timeline(canvas, element("timeline-tip"), message, seek);
   } else if (message.type === "account") {
+    const isNew = message.sources.length > state.sources.length;
     state.sources = message.sources;
+    if (isNew && state.refusal) {
+      // The stream that was not there may be there.
+      request();
+    }
     showAccount();
   } else if (message.type === "view") {
-    Object.assign(view, { bins: message.bins, zoom: message.zoom, centre: message.centre });
-    /** @type {HTMLSelectElement} */ (element("bins")).value = String(view.bins);
+    Object.assign(view, { zoom: message.zoom, centre: message.centre });
+    state.refusal = "";
+    showBins(message.bins);
+    showState();
   } else if (message.type === "refused") {
-    say(element("remedy"), `${message.reason}.`);
+    state.refusal = `${message.reason}.`;
+    showState();
   }
 }
 
@@ -174,9 +184,9 @@ function showState() {
   if (it) {
     place.dataset.level = it.level;
     say(element("sentence"), it.sentence);
-    const remedy = it.remedy ? `What to do: ${it.remedy}.` : "";
-    say(element("remedy"), [remedy, state.blind].filter(Boolean).join(" "));
   }
+  const remedy = it?.remedy ? `What to do: ${it.remedy}.` : "";
+  say(element("remedy"), [state.refusal, remedy, state.blind].filter(Boolean).join(" "));
 }
 
 /** Lists the streams and their channels. */
@@ -621,8 +631,24 @@ function after(list, value) {
 /** @param {number} bins */
 function setBins(bins) {
   view.bins = bins;
-  /** @type {HTMLSelectElement} */ (element("bins")).value = String(bins);
+  showBins(bins);
   request();
+}
+
+/**
+ * Shows the number of bins of the view. A stream of many channels may have fewer than can be chosen;
+ * they are shown, and never requested.
+ * @param {number} bins
+ */
+function showBins(bins) {
+  const select = /** @type {HTMLSelectElement} */ (element("bins"));
+  select.querySelector("[disabled]")?.remove();
+  if (!BINS.includes(bins)) {
+    const option = /** @type {HTMLOptionElement} */ (made("option", String(bins)));
+    option.disabled = true;
+    select.prepend(option);
+  }
+  select.value = String(bins);
 }
 
 element("bins").replaceChildren(...BINS.map((bins) => made("option", String(bins))));
