@@ -270,7 +270,7 @@ def runs_of(rows: list[int]) -> list[list[int]]:
 
 
 def words_of(page: Page, y: int) -> str:
-    """What the page says of a row under the pointer."""
+    """The text of a row under the pointer."""
     box = page.locator("#waterfall .image").bounding_box()
     assert box
     page.mouse.move(box["x"] + 300, round(box["y"]) + y + 0.5)

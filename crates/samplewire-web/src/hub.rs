@@ -210,7 +210,7 @@ impl Hub {
     /// Notes that a page has received its frames up to `number`.
     pub(crate) fn seen(&mut self, id: u64, number: u32) {
         if let Some(viewer) = self.viewers.iter_mut().find(|viewer| viewer.id == id) {
-            // A number that was not sent says nothing.
+            // A number that was not sent is cut.
             viewer.seen = viewer.seen.max(number.min(viewer.number));
             viewer.wake.notify_one();
         }

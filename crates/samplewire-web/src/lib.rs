@@ -2,7 +2,7 @@
 //!
 //! - A program that receives a stream creates a [`Page`] and gets a [`Tap`] for its stream. It passes
 //!   each block and each gap to the tap.
-//! - The page's own thread serves HTTP and WebSockets. It computes spectra only while somebody looks.
+//! - The page's own thread serves HTTP and WebSockets. It computes spectra only while a page is open.
 //!
 //! Use, frame format, API and security: `docs/web.md`.
 //!

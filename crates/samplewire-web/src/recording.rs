@@ -104,7 +104,7 @@ struct Player {
 }
 
 impl Recording {
-    /// Verifies a recording and shows it. The state of the page says whether it is proven.
+    /// Verifies a recording and shows it. The state on the page names the first fault, if it has one.
     ///
     /// # Errors
     /// [`RecordingError`].

@@ -1,4 +1,4 @@
-//! What the page says of a source: JSON for the page, and one sentence for people.
+//! The state of a source: JSON for the page, and one sentence for people.
 
 use std::time::Instant;
 

@@ -1,6 +1,6 @@
 //! The program's end: passes a stream to the page without waiting for it.
 //!
-//! Per block the tap counts indexes and looks whether the page wants samples. It copies one contiguous
+//! Per block the tap counts indexes and checks whether the page wants samples. It copies one contiguous
 //! run per requested frame, at most 256 KiB, and skips all other samples. A gap discards a run
 //! that is not complete: no run spans a gap.
 
