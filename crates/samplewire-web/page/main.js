@@ -57,8 +57,10 @@ const state = {
   /** When the connection was lost. @type {number | null} */
   lostAt: null,
   reason: "",
-  /** Why there is no view, in words. */
+  /** Why the last view was refused, in words. */
   refusal: "",
+  /** The last view that the program has granted; it keeps that one when it refuses another. */
+  granted: { source: 0, stream: 0, channel: 0, zoom: 1, centre: 0 },
   /** What both pictures show, in words. */
   words: "",
   /** How long nothing was seen, in words. */
@@ -122,12 +124,16 @@ function message(message) {
     }
     showAccount();
   } else if (message.type === "view") {
-    Object.assign(view, { zoom: message.zoom, centre: message.centre });
+    const { source, stream, channel, zoom, centre } = message;
+    state.granted = { source, stream, channel, zoom, centre };
+    Object.assign(view, state.granted);
     state.refusal = "";
     showBins(message.bins);
     showState();
   } else if (message.type === "refused") {
     state.refusal = `${message.reason}.`;
+    Object.assign(view, state.granted);
+    showStream();
     showState();
   }
 }
@@ -205,6 +211,11 @@ function listStreams() {
       return option;
     }),
   );
+  showStream();
+}
+
+function showStream() {
+  const place = /** @type {HTMLSelectElement} */ (element("stream"));
   place.value = `${view.source}/${view.stream}/${view.channel}`;
 }
 
@@ -226,7 +237,7 @@ function choose(value) {
   Object.assign(view, { source: from, stream, channel, zoom: 1, centre: 0 });
   state.speed = null;
   state.isFitted = false;
-  /** @type {HTMLSelectElement} */ (element("stream")).value = value;
+  showStream();
   request();
   showAccount();
   readTimeline();

@@ -263,10 +263,14 @@ mod tests {
         let mut missing = [0; RecordedCause::ALL.len()];
         missing[1] = (1 << 60) + 1;
         let column = Column { first: 5, len: 1 << 61, missing, excluded: 7 };
-        let quiet = Column { first: 0, len: 5, missing: [0; RecordedCause::ALL.len()], excluded: 0 };
+        let quiet =
+            Column { first: 0, len: 5, missing: [0; RecordedCause::ALL.len()], excluded: 0 };
         let answer = timeline(&[quiet, column], u64::MAX);
         assert_eq!(answer["positions"], "18446744073709551615");
-        assert_eq!((&answer["first"], &answer["end"]), (&json!("0"), &json!("2305843009213693957")));
+        assert_eq!(
+            (&answer["first"], &answer["end"]),
+            (&json!("0"), &json!("2305843009213693957"))
+        );
         let columns = answer["columns"].as_array().expect("a list");
         assert_eq!(columns.len(), 1, "only columns that miss something");
         assert_eq!(columns[0]["missing"][1], "1152921504606846977");
