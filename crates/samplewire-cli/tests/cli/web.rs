@@ -126,8 +126,9 @@ fn rate_serves_the_page_too_and_warns_of_an_open_address() {
     let measured = Running::start(&arguments);
     measured.until("warning: the page is reachable from other hosts");
     let url = url_of(&measured).replace("0.0.0.0", "127.0.0.1");
-    let found = wait_for("samples", PATIENCE, || {
-        account(&url).filter(|account| number(account, "samples") > 0)
+    // The counters come some milliseconds after the first samples.
+    let found = wait_for("samples and counters", PATIENCE, || {
+        account(&url).filter(|it| number(it, "samples") > 0 && !it["counters"].is_null())
     });
     assert_eq!((found["verb"].as_str(), found["level"].as_str()), (Some("rate"), Some("whole")));
     assert!(found["counters"].as_array().is_some_and(|it| !it.is_empty()), "{found}");
