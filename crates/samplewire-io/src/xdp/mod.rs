@@ -302,6 +302,9 @@ impl Link for Xdp {
             }
         }
         path.kick();
+        if path.has_failed() && self.looks.are_to_check(Instant::now()) {
+            self.check();
+        }
         Ok(sent)
     }
 

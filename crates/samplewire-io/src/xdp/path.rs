@@ -50,6 +50,8 @@ pub(super) struct Path {
     /// Packets that found no room in a batch.
     dropped_here: u32,
     needs_kick: bool,
+    /// The interface took no packet, and the reason is not known yet.
+    has_failed: bool,
     is_full: bool,
 }
 
@@ -212,6 +214,7 @@ impl Path {
             dropped_by_kernel: 0,
             dropped_here: 0,
             needs_kick: false,
+            has_failed: false,
             is_full: false,
         };
         if let Some(remote) = path.remote {
@@ -470,7 +473,14 @@ impl Path {
         let queue = &mut self.queues[SEND_QUEUE];
         queue.transmit.submit();
         // What an interface takes that is down leaves with a later send.
-        self.needs_kick = queue.transmit.needs_wakeup() && matches!(queue.kick(), Ok(false));
+        let taken = if queue.transmit.needs_wakeup() { queue.kick() } else { Ok(true) };
+        self.needs_kick = matches!(taken, Ok(false));
+        self.has_failed |= taken.is_err();
+    }
+
+    /// Whether [`Path::check`] is worth a call.
+    pub(super) const fn has_failed(&self) -> bool {
+        self.has_failed
     }
 
     pub(super) const fn is_full(&self) -> bool {
@@ -489,7 +499,7 @@ impl Path {
     pub(super) fn check(&mut self) -> Result<(), Refusal> {
         self.count_drops();
         self.hops.confirm(Instant::now());
-        if !self.changes.have_come() {
+        if !self.changes.have_come() && !std::mem::take(&mut self.has_failed) {
             return Ok(());
         }
         self.hops.expire();
