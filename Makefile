@@ -79,8 +79,9 @@ lint: ## rustfmt, clippy, ruff, and the dependencies' licences, bans and advisor
 	@tools/lint.sh
 
 web-bench: ## what the web page costs, paired with the same command without it, some minutes
-	@tools/setup.sh linker
+	@tools/setup.sh linker web
 	cargo build --release -p samplewire-cli -p samplewire-web --bins --examples
+	.venv/bin/python tools/web/check.py --alone "$$($(TARGET_DIR))/release/examples/virtual_stream"
 	$(PYTHON) bench/web.py "$$($(TARGET_DIR))/release"
 
 bench: ## throughput against raw UDP, the runtime against FutureSDR and GNU Radio, some minutes

@@ -40,7 +40,8 @@ count() {
     if [ "$1" = 0 ]; then
         passed=$((passed + 1))
     else
-        failed+=("$3")
+        # The end of its output states the reason, also where only the summary is kept.
+        failed+=("$3"$'\n'"$(tail -n 8 "$4" | cut -c1-300 | sed 's/^/         /')")
     fi
     took+=("$2 s: $3")
     local count line
