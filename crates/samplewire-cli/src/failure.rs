@@ -117,6 +117,9 @@ pub(crate) enum Failure {
     /// The other program of a comparison failed.
     #[error("iperf3 over {transport}: {words}")]
     Iperf3 { transport: &'static str, words: String },
+    /// A measurement of `doctor` cannot be made.
+    #[error("--measure: {0}")]
+    Measure(String),
     /// No device answered a search.
     #[error("no device answered on port {port}")]
     NobodyFound { port: u16 },

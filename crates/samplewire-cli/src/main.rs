@@ -38,6 +38,7 @@ mod nic;
 mod outcome;
 mod plot;
 mod probe;
+mod process;
 mod rate;
 mod real_time;
 mod record;

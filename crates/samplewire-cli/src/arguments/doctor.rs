@@ -55,15 +55,23 @@ pub(crate) struct DoctorArguments {
     pub(crate) record: Option<PathBuf>,
 
     /// Print the commands that correct the findings
-    #[arg(long)]
+    #[arg(long, group = "changes")]
     pub(crate) fix: bool,
 
-    /// With --fix, run the commands, and write the old values to samplewire-undo.json
-    #[arg(long, requires = "fix")]
+    /// Stream for a minute or two, and state what wrong values cost here: pairs of runs of 1 s over an
+    /// own veth pair (as root), or to the device; 1 to 100 pairs for each setting [default: 5]
+    #[arg(long, value_name = "PAIRS", group = "changes", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "5", value_parser = values::between::<u8>(1, 100))]
+    #[arg(conflicts_with_all = ["fix", "root", "record", "interface"])]
+    pub(crate) measure: Option<u8>,
+
+    /// With --fix, run the commands, and write the old values to samplewire-undo.json; with --measure,
+    /// try the settings of the findings too, and restore them
+    #[arg(long, requires = "changes")]
     pub(crate) yes: bool,
 
     /// Restore the old values of a file that --fix --yes has written, and end
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["fix", "record", "address", "interface"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["fix", "record", "address", "interface", "measure"])]
     pub(crate) undo: Option<PathBuf>,
 }
 
@@ -75,6 +83,7 @@ docs/doctor.md lists the checks, and how each limit follows from the rate.
 Examples:
   samplewire doctor 10.0.0.2
   samplewire doctor --interface eth0 --rate 250M --fix
+  samplewire doctor --measure --only card
   samplewire doctor --record report; samplewire doctor --root report
 
 Exit status: 0 diagnosed (findings or not), 1 usage, 4 a threshold (--fail-on)";

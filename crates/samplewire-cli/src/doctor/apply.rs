@@ -8,42 +8,12 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde::{Deserialize, Serialize};
-
 use super::check::Checked;
-use super::context::is_interface_name;
-use super::fix::{CardParameter, Place, Setting};
+use super::fix::{Place, Setting};
 use super::reader::Reader;
+use super::undo_file::{self, PlaceEntry, Replaced, UndoFile};
 use crate::console::{Console, plain};
 use crate::failure::Failure;
-
-/// The old values of a run of `--fix --yes`.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct UndoFile {
-    version: u32,
-    /// Whether a recorded tree was changed, not this host.
-    tree: bool,
-    /// In the order in which they were set.
-    settings: Vec<Replaced>,
-}
-
-/// A value that was replaced.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Replaced {
-    place: PlaceEntry,
-    /// The whole text of a file, or the value of a card's parameter.
-    old: String,
-    new: String,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum PlaceEntry {
-    File(String),
-    Card { interface: String, parameter: String },
-}
 
 /// Prints the commands of all findings. With `is_run`, makes the settings and writes the undo file.
 pub(super) fn fix(
@@ -65,14 +35,11 @@ pub(super) fn fix(
     if !is_run || settings.is_empty() {
         return Ok(());
     }
-    let mut replaced = Vec::new();
+    let mut changes = Changes::new(reader);
     for setting in &settings {
-        let old = current(reader, &setting.place).map_err(of_place(&setting.place))?;
-        let place = PlaceEntry::of(&setting.place);
-        replaced.push(Replaced { place, old, new: setting.value.clone() });
+        changes.add(setting)?;
     }
-    let undo = UndoFile { version: 1, tree: reader.is_recorded(), settings: replaced };
-    let path = write_undo(&undo)?;
+    let path = changes.write()?;
     console.note(format_args!("old values are in {}: doctor --undo {0}", path.display()));
     // One that is refused does not keep the others back.
     let mut result = Ok(());
@@ -89,6 +56,57 @@ pub(super) fn fix(
         }
     }
     result
+}
+
+/// Settings that are changed, with their old values.
+#[derive(Debug)]
+pub(super) struct Changes<'a> {
+    reader: &'a Reader,
+    settings: Vec<Setting>,
+    replaced: Vec<Replaced>,
+}
+
+impl<'a> Changes<'a> {
+    pub(super) const fn new(reader: &'a Reader) -> Self {
+        Self { reader, settings: Vec::new(), replaced: Vec::new() }
+    }
+
+    /// Reads the old value of a setting; returns its number.
+    pub(super) fn add(&mut self, setting: &Setting) -> Result<usize, Failure> {
+        let old = current(self.reader, &setting.place).map_err(of_place(&setting.place))?;
+        let place = PlaceEntry::of(&setting.place);
+        self.replaced.push(Replaced { place, old, new: setting.value.clone() });
+        self.settings.push(setting.clone());
+        Ok(self.settings.len() - 1)
+    }
+
+    /// Writes the undo file.
+    pub(super) fn write(&mut self) -> Result<PathBuf, Failure> {
+        let settings = std::mem::take(&mut self.replaced);
+        let undo = UndoFile { version: 1, tree: self.reader.is_recorded(), settings };
+        let path = undo_file::write(&undo)?;
+        self.replaced = undo.settings;
+        Ok(path)
+    }
+
+    /// Makes a setting.
+    pub(super) fn set(&self, number: usize) -> Result<(), Failure> {
+        let setting = &self.settings[number];
+        set(self.reader, setting).map_err(of_place(&setting.place))
+    }
+
+    /// Restores the old value of a setting.
+    pub(super) fn restore(&self, number: usize) -> Result<(), Failure> {
+        let place = &self.settings[number].place;
+        restore(self.reader, place, &self.replaced[number].old).map_err(of_place(place))
+    }
+
+    /// Restores all old values, the last first, and removes the undo file.
+    pub(super) fn end(self, undo_file: &Path) -> Result<(), Failure> {
+        (0..self.settings.len()).rev().try_for_each(|number| self.restore(number))?;
+        let fail = |source| Failure::Output { path: undo_file.display().to_string(), source };
+        fs::remove_file(undo_file).map_err(fail)
+    }
 }
 
 /// Restores the values of an undo file, the last first.
@@ -126,43 +144,6 @@ pub(super) fn undo(console: &mut Console, reader: &Reader, path: &Path) -> Resul
         result = result.and(restored);
     }
     result
-}
-
-impl PlaceEntry {
-    fn of(place: &Place) -> Self {
-        match place {
-            Place::File(path) => Self::File(path.clone()),
-            Place::Card(interface, parameter) => {
-                Self::Card { interface: interface.clone(), parameter: parameter.answer().join(".") }
-            }
-        }
-    }
-
-    /// The place, if doctor sets such a place.
-    fn checked(&self) -> io::Result<Place> {
-        let wrong = |what: &str| {
-            let words = format!("`{}` is no place that doctor sets", plain(what, 80));
-            Err(io::Error::new(io::ErrorKind::InvalidData, words))
-        };
-        match self {
-            Self::File(path) => {
-                let is_known =
-                    ["/proc/sys/", "/proc/irq/", "/sys/"].iter().any(|it| path.starts_with(it));
-                if !is_known || path.split('/').any(|part| part == "..") {
-                    return wrong(path);
-                }
-                Ok(Place::File(path.clone()))
-            }
-            Self::Card { interface, parameter } => {
-                let known =
-                    CardParameter::ALL.into_iter().find(|it| it.answer().join(".") == *parameter);
-                match known.filter(|_| is_interface_name(interface)) {
-                    Some(parameter) => Ok(Place::Card(interface.clone(), parameter)),
-                    None => wrong(interface),
-                }
-            }
-        }
-    }
 }
 
 /// The text of a file, or the value of a card's parameter.
@@ -263,28 +244,6 @@ fn run(words: &[String]) -> io::Result<()> {
     Err(io::Error::other(format!("{}: {}", words.join(" "), plain(error.trim(), 200))))
 }
 
-/// Writes the undo file beside others, and waits until it is on the disk.
-fn write_undo(undo: &UndoFile) -> Result<PathBuf, Failure> {
-    let text = serde_json::to_string_pretty(undo).map_err(io::Error::from)?;
-    for number in 1..=UNDO_FILES_MAX {
-        let name = match number {
-            1 => "samplewire-undo.json".to_owned(),
-            number => format!("samplewire-undo-{number}.json"),
-        };
-        let file = OpenOptions::new().write(true).create_new(true).open(&name);
-        let fail = |source| Failure::Output { path: name.clone(), source };
-        let mut file = match file {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-            other => other.map_err(fail)?,
-        };
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(fail)?;
-        return Ok(name.into());
-    }
-    let words = format!("there are {UNDO_FILES_MAX} of its files: undo or delete them");
-    let source = io::Error::new(io::ErrorKind::AlreadyExists, words);
-    Err(Failure::Output { path: "samplewire-undo.json".into(), source })
-}
-
 fn of_place(place: &Place) -> impl FnOnce(io::Error) -> Failure {
     let path = place.path().0;
     move |source| Failure::Output { path, source }
@@ -295,4 +254,3 @@ fn missing(key: &str) -> io::Error {
 }
 
 const UNDO_BYTES_MAX: u64 = 1 << 20;
-const UNDO_FILES_MAX: u32 = 1_000;

@@ -9,11 +9,13 @@ mod context;
 mod demand;
 mod fix;
 mod live;
+mod measure;
 mod reader;
 mod record;
 mod redact;
 mod report;
 mod table;
+mod undo_file;
 
 use check::{Check, Checked};
 use context::Context;
@@ -39,12 +41,17 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<Outcome, Failure> {
     let context = Context::new(&reader, arguments, peer);
     let checked = diagnose(&context, &arguments.only);
     let counts = report::Counts::of(&checked);
+    let effects = match arguments.measure {
+        Some(_) => measure::run(&mut console, &context, &measure::Bench::new(&checked, arguments))?,
+        None => Vec::new(),
+    };
     if arguments.json {
-        let document = report::Document::new(&context, &checked, &counts);
+        let document = report::Document::new(&context, &checked, &counts, &effects);
         let text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
         console.line(format_args!("{text}"));
     } else {
-        report::print(&mut console, &context, &checked, &counts);
+        report::print(&mut console, &context, &checked, &counts, &effects);
+        measure::print(&mut console, &effects);
     }
     if let Some(folder) = &arguments.record {
         record::write(&reader, folder)?;

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::check::{Checked, NoReading, Reading};
 use super::context::Context;
 use super::fix::Fix;
+use super::measure::Effect;
 use crate::arguments::values::FindingSubject;
 use crate::console::{Console, plain};
 use crate::figures::{exact, grouped, measured, span};
@@ -52,6 +53,7 @@ pub(super) fn print(
     context: &Context<'_>,
     checked: &[Checked],
     counts: &Counts,
+    effects: &[Effect],
 ) {
     let demand = &context.demand;
     let interface = context.interface_name().unwrap_or("no interface");
@@ -73,7 +75,7 @@ pub(super) fn print(
             if at == 0 {
                 console.line(format_args!("{}", item.check.group()));
             }
-            print_item(console, item);
+            print_item(console, item, effects);
         }
     }
     let Counts { severe, finding, unread, good, not_applicable } = counts;
@@ -83,7 +85,7 @@ pub(super) fn print(
     ));
 }
 
-fn print_item(console: &mut Console, item: &Checked) {
+fn print_item(console: &mut Console, item: &Checked, effects: &[Effect]) {
     let check = item.check;
     if let Err(NoReading::Unread(error)) = &item.answer {
         console.line(format_args!("  unread     {}: {error}", check.id));
@@ -94,7 +96,9 @@ fn print_item(console: &mut Console, item: &Checked) {
     console
         .line(format_args!("  {severity:<10} {}: {}: {value}, not {limit}", check.id, check.title));
     console.line(format_args!("    why      {}", check.reason));
-    let measured = check.measured.unwrap_or("not measured");
+    let known = || check.measured.unwrap_or("not measured").to_owned();
+    let measured =
+        effects.iter().find(|effect| effect.is_of(check)).map_or_else(known, Effect::words);
     console.line(format_args!("    cost     {} ({measured})", check.cost));
     let Some(Fix { settings, advice }) = fix else { return };
     for setting in settings.iter().take(SETTINGS_SHOWN) {
@@ -135,6 +139,8 @@ pub(super) struct Document<'a> {
     counts: &'a Counts,
     /// All checks: group by group, the worst finding of a group first.
     checks: Vec<Entry<'a>>,
+    /// What `--measure` found.
+    effects: &'a [Effect],
 }
 
 /// A check.
@@ -176,6 +182,7 @@ impl<'a> Document<'a> {
         context: &'a Context<'_>,
         checked: &'a [Checked],
         counts: &'a Counts,
+        effects: &'a [Effect],
     ) -> Self {
         let demand = &context.demand;
         Self {
@@ -188,6 +195,7 @@ impl<'a> Document<'a> {
             stall_s: demand.stall.as_secs_f64(),
             counts,
             checks: checked.iter().map(Entry::new).collect(),
+            effects,
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::process::Killed;
 
 /// The transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,18 +93,6 @@ fn received_bps(output: &Output) -> Result<f64, String> {
 fn free_port() -> io::Result<String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     Ok(listener.local_addr()?.port().to_string())
-}
-
-/// A process that is killed with this one.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        if matches!(self.0.try_wait(), Ok(None)) && self.0.kill().is_ok() {
-            // The process is dead; this only removes its entry from the process table.
-            let _ = self.0.wait();
-        }
-    }
 }
 
 const START_TIMEOUT: Duration = Duration::from_secs(3);
