@@ -54,7 +54,7 @@ from samplewire._errors import (
 )
 from samplewire._listen import Listener, listen
 from samplewire._options import opening, unsigned
-from samplewire._real_time import Granted, RealTime, Refusal
+from samplewire._real_time import Granted, Link, RealTime, Refusal
 from samplewire._receive import Block, Receiver, receive, sample_dtype
 from samplewire._records import (
     Account,
@@ -101,6 +101,7 @@ def record(
     mtu: int = 9_000,
     streams: Sequence[int] | None = None,
     real_time: RealTime | None = None,
+    link: Link = "udp",
 ) -> Recording:
     """Record a stream, by the library's own sinks: no sample passes through Python.
 
@@ -122,7 +123,7 @@ def record(
         The format of the samples in the file; default the stream's.
     overwrite, compress, sha512 : bool
         Whether files that exist are emptied, the data compressed, and their hash taken.
-    delivery, window, stream, start_index, owner, timeout, mtu, real_time
+    delivery, window, stream, start_index, owner, timeout, mtu, real_time, link
         See `receive`.
     streams : sequence of int, optional
         Several aligned streams of the device, recorded as one that has the channels of all: sample
@@ -159,6 +160,7 @@ def record(
         mtu=mtu,
         streams=streams,
         real_time=real_time,
+        link=link,
     )
     return _native.record(
         options,

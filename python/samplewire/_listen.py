@@ -6,7 +6,7 @@ from types import TracebackType
 
 from samplewire import _native
 from samplewire._options import unsigned
-from samplewire._real_time import Granted, RealTime
+from samplewire._real_time import Granted, Link, RealTime
 from samplewire._transmit import SendStream
 
 
@@ -27,6 +27,7 @@ class Listening:
     control_rate: int | None
     mtu: int
     real_time: RealTime
+    link: str
 
 
 class Listener:
@@ -107,6 +108,7 @@ def listen(
     control_rate: int | None = None,
     mtu: int = 9_000,
     real_time: RealTime | None = None,
+    link: Link = "udp",
 ) -> Listener:
     """Start a device of one stream, whose samples this program sends.
 
@@ -139,6 +141,8 @@ def listen(
     mtu : int
         The largest IP packet, headers included, in bytes, 576 to 9000.
     real_time : RealTime, optional
+        See `receive`.
+    link : str
         See `receive`.
 
     Returns
@@ -178,5 +182,6 @@ def listen(
         control_rate,
         mtu,
         chosen,
+        link,
     )
     return Listener(_native.Listener(options))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from samplewire import _native
-from samplewire._real_time import RealTime
+from samplewire._real_time import Link, RealTime
 
 
 @dataclass(slots=True)
@@ -26,6 +26,7 @@ class Opening:
     control: str
     control_rate: int | None
     real_time: RealTime
+    link: str
 
 
 def read_delivery(text: str) -> tuple[str, int]:
@@ -65,6 +66,7 @@ def opening(
     timeout: float,
     mtu: int,
     real_time: RealTime | None,
+    link: Link,
     streams: Sequence[int] | None = None,
     underflow: str = "zeros",
     link_bps: int = 0,
@@ -102,6 +104,7 @@ def opening(
         control,
         control_rate,
         chosen,
+        link,
     )
 
 

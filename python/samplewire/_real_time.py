@@ -6,6 +6,9 @@ from typing import Literal
 Waits = Literal["asleep", "spinning", "both-spinning", "inline"]
 """How the I/O thread and the program wait."""
 
+Link = Literal["auto", "udp", "xdp", "xdp-generic"]
+"""How packets pass the kernel; see `receive`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealTime:
@@ -97,6 +100,8 @@ class Granted:
         set.
     waits : str
         How the stream waits.
+    link : str or None
+        How packets pass the kernel now, or why not past it, where `link` chose that; else None.
     refused : tuple of Refusal
         The options that were requested and not granted.
     summary : str
@@ -110,6 +115,7 @@ class Granted:
     timer_slack_s: float | None
     coalesce_s: float | None
     waits: Waits
+    link: str | None
     refused: tuple[Refusal, ...]
     summary: str
 

@@ -10,7 +10,7 @@ from samplewire._aligned import AlignedReceiver
 from samplewire._blocks import BlockReceiver
 from samplewire._device_string import takes_device_string
 from samplewire._options import opening, unsigned
-from samplewire._real_time import Granted, RealTime
+from samplewire._real_time import Granted, Link, RealTime
 from samplewire._records import DeviceInfo, Reading, ReceiverStats
 
 Block = _native.Block
@@ -138,6 +138,7 @@ def receive(
     timeout: float = ...,
     mtu: int = ...,
     real_time: RealTime | None = ...,
+    link: Link = ...,
 ) -> Receiver: ...
 @overload
 def receive(
@@ -150,6 +151,7 @@ def receive(
     timeout: float = ...,
     mtu: int = ...,
     real_time: RealTime | None = ...,
+    link: Link = ...,
 ) -> AlignedReceiver: ...
 @takes_device_string
 def receive(
@@ -164,6 +166,7 @@ def receive(
     timeout: float = 3.0,
     mtu: int = 9_000,
     real_time: RealTime | None = None,
+    link: Link = "udp",
 ) -> Receiver | AlignedReceiver:
     """Open a stream of a device, or several aligned ones, and start to receive.
 
@@ -194,6 +197,10 @@ def receive(
     real_time : RealTime, optional
         CPU, priority, memory and waiting of the I/O thread; `granted` of the receiver states what
         the system granted.
+    link : str
+        How packets pass the kernel: `udp`, or past it by AF_XDP: `xdp` in the driver if it can,
+        else in the kernel's generic path (`xdp-generic`: there alone), `auto` where the driver
+        needs no copy. What keeps packets from that is in `granted`, and they go by UDP.
 
     Returns
     -------
@@ -234,6 +241,7 @@ def receive(
         timeout=timeout,
         mtu=mtu,
         real_time=real_time,
+        link=link,
     )
     if streams is not None:
         return AlignedReceiver(_native.AlignedReceiver(options))

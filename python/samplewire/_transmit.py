@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from samplewire import _native
 from samplewire._device_string import takes_device_string
 from samplewire._options import opening, unsigned
-from samplewire._real_time import Granted, RealTime
+from samplewire._real_time import Granted, Link, RealTime
 from samplewire._receive import sample_dtype
 from samplewire._records import DeviceInfo, PlayEvent, SessionEnd, TransmitterStats
 
@@ -295,6 +295,7 @@ def transmit(
     control: str = "dcqcn",
     control_rate: int | None = None,
     real_time: RealTime | None = None,
+    link: Link = "udp",
 ) -> Transmitter:
     """Open the stream of a device that plays.
 
@@ -302,7 +303,7 @@ def transmit(
     ----------
     address : str
         `HOST[:PORT]`, port 9100 unless given, or a device string; see `receive`.
-    delivery, window, stream, owner, mtu, real_time
+    delivery, window, stream, owner, mtu, real_time, link
         See `receive`.
     timeout : float
         How long to try to open, and then how long to wait until the device says how much it takes,
@@ -350,6 +351,7 @@ def transmit(
         timeout=timeout,
         mtu=mtu,
         real_time=real_time,
+        link=link,
         underflow=underflow,
         link_bps=link_bps,
         control=control,

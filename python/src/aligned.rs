@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use samplewire::receiver::{AlignedItem, AlignedStreams, LaneCounts, PortStats, StatsHandle};
-use samplewire::{DeviceInfo, Granted, ReceiveError};
+use samplewire::{DeviceInfo, ReceiveError};
 
 use crate::chunk::Chunk;
 use crate::own::{Home, Own};
@@ -27,7 +27,7 @@ pub(crate) struct AlignedReceiver {
     infos: Box<[DeviceInfo]>,
     shapes: Box<[Shape]>,
     stats: Box<[StatsHandle]>,
-    granted: Granted,
+    granted: tables::GrantedOptions,
     memory_bytes: usize,
     is_closed: AtomicBool,
 }
@@ -202,7 +202,7 @@ impl AlignedReceiver {
             infos: streams.infos().cloned().collect(),
             shapes: streams.infos().map(shape).collect(),
             stats: streams.counters().map(|(_, stats)| stats).collect(),
-            granted: streams.granted().clone(),
+            granted: tables::GrantedOptions::new(streams.granted(), streams.capabilities()),
             memory_bytes: streams.memory_bytes(),
             is_closed: AtomicBool::new(false),
             inner: Mutex::new(Inner {

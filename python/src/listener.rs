@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use pyo3::prelude::*;
+use samplewire::DeviceOptions;
 use samplewire::source::StreamInfo;
-use samplewire::{DeviceOptions, Granted};
 
 use crate::options::RealTimeChoices;
 use crate::own::{Home, Own};
@@ -30,6 +30,7 @@ pub(crate) struct Listening {
     control_rate: Option<u64>,
     mtu: usize,
     real_time: RealTimeChoices,
+    link: String,
 }
 
 /// A device of one stream, whose samples are the program's.
@@ -38,7 +39,7 @@ pub(crate) struct Listener {
     home: Home,
     #[pyo3(get)]
     address: String,
-    granted: Granted,
+    granted: tables::GrantedOptions,
     inner: Mutex<Option<Own<samplewire::Listener>>>,
     is_closed: AtomicBool,
 }
@@ -66,6 +67,7 @@ impl Listener {
             .link_bps(listening.link_bps)
             .control(options::control(&listening.control, listening.control_rate)?)
             .mtu(listening.mtu)
+            .udp(options::udp(&listening.link)?)
             .real_time(listening.real_time.to_options()?);
         if let Some(payload_bytes) = listening.payload_bytes {
             options = options.payload_bytes(payload_bytes);
@@ -75,7 +77,7 @@ impl Listener {
         Ok(Self {
             home: Home::here(),
             address: device.address.to_string(),
-            granted: listener.granted().clone(),
+            granted: tables::GrantedOptions::new(listener.granted(), listener.capabilities()),
             inner: Mutex::new(Some(Own::new(listener))),
             is_closed: AtomicBool::new(false),
         })

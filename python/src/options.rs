@@ -13,7 +13,7 @@ use samplewire::{
     Control, Delivery, DeviceInfo, RealTime, ReceiveOptions, SendOptions, Underflow, Waits,
 };
 use samplewire_io::faults::{self, Direction, Side};
-use samplewire_io::{FaultSpec, Faults, Link, Udp, UdpOptions};
+use samplewire_io::{Bypass, FaultSpec, Faults, Link, Udp, UdpOptions};
 
 use crate::errors;
 use crate::wait::span;
@@ -37,6 +37,7 @@ pub(crate) struct Opening {
     control: String,
     control_rate: Option<u64>,
     real_time: RealTimeChoices,
+    link: String,
 }
 
 /// Choices for the I/O thread and the memory (`samplewire/_real_time.py`).
@@ -84,6 +85,7 @@ macro_rules! common {
             .start_index($opening.start_index)
             .timeout($opening.timeout()?)
             .mtu($opening.mtu)
+            .udp(udp(&$opening.link)?)
             .real_time($opening.real_time.to_options()?);
         if let Some(stream) = $opening.stream {
             options = options.stream(stream);
@@ -126,6 +128,14 @@ impl Opening {
         let options = common!(self, SendOptions::new()).underflow(underflow).control(control);
         Ok(options.link_bps(self.link_bps))
     }
+}
+
+/// Options of a socket whose packets pass the kernel in the way of this name.
+pub(crate) fn udp(link: &str) -> PyResult<UdpOptions> {
+    let bypass = link.parse::<Bypass>();
+    let bypass =
+        bypass.map_err(|error| PyValueError::new_err(format!("link {link:?}: {error}")))?;
+    Ok(UdpOptions::new().bypass(bypass))
 }
 
 /// The congestion control of a name, with its rate.

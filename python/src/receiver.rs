@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use samplewire::receiver::{ReceiveStream, StatsHandle};
-use samplewire::{DeviceInfo, Granted, OpenError, ReceiveError};
+use samplewire::{DeviceInfo, OpenError, ReceiveError};
 
 use crate::block::{Block, Held, Ledger};
 use crate::copied::{Copied, Part};
@@ -26,7 +26,7 @@ pub(crate) struct Receiver {
     kept: Mutex<VecDeque<Copied>>,
     info: DeviceInfo,
     stats: StatsHandle,
-    granted: Granted,
+    granted: tables::GrantedOptions,
     shape: Shape,
     ledger: Arc<Ledger>,
     /// Bytes that may be held before a warning.
@@ -202,7 +202,7 @@ impl Receiver {
         Ok(Self {
             home: Home::here(),
             stats: stream.stats_handle(),
-            granted: stream.granted().clone(),
+            granted: tables::GrantedOptions::new(stream.granted(), stream.capabilities()),
             shape: Shape { format: info.format, channels: info.channels },
             ledger: Arc::default(),
             held_bytes_max: window_bytes / 2,

@@ -10,7 +10,8 @@ use samplewire::receiver::{LaneCounts, PortStats, ReceiverSnapshot, StreamGap};
 use samplewire::transmitter::{PlayEvent, PlayEventKind, SessionEnd, TransmitterSnapshot};
 use samplewire::{Cause, DeviceInfo, Gap, Waits};
 use samplewire_circuit::{Tag, TagKind};
-use samplewire_io::FaultCounts;
+use samplewire_io::xdp::XdpLog;
+use samplewire_io::{Capabilities, FaultCounts};
 use samplewire_record::account::Balance;
 use samplewire_record::sink::SinkSummary;
 
@@ -96,8 +97,26 @@ pub(crate) fn port_stats(py: Python<'_>, stats: PortStats) -> PyResult<Bound<'_,
     record("PortStats", &counters::port_stats(py, &stats)?)
 }
 
-pub(crate) fn granted<'py>(py: Python<'py>, granted: &Granted) -> PyResult<Bound<'py, PyAny>> {
-    let fields = PyDict::new(py);
+/// What a stream got of what it was to have.
+pub(crate) struct GrantedOptions {
+    real_time: Granted,
+    /// Where packets are to bypass the kernel.
+    bypass: Option<XdpLog>,
+}
+
+impl GrantedOptions {
+    pub(crate) fn new(real_time: &Granted, capabilities: &Capabilities) -> Self {
+        Self { real_time: real_time.clone(), bypass: capabilities.bypass.clone() }
+    }
+}
+
+pub(crate) fn granted<'py>(
+    py: Python<'py>,
+    options: &GrantedOptions,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (granted, fields) = (&options.real_time, PyDict::new(py));
+    let link = options.bypass.as_ref().map(|log| log.state().to_string());
+    fields.set_item("link", link)?;
     copy!(fields, granted, cpu, priority, locked_bytes);
     let pages = granted.pages.map(|pages| match pages {
         Pages::Huge => "huge",

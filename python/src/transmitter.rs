@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 use samplewire::format::{self, Format};
 use samplewire::transmitter::{PlayEvents, SendError, SendStream, SessionEnd, StatsHandle};
-use samplewire::{DeviceInfo, Granted, OpenError};
+use samplewire::{DeviceInfo, OpenError};
 use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::Flags;
 
@@ -32,7 +32,7 @@ pub(crate) struct Transmitter {
     info: Option<DeviceInfo>,
     events: Option<PlayEvents>,
     stats: StatsHandle,
-    granted: Granted,
+    granted: tables::GrantedOptions,
 }
 
 struct Inner {
@@ -175,7 +175,7 @@ impl Transmitter {
             info: stream.device().cloned(),
             events: stream.play_events(),
             stats: stream.stats_handle(),
-            granted: stream.granted().clone(),
+            granted: tables::GrantedOptions::new(stream.granted(), stream.capabilities()),
             inner: Mutex::new(Some(Own::new(Inner { stream, next_index }))),
         }
     }

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import samplewire as sw
-from samplewire._real_time import Waits
+from samplewire._real_time import Link, Waits
 
 
 def test_nothing_is_chosen_unless_set(counter: sw.Device) -> None:
@@ -88,3 +88,17 @@ def test_wrong_choices_are_named(counter: sw.Device, choices: dict[str, Any], wo
         sw.receive(counter.address, real_time=sw.RealTime(**choices))
     is_library_error = not words.startswith(("waits", "cpu -1", "timer_slack_s"))
     assert isinstance(caught.value, sw.RealTimeError) == is_library_error
+
+
+@pytest.mark.parametrize("link", ["auto", "xdp-generic"])
+def test_stream_is_whole_whatever_the_kernel_grants_of_its_link(link: Link) -> None:
+    source = sw.emulate("counter", rate_hz=5e6, samples=200_000, faults="data:loss=0.01")
+    with source as device, sw.receive(f"addr={device.address},link={link}") as rx:
+        assert sum(len(block) for block in rx.blocks(timeout=30)) == 200_000
+        assert rx.granted.link
+        assert rx.stats().samples_missing == 0
+    with sw.listen(rate_hz=1e6, link=link) as listener, sw.receive(listener.address) as rx:
+        assert listener.granted.link
+        assert rx.granted.link is None
+    with pytest.raises(ValueError, match='link "raw": it is none of auto, udp, xdp and xdp-gen'):
+        sw.receive("127.0.0.1", link="raw")  # type: ignore[call-overload]

@@ -32,6 +32,10 @@ constexpr Known KNOWN[] = {
      "packets that may be on the way or wait for a repair; memory is window times payload", 1,
      1 << 24},
     {"mtu_bytes", "MTU", "bytes", "9000", "the largest IP packet to ask for", 576, 9000},
+    {"link", "Link", "", "udp",
+     "udp: packets pass the kernel; xdp: they bypass it by AF_XDP, in the driver if it can; xdp-generic: in "
+     "the kernel's generic path; auto: where the driver needs no copy",
+     0, 0},
     {"lead_ms", "Lead", "ms", "100",
      "transmission: how far ahead of the device a burst without a time begins", 0, 60'000},
     {"finish_ms", "Finish", "ms", "5000",
@@ -94,6 +98,20 @@ std::size_t distance(const std::string &one, const std::string &other) {
 
 constexpr const char *DELIVERIES[] = {"complete", "deadline", "best-effort"};
 constexpr const char *CONTROLS[] = {"none", "fixed", "dcqcn"};
+constexpr const char *LINKS[] = {"udp", "auto", "xdp", "xdp-generic"};
+
+/// The place of `value` among names; throws with all of them.
+template <std::size_t Count>
+std::uint32_t place(const std::string &key, const std::string &value, const char *const (&names)[Count]) {
+    std::string all;
+    for (std::size_t at = 0; at < Count; ++at) {
+        if (value == names[at]) {
+            return static_cast<std::uint32_t>(at);
+        }
+        all += std::string(all.empty() ? "" : ", ") + names[at];
+    }
+    throw std::invalid_argument(key + "=" + value + " is none of " + all);
+}
 
 /// The control of a name, which must fit its rate; throws with the library's words.
 std::uint32_t control_number(const std::string &name, std::uint64_t rate_bps) {
@@ -143,6 +161,8 @@ SoapySDR::ArgInfoList Settings::info() {
             info.type = SoapySDR::ArgInfo::STRING;
             if (info.key == "control") {
                 info.options.assign(std::begin(CONTROLS), std::end(CONTROLS));
+            } else if (info.key == "link") {
+                info.options.assign(std::begin(LINKS), std::end(LINKS));
             } else {
                 info.options.assign(std::begin(DELIVERIES), std::end(DELIVERIES));
             }
@@ -191,12 +211,11 @@ void Settings::set(const std::string &key, const std::string &value) {
     }
     const Known &it = known(key);
     if (key == "delivery") {
-        const auto *found = std::find(std::begin(DELIVERIES), std::end(DELIVERIES), value);
-        if (found == std::end(DELIVERIES)) {
-            throw std::invalid_argument("delivery=" + value +
-                                        " is none of complete, deadline, best-effort");
-        }
-        delivery_ = static_cast<sw_delivery>(found - std::begin(DELIVERIES));
+        delivery_ = static_cast<sw_delivery>(place(key, value, DELIVERIES));
+        return;
+    }
+    if (key == "link") {
+        link_ = static_cast<sw_link>(place(key, value, LINKS));
         return;
     }
     if (key == "control") {
@@ -233,6 +252,9 @@ std::string Settings::get(const std::string &key) const {
     }
     if (key == "control") {
         return control_;
+    }
+    if (key == "link") {
+        return LINKS[link_];
     }
     const std::uint64_t value = key == "deadline_us"    ? deadline_us_
                                 : key == "window"       ? window_
@@ -275,6 +297,7 @@ template <typename Options> Options Settings::options(std::uint32_t stream) cons
     options.window = static_cast<std::uint32_t>(window_);
     options.mtu_bytes = static_cast<std::uint32_t>(mtu_bytes_);
     options.timeout_ns = timeout_ns();
+    options.link = link_;
     options.stream = static_cast<std::int32_t>(stream);
     return options;
 }

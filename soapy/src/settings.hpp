@@ -41,6 +41,7 @@ class Settings {
     std::uint64_t deadline_us_ = 0;
     std::uint64_t window_ = 1024;
     std::uint64_t mtu_bytes_ = 9000;
+    sw_link link_ = SW_LINK_UDP;
     std::uint64_t lead_ms_ = 100;
     std::uint64_t finish_ms_ = 5000;
     std::uint64_t timeout_ms_ = 3000;

@@ -47,6 +47,7 @@ void what_there_is_not_is_named(SoapySDR::Device &radio) {
     radio.writeSetting("deadline_us", "0");
     radio.writeSetting("mtu", "9000");
     CHECK(radio.readSetting("control") == "dcqcn" && radio.readSetting("control_rate") == "0");
+    CHECK(radio.readSetting("link") == "udp");
     check_throws("control `cubic` is none of none, fixed, dcqcn",
                  [&] { radio.writeSetting("control", "cubic"); });
     check_throws("control_rate=1e6", [&] { radio.writeSetting("control_rate", "1e6"); });

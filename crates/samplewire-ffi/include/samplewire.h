@@ -192,6 +192,19 @@ typedef enum sw_format {
     SW_FORMAT_UC8 = 7,
 } sw_format;
 
+// How packets pass the kernel.
+typedef enum sw_link {
+    // By a UDP socket.
+    SW_LINK_UDP = 0,
+    // Past it, by AF_XDP, where the driver needs no copy; else by a UDP socket.
+    SW_LINK_AUTO = 1,
+    // By AF_XDP, in the driver's own mode if it has one, else in the generic one. What keeps it from that
+    // is in the granted options, and packets go by a UDP socket.
+    SW_LINK_XDP = 2,
+    // By AF_XDP in the generic mode, which every interface has.
+    SW_LINK_XDP_GENERIC = 3,
+} sw_link;
+
 // What happened to samples that a device had to play.
 typedef enum sw_play_event_kind {
     // A kind of a later version.
@@ -301,6 +314,10 @@ typedef struct sw_receiver_options {
     uint32_t blocks_max;
     // How long an idle I/O thread sleeps, up to 10 ms; default 0: the next packet wakes it.
     uint64_t coalesce_ns;
+    // A `sw_link`; default UDP.
+    uint32_t link;
+    // 0.
+    uint32_t reserved;
 } sw_receiver_options;
 
 // A stream of a device.
@@ -636,8 +653,8 @@ typedef struct sw_transmitter_options {
     uint64_t control_rate;
     // A `sw_control`; default DCQCN.
     uint32_t control;
-    // 0.
-    uint32_t reserved;
+    // A `sw_link`; default UDP.
+    uint32_t link;
 } sw_transmitter_options;
 
 // Counters of a transmitter, as of some milliseconds ago; after the end, the final ones.
@@ -752,7 +769,8 @@ enum sw_result sw_aligned_get_stats(const struct sw_aligned *aligned,
                                     size_t position,
                                     struct sw_receiver_stats *stats);
 
-// The granted real-time options, and the refused ones with the reason, as a text for people.
+// The granted real-time options, and the refused ones with the reason, as a text for people; with
+// `link` other than UDP also how packets pass the kernel now.
 enum sw_result sw_aligned_get_granted(const struct sw_aligned *aligned,
                                       char *text,
                                       size_t size_bytes);
@@ -882,7 +900,8 @@ enum sw_result sw_receiver_get_info(const struct sw_receiver *receiver,
 enum sw_result sw_receiver_get_stats(const struct sw_receiver *receiver,
                                      struct sw_receiver_stats *stats);
 
-// The granted real-time options, and the refused ones with the reason, as a text for people.
+// The granted real-time options, and the refused ones with the reason, as a text for people; with
+// `link` other than UDP also how packets pass the kernel now.
 enum sw_result sw_receiver_get_granted(const struct sw_receiver *receiver,
                                        char *text,
                                        size_t size_bytes);
@@ -937,7 +956,8 @@ enum sw_result sw_transmitter_get_info(const struct sw_transmitter *transmitter,
 enum sw_result sw_transmitter_get_stats(const struct sw_transmitter *transmitter,
                                         struct sw_transmitter_stats *stats);
 
-// The granted real-time options, and the refused ones with the reason, as a text for people.
+// The granted real-time options, and the refused ones with the reason, as a text for people; with
+// `link` other than UDP also how packets pass the kernel now.
 enum sw_result sw_transmitter_get_granted(const struct sw_transmitter *transmitter,
                                           char *text,
                                           size_t size_bytes);

@@ -14,9 +14,9 @@ use crate::block::{SW_TAGS_MAX, sw_gap, sw_tag};
 use crate::counters::sw_receiver_stats;
 use crate::end::{of_end, of_receive_error, sw_end};
 use crate::find::address_of;
+use crate::granted::GrantedOptions;
 use crate::info::sw_stream_info;
 use crate::options::sw_receiver_options;
-use crate::receiver::granted_words;
 use crate::registry::Registry;
 use crate::result::{Failure, guard, sw_result};
 use crate::sized::{Sized_, read, sized, write};
@@ -91,7 +91,7 @@ struct Aligning {
     state: Mutex<State>,
     infos: Box<[sw_stream_info]>,
     stats: Box<[StatsHandle]>,
-    granted: String,
+    granted: GrantedOptions,
     is_cancelled: AtomicBool,
     end: Mutex<Option<(sw_end, u16)>>,
 }
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn sw_aligned_open(
         let name = ALIGNED.insert(|_| Aligning {
             infos: opened.infos().map(|info| sw_stream_info::new(info, shared_bytes)).collect(),
             stats: opened.counters().map(|(_, stats)| stats).collect(),
-            granted: granted_words(opened.granted()),
+            granted: GrantedOptions::new(opened.granted(), opened.capabilities()),
             is_cancelled: AtomicBool::new(false),
             end: Mutex::new(None),
             state: Mutex::new(State {
@@ -202,7 +202,8 @@ pub unsafe extern "C" fn sw_aligned_get_stats(
     })
 }
 
-/// The granted real-time options, and the refused ones with the reason, as a text for people.
+/// The granted real-time options, and the refused ones with the reason, as a text for people; with
+/// `link` other than UDP also how packets pass the kernel now.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_aligned_get_granted(
     aligned: *const sw_aligned,
@@ -212,7 +213,7 @@ pub unsafe extern "C" fn sw_aligned_get_granted(
     guard(|| {
         let aligning = ALIGNED.get(aligned)?;
         // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
-        unsafe { put_text(text, size_bytes, &aligning.granted)? };
+        unsafe { put_text(text, size_bytes, &aligning.granted.words())? };
         Ok(sw_result::Ok)
     })
 }

@@ -24,6 +24,7 @@ mod device;
 mod end;
 mod events;
 mod find;
+mod granted;
 mod info;
 mod loans;
 mod options;
@@ -53,8 +54,9 @@ pub use info::{
     SW_TEXT_BYTES, sw_format, sw_format_parse, sw_format_str, sw_stream_info, sw_time_parse,
 };
 pub use options::{
-    sw_control, sw_control_parse, sw_delivery, sw_receiver_options, sw_receiver_options_init,
-    sw_transmitter_options, sw_transmitter_options_init, sw_underflow, sw_waits,
+    sw_control, sw_control_parse, sw_delivery, sw_link, sw_receiver_options,
+    sw_receiver_options_init, sw_transmitter_options, sw_transmitter_options_init, sw_underflow,
+    sw_waits,
 };
 pub use receiver::{
     sw_receiver, sw_receiver_cancel, sw_receiver_close, sw_receiver_free, sw_receiver_get_end,

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::time::Duration;
 
 use samplewire::{Control, Delivery, RealTime, ReceiveOptions, SendOptions, Underflow, Waits};
-use samplewire_io::UdpOptions;
+use samplewire_io::{Bypass, UdpOptions};
 use samplewire_proto::OutOfRange;
 
 use crate::arguments::{one_of, put, switch, text};
@@ -59,6 +59,21 @@ pub enum sw_waits {
     Inline = 3,
 }
 
+/// How packets pass the kernel.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub enum sw_link {
+    /// By a UDP socket.
+    Udp = 0,
+    /// Past it, by AF_XDP, where the driver needs no copy; else by a UDP socket.
+    Auto = 1,
+    /// By AF_XDP, in the driver's own mode if it has one, else in the generic one. What keeps it from that
+    /// is in the granted options, and packets go by a UDP socket.
+    Xdp = 2,
+    /// By AF_XDP in the generic mode, which every interface has.
+    XdpGeneric = 3,
+}
+
 /// Options of a receiver. `sw_receiver_options_init` sets all of them to their defaults.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +115,10 @@ pub struct sw_receiver_options {
     pub blocks_max: u32,
     /// How long an idle I/O thread sleeps, up to 10 ms; default 0: the next packet wakes it.
     pub coalesce_ns: u64,
+    /// A `sw_link`; default UDP.
+    pub link: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
 sized!(
@@ -121,6 +140,8 @@ sized!(
         waits: u32,
         blocks_max: u32,
         coalesce_ns: u64,
+        link: u32,
+        reserved: u32,
     },
     sw_receiver_options {
         struct_size: size_of::<sw_receiver_options>(),
@@ -141,6 +162,8 @@ sized!(
         waits: sw_waits::Asleep as u32,
         blocks_max: BLOCKS,
         coalesce_ns: 0,
+        link: sw_link::Udp as u32,
+        reserved: 0,
     }
 );
 
@@ -194,8 +217,8 @@ pub struct sw_transmitter_options {
     pub control_rate: u64,
     /// A `sw_control`; default DCQCN.
     pub control: u32,
-    /// 0.
-    pub reserved: u32,
+    /// A `sw_link`; default UDP.
+    pub link: u32,
 }
 
 sized!(
@@ -220,7 +243,7 @@ sized!(
         coalesce_ns: u64,
         control_rate: u64,
         control: u32,
-        reserved: u32,
+        link: u32,
     },
     sw_transmitter_options {
         struct_size: size_of::<sw_transmitter_options>(),
@@ -244,7 +267,7 @@ sized!(
         coalesce_ns: 0,
         control_rate: 0,
         control: sw_control::Dcqcn as u32,
-        reserved: 0,
+        link: sw_link::Udp as u32,
     }
 );
 
@@ -318,7 +341,8 @@ macro_rules! common {
 impl sw_receiver_options {
     /// Converts to the library's options, which check the ranges.
     pub(crate) fn to_options(self) -> Result<ReceiveOptions, Failure> {
-        let mut udp = UdpOptions::new();
+        reserved(self.reserved)?;
+        let mut udp = UdpOptions::new().bypass(bypass(self.link)?);
         if self.receive_buffer_bytes > 0 {
             udp = udp.receive_buffer_bytes(size_of_buffer(self.receive_buffer_bytes));
         }
@@ -342,13 +366,12 @@ impl sw_transmitter_options {
     pub(crate) fn to_options(self) -> Result<SendOptions, Failure> {
         let underflows = [(0, Underflow::Zeros), (1, Underflow::Stop)];
         let underflow = one_of("underflow", self.underflow, &underflows, "see sw_underflow")?;
-        let mut udp = UdpOptions::new();
+        let mut udp = UdpOptions::new().bypass(bypass(self.link)?);
         if self.send_buffer_bytes > 0 {
             udp = udp.send_buffer_bytes(size_of_buffer(self.send_buffer_bytes));
         }
         let options = common!(self, SendOptions::new());
         let control = control(self.control, self.control_rate)?;
-        reserved(self.reserved)?;
         Ok(options.link_bps(self.link_bps).control(control).underflow(underflow).udp(udp))
     }
 }
@@ -360,6 +383,12 @@ fn delivery(number: u32, deadline_ns: u64) -> Result<Delivery, Failure> {
         (2, Delivery::BestEffort),
     ];
     one_of("delivery", number, &all, "see sw_delivery")
+}
+
+fn bypass(link: u32) -> Result<Bypass, Failure> {
+    let all =
+        [(0, Bypass::Never), (1, Bypass::ZeroCopy), (2, Bypass::Always), (3, Bypass::Generic)];
+    one_of("link", link, &all, "see sw_link")
 }
 
 /// The control of a number and a rate, which is 0 for none.

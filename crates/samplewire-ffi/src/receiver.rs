@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use samplewire::format::convert;
 use samplewire::receiver::{Interrupter, StatsHandle};
-use samplewire::{Block, Granted, ReceiveError, ReceiveStream};
+use samplewire::{Block, ReceiveError, ReceiveStream};
 
 use crate::arguments::{check_out, not_null, put, put_text, timeout};
 use crate::block::sw_block;
 use crate::counters::sw_receiver_stats;
 use crate::end::{of_end, of_failure, of_receive_error, sw_end};
 use crate::find::address_of;
+use crate::granted::GrantedOptions;
 use crate::info::{format_of, sw_stream_info};
 use crate::loans::Loans;
 use crate::options::sw_receiver_options;
@@ -30,7 +31,7 @@ pub struct sw_receiver {
 struct Receiving {
     stream: Mutex<Stream>,
     info: sw_stream_info,
-    granted: String,
+    granted: GrantedOptions,
     stats: StatsHandle,
     interrupter: Interrupter,
     end: Mutex<Option<sw_end>>,
@@ -79,7 +80,7 @@ pub unsafe extern "C" fn sw_receiver_open(
         let loans_name = LOANS.insert(|_| Arc::clone(&loans));
         let name = RECEIVERS.insert(|_| Receiving {
             info: sw_stream_info::new(opened.info(), opened.memory_bytes()),
-            granted: granted_words(opened.granted()),
+            granted: GrantedOptions::new(opened.granted(), opened.capabilities()),
             stats: opened.stats_handle(),
             interrupter: opened.interrupter(),
             stream: Mutex::new(Stream { receiver: Some(opened), part: None }),
@@ -121,7 +122,8 @@ pub unsafe extern "C" fn sw_receiver_get_stats(
     })
 }
 
-/// The granted real-time options, and the refused ones with the reason, as a text for people.
+/// The granted real-time options, and the refused ones with the reason, as a text for people; with
+/// `link` other than UDP also how packets pass the kernel now.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_get_granted(
     receiver: *const sw_receiver,
@@ -131,7 +133,7 @@ pub unsafe extern "C" fn sw_receiver_get_granted(
     guard(|| {
         let receiving = RECEIVERS.get(receiver)?;
         // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
-        unsafe { put_text(text, size_bytes, &receiving.granted)? };
+        unsafe { put_text(text, size_bytes, &receiving.granted.words())? };
         Ok(sw_result::Ok)
     })
 }
@@ -386,12 +388,6 @@ impl BlockLoans {
             drop(LOANS.remove(name));
         }
     }
-}
-
-/// The granted options, and a line for each refused one.
-pub(crate) fn granted_words(granted: &Granted) -> String {
-    let refused = granted.refused.iter().map(|it| format!("\n{it}"));
-    format!("{granted}{}", refused.collect::<String>())
 }
 
 /// Locks even after a panic: the guarded data is consistent at every moment.

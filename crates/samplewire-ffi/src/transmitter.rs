@@ -14,10 +14,10 @@ use crate::arguments::{check_out, not_null, put, put_text, timeout};
 use crate::counters::sw_transmitter_stats;
 use crate::end::{of_end, of_failure, sw_end};
 use crate::find::address_of;
+use crate::granted::GrantedOptions;
 use crate::info::sw_stream_info;
 use crate::loans::Loans;
 use crate::options::sw_transmitter_options;
-use crate::receiver::granted_words;
 use crate::registry::Registry;
 use crate::result::{Failure, guard, sw_result};
 use crate::sized::{Sized_, read, sized, write};
@@ -68,7 +68,7 @@ pub(crate) struct Sending {
     stream: Mutex<SendStream>,
     room_bytes: u64,
     info: sw_stream_info,
-    granted: String,
+    granted: GrantedOptions,
     stats: StatsHandle,
     pub(crate) events: PlayEvents,
     canceller: Canceller,
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn sw_transmitter_open(
         let device = opened.device().expect("it was opened from here");
         let sending = Sending {
             info: sw_stream_info::new(device, opened.memory_bytes()),
-            granted: granted_words(opened.granted()),
+            granted: GrantedOptions::new(opened.granted(), opened.capabilities()),
             stats: opened.stats_handle(),
             events: opened.play_events().expect("it was opened from here"),
             canceller: opened.canceller(),
@@ -151,7 +151,8 @@ pub unsafe extern "C" fn sw_transmitter_get_stats(
     })
 }
 
-/// The granted real-time options, and the refused ones with the reason, as a text for people.
+/// The granted real-time options, and the refused ones with the reason, as a text for people; with
+/// `link` other than UDP also how packets pass the kernel now.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_get_granted(
     transmitter: *const sw_transmitter,
@@ -161,7 +162,7 @@ pub unsafe extern "C" fn sw_transmitter_get_granted(
     guard(|| {
         let sending = TRANSMITTERS.get(transmitter)?;
         // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
-        unsafe { put_text(text, size_bytes, &sending.granted)? };
+        unsafe { put_text(text, size_bytes, &sending.granted.words())? };
         Ok(sw_result::Ok)
     })
 }

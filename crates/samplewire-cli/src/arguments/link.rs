@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use samplewire_io::{Bypass, UdpOptions};
 
 // No doc comment: clap would use it for the verb.
@@ -12,36 +13,24 @@ pub(crate) struct LinkOption {
     /// kernel's generic path (xdp-generic: there alone); auto: xdp where the driver needs no copy. Needs
     /// CAP_NET_ADMIN, CAP_NET_RAW and CAP_BPF; without them packets go by UDP, and the reason is printed
     #[arg(long = "link", id = "link", value_name = "HOW", default_value = "udp")]
-    kind: LinkKind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum LinkKind {
-    Auto,
-    Udp,
-    Xdp,
-    XdpGeneric,
+    #[arg(value_parser = PossibleValuesParser::new(Bypass::NAMES).try_map(|it| it.parse::<Bypass>()))]
+    kind: Bypass,
 }
 
 impl LinkOption {
     /// Adds the choice to those of a socket.
     pub(crate) fn apply(self, options: UdpOptions) -> UdpOptions {
-        options.drop_rights(true).bypass(match self.kind {
-            LinkKind::Auto => Bypass::ZeroCopy,
-            LinkKind::Udp => Bypass::Never,
-            LinkKind::Xdp => Bypass::Always,
-            LinkKind::XdpGeneric => Bypass::Generic,
-        })
+        options.drop_rights(true).bypass(self.kind)
     }
 
     /// Whether the user wants packets past the kernel, whatever that gains.
     pub(crate) fn is_demanded(self) -> bool {
-        matches!(self.kind, LinkKind::Xdp | LinkKind::XdpGeneric)
+        matches!(self.kind, Bypass::Always | Bypass::Generic)
     }
 }
 
 impl fmt::Display for LinkOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind.to_possible_value().expect("no kind is hidden").get_name())
+        f.write_str(self.kind.name())
     }
 }

@@ -112,9 +112,15 @@ static void controls(const char *address) {
     EXPECT(SW_RESULT_NULL, sw_control_parse("none", 0, NULL));
     sw_transmitter_options options;
     EXPECT(SW_RESULT_OK, sw_transmitter_options_init(&options, sizeof options));
-    options.reserved = 1;
+    options.link = SW_LINK_XDP_GENERIC + 1;
     sw_transmitter *transmitter = NULL;
     EXPECT(SW_RESULT_ARGUMENT, sw_transmitter_open(address, &options, &transmitter));
+    CHECK(strstr(sw_last_error(), "link 4") != NULL);
+    sw_receiver_options receiving;
+    EXPECT(SW_RESULT_OK, sw_receiver_options_init(&receiving, sizeof receiving));
+    receiving.reserved = 1;
+    sw_receiver *receiver = NULL;
+    EXPECT(SW_RESULT_ARGUMENT, sw_receiver_open(address, &receiving, &receiver));
     CHECK(strstr(sw_last_error(), "reserved 1") != NULL);
 }
 
@@ -122,8 +128,12 @@ static void objects(const char *address) {
     sw_receiver_options options;
     EXPECT(SW_RESULT_OK, sw_receiver_options_init(&options, sizeof options));
     options.blocks_max = 2;
+    options.link = SW_LINK_AUTO;
     sw_receiver *receiver = NULL;
     EXPECT(SW_RESULT_OK, sw_receiver_open(address, &options, &receiver));
+    char granted[1000];
+    EXPECT(SW_RESULT_OK, sw_receiver_get_granted(receiver, granted, sizeof granted));
+    CHECK(strstr(granted, "\nlink: ") != NULL);
     sw_block blocks[3] = {{.struct_size = sizeof *blocks}, {.struct_size = sizeof *blocks},
                           {.struct_size = sizeof *blocks}};
     EXPECT(SW_RESULT_NULL, sw_receiver_next(NULL, SECOND, &blocks[0]));

@@ -90,6 +90,35 @@ pub enum Bypass {
     Generic,
 }
 
+impl Bypass {
+    /// The names of the choices: `udp` is [`Bypass::Never`], and `auto` [`Bypass::ZeroCopy`].
+    pub const NAMES: [&str; 4] = ["auto", "udp", "xdp", "xdp-generic"];
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ZeroCopy => "auto",
+            Self::Never => "udp",
+            Self::Always => "xdp",
+            Self::Generic => "xdp-generic",
+        }
+    }
+}
+
+/// A text that names no choice of [`Bypass`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is none of auto, udp, xdp and xdp-generic")]
+pub struct NoBypass;
+
+impl std::str::FromStr for Bypass {
+    type Err = NoBypass;
+
+    fn from_str(text: &str) -> Result<Self, NoBypass> {
+        let all = [Self::ZeroCopy, Self::Never, Self::Always, Self::Generic];
+        all.into_iter().find(|it| it.name() == text).ok_or(NoBypass)
+    }
+}
+
 /// Whether packets bypass the kernel, and why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum XdpState {
