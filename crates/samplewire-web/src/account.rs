@@ -46,20 +46,24 @@ pub(crate) enum Event {
 pub struct Ledger {
     account: Account,
     timeline: Timeline,
-    /// The latest gaps, up to [`Ledger::GAPS_MAX`].
+    /// The latest gaps.
     gaps: VecDeque<GapEntry>,
+    /// The most gaps that are listed.
+    gaps_max: usize,
     updated: Instant,
 }
 
 impl Ledger {
-    /// The number of gaps in the list; sums and the timeline include all earlier ones.
+    /// The number of gaps in the list of a stream; sums and the timeline include all earlier ones. That
+    /// of a recording has all of its gaps.
     pub const GAPS_MAX: usize = 1 << 14;
 
-    pub(crate) fn new(first: SampleIndex) -> Self {
+    pub(crate) fn new(first: SampleIndex, gaps_max: usize) -> Self {
         Self {
             account: Account::new(first, None),
             timeline: Timeline::new(),
-            gaps: VecDeque::with_capacity(Self::GAPS_MAX),
+            gaps: VecDeque::with_capacity(gaps_max),
+            gaps_max,
             updated: Instant::now(),
         }
     }
@@ -88,7 +92,7 @@ impl Ledger {
             self.timeline.add_missing(at, samples, cause);
             at = at.saturating_add(samples);
         }
-        if self.gaps.len() == Self::GAPS_MAX {
+        if self.gaps.len() == self.gaps_max {
             self.gaps.pop_front();
         }
         self.gaps.push_back(entry);

@@ -140,6 +140,8 @@ impl Recording {
         let about = About {
             origin: path.display().to_string(),
             is_recording: true,
+            // All are in memory already.
+            gaps_max: gaps.len().max(1),
             fault: report.faults.first().map(ToString::to_string),
             ..About::new("recording", &[info.clone()])
         };

@@ -23,6 +23,8 @@ pub struct About {
     pub streams: Vec<StreamInfo>,
     /// Whether it is a recording, in which a page can seek.
     pub is_recording: bool,
+    /// The gaps that the page lists: of a stream the latest, [`Ledger::GAPS_MAX`](crate::Ledger::GAPS_MAX).
+    pub gaps_max: usize,
     /// The first fault of a recording that is not proven.
     pub fault: Option<String>,
 }
@@ -35,6 +37,7 @@ impl About {
             origin: String::new(),
             streams: streams.to_vec(),
             is_recording: false,
+            gaps_max: Ledger::GAPS_MAX,
             fault: None,
         }
     }
@@ -141,7 +144,7 @@ impl Source {
             shared.push(LaneShared { centre_hz_bits: AtomicU64::new(centre_hz.to_bits()) });
         }
         let shared = Arc::new(Shared {
-            ledger: Mutex::new(Ledger::new(first)),
+            ledger: Mutex::new(Ledger::new(first, about.gaps_max)),
             counters: Mutex::default(),
             ended: Mutex::default(),
             lanes: shared,

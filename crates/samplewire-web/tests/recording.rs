@@ -141,6 +141,26 @@ fn recording_is_shown_with_its_gaps_and_proof() {
     check(&frame);
 }
 
+#[test]
+fn recording_lists_more_gaps_than_a_stream() {
+    let count = samplewire_web::Ledger::GAPS_MAX as u64 + 1;
+    let path = folder("web-gaps").join("tones");
+    let info = StreamInfo::sc16("tones", 1e6).unwrap();
+    let mut sink = SigmfSink::open(&path, &info, &SinkOptions::new().overwrite(true)).unwrap();
+    let samples = [0; 4 * 4];
+    for first in (0..count).map(|number| 5 * number) {
+        sink.write(first, &samples).unwrap();
+        sink.gap(&gap(first + 4, 1)).unwrap();
+    }
+    sink.finish().unwrap();
+    let mut page = Page::start(PageOptions::new("127.0.0.1:0".parse().unwrap())).unwrap();
+    let _shown = Recording::show(&mut page, &path).unwrap();
+    let ledger = page.ledger(0).unwrap();
+    assert_eq!(ledger.gaps().len() as u64, count);
+    let oldest = ledger.gaps_in(0..1).next().expect("the first gap is listed");
+    assert_eq!((oldest.gap.first, oldest.gap.count()), (4, 1));
+}
+
 /// Indexes of two runs of the device; the second begins with a gap.
 fn write_restart(path: &Path) -> SigmfSink {
     let info = StreamInfo::sc16("tones", 1e6).unwrap();
