@@ -1,7 +1,8 @@
 //! Connections: their number, and the limits of a request.
 //!
-//! At the limit, the oldest connection that has not shown the token is closed. So strangers cannot keep
-//! a user out by holding connections.
+//! At the limit, the oldest connection that has not shown the token is closed; without one, the oldest that
+//! is no page's WebSocket: a browser opens another when it needs one. So strangers cannot keep a user
+//! out by holding connections, and a page beyond the last place gets the reason.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +24,8 @@ use crate::source::lock;
 pub(super) struct Connection {
     /// It has shown the token.
     is_known: AtomicBool,
+    /// It has become a page's WebSocket.
+    is_viewer: AtomicBool,
     close: Notify,
 }
 
@@ -33,8 +36,16 @@ impl Connection {
         self.is_known.store(true, Ordering::Relaxed);
     }
 
-    fn is_known(&self) -> bool {
-        self.is_known.load(Ordering::Relaxed)
+    /// Notes that the connection is a page's WebSocket.
+    pub(super) fn view(&self) {
+        // Relaxed: as above.
+        self.is_viewer.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether another connection may have its place.
+    fn is_spare(&self, may_be_known: bool) -> bool {
+        let is_viewer = self.is_viewer.load(Ordering::Relaxed);
+        !is_viewer && (may_be_known || !self.is_known.load(Ordering::Relaxed))
     }
 }
 
@@ -77,9 +88,11 @@ impl Connections {
         let mut list = lock(&self.0);
         list.retain(|it| it.strong_count() > 0);
         if list.len() >= CONNECTIONS_MAX {
-            let mut open = list.iter().map(Weak::upgrade);
-            let is_stranger = |it: Option<Arc<Connection>>| it.is_some_and(|it| !it.is_known());
-            let Some(at) = open.position(is_stranger) else { return false };
+            let spare = |may_be_known: bool| {
+                let mut open = list.iter().map(Weak::upgrade);
+                open.position(|it| it.is_some_and(|it| it.is_spare(may_be_known)))
+            };
+            let Some(at) = spare(false).or_else(|| spare(true)) else { return false };
             if let Some(oldest) = list.remove(at).and_then(|it| it.upgrade()) {
                 oldest.close.notify_one();
             }

@@ -28,6 +28,7 @@ pub(super) async fn upgrade(
         .max_frame_size(MESSAGE_BYTES_MAX)
         .write_buffer_size(0)
         .max_write_buffer_size(WRITE_BYTES_MAX);
+    connection.view();
     upgrade.on_upgrade(move |socket| {
         supervise(Arc::clone(&app), async move {
             serve(app, socket).await;
