@@ -246,8 +246,7 @@ impl Hub {
                 let engines = self.engines.iter().filter(of_lane);
                 let wanted = engines.map(|it| it.key.view.run_samples(info, period)).max();
                 if let Some(len_samples) = wanted {
-                    let centre_hz = source.shared.lanes[usize::from(stream)].centre_hz();
-                    lane.request(len_samples, centre_hz);
+                    lane.request(len_samples);
                 }
             }
         }

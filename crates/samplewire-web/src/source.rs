@@ -137,10 +137,16 @@ impl Source {
             let (wanted, wanted_out) = RingBuffer::new(1);
             let (filled, filled_out) = RingBuffer::new(1);
             let frame_bytes = info.frame_bytes();
-            taps.push(LaneTap { frame_bytes, wanted: wanted_out, filled, current: None });
+            let centre_hz = info.centre_frequency_hz.unwrap_or(f64::NAN);
+            taps.push(LaneTap {
+                frame_bytes,
+                wanted: wanted_out,
+                filled,
+                current: None,
+                centre_hz,
+            });
             let spare = Some(Run::default());
             lanes.push(Lane { wanted, filled: filled_out, spare, seen_samples: 0 });
-            let centre_hz = info.centre_frequency_hz.unwrap_or(f64::NAN);
             shared.push(LaneShared { centre_hz_bits: AtomicU64::new(centre_hz.to_bits()) });
         }
         let shared = Arc::new(Shared {
@@ -158,13 +164,13 @@ impl Source {
 
 impl Lane {
     /// Requests a run of `len_samples`, unless one is under way.
-    pub(crate) fn request(&mut self, len_samples: usize, centre_hz: f64) {
+    pub(crate) fn request(&mut self, len_samples: usize) {
         let Some(mut run) = self.spare.take() else { return };
         run.bytes.clear();
         if run.bytes.capacity() == 0 {
             run.bytes.reserve_exact(RUN_BYTES_MAX);
         }
-        (run.len_samples, run.centre_hz) = (len_samples, centre_hz);
+        run.len_samples = len_samples;
         self.wanted.push(run).expect("the tap held no run");
     }
 

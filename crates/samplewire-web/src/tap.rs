@@ -42,6 +42,8 @@ pub(crate) struct LaneTap {
     /// Filled buffers.
     pub(crate) filled: Producer<Run>,
     pub(crate) current: Option<Run>,
+    /// The centre frequency in hertz of the next block; not a number if it is not known.
+    pub(crate) centre_hz: f64,
 }
 
 /// Contiguous samples of a stream.
@@ -214,6 +216,7 @@ impl Tap {
         }
         if let Some(lane) = self.lanes.get_mut(stream) {
             lane.restart();
+            lane.centre_hz = hz;
         }
     }
 
@@ -279,7 +282,7 @@ impl LaneTap {
         if taken == 0 || run.index + taken as u64 != index {
             run.bytes.clear();
             (run.index, run.gaps_before) = (index, gaps_before);
-            run.delivered_before = delivered_before;
+            (run.delivered_before, run.centre_hz) = (delivered_before, self.centre_hz);
         }
         let left_bytes = (run.len_samples * self.frame_bytes).min(RUN_BYTES_MAX) - run.bytes.len();
         let whole = left_bytes.min(bytes.len()) / self.frame_bytes * self.frame_bytes;

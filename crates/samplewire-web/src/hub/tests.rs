@@ -184,6 +184,28 @@ fn frame_of_a_short_piece_covers_only_what_the_piece_has() {
 }
 
 #[test]
+fn change_of_centre_holds_from_its_index_on_also_in_a_run_under_way() {
+    let mut rig = Rig::new(50);
+    rig.frame(PERIOD);
+    rig.tone(1, 20_000);
+    let frame = rig.frame(PERIOD).expect("a run is complete");
+    assert_eq!(frame.centre_hz, 0.0, "unknown");
+    rig.seen(&frame);
+    // The next run is requested, and begins.
+    rig.tone(1, 100);
+    rig.tap.set_centre_hz(0, 1e9);
+    let changed_at = rig.next;
+    rig.tone(1, 20_000);
+    let frame = rig.frame(PERIOD).expect("a run is complete");
+    assert_eq!((frame.index, frame.centre_hz), (changed_at, 1e9));
+    rig.seen(&frame);
+    // Requested before the change, and not begun.
+    rig.tap.set_centre_hz(0, 2e9);
+    rig.tone(1, 20_000);
+    assert_eq!(rig.frame(PERIOD).expect("a run is complete").centre_hz, 2e9);
+}
+
+#[test]
 fn page_that_confirms_nothing_gets_few_frames_and_then_the_latest() {
     let mut rig = Rig::new(50);
     rig.frame(PERIOD);
