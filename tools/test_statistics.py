@@ -40,6 +40,22 @@ flat = "other_tag"
 c = 3
 json = "foreign"
 
+[stream.counters.wait]
+unit = "packets"
+type = "latencies"
+sum_ns = "wait_ns"
+meaning = "Packets by their wait"
+action = "Normal"
+c = 4
+json = "wait"
+without.soapy = "an array"
+
+[stream.counters.wait_ns]
+unit = "ns"
+meaning = "Sum of the waits"
+action = "Normal"
+c = 5
+
 [port]
 crate = "facade"
 rust = "Snapshot"
@@ -105,8 +121,8 @@ class Rules(unittest.TestCase):
 
     def test_position_in_c_that_is_missing_or_twice_is_refused(self) -> None:
         self.refused("c = 3\n", "", r"stream.foreign: it has no position")
-        self.refused("c = 3\n", "c = 1\n", r"positions are \[1, 1, 2\]")
-        self.refused("c = 3\n", "c = 4\n", r"positions are \[1, 2, 4\]")
+        self.refused("c = 3\n", "c = 1\n", r"positions are \[1, 1, 2, 4, 5\]")
+        self.refused("c = 3\n", "c = 6\n", r"positions are \[1, 2, 4, 5, 6\]")
 
     def test_counter_is_left_out_only_for_a_reason(self) -> None:
         self.refused('without.c = "not there"', 'without.c = ""', "gives no reason")
@@ -126,6 +142,12 @@ class Rules(unittest.TestCase):
         self.refused('kind = "gauge"', 'sort = "gauge"', "port.rtt_ns: .*sort")
         self.refused('meaning = "Round trip"', 'same_as = "stream.none"', "there is no stream.none")
 
+    def test_histogram_names_the_counter_of_its_sum(self) -> None:
+        self.refused('sum_ns = "wait_ns"\n', "", "stream.wait: latencies alone have `sum_ns`")
+        self.refused('sum_ns = "wait_ns"', 'sum_ns = "none"', "latencies alone have `sum_ns`")
+        self.refused('sum_ns = "wait_ns"', 'sum_ns = "foreign"', "`sum_ns` is not in ns")
+        self.refused('type = "latencies"\n', "", "latencies alone have `sum_ns`")
+
     def test_counter_takes_meaning_and_action_from_another(self) -> None:
         same = table('unit = "ns"\nkind = "gauge"\nmeaning = "Round trip"\naction = "Normal"\n',
                      'same_as = "stream.received"\n')  # fmt: skip
@@ -139,13 +161,23 @@ class Texts(unittest.TestCase):
     def test_c_has_the_order_of_positions_and_reads_the_parts(self) -> None:
         written = rust.c_structures(table())
         fields = re.findall(r"    pub (\w+): u64", written)
-        self.assertEqual(fields, ["received", "foreign", "other_tag"])
+        self.assertEqual(fields, ["received", "foreign", "other_tag", "wait_ns"])
+        self.assertIn("pub wait: [u64; 48],", written)
+        self.assertIn("wait: *snapshot.stream.wait.counts(),", written)
         self.assertIn("other_tag: snapshot.stream.foreign,", written)
         self.assertIn("foreign: snapshot.foreign,", written)
 
     def test_json_adds_counters_of_one_key(self) -> None:
         written = rust.command(table())
         self.assertIn("foreign: snapshot.stream.foreign + snapshot.foreign,", written)
+        self.assertIn("wait: RepairLatency(snapshot.stream.wait),", written)
+
+    def test_sum_of_a_histogram_is_no_metric_of_its_own(self) -> None:
+        written = rust.command(table())
+        self.assertIn('name: "sw_stream_wait_seconds",', written)
+        self.assertIn("latencies: |it| &it.wait,", written)
+        self.assertIn("sum_ns: |it| it.wait_ns,", written)
+        self.assertNotIn("wait_seconds_total", written)
 
     def test_metrics_are_named_by_the_rules_of_prometheus(self) -> None:
         groups = table().groups
@@ -158,13 +190,15 @@ class Texts(unittest.TestCase):
     def test_sum_adds_counters_and_keeps_gauges(self) -> None:
         written = rust.structures(table(), "facade", "Counters", [])
         self.assertIn("self.foreign += before.foreign;", written)
+        self.assertIn("self.wait.add(&before.wait);", rust.structures(table(), "proto", "C", []))
         self.assertIn("self.stream = self.stream.after(&before.stream);", written)
         self.assertNotIn("rtt_ns +=", written)
 
     def test_python_and_soapy_have_the_flat_names(self) -> None:
         module = text.dataclasses(table())
         self.assertEqual(re.findall(r"^    (\w+): int$", module, re.MULTILINE),
-                         ["received", "other_tag", "foreign", "rtt_ns"])  # fmt: skip
+                         ["received", "other_tag", "wait_ns", "foreign", "rtt_ns"])  # fmt: skip
+        self.assertIn("    wait: tuple[int, ...]", module)
         compile(module, "_counters.py", "exec")
         self.assertIn('{"other_tag", &sw_stats::other_tag, "packets",', text.sensors(table()))
 
