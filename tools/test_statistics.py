@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from counter_table import rust, text  # noqa: E402
+from counter_table import alerts, rust, shown, text  # noqa: E402
 from counter_table.table import TableError, load  # noqa: E402
 
 TABLE = """
@@ -217,6 +217,46 @@ class Texts(unittest.TestCase):
         self.assertTrue(all(len(it) <= rust.WIDTH for it in help_text))
         self.assertEqual("".join(it.strip().rstrip("\\") for it in help_text),
                          f'help: "{"word " * 40}end",')  # fmt: skip
+
+
+class Shown(unittest.TestCase):
+    """The dashboard and the alerts."""
+
+    def test_every_metric_has_a_panel_and_every_alert_a_rule(self) -> None:
+        whole = load(ROOT / "statistics.toml")
+        dashboard = (ROOT / "grafana/samplewire.json").read_text()
+        rules = (ROOT / "grafana/alerts.yml").read_text()
+        names = [it.name for it in shown.metrics(whole)]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual(
+            [it for it in names if not re.search(rf"\b{it}(_bucket)?\b", dashboard)], []
+        )
+        for metric in alerts.alerting(whole):
+            self.assertIn(f"alert: {alerts.name(metric)}\n", rules)
+
+    def test_metrics_by_hand_are_those_of_the_manual(self) -> None:
+        manual = (ROOT / "docs/statistics.md").read_text()
+        for metric in shown.BY_HAND:
+            self.assertIn(f"| `{metric.name}` |", manual)
+
+    def test_alert_compares_growth_with_its_limit(self) -> None:
+        key = 'meaning = "Packets of another tag"\n'
+        share = " > 0.01 * rate(sw_stream_received_total[5m])"
+        for alert, ends in (("> 0", "[5m]) > 0"), ("> 0.01 of received", share)):
+            metric = alerts.alerting(table(key, f'{key}alert = "{alert}"\n'))[1]
+            words = alerts.expression(metric)
+            self.assertTrue(words.startswith("rate(sw_stream_foreign_total[5m])"), words)
+            self.assertTrue(words.endswith(ends), words)
+
+    def test_alert_that_no_rule_can_state_is_refused(self) -> None:
+        key = 'meaning = "Packets of another tag"\n'
+        for alert, words in (("> 1", "an alert is"), ("> 0.1 of none", "no counter of its group")):
+            with self.assertRaisesRegex(TableError, words):
+                table(key, f'{key}alert = "{alert}"\n')
+        with self.assertRaisesRegex(TableError, "needs what to do"):
+            table('json = "packets"\n', 'json = "packets"\nalert = "> 0"\n')
+        with self.assertRaisesRegex(TableError, "no row is shop"):
+            table(key, f'{key}panel = "shop"\n')
 
 
 class Command(unittest.TestCase):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ bucket of `Latencies`."""
 KINDS = ("counter", "gauge")
 TYPES = ("u64", "u32", "u16", "nanos", "index", *ARRAYS, "part")
 INTERFACES = ("c", "json", "python", "soapy")
+PANELS = ("streams", "loss", "repairs", "latency", "credit", "disk")
+"""Rows of the dashboard that show more than one group."""
+ALERT = re.compile(r"> 0(?:\.(?P<digits>\d+) of (?P<whole>\w+))?")
 
 
 class TableError(ValueError):
@@ -41,6 +45,8 @@ class Counter:
     of: str = ""
     rust: str = ""
     sum_ns: str = ""
+    panel: str = ""
+    alert: str = ""
     same_as: str = ""
     without: dict[str, str] = field(default_factory=dict)
 
@@ -206,6 +212,16 @@ def check_counter(counter: Counter, table: Table) -> None:
     sum_of = names.get(counter.sum_ns)
     rules.append(((counter.type == "latencies") == bool(sum_of), "latencies alone have `sum_ns`"))
     rules.append((sum_of is None or sum_of.unit == "ns", "`sum_ns` is not in ns"))
+    rules.append((not counter.panel or counter.panel in PANELS, f"no row is {counter.panel}"))
+    if counter.alert:
+        found = ALERT.fullmatch(counter.alert)
+        rules.append((bool(found), "an alert is `> 0`, or `> 0.01 of COUNTER`"))
+        whole = found and found["whole"]
+        rules.append((not whole or whole in names, f"no counter of its group is {whole}"))
+        rules.append((not whole or counter.kind == "counter", "a gauge has no share"))
+        has_metric = bool(table.groups[counter.group].metric) and counter.is_number
+        rules.append((has_metric, "an alert needs a metric"))
+        rules.append((counter.action != "Normal", "an alert needs what to do"))
     if counter.type == "part":
         rules.append((bool(counter.of) != bool(counter.rust), "a part has `of` or `rust`"))
         rules.append((not counter.of or counter.of in table.groups, f"no group is {counter.of}"))
