@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from grafana_foundation_sdk.builders import common, dashboard, prometheus, timeseries
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.common import TooltipDisplayMode
-from grafana_foundation_sdk.models.dashboard import DashboardCursorSync, DataSourceRef
+from grafana_foundation_sdk.models.dashboard import (
+    Dashboard,
+    DashboardCursorSync,
+    DataSourceRef,
+    VariableOption,
+    VariableRefresh,
+)
 
 from counter_table.shown import metrics
 from counter_table.table import PANELS
@@ -60,6 +67,8 @@ def text(table: Table) -> str:
             .multi(True)
             .include_all(True)
             .all_value(".*")
+            .current(VariableOption(selected=True, text="All", value="$__all"))
+            .refresh(VariableRefresh.ON_DASHBOARD_LOAD)
         )
     )
     for row in rows:
@@ -74,7 +83,19 @@ def text(table: Table) -> str:
             for it in panels:
                 group.with_panel(it)
             built.with_row(group)
-    return JSONEncoder(sort_keys=True, indent=2).encode(built.build()) + "\n"
+    return JSONEncoder(sort_keys=True, indent=2).encode(numbered(built.build())) + "\n"
+
+
+def numbered(built: Dashboard) -> Dashboard:
+    """Gives each panel a number of its own, and each of its queries a letter."""
+    panels = [it for outer in built.panels or [] for it in (outer, *getattr(outer, "panels", []))]
+    for number, it in enumerate(panels, 1):
+        it.id_val = number
+        for letter, target in zip(
+            ascii_uppercase, getattr(it, "targets", None) or [], strict=False
+        ):
+            target.ref_id = letter
+    return built
 
 
 def by_hand(row: str) -> list[timeseries.Panel]:
@@ -102,7 +123,7 @@ def by_hand(row: str) -> list[timeseries.Panel]:
 
 def panel(metric: Metric) -> timeseries.Panel:
     """The panel of one metric."""
-    about = f"{metric.meaning}. {metric.action}".strip()
+    about = f"{metric.meaning}." + (f" What to do: {metric.action}" if metric.action else "")
     if metric.kind == "histogram":
         return latency(metric, about)
     legend = " ".join([LEGEND, *(f"{{{{{it}}}}}" for it in metric.labels)])
@@ -134,6 +155,7 @@ def graph(title: str, about: str, unit: str) -> timeseries.Panel:
         .min(0)
         .span(8)
         .height(7)
+        .legend(common.VizLegendOptions().show_legend(True))
         .tooltip(common.VizTooltipOptions().mode(TooltipDisplayMode.MULTI))
     )
 
