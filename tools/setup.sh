@@ -3,7 +3,7 @@
 #
 #   tools/setup.sh PART...    of: linker, tshark, valgrind, instructions, python, package, notebooks,
 #                             picture, cross, firmware, rtl, deny, fuzz, futuresdr, gnuradio, mutants,
-#                             namespaces, nightly, roce, soapy, web, wire
+#                             namespaces, nightly, prometheus, roce, soapy, web, wire
 #
 # Only apt needs root. A part that cannot be installed is reported, and set-up goes on. Steps that
 # need the part then fail, or report that they skip. Only Rust itself is required.
@@ -242,6 +242,22 @@ web() {
         say "missing: TypeScript and ESLint; the scripts of the page are not checked"
 }
 
+# A server that reads metrics: Debian's package, unpacked. Installed it would start, and listen.
+prometheus() {
+    python3 tools/prometheus/check.py --can-run >/dev/null && return 0
+    say "unpacking Debian's prometheus into .tools/prometheus: it evaluates the queries and alerts"
+    local folder=.tools/prometheus get=(apt-get -qq)
+    mkdir -p $folder
+    # apt drops its rights for a download only where others can write.
+    chmod 777 $folder
+    { (cd $folder && "${get[@]}" download prometheus) ||
+        { as_root "${get[@]}" update && (cd $folder && "${get[@]}" download prometheus); }; } >/dev/null 2>&1 &&
+        dpkg -x $folder/prometheus_*.deb $folder ||
+        say "missing: prometheus; queries and alerts are not evaluated"
+    chmod 755 $folder
+    rm -f $folder/*.deb
+}
+
 # A runtime to compare with.
 gnuradio() {
     command -v g++ >/dev/null || install_apt build-essential "a chain in GNU Radio is C++"
@@ -279,7 +295,7 @@ for part in "$@"; do
     case $part in
         linker | instructions | python | package | notebooks | picture) "$part" ;;
         cross | firmware | rtl | deny | fuzz | futuresdr | gnuradio | mutants) "$part" ;;
-        namespaces | nightly | roce | soapy | web | wire) "$part" ;;
+        namespaces | nightly | prometheus | roce | soapy | web | wire) "$part" ;;
         tshark) tshark_ ;;
         valgrind) valgrind_ ;;
         *) say "no part is called $part" && exit 2 ;;

@@ -46,5 +46,11 @@ else
     skip "RoCE frames as scapy and tshark read them" "scapy is not in .venv"
 fi
 step "counters are what their generator writes" python3 tools/statistics.py --check
+if .venv/bin/python -c 'import grafana_foundation_sdk' 2>/dev/null; then
+    step "dashboard and alerts are what their generator writes" \
+        .venv/bin/python tools/grafana.py --check
+else
+    skip "dashboard and alerts" "grafana-foundation-sdk is not in .venv: tools/setup.sh python"
+fi
 step "generator of the counters" python3 -m unittest discover --start-directory tools
 . tools/rtl_source_steps.sh

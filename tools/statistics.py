@@ -13,12 +13,17 @@ import sys
 from pathlib import Path
 
 from counter_table import rust, text, web
+from counter_table.files import settle
 from counter_table.table import Table, TableError, load
 
 ROOT = Path(__file__).resolve().parent.parent
 MANUAL = Path("docs/statistics.md")
 
-PROTO_USES = ["use crate::gap::Cause;", "use crate::number::{Nanos, SampleIndex};"]
+PROTO_USES = [
+    "use crate::gap::Cause;",
+    "use crate::latency::Latencies;",
+    "use crate::number::{Nanos, SampleIndex};",
+]
 SAMPLEWIRE_USES = [
     "use samplewire_proto::receiver::ReceiverStats;",
     "use samplewire_proto::sender::SenderStats;",
@@ -61,18 +66,7 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
     except TableError as error:
         print(f"statistics.toml: {error}", file=sys.stderr)
         return 1
-    differ = {
-        path: fresh
-        for path, fresh in texts.items()
-        if not (root / path).exists() or (root / path).read_text() != fresh
-    }
-    for path, fresh in differ.items():
-        if is_check:
-            print(f"{path} is not what tools/statistics.py writes", file=sys.stderr)
-        else:
-            (root / path).write_text(fresh)
-            print(f"written: {path}")
-    return 1 if differ and is_check else 0
+    return settle(root, texts, "tools/statistics.py", is_check=is_check)
 
 
 if __name__ == "__main__":

@@ -123,6 +123,12 @@ if reason=$(.venv/bin/python tools/web/check.py --can-run 2>&1); then
 else
     skip "web page in a browser" "$reason"
 fi
+if reason=$(python3 tools/prometheus/check.py --can-run); then
+    step "Prometheus evaluates every panel and alert" \
+        python3 tools/prometheus/check.py "$target/debug/samplewire"
+else
+    skip "Prometheus evaluates every panel and alert" "$reason"
+fi
 if [ -x .venv/bin/maturin ] &&
     .venv/bin/python -c 'import matplotlib, numpy, pytest' 2>/dev/null; then
     step "Python package" tools/package.sh

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from counter_table import rust, text  # noqa: E402
+from counter_table import alerts, rust, shown, text  # noqa: E402
 from counter_table.table import TableError, load  # noqa: E402
 
 TABLE = """
@@ -39,6 +39,22 @@ action = "Find the other program"
 flat = "other_tag"
 c = 3
 json = "foreign"
+
+[stream.counters.wait]
+unit = "packets"
+type = "latencies"
+sum_ns = "wait_ns"
+meaning = "Packets by their wait"
+action = "Normal"
+c = 4
+json = "wait"
+without.soapy = "an array"
+
+[stream.counters.wait_ns]
+unit = "ns"
+meaning = "Sum of the waits"
+action = "Normal"
+c = 5
 
 [port]
 crate = "facade"
@@ -105,8 +121,8 @@ class Rules(unittest.TestCase):
 
     def test_position_in_c_that_is_missing_or_twice_is_refused(self) -> None:
         self.refused("c = 3\n", "", r"stream.foreign: it has no position")
-        self.refused("c = 3\n", "c = 1\n", r"positions are \[1, 1, 2\]")
-        self.refused("c = 3\n", "c = 4\n", r"positions are \[1, 2, 4\]")
+        self.refused("c = 3\n", "c = 1\n", r"positions are \[1, 1, 2, 4, 5\]")
+        self.refused("c = 3\n", "c = 6\n", r"positions are \[1, 2, 4, 5, 6\]")
 
     def test_counter_is_left_out_only_for_a_reason(self) -> None:
         self.refused('without.c = "not there"', 'without.c = ""', "gives no reason")
@@ -126,6 +142,12 @@ class Rules(unittest.TestCase):
         self.refused('kind = "gauge"', 'sort = "gauge"', "port.rtt_ns: .*sort")
         self.refused('meaning = "Round trip"', 'same_as = "stream.none"', "there is no stream.none")
 
+    def test_histogram_names_the_counter_of_its_sum(self) -> None:
+        self.refused('sum_ns = "wait_ns"\n', "", "stream.wait: latencies alone have `sum_ns`")
+        self.refused('sum_ns = "wait_ns"', 'sum_ns = "none"', "latencies alone have `sum_ns`")
+        self.refused('sum_ns = "wait_ns"', 'sum_ns = "foreign"', "`sum_ns` is not in ns")
+        self.refused('type = "latencies"\n', "", "latencies alone have `sum_ns`")
+
     def test_counter_takes_meaning_and_action_from_another(self) -> None:
         same = table('unit = "ns"\nkind = "gauge"\nmeaning = "Round trip"\naction = "Normal"\n',
                      'same_as = "stream.received"\n')  # fmt: skip
@@ -139,13 +161,23 @@ class Texts(unittest.TestCase):
     def test_c_has_the_order_of_positions_and_reads_the_parts(self) -> None:
         written = rust.c_structures(table())
         fields = re.findall(r"    pub (\w+): u64", written)
-        self.assertEqual(fields, ["received", "foreign", "other_tag"])
+        self.assertEqual(fields, ["received", "foreign", "other_tag", "wait_ns"])
+        self.assertIn("pub wait: [u64; 48],", written)
+        self.assertIn("wait: *snapshot.stream.wait.counts(),", written)
         self.assertIn("other_tag: snapshot.stream.foreign,", written)
         self.assertIn("foreign: snapshot.foreign,", written)
 
     def test_json_adds_counters_of_one_key(self) -> None:
         written = rust.command(table())
         self.assertIn("foreign: snapshot.stream.foreign + snapshot.foreign,", written)
+        self.assertIn("wait: RepairLatency(snapshot.stream.wait),", written)
+
+    def test_sum_of_a_histogram_is_no_metric_of_its_own(self) -> None:
+        written = rust.command(table())
+        self.assertIn('name: "sw_stream_wait_seconds",', written)
+        self.assertIn("latencies: |it| &it.wait,", written)
+        self.assertIn("sum_ns: |it| it.wait_ns,", written)
+        self.assertNotIn("wait_seconds_total", written)
 
     def test_metrics_are_named_by_the_rules_of_prometheus(self) -> None:
         groups = table().groups
@@ -158,13 +190,15 @@ class Texts(unittest.TestCase):
     def test_sum_adds_counters_and_keeps_gauges(self) -> None:
         written = rust.structures(table(), "facade", "Counters", [])
         self.assertIn("self.foreign += before.foreign;", written)
+        self.assertIn("self.wait.add(&before.wait);", rust.structures(table(), "proto", "C", []))
         self.assertIn("self.stream = self.stream.after(&before.stream);", written)
         self.assertNotIn("rtt_ns +=", written)
 
     def test_python_and_soapy_have_the_flat_names(self) -> None:
         module = text.dataclasses(table())
         self.assertEqual(re.findall(r"^    (\w+): int$", module, re.MULTILINE),
-                         ["received", "other_tag", "foreign", "rtt_ns"])  # fmt: skip
+                         ["received", "other_tag", "wait_ns", "foreign", "rtt_ns"])  # fmt: skip
+        self.assertIn("    wait: tuple[int, ...]", module)
         compile(module, "_counters.py", "exec")
         self.assertIn('{"other_tag", &sw_stats::other_tag, "packets",', text.sensors(table()))
 
@@ -183,6 +217,46 @@ class Texts(unittest.TestCase):
         self.assertTrue(all(len(it) <= rust.WIDTH for it in help_text))
         self.assertEqual("".join(it.strip().rstrip("\\") for it in help_text),
                          f'help: "{"word " * 40}end",')  # fmt: skip
+
+
+class Shown(unittest.TestCase):
+    """The dashboard and the alerts."""
+
+    def test_every_metric_has_a_panel_and_every_alert_a_rule(self) -> None:
+        whole = load(ROOT / "statistics.toml")
+        dashboard = (ROOT / "grafana/samplewire.json").read_text()
+        rules = (ROOT / "grafana/alerts.yml").read_text()
+        names = [it.name for it in shown.metrics(whole)]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual(
+            [it for it in names if not re.search(rf"\b{it}(_bucket)?\b", dashboard)], []
+        )
+        for metric in alerts.alerting(whole):
+            self.assertIn(f"alert: {alerts.name(metric)}\n", rules)
+
+    def test_metrics_by_hand_are_those_of_the_manual(self) -> None:
+        manual = (ROOT / "docs/statistics.md").read_text()
+        for metric in shown.BY_HAND:
+            self.assertIn(f"| `{metric.name}` |", manual)
+
+    def test_alert_compares_growth_with_its_limit(self) -> None:
+        key = 'meaning = "Packets of another tag"\n'
+        share = " > 0.01 * rate(sw_stream_received_total[5m])"
+        for alert, ends in (("> 0", "[5m]) > 0"), ("> 0.01 of received", share)):
+            metric = alerts.alerting(table(key, f'{key}alert = "{alert}"\n'))[1]
+            words = alerts.expression(metric)
+            self.assertTrue(words.startswith("rate(sw_stream_foreign_total[5m])"), words)
+            self.assertTrue(words.endswith(ends), words)
+
+    def test_alert_that_no_rule_can_state_is_refused(self) -> None:
+        key = 'meaning = "Packets of another tag"\n'
+        for alert, words in (("> 1", "an alert is"), ("> 0.1 of none", "no counter of its group")):
+            with self.assertRaisesRegex(TableError, words):
+                table(key, f'{key}alert = "{alert}"\n')
+        with self.assertRaisesRegex(TableError, "needs what to do"):
+            table('json = "packets"\n', 'json = "packets"\nalert = "> 0"\n')
+        with self.assertRaisesRegex(TableError, "no row is shop"):
+            table(key, f'{key}panel = "shop"\n')
 
 
 class Command(unittest.TestCase):

@@ -22,6 +22,12 @@ class ReceiverStats:
         Samples missing: the sum of `gap_samples`.
     repaired : int
         Missing packets that arrived as a retransmission.
+    repair_latency : tuple[int, ...]
+        Repaired packets by the time from the detection of the hole to the packet's arrival, modulo
+        68.7 s.
+    repair_latency_ns : int
+        Nanoseconds from the detection of a hole to the packet's arrival, summed over the repaired
+        packets.
     reordered : int
         Missing packets that arrived without a retransmission.
     reordered_beyond : int
@@ -91,6 +97,8 @@ class ReceiverStats:
     samples_delivered: int
     samples_missing: int
     repaired: int
+    repair_latency: tuple[int, ...]
+    repair_latency_ns: int
     reordered: int
     reordered_beyond: int
     reorder_tolerance_ns: int

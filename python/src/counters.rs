@@ -3,7 +3,7 @@
 //! Written by `python3 tools/statistics.py` from `statistics.toml`; not edited by hand.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use samplewire::device::PlayCounts;
 use samplewire::receiver::{LaneCounts, PortStats, ReceiverSnapshot};
 use samplewire::transmitter::TransmitterSnapshot;
@@ -22,6 +22,8 @@ pub(crate) fn receiver_stats<'py>(
     fields.set_item("samples_delivered", counts.stream.samples_delivered)?;
     fields.set_item("samples_missing", counts.stream.samples_missing())?;
     fields.set_item("repaired", counts.stream.repaired)?;
+    fields.set_item("repair_latency", PyTuple::new(py, counts.stream.repair_latency.counts())?)?;
+    fields.set_item("repair_latency_ns", counts.stream.repair_latency_ns)?;
     fields.set_item("reordered", counts.stream.reordered)?;
     fields.set_item("reordered_beyond", counts.stream.reordered_beyond)?;
     fields.set_item("reorder_tolerance_ns", counts.stream.reorder_tolerance.0)?;

@@ -37,6 +37,7 @@ def test_blocks_have_the_same_indexes_of_all_streams() -> None:
         stats, counts = rx.stats(), rx.counts()
     assert expected - first > 100_000
     assert sum(it.repaired for it in stats) > 0
+    assert all(sum(it.repair_latency) == it.repaired for it in stats)
     assert [it.stream for it in counts] == [2, 0]
     assert [it.missing for it in counts] == [0, 0]
     assert rx.counts() == counts, "they stay when it is closed"

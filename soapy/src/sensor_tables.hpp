@@ -83,6 +83,9 @@ constexpr Counter<sw_receiver_stats> RECEIVED[] = {
      "Packets with a wrong CRC and an unknown stream"},
     {"port_foreign", &sw_receiver_stats::port_foreign, "packets",
      "Packets of no stream of the port, or not of the protocol"},
+    {"repair_latency_ns", &sw_receiver_stats::repair_latency_ns, "ns",
+     "Nanoseconds from the detection of a hole to the packet's arrival, summed over the repaired "
+     "packets"},
 };
 
 constexpr Counter<sw_transmitter_stats> SENT[] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from counter_table.table import CAUSES
+from counter_table.table import ARRAYS
 
 if TYPE_CHECKING:
     from typing import Any
@@ -20,6 +20,7 @@ TYPES = {
     "nanos": "Nanos",
     "index": "SampleIndex",
     "causes": "[u64; Cause::ALL.len()]",
+    "latencies": "Latencies",
 }
 
 
@@ -59,7 +60,9 @@ def string(indent: str, before: str, text: str) -> list[str]:
 
 
 def number(path: str, counter: Counter) -> str:
-    """An expression of the counter as a u64."""
+    """An expression of the counter as a u64, or as an array of them."""
+    if counter.type == "latencies":
+        return f"*{path}.counts()"
     conversion = {"nanos": ".0", "u32": ".into()", "u16": ".into()"}
     return path + conversion.get(counter.type, "")
 
@@ -95,6 +98,8 @@ def total(group: Group, table: Table) -> list[str]:
                 "            *count += earlier;",
                 "        }",
             ]
+        elif counter.type == "latencies":
+            lines.append(f"        self.{name}.add(&before.{name});")
         elif counter.type == "part" and counter.of and table.groups[counter.of].sum:
             lines.append(f"        self.{name} = self.{name}.after(&before.{name});")
         elif counter.is_number and counter.kind == "counter":
@@ -157,10 +162,10 @@ def c_structure(view: dict[str, Any], table: Table) -> list[str]:
     name, entries = view["name"], table.c_entries(view["name"])
 
     def type_of(counter: Counter) -> str:
-        return f"[u64; {CAUSES}]" if counter.type == "causes" else "u64"
+        return f"[u64; {ARRAYS[counter.type]}]" if counter.type in ARRAYS else "u64"
 
     def zero(counter: Counter) -> str:
-        return f"[0; {CAUSES}]" if counter.type == "causes" else "0"
+        return f"[0; {ARRAYS[counter.type]}]" if counter.type in ARRAYS else "0"
 
     size = "struct_size: size_of::<Self>()"
     lines = [*comment("/// ", view["doc"]), "#[repr(C)]", "#[derive(Clone, Copy, Debug)]"]
@@ -200,11 +205,14 @@ def command(table: Table) -> str:
         "use samplewire_proto::session::ListenStats;",
         "use serde::Serialize;",
         "",
+        "use super::latency::{Histogram, RepairLatency};",
         "use super::tables::{Kind, Metric, Table};",
         "",
     ]
     for group in (it for it in table.groups.values() if it.metric):
         lines += metrics(group)
+        for counter in group.histograms:
+            lines += histogram(group, counter)
     for view in table.interfaces["json"]:
         lines += json(view, table)
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -239,6 +247,20 @@ def metrics(group: Group) -> list[str]:
     return [*lines, "    ],", "};", ""]
 
 
+def histogram(group: Group, counter: Counter) -> list[str]:
+    """A metric that is a histogram."""
+    return [
+        *comment("/// ", f"The histogram of `{counter.name}`."),
+        f"pub(crate) const {counter.name.upper()}: Histogram<{group.rust}> = Histogram {{",
+        f'    name: "{group.histogram_name(counter)}",',
+        *string(" " * 4, "help: ", counter.meaning),
+        f"    latencies: |it| &it.{counter.name},",
+        f"    sum_ns: |it| it.{counter.sum_ns},",
+        "};",
+        "",
+    ]
+
+
 def json(view: dict[str, Any], table: Table) -> list[str]:
     """A structure of counters in JSON; counters of one key are added."""
     keys: dict[str, list[Entry]] = {}
@@ -252,7 +274,8 @@ def json(view: dict[str, Any], table: Table) -> list[str]:
         first, *rest = (it.counter.meaning for it in entries)
         text = "; and ".join([first, *(it[0].lower() + it[1:] for it in rest)])
         lines += comment("    /// ", sentence(text))
-        lines.append(f"    pub(crate) {key}: u64,")
+        is_histogram = entries[0].counter.type == "latencies"
+        lines.append(f"    pub(crate) {key}: {'RepairLatency' if is_histogram else 'u64'},")
     lines += [
         "}",
         "",
@@ -262,6 +285,8 @@ def json(view: dict[str, Any], table: Table) -> list[str]:
     ]
     for key, entries in keys.items():
         values = " + ".join(number(f"snapshot.{it.path}", it.counter) for it in entries)
+        if entries[0].counter.type == "latencies":
+            values = f"RepairLatency(snapshot.{entries[0].path})"
         lines.append(f"            {key}: {values},")
     return [*lines, "        }", "    }", "}", ""]
 
@@ -271,7 +296,7 @@ def python(table: Table) -> str:
     lines = [
         *head("The fields of the dataclasses of `samplewire/_counters.py`"),
         "use pyo3::prelude::*;",
-        "use pyo3::types::PyDict;",
+        "use pyo3::types::{PyDict, PyTuple};",
         "use samplewire::device::PlayCounts;",
         "use samplewire::receiver::{LaneCounts, PortStats, ReceiverSnapshot};",
         "use samplewire::transmitter::TransmitterSnapshot;",
@@ -299,5 +324,6 @@ def python_fields(view: dict[str, Any], table: Table) -> list[str]:
         name = counter.name if view.get("own_names") else counter.flat_name
         value = f"counts.{entry.path}{'.0' if counter.type == 'nanos' else ''}"
         value = f"by_cause(py, &{value})?" if counter.type == "causes" else value
+        value = f"PyTuple::new(py, {value}.counts())?" if counter.type == "latencies" else value
         lines.append(f'    fields.set_item("{name}", {value})?;')
     return [*lines, "    Ok(fields)", "}", ""]

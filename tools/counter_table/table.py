@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -9,12 +10,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-CAUSES = 5
-"""Places of an array with one count for each cause of a gap: `Cause::ALL` of samplewire-proto."""
+ARRAYS = {"causes": 5, "latencies": 48}
+"""Places of arrays: one for each cause of a gap (`Cause::ALL` of samplewire-proto), or for each
+bucket of `Latencies`."""
 
 KINDS = ("counter", "gauge")
-TYPES = ("u64", "u32", "u16", "nanos", "index", "causes", "part")
+TYPES = ("u64", "u32", "u16", "nanos", "index", *ARRAYS, "part")
 INTERFACES = ("c", "json", "python", "soapy")
+PANELS = ("streams", "loss", "repairs", "latency", "credit", "disk")
+"""Rows of the dashboard that show more than one group."""
+ALERT = re.compile(r"> 0(?:\.(?P<digits>\d+) of (?P<whole>\w+))?")
 
 
 class TableError(ValueError):
@@ -39,13 +44,16 @@ class Counter:
     json_by_hand: str = ""
     of: str = ""
     rust: str = ""
+    sum_ns: str = ""
+    panel: str = ""
+    alert: str = ""
     same_as: str = ""
     without: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_number(self) -> bool:
         """Whether it is one number, not an array or a structure."""
-        return self.type not in ("causes", "part")
+        return self.type not in (*ARRAYS, "part")
 
     @property
     def flat_name(self) -> str:
@@ -79,8 +87,19 @@ class Group:
 
     @property
     def metrics(self) -> list[Counter]:
-        """The counters that are metrics."""
-        return [it for it in self.counters if it.is_number] if self.metric else []
+        """The counters that are metrics of their own."""
+        sums = {it.sum_ns for it in self.histograms}
+        numbers = [it for it in self.counters if it.is_number and it.name not in sums]
+        return numbers if self.metric else []
+
+    @property
+    def histograms(self) -> list[Counter]:
+        """The counters that are histograms."""
+        return [it for it in self.counters if it.sum_ns] if self.metric else []
+
+    def histogram_name(self, counter: Counter) -> str:
+        """The name of the histogram, to which `_bucket`, `_sum` and `_count` are added."""
+        return f"{self.metric}{counter.name}_seconds"
 
     def metric_name(self, counter: Counter) -> str:
         """The whole name of the metric, by the rules of Prometheus."""
@@ -189,6 +208,20 @@ def check_counter(counter: Counter, table: Table) -> None:
         (set(counter.without) <= set(INTERFACES), f"`without` is of {', '.join(INTERFACES)}"),
         (all(counter.without.values()), "`without` gives no reason"),
     ]
+    names = {it.name: it for it in table.groups[counter.group].counters}
+    sum_of = names.get(counter.sum_ns)
+    rules.append(((counter.type == "latencies") == bool(sum_of), "latencies alone have `sum_ns`"))
+    rules.append((sum_of is None or sum_of.unit == "ns", "`sum_ns` is not in ns"))
+    rules.append((not counter.panel or counter.panel in PANELS, f"no row is {counter.panel}"))
+    if counter.alert:
+        found = ALERT.fullmatch(counter.alert)
+        rules.append((bool(found), "an alert is `> 0`, or `> 0.01 of COUNTER`"))
+        whole = found and found["whole"]
+        rules.append((not whole or whole in names, f"no counter of its group is {whole}"))
+        rules.append((not whole or counter.kind == "counter", "a gauge has no share"))
+        has_metric = bool(table.groups[counter.group].metric) and counter.is_number
+        rules.append((has_metric, "an alert needs a metric"))
+        rules.append((counter.action != "Normal", "an alert needs what to do"))
     if counter.type == "part":
         rules.append((bool(counter.of) != bool(counter.rust), "a part has `of` or `rust`"))
         rules.append((not counter.of or counter.of in table.groups, f"no group is {counter.of}"))

@@ -17,6 +17,8 @@ ORIGIN = "Written by `python3 tools/statistics.py` from `statistics.toml`; not e
 WIDTH = 100
 NORMAL = "Normal"
 """What to do about a counter that is meant to grow: nothing."""
+KINDS = {"causes": "dict[str, int]", "latencies": "tuple[int, ...]"}
+"""Types in Python of what is not one number."""
 
 
 def dataclasses(table: Table) -> str:
@@ -37,7 +39,7 @@ def dataclass(view: dict[str, Any], table: Table) -> list[str]:
     for entry in table.entries(view["group"], "python"):
         counter = entry.counter
         name = counter.name if view.get("own_names") else counter.flat_name
-        kind = "dict[str, int]" if counter.type == "causes" else "int"
+        kind = KINDS.get(counter.type, "int")
         rows.append((name, kind, counter.meaning))
     rows += [(it["name"], "int", it["meaning"]) for it in view.get("extra", [])]
     lines = [

@@ -444,6 +444,12 @@ typedef struct sw_receiver_stats {
     uint64_t port_corrupted;
     // Packets of no stream of the port, or not of the protocol.
     uint64_t port_foreign;
+    // Repaired packets by the time from the detection of the hole to the packet's arrival, modulo
+    // 68.7 s.
+    uint64_t repair_latency[48];
+    // Nanoseconds from the detection of a hole to the packet's arrival, summed over the repaired
+    // packets.
+    uint64_t repair_latency_ns;
 } sw_receiver_stats;
 
 // An event at one sample index.

@@ -83,6 +83,12 @@ pub struct sw_receiver_stats {
     pub port_corrupted: u64,
     /// Packets of no stream of the port, or not of the protocol.
     pub port_foreign: u64,
+    /// Repaired packets by the time from the detection of the hole to the packet's arrival, modulo
+    /// 68.7 s.
+    pub repair_latency: [u64; 48],
+    /// Nanoseconds from the detection of a hole to the packet's arrival, summed over the repaired
+    /// packets.
+    pub repair_latency_ns: u64,
 }
 
 sized!(
@@ -121,6 +127,8 @@ sized!(
         dead_after_ns: u64,
         port_corrupted: u64,
         port_foreign: u64,
+        repair_latency: [u64; 48],
+        repair_latency_ns: u64,
     },
     sw_receiver_stats {
         struct_size: size_of::<sw_receiver_stats>(),
@@ -158,6 +166,8 @@ sized!(
         dead_after_ns: 0,
         port_corrupted: 0,
         port_foreign: 0,
+        repair_latency: [0; 48],
+        repair_latency_ns: 0,
     }
 );
 
@@ -199,6 +209,8 @@ impl sw_receiver_stats {
             dead_after_ns: snapshot.dead_after_ns,
             port_corrupted: snapshot.port.corrupted,
             port_foreign: snapshot.port.foreign,
+            repair_latency: *snapshot.stream.repair_latency.counts(),
+            repair_latency_ns: snapshot.stream.repair_latency_ns,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Written by `python3 tools/statistics.py` from `statistics.toml`; not edited by hand.
 
 use crate::gap::Cause;
+use crate::latency::Latencies;
 use crate::number::{Nanos, SampleIndex};
 
 /// Counters of a receiver since its start.
@@ -16,6 +17,12 @@ pub struct ReceiverStats {
     pub samples_delivered: u64,
     /// Missing packets that arrived as a retransmission.
     pub repaired: u64,
+    /// Repaired packets by the time from the detection of the hole to the packet's arrival, modulo
+    /// 68.7 s.
+    pub repair_latency: Latencies,
+    /// Nanoseconds from the detection of a hole to the packet's arrival, summed over the repaired
+    /// packets.
+    pub repair_latency_ns: u64,
     /// Missing packets that arrived without a retransmission.
     pub reordered: u64,
     /// Missing packets that arrived later than the reordering tolerance.
@@ -64,6 +71,8 @@ impl ReceiverStats {
         self.delivered += before.delivered;
         self.samples_delivered += before.samples_delivered;
         self.repaired += before.repaired;
+        self.repair_latency.add(&before.repair_latency);
+        self.repair_latency_ns += before.repair_latency_ns;
         self.reordered += before.reordered;
         self.reordered_beyond += before.reordered_beyond;
         self.duplicates += before.duplicates;

@@ -16,6 +16,7 @@ pub mod crc;
 #[cfg(feature = "search")]
 pub mod fingerprint;
 pub mod gap;
+mod latency;
 pub mod number;
 mod out_of_range;
 pub mod play;
@@ -29,6 +30,7 @@ mod terms_error;
 pub mod wire;
 
 pub use gap::{Cause, Gap};
+pub use latency::Latencies;
 pub use number::{Departure, Nanos, SampleIndex, Seq, Tag};
 pub use out_of_range::{OutOfRange, WINDOW_RANGE};
 pub use random::{Odds, Rng};

@@ -16,6 +16,7 @@ import { grouped, measured, percent, span } from "./format.js";
  * @property {Counter[]} counters
  * @property {Term[]} hops
  * @property {Term[]} causes
+ * @property {number[]} repair_bounds_ms
  */
 
 /**
@@ -41,6 +42,7 @@ import { grouped, measured, percent, span } from "./format.js";
  * @property {string[]} hops
  * @property {string[]} causes
  * @property {string[] | null} counters
+ * @property {string[] | null} repairs
  */
 
 /** @param {string} id */

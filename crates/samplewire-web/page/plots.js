@@ -1,5 +1,7 @@
 // Small line plots of the last two minutes, by uPlot.
 
+import { quantile } from "./repair.js";
+
 /** @typedef {import("./account.js").Terms} Terms */
 
 /** Points of a plot, one each second. */
@@ -10,13 +12,19 @@ const POINTS = 120;
  * @property {string} title
  * @property {string[]} counters names; empty for the sample rate
  * @property {number} factor from the counter to the unit of the title
+ * @property {number[]} [repairs] quantiles of repair latency, as further lines
  */
 
 /** @type {Kind[]} */
 const KINDS = [
   { title: "rate, MS/s", counters: [], factor: 1e-6 },
   { title: "credit and window, packets", counters: ["credit", "window"], factor: 1 },
-  { title: "round trip, ms", counters: ["rtt_ns"], factor: 1e-6 },
+  {
+    title: "round trip; repair: half, 99 % (dashed), ms",
+    counters: ["rtt_ns"],
+    factor: 1e-6,
+    repairs: [0.5, 0.99],
+  },
   { title: "repaired and missing packets, 1/s", counters: ["repaired", "skipped"], factor: 1 },
 ];
 
@@ -43,7 +51,12 @@ export class Plots {
     /** @type {number[]} */
     this.times = [];
     /** @type {(number | null)[][][]} */
-    this.data = KINDS.map(({ counters }) => Array.from({ length: counters.length || 1 }, () => []));
+    this.data = KINDS.map(({ counters, repairs }) =>
+      Array.from({ length: (counters.length || 1) + (repairs?.length ?? 0) }, () => []),
+    );
+    this.bounds = terms.repair_bounds_ms;
+    /** @type {string[] | null} */
+    this.repaired = null;
     /** @type {any[]} */
     this.plots = [];
     /** @type {string[] | null} */
@@ -63,13 +76,15 @@ export class Plots {
       grid: { stroke: theme.line, width: 1 },
       ticks: { show: false },
     };
-    this.plots = KINDS.map(({ title, counters }, at) => {
-      const strokes = [theme.trace, theme.muted];
+    this.plots = KINDS.map(({ title, counters, repairs }, at) => {
+      const strokes = [theme.trace, theme.muted, theme.muted];
       const series = this.data[at].map((_, line) => ({
         label: counters[line] ?? title,
         stroke: strokes[line],
         width: 1.5,
-        points: { show: false },
+        dash: line > 1 ? [4, 3] : [],
+        // In many seconds nothing is repaired: those beside have no line.
+        points: { show: repairs !== undefined && line >= counters.length, size: 4 },
       }));
       const options = {
         title,
@@ -107,18 +122,25 @@ export class Plots {
    * Adds a point, once a second.
    * @param {number} rate samples per second
    * @param {string[] | null} counters
+   * @param {string[] | null} repairs packets in each bucket of repair latency
    */
-  add(rate, counters) {
+  add(rate, counters, repairs) {
     this.times.push(this.times.length);
     KINDS.forEach((kind, at) => {
+      const values = kind.counters.map((name) => this.value(name, counters));
+      const scaled = (values.length > 0 ? values : [rate]).map((value) =>
+        value === null ? null : value * kind.factor,
+      );
+      const shares = kind.repairs ?? [];
+      scaled.push(...shares.map((it) => quantile(this.bounds, this.repaired, repairs, it)));
       this.data[at].forEach((points, line) => {
-        const value = kind.counters.length > 0 ? this.value(kind.counters[line], counters) : rate;
-        points.push(value === null ? null : value * kind.factor);
+        points.push(scaled[line]);
         points.splice(0, points.length - POINTS);
       });
     });
     this.times.splice(0, this.times.length - POINTS);
     this.before = counters;
+    this.repaired = repairs;
     this.plots.forEach((plot, at) => {
       plot.root.hidden = KINDS[at].counters.length > 0 && !counters;
       plot.setData(this.aligned(at));

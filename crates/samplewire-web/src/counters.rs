@@ -67,6 +67,15 @@ pub(crate) const COUNTERS: &[Counter] = &[
         value: |it| it.stream.repaired,
     },
     Counter {
+        name: "repair_latency_ns",
+        unit: "ns",
+        is_gauge: false,
+        meaning: "Nanoseconds from the detection of a hole to the packet's arrival, summed over \
+                  the repaired packets",
+        action: "As repair_latency",
+        value: |it| it.stream.repair_latency_ns,
+    },
+    Counter {
         name: "reordered",
         unit: "packets",
         is_gauge: false,

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use samplewire::Latencies;
 use samplewire::source::StreamInfo;
 use samplewire_record::account::{Account, Hop};
 use samplewire_record::sigmf::RecordedCause;
@@ -23,12 +24,14 @@ pub(crate) fn terms() -> Value {
     let hops = Hop::ALL.into_iter().map(|hop| named(hop.as_str(), remedy(HOPS, hop.as_str())));
     let causes = RecordedCause::ALL.into_iter();
     let causes = causes.map(|cause| named(cause.as_str(), remedy(CAUSES, cause.as_str())));
+    let bounds_ms = (0..Latencies::BUCKETS).map(|at| Latencies::bound_ns(at) as f64 / 1e6);
     json!({
         "type": "terms",
         "version": env!("CARGO_PKG_VERSION"),
         "counters": counters.collect::<Vec<_>>(),
         "hops": hops.collect::<Vec<_>>(),
         "causes": causes.collect::<Vec<_>>(),
+        "repair_bounds_ms": bounds_ms.collect::<Vec<_>>(),
     })
 }
 
@@ -62,6 +65,10 @@ fn source(source: &Source, started: Instant) -> Value {
     let hops = Hop::ALL.map(|hop| account.hops().of(hop).to_string());
     let causes = account.gap_samples().map(|samples| samples.to_string());
     let balance = account.balance(account.delivered());
+    let repairs = counters.map(|snapshot| {
+        let counts = snapshot.stream.repair_latency.counts().iter();
+        counts.map(u64::to_string).collect::<Vec<_>>()
+    });
     let counters = counters.map(|snapshot| {
         let values = COUNTERS.iter().map(|it| (it.value)(&snapshot).to_string());
         values.collect::<Vec<_>>()
@@ -88,6 +95,7 @@ fn source(source: &Source, started: Instant) -> Value {
         "hops": hops,
         "causes": causes,
         "counters": counters,
+        "repairs": repairs,
     })
 }
 
@@ -231,6 +239,16 @@ mod tests {
         for cause in RecordedCause::ALL {
             assert!(remedy(CAUSES, cause.as_str()).is_some(), "{cause}");
         }
+    }
+
+    #[test]
+    fn bounds_of_repair_latency_are_in_milliseconds() {
+        let terms = terms();
+        let bounds = terms["repair_bounds_ms"].as_array().expect("a list");
+        assert_eq!(
+            (bounds.len(), &bounds[0], &bounds[47]),
+            (48, &json!(0.005_792), &json!(68_719.476_736))
+        );
     }
 
     #[test]

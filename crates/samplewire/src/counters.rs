@@ -129,6 +129,8 @@ words!(ReceiverStats {
     delivered,
     samples_delivered,
     repaired,
+    repair_latency,
+    repair_latency_ns,
     reordered,
     reordered_beyond,
     reorder_tolerance,

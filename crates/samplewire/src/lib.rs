@@ -50,6 +50,6 @@ pub use samplewire_io::verbs::{Card, CardConfig, VerbsError};
 pub use samplewire_io::{Capabilities, FaultSpec, Faults, Link, LinkError, Udp, UdpOptions};
 pub use samplewire_proto::stream::{Carriage, End, Underflow};
 pub use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
-pub use samplewire_proto::{Cause, Gap, SampleIndex};
+pub use samplewire_proto::{Cause, Gap, Latencies, SampleIndex};
 pub use source::StreamInfo;
 pub use transmitter::{Listener, SendStream};

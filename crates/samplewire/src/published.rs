@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use samplewire_circuit::{Codec, Publisher, WordReader, WordWriter};
 use samplewire_proto::stream::{End, Violation};
 use samplewire_proto::wire::{CloseReason, RdmaError, RdmaField};
-use samplewire_proto::{Nanos, Seq};
+use samplewire_proto::{Latencies, Nanos, Seq};
 
 /// A publisher whose first value is `initial`.
 pub(crate) fn publisher<T: Words>(initial: &T) -> Publisher<T> {
@@ -149,6 +149,26 @@ impl Words for CloseReason {
     }
 }
 
+/// Few buckets are used: those alone are words, after a word that names them.
+impl Words for Latencies {
+    const COUNT: usize = 1 + Self::BUCKETS;
+
+    fn put(&self, to: &mut WordWriter<'_>) {
+        let mut used = self.used();
+        to.put(used);
+        while used != 0 {
+            to.put(self.counts()[used.trailing_zeros() as usize]);
+            used &= used - 1;
+        }
+    }
+
+    fn take(from: &mut WordReader<'_>) -> Self {
+        let used = from.take();
+        let count = |bucket| if used >> bucket & 1 == 1 { from.take() } else { 0 };
+        Self::new(std::array::from_fn(count))
+    }
+}
+
 impl<T: Words, const N: usize> Words for [T; N] {
     const COUNT: usize = N * T::COUNT;
 
@@ -267,6 +287,16 @@ mod tests {
         let ip = Ipv6Addr::from_bits(u128::MAX);
         peers[0] = SocketAddrV6::new(ip, u16::MAX, u32::MAX, u32::MAX).into();
         come_back(&peers);
+    }
+
+    #[test]
+    fn buckets_come_back_whichever_are_used() {
+        let of = |counts: [u64; Latencies::BUCKETS]| Latencies::new(counts);
+        let single = |at: usize| of(std::array::from_fn(|bucket| (bucket == at).into()));
+        let all = of(std::array::from_fn(|bucket| u64::MAX - bucket as u64));
+        let some = of(std::array::from_fn(|bucket| bucket as u64 % 3));
+        let values = [Latencies::default(), single(0), all, single(47), some, Latencies::default()];
+        come_back(&values.map(|it| (it, 7_u64)));
     }
 
     /// A value of the words 1, 2 and so on.

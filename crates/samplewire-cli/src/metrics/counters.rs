@@ -11,6 +11,7 @@ use samplewire_proto::sender::SenderStats;
 use samplewire_proto::session::ListenStats;
 use serde::Serialize;
 
+use super::latency::{Histogram, RepairLatency};
 use super::tables::{Kind, Metric, Table};
 
 /// Metrics of [`ReceiverStats`].
@@ -153,6 +154,15 @@ pub(crate) const RECEIVER: Table<ReceiverStats> = Table {
             value: |it| it.source_lost,
         },
     ],
+};
+
+/// The histogram of `repair_latency`.
+pub(crate) const REPAIR_LATENCY: Histogram<ReceiverStats> = Histogram {
+    name: "samplewire_receiver_repair_latency_seconds",
+    help: "Repaired packets by the time from the detection of the hole to the packet's arrival, \
+           modulo 68.7 s",
+    latencies: |it| &it.repair_latency,
+    sum_ns: |it| it.repair_latency_ns,
 };
 
 /// Metrics of [`ReceiverSnapshot`].
@@ -578,6 +588,12 @@ pub(crate) struct ReceiverCounters {
     pub(crate) packets_received: u64,
     /// Missing packets that arrived as a retransmission.
     pub(crate) packets_repaired: u64,
+    /// Repaired packets by the time from the detection of the hole to the packet's arrival, modulo
+    /// 68.7 s.
+    pub(crate) repair_latency: RepairLatency,
+    /// Nanoseconds from the detection of a hole to the packet's arrival, summed over the repaired
+    /// packets.
+    pub(crate) repair_latency_ns: u64,
     /// Missing packets that arrived without a retransmission.
     pub(crate) packets_reordered: u64,
     /// Missing packets that arrived later than the reordering tolerance.
@@ -626,6 +642,8 @@ impl From<&ReceiverSnapshot> for ReceiverCounters {
         Self {
             packets_received: snapshot.stream.received,
             packets_repaired: snapshot.stream.repaired,
+            repair_latency: RepairLatency(snapshot.stream.repair_latency),
+            repair_latency_ns: snapshot.stream.repair_latency_ns,
             packets_reordered: snapshot.stream.reordered,
             packets_reordered_beyond: snapshot.stream.reordered_beyond,
             packets_duplicate: snapshot.stream.duplicates,

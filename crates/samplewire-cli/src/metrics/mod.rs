@@ -8,6 +8,7 @@
 pub(crate) mod client;
 mod connection;
 pub(crate) mod counters;
+pub(crate) mod latency;
 pub(crate) mod local;
 mod page;
 mod server;

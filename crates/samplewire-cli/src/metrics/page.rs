@@ -2,11 +2,14 @@
 
 use std::fmt::{self, Display, Write};
 
-use samplewire_proto::Cause;
+use samplewire_proto::{Cause, Latencies};
 use samplewire_record::account::{Hop, Hops};
 use samplewire_record::sigmf::RecordedCause;
 
-use super::counters::{HOST, LISTENER, PLAYER, PORT, RECEIVER, RECEIVER_PORT, SENDER, SENDER_PORT};
+use super::counters::{
+    HOST, LISTENER, PLAYER, PORT, RECEIVER, RECEIVER_PORT, REPAIR_LATENCY, SENDER, SENDER_PORT,
+};
+use super::latency::Histogram;
 use super::stream::{About, View};
 use super::tables::{GAP_SAMPLES, Kind, LINK_DROPPED, PortFigures, RECORDING, SWITCH_PORT, Table};
 
@@ -21,6 +24,7 @@ pub(super) fn render(verb: &str, views: &[(About, View)], ports: &[PortFigures])
         views.iter().map(|(about, view)| (labels_of(about), view)).collect();
     page.streams(views);
     page.table(&labelled, &RECEIVER, |view| view.receiver.as_ref().map(|it| &it.stream));
+    page.histogram(&labelled, &REPAIR_LATENCY, |view| view.receiver.as_ref().map(|it| &it.stream));
     page.causes(&labelled, RECEIVER.prefix, |view| {
         let samples = view.receiver.as_ref()?.stream.gap_samples;
         Some(Cause::ALL.map(RecordedCause::Stream).into_iter().zip(samples).collect())
@@ -109,6 +113,34 @@ impl Page {
                     }
                 }
             }
+        }
+    }
+
+    /// Writes a histogram, for the streams that have it: each bucket with those below it.
+    fn histogram<T>(
+        &mut self,
+        views: &[(String, &View)],
+        histogram: &Histogram<T>,
+        of: impl Fn(&View) -> Option<&T>,
+    ) {
+        let name = histogram.name;
+        let mut has_head = false;
+        for (labels, view) in views {
+            let Some(counters) = of(view) else { continue };
+            if !std::mem::replace(&mut has_head, true) {
+                self.head(name, "histogram", histogram.help);
+            }
+            let bucket_name = format!("{name}_bucket");
+            let mut sum = 0;
+            for (at, packets) in (histogram.latencies)(counters).counts().iter().enumerate() {
+                sum += packets;
+                let bound = Seconds(Latencies::bound_ns(at));
+                self.sample(&bucket_name, &format!("{labels},le=\"{bound}\""), sum);
+            }
+            self.sample(&bucket_name, &format!("{labels},le=\"+Inf\""), sum);
+            let sum_ns = (histogram.sum_ns)(counters);
+            self.sample(&format!("{name}_sum"), labels, Seconds(sum_ns));
+            self.sample(&format!("{name}_count"), labels, sum);
         }
     }
 
@@ -227,4 +259,4 @@ impl Display for Seconds {
 }
 
 /// Initial capacity, enough for one stream.
-const PAGE_BYTES: usize = 16 << 10;
+const PAGE_BYTES: usize = 24 << 10;

@@ -7,6 +7,7 @@ use samplewire::format::Format;
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::TransmitterSnapshot;
+use samplewire_proto::Latencies;
 use samplewire_record::account::Account;
 
 use super::counters;
@@ -62,7 +63,10 @@ fn families(page: &str) -> BTreeMap<String, (String, Vec<text::Sample>)> {
             family.0 = kind.to_owned();
         } else {
             let [sample] = &text::parse(line).unwrap()[..] else { panic!("{line}") };
-            assert_eq!(sample.name, present, "{line}");
+            let end = sample.name.strip_prefix(&present).unwrap_or_else(|| panic!("{line}"));
+            let is_histogram = families[&present].0 == "histogram";
+            let ends = if is_histogram { &["_bucket", "_sum", "_count"][..] } else { &[""] };
+            assert!(ends.contains(&end), "{line}");
             families.get_mut(&present).unwrap().1.push(sample.clone());
         }
     }
@@ -75,11 +79,11 @@ fn page_keeps_the_rules_of_the_format() {
     let page = registry.page();
     let families = families(&page);
     for (name, (kind, samples)) in &families {
-        assert!(["counter", "gauge"].contains(&kind.as_str()), "{name}");
+        assert!(["counter", "gauge", "histogram"].contains(&kind.as_str()), "{name}");
         let is_good = |letter: char| letter.is_ascii_lowercase() || letter == '_';
         assert!(name.starts_with("samplewire_") && name.chars().all(is_good), "{name}");
         let labels: BTreeSet<_> =
-            samples.iter().map(|sample| format!("{:?}", sample.labels)).collect();
+            samples.iter().map(|sample| format!("{}{:?}", sample.name, sample.labels)).collect();
         assert_eq!(labels.len(), samples.len(), "{name}: two samples of the same labels");
         assert!(!samples.is_empty(), "{name}");
     }
@@ -112,6 +116,40 @@ fn page_keeps_the_rules_of_the_format() {
     assert_eq!(empty.lines().count(), 3, "{empty}");
 }
 
+#[test]
+fn buckets_of_a_histogram_include_those_below_and_the_last_is_the_count() {
+    let registry = Registry::of("test");
+    let add = |stream, counts: &[(usize, u64)], sum_ns| {
+        let mut receiver = ReceiverSnapshot::default();
+        let count = |at| counts.iter().find(|it| it.0 == at).map_or(0, |it| it.1);
+        receiver.stream.repair_latency = Latencies::new(std::array::from_fn(count));
+        receiver.stream.repair_latency_ns = sum_ns;
+        let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+        let device = "127.0.0.1:9100".parse().unwrap();
+        let about = About { device, stream, direction: Direction::Receive, info };
+        registry.add(about, move || View { receiver: Some(receiver), ..View::default() })
+    };
+    let _entries = [add(0, &[(0, 3), (2, 4), (47, 5)], 343_600_000_123), add(1, &[], 0)];
+    let page = registry.page();
+    let (kind, samples) = &families(&page)["samplewire_receiver_repair_latency_seconds"];
+    assert_eq!(kind, "histogram");
+    let of = |stream: &'static str, end: &'static str| {
+        let samples = samples.iter().filter(move |it| it.label("stream") == stream);
+        samples.filter(move |it| it.name.ends_with(end))
+    };
+    let buckets: Vec<_> = of("0", "_bucket").map(|it| (it.label("le"), it.value)).collect();
+    assert_eq!(buckets.len(), 49);
+    let first = [("0.000005792", 3.0), ("0.000008192", 3.0), ("0.000011585", 7.0)];
+    assert_eq!(buckets[..3], first);
+    assert_eq!(buckets[46..], [("48.592007999", 7.0), ("68.719476736", 12.0), ("+Inf", 12.0)]);
+    let bounds = buckets.iter().map(|(le, _)| le.parse::<f64>().unwrap());
+    assert!(bounds.is_sorted_by(|one, other| one < other), "{buckets:?}");
+    let value = |stream, end| of(stream, end).map(|it| it.value).collect::<Vec<_>>();
+    assert_eq!((value("0", "_sum"), value("0", "_count")), (vec![343.600_000_123], vec![12.0]));
+    assert_eq!((value("1", "_sum"), value("1", "_count")), (vec![0.0], vec![0.0]));
+    assert!(of("1", "_bucket").all(|it| it.value == 0.0));
+}
+
 /// The names of a table's metrics, and their types.
 fn names<T>(table: &tables::Table<T>) -> BTreeMap<String, &'static str> {
     table.metrics.iter().map(|metric| (metric.name.to_owned(), metric.kind.as_str())).collect()
@@ -131,8 +169,10 @@ fn page_has_each_metric_of_the_tables_and_the_manual_lists_the_others() {
         names(&counters::PLAYER),
         names(&counters::HOST),
     ];
+    let latency = BTreeMap::from([(counters::REPAIR_LATENCY.name.to_owned(), "histogram")]);
+    let tables = tables.iter().chain([&latency]);
     let mut others: BTreeSet<&str> = families.keys().map(String::as_str).collect();
-    for (name, kind) in tables.iter().flatten() {
+    for (name, kind) in tables.flatten() {
         let family = families.get(name).unwrap_or_else(|| panic!("no {name}"));
         assert_eq!(family.0, *kind, "{name}");
         assert!(others.remove(&**name), "{name} twice");

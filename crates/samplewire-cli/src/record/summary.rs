@@ -19,6 +19,7 @@ use crate::hops;
 use crate::host::HostHints;
 use crate::lanes::{self, LaneEntry};
 use crate::metrics::counters::ReceiverCounters;
+use crate::metrics::latency::RepairLatency;
 use crate::outcome::Outcome;
 
 /// A finished recording.
@@ -111,6 +112,9 @@ impl Summary {
             grouped(stream.ranges),
             grouped(snapshot.starved)
         ));
+        if let Some(words) = RepairLatency(stream.repair_latency).words() {
+            console.line(format_args!("  repairs    {words} of the loss's detection"));
+        }
         lanes::print(console, &self.lanes);
         let Depth { max, highest, full } = self.queue;
         console.line(format_args!(

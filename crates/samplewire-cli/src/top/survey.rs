@@ -183,8 +183,7 @@ pub(super) fn facts(endpoint: &Endpoint, samples: &[Sample], at: Instant) -> Vec
         if sample.name == of_recording || sample.name == of_stream && !recorded.contains(&key) {
             facts.causes.insert(plain(sample.label("cause")), sample.value);
         } else if let Some(name) = sample.name.strip_prefix(PREFIX)
-            && sample.label("cause").is_empty()
-            && sample.label("hop").is_empty()
+            && ["cause", "hop", "le"].iter().all(|label| sample.label(label).is_empty())
         {
             facts.numbers.insert(name.to_owned(), sample.value);
         }

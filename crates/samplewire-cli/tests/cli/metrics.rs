@@ -71,6 +71,7 @@ fn counters_agree_with_the_summary_and_top_sees_both_ends() {
         ("samplewire_recording_gaps_total", "gaps"),
         ("samplewire_receiver_received_total", "packets_received"),
         ("samplewire_receiver_repaired_total", "packets_repaired"),
+        ("samplewire_receiver_repair_latency_seconds_count", "packets_repaired"),
         ("samplewire_receiver_late_total", "packets_late"),
         ("samplewire_receiver_skipped_total", "packets_given_up"),
     ] {
@@ -80,6 +81,13 @@ fn counters_agree_with_the_summary_and_top_sees_both_ends() {
         let name = format!("samplewire_recording_gap_samples_total{cause}");
         assert_eq!(Some(last[&name]), samples.as_f64(), "{name}");
     }
+    let buckets = end["repair_latency"]["buckets"].as_array().expect("a list");
+    let packets: u64 = buckets.iter().map(|it| it["packets"].as_u64().expect("a count")).sum();
+    assert_eq!(Some(packets), end["packets_repaired"].as_u64());
+    let [half, most] = ["p50_ms", "p99_ms"].map(|key| end["repair_latency"][key].as_f64());
+    assert!(half > Some(0.0) && half <= most, "{end}");
+    let sum_s = last["samplewire_receiver_repair_latency_seconds_sum"];
+    assert_eq!(Some((sum_s * 1e9).round()), end["repair_latency_ns"].as_f64());
     // The device's last counters match its summary.
     device.signal(libc::SIGCONT);
     wait_until("the session ends", PATIENCE, || {

@@ -132,6 +132,7 @@ fn rate_serves_the_page_too_and_warns_of_an_open_address() {
     });
     assert_eq!((found["verb"].as_str(), found["level"].as_str()), (Some("rate"), Some("whole")));
     assert!(found["counters"].as_array().is_some_and(|it| !it.is_empty()), "{found}");
+    assert_eq!(found["repairs"].as_array().map(Vec::len), Some(48), "{found}");
     measured.signal(libc::SIGINT);
     measured.finish().expect(130);
 }

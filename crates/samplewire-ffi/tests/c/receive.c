@@ -70,6 +70,11 @@ static void in_place(const char *address) {
     EXPECT(SW_RESULT_OK, sw_receiver_get_stats(receiver, &stats));
     CHECK(stats.samples_delivered == SAMPLES && stats.samples_missing == 0);
     CHECK(stats.repaired > 0 && stats.ranges > 0);
+    uint64_t repaired = 0;
+    for (size_t i = 0; i < sizeof stats.repair_latency / sizeof stats.repair_latency[0]; i++) {
+        repaired += stats.repair_latency[i];
+    }
+    CHECK(repaired == stats.repaired && stats.repair_latency_ns > 0);
     EXPECT(SW_RESULT_OK, sw_receiver_free(receiver));
     // What is still on loan outlives the receiver; and comes back once, whichever copy is used.
     for (int i = 0; i < len; i++) {

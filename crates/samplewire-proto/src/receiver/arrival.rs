@@ -68,7 +68,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         self.ring.close(seq, State::Received(received));
         self.came_late(now, header.departure, hole.is_listed());
         if header.flags.contains(Flags::RETRANSMISSION) {
-            self.stats.repaired += 1;
+            self.stats.take_repair(Departure::at(now).since(hole.revealed_at));
             self.change_tolerance(now, Tolerance::lost);
         } else {
             self.stats.reordered += 1;

@@ -14,6 +14,13 @@ impl ReceiverStats {
         self.gap_samples.iter().sum()
     }
 
+    /// Counts a repaired packet that came `units` of 16 ns after its hole was detected.
+    pub(super) fn take_repair(&mut self, units: u32) {
+        self.repaired += 1;
+        self.repair_latency.count(units);
+        self.repair_latency_ns += Departure::span_ns(units).0;
+    }
+
     pub(super) fn take_gap(&mut self, gap: &Gap) {
         self.gaps += 1;
         self.gap_samples[gap.cause as usize] += gap.not_repaired;

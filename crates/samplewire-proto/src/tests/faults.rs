@@ -2,6 +2,7 @@
 
 use super::pair::{Pair, Path, SAMPLES, terms};
 use crate::gap::{Cause, Gap};
+use crate::latency::Latencies;
 use crate::number::{Nanos, Seq};
 use crate::receiver::{Delivery, Phase, ReceiverConfig};
 use crate::stream::End;
@@ -100,6 +101,34 @@ fn one_percent_loss_is_repaired_without_useless_retransmissions() {
     let stats = pair.receiver.stats();
     assert!(stats.repaired > 900);
     assert!(stats.duplicates * 1_000 <= stats.repaired, "{stats:?}");
+}
+
+/// The repair latencies of a stream that loses these departures.
+fn repair_latencies(lost: Vec<u64>) -> (Latencies, u64) {
+    let mut pair = Pair::new(5, terms(1_024, RTT), config(Delivery::Complete));
+    pair.data_path.lost = lost;
+    pair.to_push = 1_000;
+    pair.interval = Nanos(1_000);
+    pair.run_to_end(LIMIT);
+    let stats = pair.receiver.stats();
+    assert_eq!(stats.repaired, stats.repair_latency.total());
+    (stats.repair_latency, stats.repair_latency_ns)
+}
+
+#[test]
+fn repair_takes_a_round_trip_and_twice_that_where_the_repeat_is_lost() {
+    let (latencies, sum_ns) = repair_latencies(vec![]);
+    assert_eq!((latencies.total(), sum_ns), (0, 0));
+    let (latencies, sum_ns) = repair_latencies((10..200).collect());
+    assert_eq!((latencies.total(), sum_ns), (190, 190 * RTT.0));
+    // 100 µs: above 2^16.5 ns, 92.7 µs, and at most 2^17 ns.
+    assert_eq!(latencies.counts()[9], 190);
+    // Where the repeat itself is lost, no other hole is left: one departure of these is that.
+    let later = (11..400).map(|repeat| repair_latencies(vec![10, repeat]));
+    let alone: Vec<_> = later.filter(|(latencies, _)| latencies.total() == 1).collect();
+    let [(latencies, sum_ns)] = alone[..] else { panic!("{alone:?}") };
+    assert!((2 * RTT.0..=2 * RTT.0 + RTT.0 / 4).contains(&sum_ns), "{sum_ns}");
+    assert_eq!(latencies.counts()[11], 1, "{latencies:?}");
 }
 
 #[test]

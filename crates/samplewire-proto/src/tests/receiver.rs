@@ -182,6 +182,44 @@ fn every_arrival_is_counted_for_what_it_was() {
 }
 
 #[test]
+fn repair_is_counted_by_the_time_since_its_hole_was_detected() {
+    let mut bench = Bench::new();
+    assert!(bench.data(0) && bench.data(4));
+    let repeat = |bench: &mut Bench, seq| {
+        let header = Header { flags: Flags::RETRANSMISSION, ..bench.full(seq) };
+        bench.hand_data(&header, &[0; 64])
+    };
+    // The first bucket ends at 362.04 units.
+    bench.pass(Nanos(362 * UNIT.0));
+    assert!(repeat(&mut bench, 1));
+    bench.pass(UNIT);
+    assert!(repeat(&mut bench, 2));
+    assert!(!repeat(&mut bench, 2), "a duplicate");
+    assert!(bench.data(6), "a hole that is younger");
+    assert!(bench.data(3), "reordered, not repaired");
+    bench.pass(Nanos(512 * UNIT.0));
+    assert!(repeat(&mut bench, 5));
+    let stats = bench.receiver.stats();
+    assert_eq!((stats.repaired, stats.reordered, stats.duplicates), (3, 1, 1));
+    assert_eq!((stats.repair_latency.counts()[0], stats.repair_latency.counts()[1]), (1, 2));
+    assert_eq!(stats.repair_latency.total(), stats.repaired);
+    assert_eq!(stats.repair_latency_ns, (362 + 363 + 512) * UNIT.0);
+}
+
+#[test]
+fn packet_given_up_before_its_repair_counts_as_late_alone() {
+    let mut bench = Bench::of(Delivery::Deadline(ms(10)));
+    assert!(bench.data(0) && bench.data(2));
+    bench.deliver();
+    bench.pass(ms(300));
+    bench.deliver();
+    let repeat = Header { flags: Flags::RETRANSMISSION, ..bench.full(1) };
+    assert!(!bench.hand_data(&repeat, &[0; 64]));
+    let stats = bench.receiver.stats();
+    assert_eq!((stats.late, stats.repair_latency.total(), stats.repair_latency_ns), (1, 0, 0));
+}
+
+#[test]
 fn credit_is_open_until_all_that_was_granted_is_known_to_have_departed() {
     let mut bench = Bench::new();
     assert!(bench.receiver.has_open_credit());

@@ -42,8 +42,20 @@ pub(crate) struct Observed {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
-    Send { phase: sender::Phase, released: Seq, credit: u32, rtt: Nanos, stats: SenderStats },
-    Receive { phase: receiver::Phase, released: Seq, credit: u32, rtt: Nanos, stats: ReceiverStats },
+    Send {
+        phase: sender::Phase,
+        released: Seq,
+        credit: u32,
+        rtt: Nanos,
+        stats: SenderStats,
+    },
+    Receive {
+        phase: receiver::Phase,
+        released: Seq,
+        credit: u32,
+        rtt: Nanos,
+        stats: Box<ReceiverStats>,
+    },
 }
 
 impl Observed {
@@ -65,7 +77,7 @@ impl Observed {
     pub(crate) fn receive<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>>(
         receiver: &Receiver<S>,
     ) -> Self {
-        let mut stats = *receiver.stats();
+        let mut stats = Box::new(*receiver.stats());
         let refused = stats.refused + stats.beyond_credit + stats.unexpected;
         (stats.refused, stats.beyond_credit, stats.unexpected, stats.foreign) = (0, 0, 0, 0);
         let (phase, released) = (receiver.phase(), receiver.released());
