@@ -7,7 +7,7 @@ use std::time::Duration;
 pub use crate::batch::{Batch, BatchFull, Meta};
 use crate::ether::EtherLink;
 pub use crate::favoured::{Favoured, Word};
-pub use crate::wake::Waker;
+pub use crate::wake::{Sleep, Waker};
 use crate::xdp::XdpLog;
 
 /// Moves batches of UDP payloads. Never blocks but in [`Link::wait`].
@@ -46,7 +46,32 @@ pub trait Link: Send {
     ///
     /// # Errors
     /// As for [`Link::send`].
-    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError>;
+    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
+        let mut sleep = Sleep::new(timeout);
+        self.begin_wait(&mut sleep)?;
+        let slept = self.waker().sleep(&mut sleep);
+        self.end_wait(&sleep)?;
+        let (operation, address) = ("wait", self.local_addr());
+        slept.map_err(|source| LinkError::System { operation, address, source })
+    }
+
+    /// Adds to a wait what ends it for this link: one wait serves several links ([`Links`](crate::Links)).
+    /// A link that has nothing to add is looked at every millisecond.
+    ///
+    /// # Errors
+    /// As for [`Link::send`].
+    fn begin_wait(&mut self, sleep: &mut Sleep) -> Result<(), LinkError> {
+        sleep.at_most(UNKNOWN_SPAN);
+        Ok(())
+    }
+
+    /// A wait that this link has added to is over.
+    ///
+    /// # Errors
+    /// As for [`Link::send`].
+    fn end_wait(&mut self, _sleep: &Sleep) -> Result<(), LinkError> {
+        Ok(())
+    }
 
     /// A handle by which another thread ends a [`Link::wait`] early.
     fn waker(&self) -> Waker;
@@ -114,6 +139,14 @@ impl<L: Link + ?Sized> Link for Box<L> {
 
     fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
         (**self).wait(timeout)
+    }
+
+    fn begin_wait(&mut self, sleep: &mut Sleep) -> Result<(), LinkError> {
+        (**self).begin_wait(sleep)
+    }
+
+    fn end_wait(&mut self, sleep: &Sleep) -> Result<(), LinkError> {
+        (**self).end_wait(sleep)
     }
 
     fn waker(&self) -> Waker {
@@ -281,6 +314,9 @@ impl LinkError {
         }
     }
 }
+
+/// How long a wait lasts beside a link that adds nothing to it.
+const UNKNOWN_SPAN: Duration = Duration::from_millis(1);
 
 /// The bytes of IP and UDP headers before the UDP payload of a packet to or from `address`.
 pub const fn header_bytes(address: &SocketAddr) -> usize {
