@@ -106,6 +106,10 @@ impl<L: Link> Link for Capture<L> {
         self.local
     }
 
+    fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.link.local_addrs()
+    }
+
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
         let sent = self.link.send(packets)?;
         if sent > 0 {
@@ -157,6 +161,10 @@ impl<L: Link> Link for Capture<L> {
 
     fn is_full(&self) -> bool {
         self.link.is_full()
+    }
+
+    fn has_room_elsewhere(&self) -> bool {
+        self.link.has_room_elsewhere()
     }
 
     fn unreachable_hint(&self) -> u64 {

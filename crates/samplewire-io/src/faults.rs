@@ -190,6 +190,10 @@ impl<L: Link> Link for Faults<L> {
         self.link.local_addr()
     }
 
+    fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.link.local_addrs()
+    }
+
     /// A packet that was taken before and held, and that the link then refuses, is lost and counted.
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
         if self.transmit.is_faultless() {
@@ -277,6 +281,10 @@ impl<L: Link> Link for Faults<L> {
 
     fn is_full(&self) -> bool {
         self.link.is_full()
+    }
+
+    fn has_room_elsewhere(&self) -> bool {
+        self.link.has_room_elsewhere()
     }
 
     fn unreachable_hint(&self) -> u64 {

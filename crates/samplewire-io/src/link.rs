@@ -18,6 +18,11 @@ pub trait Link: Send {
     /// The local address.
     fn local_addr(&self) -> SocketAddr;
 
+    /// The local addresses: of a link over several, that of each in their order.
+    fn local_addrs(&self) -> Vec<SocketAddr> {
+        vec![self.local_addr()]
+    }
+
     /// Sends as many of `packets` as fit, in order, and says how many.
     ///
     /// # Errors
@@ -86,6 +91,12 @@ pub trait Link: Send {
         false
     }
 
+    /// Whether packets to other peers may fit where the last `send` took fewer than it was given: of
+    /// several links one may be full, and another not.
+    fn has_room_elsewhere(&self) -> bool {
+        false
+    }
+
     /// How many times the network said that a peer cannot be reached: nothing listens there, or
     /// no route leads there. Zero where the link cannot know.
     fn unreachable_hint(&self) -> u64 {
@@ -129,6 +140,10 @@ impl<L: Link + ?Sized> Link for Box<L> {
         (**self).local_addr()
     }
 
+    fn local_addrs(&self) -> Vec<SocketAddr> {
+        (**self).local_addrs()
+    }
+
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
         (**self).send(packets)
     }
@@ -159,6 +174,10 @@ impl<L: Link + ?Sized> Link for Box<L> {
 
     fn is_full(&self) -> bool {
         (**self).is_full()
+    }
+
+    fn has_room_elsewhere(&self) -> bool {
+        (**self).has_room_elsewhere()
     }
 
     fn unreachable_hint(&self) -> u64 {

@@ -68,6 +68,8 @@ struct Member {
     link: Box<dyn Link>,
     local: SocketAddr,
     has_failed: bool,
+    /// Its last send took fewer packets than it was given, and nothing was waited for since.
+    is_short: bool,
     /// What its socket has dropped, by its last packet.
     dropped: u32,
 }
@@ -87,7 +89,13 @@ impl Links {
         let routes = Routes::new(links.len());
         let members = links
             .into_iter()
-            .map(|link| Member { local: link.local_addr(), link, has_failed: false, dropped: 0 })
+            .map(|link| Member {
+                local: link.local_addr(),
+                link,
+                has_failed: false,
+                is_short: false,
+                dropped: 0,
+            })
             .collect();
         Ok(Self { members, waker, turn: 0, routes, short: None, end: None })
     }
@@ -104,11 +112,6 @@ impl Links {
             Ok(Box::new(Xdp::bind(local, options)?))
         };
         Self::new(locals.iter().map(bind).collect::<Result<_, _>>()?)
-    }
-
-    /// The local address of each link, in their order.
-    pub fn local_addrs(&self) -> Vec<SocketAddr> {
-        self.members.iter().map(|member| member.local).collect()
     }
 
     fn live(&self) -> impl Iterator<Item = &Member> {
@@ -222,6 +225,10 @@ impl Link for Links {
         self.members[0].local
     }
 
+    fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.members.iter().map(|member| member.local).collect()
+    }
+
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
         self.check()?;
         self.short = None;
@@ -242,7 +249,8 @@ impl Link for Links {
             match taken {
                 Ok(count) => {
                     sent += count;
-                    if count < run {
+                    member.is_short = count < run;
+                    if member.is_short {
                         self.short = Some(at);
                         break;
                     }
@@ -284,6 +292,7 @@ impl Link for Links {
 
     fn begin_wait(&mut self, sleep: &mut Sleep) -> Result<(), LinkError> {
         self.check()?;
+        self.members.iter_mut().for_each(|member| member.is_short = false);
         self.each_wait(|link| link.begin_wait(sleep))
     }
 
@@ -301,6 +310,10 @@ impl Link for Links {
 
     fn is_full(&self) -> bool {
         self.short.is_some_and(|at| self.members[at].link.is_full())
+    }
+
+    fn has_room_elsewhere(&self) -> bool {
+        self.live().any(|member| !member.is_short)
     }
 
     fn unreachable_hint(&self) -> u64 {

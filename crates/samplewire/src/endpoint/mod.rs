@@ -324,7 +324,7 @@ impl Endpoint {
             return Rest::No;
         }
         if !visits.took_all {
-            return Rest::Room(now + LINK_FULL_PAUSE);
+            return if visits.goes_on { Rest::No } else { Rest::Room(now + LINK_FULL_PAUSE) };
         }
         if !is_idle || visits.have_pushed || self.has_writes {
             let pause = visits.flood_pause.filter(|_| !is_idle);

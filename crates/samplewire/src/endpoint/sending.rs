@@ -65,13 +65,16 @@ pub(super) struct Visits {
     pub(super) have_pushed: bool,
     /// Whether the link accepted everything.
     pub(super) took_all: bool,
+    /// Whether it did not, but other streams have sent and may send more: one of several links is full.
+    pub(super) goes_on: bool,
     /// How long to ignore peers whose packets change nothing.
     pub(super) flood_pause: Option<Duration>,
 }
 
 impl Visits {
     /// No visits.
-    pub(super) const NONE: Self = Self { have_pushed: false, took_all: true, flood_pause: None };
+    pub(super) const NONE: Self =
+        Self { have_pushed: false, took_all: true, goes_on: false, flood_pause: None };
 }
 
 impl Departures {
@@ -122,7 +125,8 @@ impl Departures {
             if packets >= OUTBOX_PACKETS {
                 self.depart(streams, &mut filled, turn, &mut visits)?;
                 (packets, batches) = (0, batches + 1);
-                if !visits.took_all || batches == BATCHES_MAX {
+                let is_full = !visits.took_all && !turn.link.has_room_elsewhere();
+                if is_full || batches == BATCHES_MAX {
                     break;
                 }
             }
@@ -152,17 +156,19 @@ impl Departures {
         visits: &mut Visits,
     ) -> Result<(), LinkError> {
         let mut sent = send(streams, filled, turn.link)?;
-        let now = turn.now;
+        let (now, mut has_sent) = (turn.now, false);
         for place in filled.drain(..).map(usize::from) {
             let Some(sending) = streams.sending_mut(place) else { continue };
             let flow = &mut sending.flow;
-            let took_all = flow.depart(sent.take(flow));
+            let taken = sent.take(flow);
+            let took_all = flow.depart(taken);
             if let Some(tag) = flow.note_end(now, turn.link) {
                 (turn.on_event)(SendEvent::Over(tag));
             }
             flow.publish(now, turn.counts);
             visits.flood_pause = visits.flood_pause.max(flow.flood_pause(now));
             visits.took_all &= took_all;
+            has_sent |= took_all && taken > 0;
             self.last_index = self.last_index.max(flow.next_index());
             let wakes_at = (took_all && flow.is_idle()).then(|| flow.wakes_at(now));
             if matches!(sending.side, Side::Opener(_)) && sending.is_over(now) {
@@ -173,6 +179,7 @@ impl Departures {
                 self.agenda.call(place);
             }
         }
+        visits.goes_on |= has_sent && turn.link.has_room_elsewhere();
         Ok(())
     }
 }
