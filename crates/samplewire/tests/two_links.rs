@@ -3,16 +3,23 @@
 
 use std::net::SocketAddr;
 use std::process::Command;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use samplewire::options::DrawnTerms;
 use samplewire::receiver::{Port, ReceiveStream};
 use samplewire::source::{CounterSource, ReadSamples, counter_mismatch};
-use samplewire::transmitter::Overflow;
-use samplewire::{DeviceOptions, End, OpenError, ReceiveOptions};
+use samplewire::stepped::Rest;
+use samplewire::transmitter::{Listener, Overflow};
+use samplewire::{DeviceOptions, End, Flags, OpenError, ReceiveOptions, SendStream};
 use samplewire_io::faults::Direction;
-use samplewire_io::{FaultLog, FaultSpec, Faults, Udp, UdpOptions};
+use samplewire_io::{
+    Batch, Capabilities, FaultLog, FaultSpec, Faults, Link, LinkError, Links, Outgoing, Udp,
+    UdpOptions, Waker,
+};
+use samplewire_proto::Nanos;
 use samplewire_testing::{NetworkNamespace, PATIENCE, in_namespace};
 
 /// Two namespaces, each behind an interface of this one.
@@ -203,6 +210,109 @@ fn addresses_that_are_none_too_many_or_of_nobody_are_errors() {
         error.starts_with("2 addresses to listen on contradicts a carriage of RDMA"),
         "{error}"
     );
+}
+
+/// A link that takes nothing while it is shut, as one does whose socket is full.
+struct Gate {
+    link: Udp,
+    is_shut: Arc<AtomicBool>,
+    sent: Arc<AtomicU64>,
+}
+
+impl Gate {
+    fn new() -> Self {
+        let link = Udp::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).unwrap();
+        Self { link, is_shut: Arc::default(), sent: Arc::default() }
+    }
+}
+
+impl Link for Gate {
+    fn capabilities(&self) -> Capabilities {
+        self.link.capabilities()
+    }
+    fn local_addr(&self) -> SocketAddr {
+        self.link.local_addr()
+    }
+    fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
+        let is_shut = self.is_shut.load(Ordering::Relaxed);
+        let sent = if is_shut { 0 } else { self.link.send(packets)? };
+        self.sent.fetch_add(sent as u64, Ordering::Relaxed);
+        Ok(sent)
+    }
+    fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+        self.link.recv(batch)
+    }
+    fn waker(&self) -> Waker {
+        self.link.waker()
+    }
+    fn is_full(&self) -> bool {
+        self.is_shut.load(Ordering::Relaxed)
+    }
+}
+
+/// Gives a stream that has been opened as many quanta as it takes.
+fn feed(listener: &mut Listener, sending: &mut Option<SendStream>, index: &mut u64) {
+    if sending.is_none() {
+        *sending = listener.accept(Duration::ZERO).unwrap();
+    }
+    let Some(sending) = sending else { return };
+    while let Ok(Some(mut filling)) = sending.quantum(Duration::ZERO) {
+        let len_bytes = filling.bytes_mut().len();
+        sending.submit(filling, len_bytes, *index, Flags::NONE).unwrap();
+        *index += len_bytes as u64 / 4;
+    }
+}
+
+#[test]
+fn thread_does_not_wait_for_a_link_that_is_full_while_another_takes_packets() {
+    let gates = [Gate::new(), Gate::new()];
+    let is_shut = Arc::clone(&gates[0].is_shut);
+    let sent = gates.each_ref().map(|gate| Arc::clone(&gate.sent));
+    let sent = || sent.each_ref().map(|sent| sent.load(Ordering::Relaxed));
+    let links = gates.map(|gate| Box::new(gate) as Box<dyn Link>);
+    let links = Links::new(links.into()).unwrap();
+    let options = DeviceOptions::new().payload_bytes(1_024);
+    let options = [(); 2].iter().fold(options, |it, ()| it.sends(counter().info().clone()));
+    let epoch = Instant::now();
+    let (device, mut stepped) =
+        options.listen_stepped(Box::new(links), None, epoch, [[1; 16], [2; 16]]).unwrap();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let receivers: Vec<_> = (0..2)
+        .zip(device.addresses)
+        .map(|(stream, address)| {
+            let is_over = Arc::clone(&is_over);
+            std::thread::spawn(move || {
+                let options = ReceiveOptions::new().timeout(PATIENCE).stream(stream);
+                let mut stream = options.open(address).unwrap();
+                while !is_over.load(Ordering::Relaxed) {
+                    let _block = stream.next_within(Duration::from_millis(10)).unwrap();
+                }
+            })
+        })
+        .collect();
+    let mut fed: Vec<_> = device.listeners.into_iter().map(|it| (it, None, 0)).collect();
+    let mut run_until = |is_reached: &dyn Fn([u64; 2]) -> bool| {
+        while !is_reached(sent()) {
+            assert!(epoch.elapsed() < PATIENCE, "{:?}", sent());
+            fed.iter_mut().for_each(|(listener, sending, index)| feed(listener, sending, index));
+            let before = sent();
+            let rest = stepped.turn(Nanos(epoch.elapsed().as_nanos() as u64)).unwrap();
+            if sent()[1] > before[1] && is_shut.load(Ordering::Relaxed) {
+                assert_eq!(rest, Rest::No);
+            }
+        }
+    };
+    run_until(&|sent| sent.iter().all(|&sent| sent > 200));
+    is_shut.store(true, Ordering::Relaxed);
+    let at_shut = sent();
+    run_until(&|sent| sent[1] > at_shut[1] + 20_000);
+    assert_eq!(sent()[0], at_shut[0]);
+    is_shut.store(false, Ordering::Relaxed);
+    run_until(&|sent| sent[0] > at_shut[0] + 2_000);
+    is_over.store(true, Ordering::Relaxed);
+    drop(fed);
+    while stepped.turn(Nanos(epoch.elapsed().as_nanos() as u64)).is_some() {}
+    receivers.into_iter().for_each(|it| it.join().unwrap());
 }
 
 /// About 32 MB of each device.
