@@ -228,13 +228,6 @@ impl DeviceOptions {
     /// over RDMA.
     pub fn listen_each<A: ToAddress>(&self, addresses: &[A]) -> Result<Device, OpenError> {
         let locals = addresses.iter().map(ToAddress::to_address).collect::<Result<Vec<_>, _>>()?;
-        if locals.len() > 1 && self.carriage == Carriage::Rdma {
-            return Err(OpenError::Contradiction {
-                one: format!("{} addresses to listen on", locals.len()),
-                other: "a carriage of RDMA".into(),
-                hint: "a station has one address".into(),
-            });
-        }
         self.listen_over(bind_each(&locals, &self.udp)?)
     }
 
@@ -243,9 +236,16 @@ impl DeviceOptions {
     /// # Errors
     /// See [`DeviceOptions::listen`].
     pub fn listen_over(&self, link: Box<dyn Link>) -> Result<Device, OpenError> {
-        let station = match self.carriage {
-            Carriage::Data => None,
-            Carriage::Rdma => Some(StationConfig::of_host(link.local_addr())?),
+        let station = match (self.carriage, &link.local_addrs()[..]) {
+            (Carriage::Data, _) => None,
+            (Carriage::Rdma, [local]) => Some(StationConfig::of_host(*local)?),
+            (Carriage::Rdma, several) => {
+                return Err(OpenError::Contradiction {
+                    one: format!("{} addresses to listen on", several.len()),
+                    other: "a carriage of RDMA".into(),
+                    hint: "a station has one address".into(),
+                });
+            }
         };
         Device::start(link, station, self)
     }
