@@ -138,11 +138,12 @@ impl Sleep {
         self.timeout = self.timeout.min(span);
     }
 
-    /// Ends when `fd` can be read or written, as far as that is requested.
-    ///
-    /// # Panics
-    /// When there are more descriptors than [`LINKS_MAX`](crate::links::LINKS_MAX) links have.
+    /// Ends when `fd` can be read or written, as far as that is requested. Where there are more than
+    /// [`EVENTS_MAX`], it ends soon instead.
     pub(crate) fn add(&mut self, fd: RawFd, readable: bool, writable: bool) {
+        if self.len == EVENTS_MAX {
+            return self.at_most(CROWDED_SPAN);
+        }
         let read = if readable { libc::POLLIN } else { 0 };
         let write = if writable { libc::POLLOUT } else { 0 };
         self.events[self.len] = libc::pollfd { fd, events: read | write, revents: 0 };
@@ -182,6 +183,9 @@ fn poll(events: &mut [libc::pollfd], timeout: Duration) -> io::Result<()> {
 /// Descriptors of one wait: the wake, a companion, and those of each link.
 const EVENTS_MAX: usize = 2 + LINKS_MAX * LINK_EVENTS_MAX;
 
+/// How long a wait lasts that has no room for a descriptor.
+const CROWDED_SPAN: Duration = Duration::from_millis(1);
+
 /// Descriptors of one link: its port, its lane, and its queues.
 const LINK_EVENTS_MAX: usize = 3;
 
@@ -213,6 +217,16 @@ mod tests {
         other.wake();
         let start = Instant::now();
         waker.wait(LONG).unwrap();
+        assert!(start.elapsed() < LONG / 2);
+    }
+
+    #[test]
+    fn wait_without_room_for_a_descriptor_is_short() {
+        let wakers: Vec<_> = (0..=EVENTS_MAX).map(|_| Waker::new().unwrap()).collect();
+        let mut sleep = Sleep::new(LONG);
+        wakers.iter().for_each(|it| sleep.add(it.as_fd().as_raw_fd(), true, false));
+        let start = Instant::now();
+        wakers[0].sleep(&mut sleep).unwrap();
         assert!(start.elapsed() < LONG / 2);
     }
 

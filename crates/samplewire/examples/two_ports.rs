@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "--threads" => threads = value()?.parse::<usize>()?,
             "--window" => window = value()?.parse()?,
             "--local" => locals = addresses(&value()?, |ip| Ok((ip.parse::<IpAddr>()?, 0).into()))?,
-            "--device" => devices = addresses(&value()?, |address| Ok(address.parse()?))?,
+            "--device" => devices = addresses(&value()?, str::parse)?,
             "--bypass" => udp = udp.bypass(Bypass::Always),
             _ => return Err(format!("unknown argument {word}").into()),
         }

@@ -285,7 +285,9 @@ fn thread_does_not_wait_for_a_link_that_is_full_while_another_takes_packets() {
                 let options = ReceiveOptions::new().timeout(PATIENCE).stream(stream);
                 let mut stream = options.open(address).unwrap();
                 while !is_over.load(Ordering::Relaxed) {
-                    let _block = stream.next_within(Duration::from_millis(10)).unwrap();
+                    let taken = stream.next_within(Duration::from_millis(10));
+                    // The device ends first.
+                    assert!(taken.is_ok() || is_over.load(Ordering::Relaxed), "{taken:?}");
                 }
             })
         })

@@ -1,7 +1,7 @@
 //! Several links as one, so that one thread serves several network cards.
 //!
-//! Receives take turns, each packet leaves by the link of its peer ([`Routes`]), and one wait serves all
-//! links. The counts of the links are added. A link that fails ends nothing at the others.
+//! Receives take turns, each packet leaves by the link of its peer, and one wait serves all links. The
+//! counts of the links are added. A link that fails ends nothing at the others.
 
 mod routes;
 
@@ -29,6 +29,9 @@ use crate::xdp::{Xdp, XdpLog};
 ///
 /// A packet to a peer behind a failed link is refused with `ENETDOWN`, which concerns that destination
 /// alone ([`Concern::Destination`]). When the last link fails, its error ends the endpoint.
+///
+/// [`Capture`](crate::Capture) belongs around each of them: around the whole it would give all packets the
+/// address of the first.
 ///
 /// ```
 /// use samplewire_io::{Batch, Ecn, Link, Links, Outgoing, Udp, UdpOptions};

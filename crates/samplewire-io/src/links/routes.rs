@@ -53,7 +53,7 @@ impl Routes {
         Some(link)
     }
 
-    /// Takes the route of a peer from elsewhere.
+    /// Takes the route of a peer that is not known from elsewhere.
     pub(super) fn set(&mut self, peer: SocketAddr, link: usize) {
         self.insert(peer, Route { link, is_proven: false });
     }
@@ -80,7 +80,12 @@ impl Routes {
             Some(route) if route.link == link => route.is_proven |= is_proven,
             // It may be a stranger's.
             Some(route) if route.is_proven && !is_proven => return,
-            _ => self.insert(peer, Route { link, is_proven }),
+            Some(route) => {
+                self.settled[route.link].take_if(|settled| *settled == peer);
+                *route = Route { link, is_proven };
+                self.last = None;
+            }
+            None => self.insert(peer, Route { link, is_proven }),
         }
         if is_proven {
             self.settled[link] = Some(peer);
@@ -102,13 +107,13 @@ impl Routes {
     fn insert(&mut self, peer: SocketAddr, route: Route) {
         if self.peers.len() >= PEERS_MAX {
             self.peers.retain(|_, route| route.is_proven);
+            self.last = None;
             if self.peers.len() >= PEERS_MAX {
                 self.peers.clear();
+                self.settled.fill(None);
             }
         }
         self.peers.insert(peer, route);
-        self.last = None;
-        self.settled.fill(None);
     }
 
     fn is_of_stream(&self, bytes: &[u8]) -> bool {

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::faults::{FaultSpec, Faults};
 use crate::link::Ecn;
 use crate::memory::{self, Memory};
 
@@ -133,6 +134,26 @@ fn packet_by_any_link_ends_the_wait_and_so_does_the_waker() {
     let start = Instant::now();
     links.wait(Duration::from_millis(5)).unwrap();
     assert!(start.elapsed() >= Duration::from_millis(5), "nothing is left of the wakes");
+}
+
+#[test]
+fn packet_that_one_of_the_links_holds_back_ends_the_wait_when_it_is_due() {
+    let (near, mut far) =
+        memory::pair_between([address(0, 1), address(0, 2)], 8, 64, 1_500).unwrap();
+    let (other, _other_far) =
+        memory::pair_between([address(1, 1), address(1, 2)], 8, 64, 1_500).unwrap();
+    let delay = FaultSpec::new().delay(Duration::from_millis(5));
+    let held = Faults::new(near, &FaultSpec::new(), &delay).unwrap();
+    let mut links = Links::new(vec![Box::new(other), Box::new(held)]).unwrap();
+    send(&mut far, address(0, 1), b"late");
+    let start = Instant::now();
+    let mut came = Vec::new();
+    while came.is_empty() {
+        links.wait(LONG).unwrap();
+        came = received(&mut links);
+    }
+    assert_eq!(came, [b"late"]);
+    assert!(start.elapsed() < LONG / 2);
 }
 
 #[test]

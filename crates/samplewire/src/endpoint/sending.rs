@@ -65,8 +65,8 @@ pub(super) struct Visits {
     pub(super) have_pushed: bool,
     /// Whether the link accepted everything.
     pub(super) took_all: bool,
-    /// Whether it did not, but other streams have sent and may send more: one of several links is full.
-    pub(super) goes_on: bool,
+    /// Whether it accepted everything of one stream.
+    pub(super) have_sent: bool,
     /// How long to ignore peers whose packets change nothing.
     pub(super) flood_pause: Option<Duration>,
 }
@@ -74,7 +74,7 @@ pub(super) struct Visits {
 impl Visits {
     /// No visits.
     pub(super) const NONE: Self =
-        Self { have_pushed: false, took_all: true, goes_on: false, flood_pause: None };
+        Self { have_pushed: false, took_all: true, have_sent: false, flood_pause: None };
 }
 
 impl Departures {
@@ -156,7 +156,7 @@ impl Departures {
         visits: &mut Visits,
     ) -> Result<(), LinkError> {
         let mut sent = send(streams, filled, turn.link)?;
-        let (now, mut has_sent) = (turn.now, false);
+        let now = turn.now;
         for place in filled.drain(..).map(usize::from) {
             let Some(sending) = streams.sending_mut(place) else { continue };
             let flow = &mut sending.flow;
@@ -168,7 +168,7 @@ impl Departures {
             flow.publish(now, turn.counts);
             visits.flood_pause = visits.flood_pause.max(flow.flood_pause(now));
             visits.took_all &= took_all;
-            has_sent |= took_all && taken > 0;
+            visits.have_sent |= took_all && taken > 0;
             self.last_index = self.last_index.max(flow.next_index());
             let wakes_at = (took_all && flow.is_idle()).then(|| flow.wakes_at(now));
             if matches!(sending.side, Side::Opener(_)) && sending.is_over(now) {
@@ -179,7 +179,6 @@ impl Departures {
                 self.agenda.call(place);
             }
         }
-        visits.goes_on |= has_sent && turn.link.has_room_elsewhere();
         Ok(())
     }
 }

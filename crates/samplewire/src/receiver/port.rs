@@ -130,7 +130,7 @@ impl Port {
     /// is that of the interface with the least MTU. A socket that fails ends only its own streams,
     /// by the silence of their devices.
     ///
-    /// For other options of the thread, pass [`Links`](samplewire_io::Links) to [`Port::over`].
+    /// For other options of the thread, pass [`Links`](crate::Links) to [`Port::over`].
     ///
     /// ```
     /// use samplewire::receiver::Port;
