@@ -32,8 +32,8 @@ pub fn pair(
     pair_between([FIRST, SECOND], capacity_packets, packet_bytes_max, mtu_bytes)
 }
 
-/// Like [`pair`], with these addresses for the two ends: a port over several links tells their peers
-/// apart by them.
+/// Like [`pair`], with these addresses for the two ends: a port over several links knows their peers by
+/// them.
 ///
 /// # Errors
 /// See [`pair`].

@@ -458,7 +458,9 @@ impl Link for Udp {
             lane.port_limit.note_return(now);
             let (is_awaited, timeout) = lane.port_limit.waits(now, sleep.timeout());
             ends_on_arrival = is_awaited;
-            sleep.at_most(timeout);
+            if timeout < sleep.timeout() {
+                sleep.at_most(timeout);
+            }
             sleep.add(lane.socket.fd(), true, false);
         }
         sleep.add(self.socket.fd(), ends_on_arrival, self.blocked);

@@ -119,13 +119,22 @@ pub struct Sleep {
     timeout: Duration,
     events: [libc::pollfd; EVENTS_MAX],
     len: usize,
+    /// How often it was shortened.
+    limits: u32,
+}
+
+/// How far a [`Sleep`] has been made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SleepMark {
+    len: usize,
+    limits: u32,
 }
 
 impl Sleep {
     /// A wait of at most `timeout`, which nothing else ends yet.
     pub const fn new(timeout: Duration) -> Self {
         let none = libc::pollfd { fd: -1, events: 0, revents: 0 };
-        Self { timeout, events: [none; EVENTS_MAX], len: 0 }
+        Self { timeout, events: [none; EVENTS_MAX], len: 0, limits: 0 }
     }
 
     /// The longest time.
@@ -136,6 +145,18 @@ impl Sleep {
     /// Lasts no longer than `span`.
     pub fn at_most(&mut self, span: Duration) {
         self.timeout = self.timeout.min(span);
+        self.limits += 1;
+    }
+
+    /// What has been added from here on is one link's.
+    pub(crate) const fn mark(&self) -> SleepMark {
+        SleepMark { len: self.len, limits: self.limits }
+    }
+
+    /// Whether a link waits for descriptors alone, those between two marks, and none of them is ready.
+    pub(crate) fn is_quiet(&self, [from, to]: [SleepMark; 2]) -> bool {
+        let events = &self.events[from.len..to.len];
+        from.limits == to.limits && events.iter().all(|event| event.revents == 0)
     }
 
     /// Ends when `fd` can be read or written, as far as that is requested. Where there are more than

@@ -188,7 +188,7 @@ fn device_serves_each_receiver_at_the_address_that_it_opened() {
 }
 
 #[test]
-fn addresses_that_are_none_too_many_or_of_nobody_are_errors() {
+fn addresses_that_are_none_too_many_or_of_no_interface_are_errors() {
     let options = UdpOptions::new();
     let local: SocketAddr = "127.0.0.1:0".parse().unwrap();
     for (count, value) in [(0, 0), (9, 9)] {

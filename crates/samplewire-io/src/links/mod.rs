@@ -8,6 +8,7 @@ mod routes;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use self::routes::Routes;
 use crate::batch::Batch;
@@ -16,7 +17,7 @@ use crate::ether::EtherLink;
 use crate::favoured::{Favoured, Word};
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::udp::{UdpOptions, route_source};
-use crate::wake::{Sleep, Waker};
+use crate::wake::{Sleep, SleepMark, Waker};
 use crate::xdp::{Xdp, XdpLog};
 
 /// A link over several others.
@@ -58,8 +59,9 @@ use crate::xdp::{Xdp, XdpLog};
 pub struct Links {
     members: Vec<Member>,
     waker: Waker,
-    /// Whose turn it is to receive.
+    /// Whose turn it is to receive, and how often it had something since its turn began.
     turn: usize,
+    turn_batches: u32,
     routes: Routes,
     /// The member that took fewer packets than it was given by the last send.
     short: Option<usize>,
@@ -73,6 +75,10 @@ struct Member {
     has_failed: bool,
     /// Its last send took fewer packets than it was given, and nothing was waited for since.
     is_short: bool,
+    /// The last wait has found nothing at it: the next receive passes it over, once.
+    is_quiet: bool,
+    /// What it has added to the last wait.
+    marks: [SleepMark; 2],
     /// What its socket has dropped, by its last packet.
     dropped: u32,
 }
@@ -97,10 +103,12 @@ impl Links {
                 link,
                 has_failed: false,
                 is_short: false,
+                is_quiet: false,
+                marks: [Sleep::new(Duration::ZERO).mark(); 2],
                 dropped: 0,
             })
             .collect();
-        Ok(Self { members, waker, turn: 0, routes, short: None, end: None })
+        Ok(Self { members, waker, turn: 0, turn_batches: 0, routes, short: None, end: None })
     }
 
     /// Binds a link to each of these addresses, for any number of peers: see [`Xdp::bind`].
@@ -173,22 +181,6 @@ impl Links {
     /// The error of the last link, once all have failed.
     fn check(&self) -> Result<(), LinkError> {
         self.end.as_ref().map_or(Ok(()), |error| Err(error.duplicate()))
-    }
-
-    /// Makes a call of a wait to each link, also after one whose error is then the result.
-    fn each_wait(
-        &mut self,
-        mut call: impl FnMut(&mut dyn Link) -> Result<(), LinkError>,
-    ) -> Result<(), LinkError> {
-        let mut result = Ok(());
-        for at in 0..self.members.len() {
-            let Member { link, local, has_failed, .. } = &mut self.members[at];
-            if !*has_failed && let Err(error) = call(link) {
-                let local = *local;
-                result = Err(self.note(at, Call::Wait, local, error));
-            }
-        }
-        result
     }
 
     /// Adds what the other links have dropped, and learns the routes of the peers.
@@ -268,25 +260,30 @@ impl Link for Links {
         Ok(sent)
     }
 
-    /// What one link has: the next of them that has something.
+    /// What one link has: the one whose turn it is, or else the next that has something. A turn is up to
+    /// [`TURN_BATCHES`] calls.
     fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
         self.check()?;
+        batch.clear();
         for _ in 0..self.members.len() {
             let at = self.turn;
-            self.turn = if at + 1 == self.members.len() { 0 } else { at + 1 };
             let member = &mut self.members[at];
-            if member.has_failed {
-                continue;
+            let is_passed = std::mem::take(&mut member.is_quiet) || member.has_failed;
+            let received = if is_passed { Ok(()) } else { member.link.recv(batch) };
+            let has_some = !batch.is_empty();
+            self.turn_batches += 1;
+            if !has_some || self.turn_batches == TURN_BATCHES {
+                self.turn = if at + 1 == self.members.len() { 0 } else { at + 1 };
+                self.turn_batches = 0;
             }
-            let received = member.link.recv(batch);
-            if !batch.is_empty() {
+            if has_some {
                 self.note_received(at, batch);
             }
             if let Err(error) = received {
                 let local = self.members[at].local;
                 return Err(self.note(at, Call::Receive, local, error));
             }
-            if !batch.is_empty() {
+            if has_some {
                 break;
             }
         }
@@ -295,12 +292,36 @@ impl Link for Links {
 
     fn begin_wait(&mut self, sleep: &mut Sleep) -> Result<(), LinkError> {
         self.check()?;
-        self.members.iter_mut().for_each(|member| member.is_short = false);
-        self.each_wait(|link| link.begin_wait(sleep))
+        let mut result = Ok(());
+        for at in 0..self.members.len() {
+            let member = &mut self.members[at];
+            member.is_short = false;
+            if member.has_failed {
+                continue;
+            }
+            let from = sleep.mark();
+            let begun = member.link.begin_wait(sleep);
+            member.marks = [from, sleep.mark()];
+            if let Err(error) = begun {
+                result = Err(self.note(at, Call::Wait, self.members[at].local, error));
+            }
+        }
+        result
     }
 
     fn end_wait(&mut self, sleep: &Sleep) -> Result<(), LinkError> {
-        self.each_wait(|link| link.end_wait(sleep))
+        let mut result = Ok(());
+        for at in 0..self.members.len() {
+            let member = &mut self.members[at];
+            if member.has_failed {
+                continue;
+            }
+            member.is_quiet = sleep.is_quiet(member.marks);
+            if let Err(error) = member.link.end_wait(sleep) {
+                result = Err(self.note(at, Call::Wait, self.members[at].local, error));
+            }
+        }
+        result
     }
 
     fn waker(&self) -> Waker {
@@ -374,6 +395,10 @@ fn down(address: SocketAddr) -> LinkError {
 fn system(operation: &'static str, address: SocketAddr) -> impl FnOnce(io::Error) -> LinkError {
     move |source| LinkError::System { operation, address, source }
 }
+
+/// Batches of one link before it is the next one's turn. A look at a link that has nothing is a system call
+/// for each turn of another; a packet waits for so many batches of each other link, at most.
+const TURN_BATCHES: u32 = 4;
 
 /// The most links of one.
 pub const LINKS_MAX: usize = 8;

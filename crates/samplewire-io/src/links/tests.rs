@@ -47,18 +47,44 @@ fn introduced(count: u8) -> (Links, Vec<Memory>) {
 #[test]
 fn links_take_turns_however_much_the_others_have() {
     let (mut links, mut far) = joined(3, 64);
-    for number in 0..12 {
+    for number in 0..24 {
         send(&mut far[0], address(0, 1), &[0, number]);
     }
     send(&mut far[2], address(2, 1), &[2, 0]);
     let first_bytes = |packets: Vec<Vec<u8>>| (packets.len(), packets[0][0]);
-    let calls: Vec<_> = (0..4).map(|_| first_bytes(received(&mut links))).collect();
-    assert_eq!(calls, [(4, 0), (1, 2), (4, 0), (4, 0)]);
+    let calls: Vec<_> = (0..7).map(|_| first_bytes(received(&mut links))).collect();
+    let first = [(4, 0); TURN_BATCHES as usize];
+    assert_eq!(calls, [&first[..], &[(1, 2), (4, 0), (4, 0)]].concat());
     assert!(received(&mut links).is_empty());
     let mut batch = Batch::new(4, 64);
     batch.push(b"old", crate::Meta::NONE).unwrap();
     links.recv(&mut batch).unwrap();
     assert!(batch.is_empty());
+}
+
+#[test]
+fn link_at_which_a_wait_found_nothing_is_passed_over_once() {
+    let (mut links, mut far) = joined(2, 64);
+    send(&mut far[0], address(0, 1), b"a");
+    links.wait(LONG).unwrap();
+    send(&mut far[1], address(1, 1), b"b");
+    assert_eq!(received(&mut links), [b"a"]);
+    assert!(received(&mut links).is_empty());
+    // A thread that waits then is woken at once, and one that does not receives again.
+    assert_eq!(received(&mut links), [b"b"]);
+    let held = FaultSpec::new().delay(Duration::from_nanos(1));
+    let (near, mut far) =
+        memory::pair_between([address(2, 1), address(2, 2)], 8, 64, 1_500).unwrap();
+    let near = Faults::new(near, &FaultSpec::new(), &held).unwrap();
+    let mut links = Links::new(vec![Box::new(near)]).unwrap();
+    send(&mut far, address(2, 1), b"held");
+    let mut came = received(&mut links);
+    while came.is_empty() {
+        // What a link holds is not seen by a wait, and so it is not passed over.
+        links.wait(Duration::ZERO).unwrap();
+        came = received(&mut links);
+    }
+    assert_eq!(came, [b"held"]);
 }
 
 #[test]
