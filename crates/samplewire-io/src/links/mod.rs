@@ -261,7 +261,7 @@ impl Link for Links {
     }
 
     /// What one link has: the one whose turn it is, or else the next that has something. A turn is up to
-    /// [`TURN_BATCHES`] calls.
+    /// four calls.
     fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
         self.check()?;
         batch.clear();
