@@ -26,7 +26,7 @@ use crate::counters::CaptureCounts;
 use crate::ether::EtherLink;
 use crate::favoured::{Favoured, Word};
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
-use crate::wake::Waker;
+use crate::wake::{Sleep, Waker};
 
 /// A link that passes packets on to and from `L` and records them.
 ///
@@ -106,6 +106,10 @@ impl<L: Link> Link for Capture<L> {
         self.local
     }
 
+    fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.link.local_addrs()
+    }
+
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
         let sent = self.link.send(packets)?;
         if sent > 0 {
@@ -140,9 +144,15 @@ impl<L: Link> Link for Capture<L> {
     }
 
     /// Ends early, too, where a record has waited for a call.
-    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
-        let timeout = self.submit_old().map_or(timeout, |rest| rest.min(timeout));
-        self.link.wait(timeout)
+    fn begin_wait(&mut self, sleep: &mut Sleep) -> Result<(), LinkError> {
+        if let Some(rest) = self.submit_old() {
+            sleep.at_most(rest);
+        }
+        self.link.begin_wait(sleep)
+    }
+
+    fn end_wait(&mut self, sleep: &Sleep) -> Result<(), LinkError> {
+        self.link.end_wait(sleep)
     }
 
     fn waker(&self) -> Waker {
@@ -151,6 +161,10 @@ impl<L: Link> Link for Capture<L> {
 
     fn is_full(&self) -> bool {
         self.link.is_full()
+    }
+
+    fn has_room_elsewhere(&self) -> bool {
+        self.link.has_room_elsewhere()
     }
 
     fn unreachable_hint(&self) -> u64 {

@@ -34,7 +34,7 @@ use crate::concern::{Call, Concern};
 use crate::ether::{EtherLink, FRAME_BYTES_MAX};
 use crate::favoured::{Favoured, Word};
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
-use crate::wake::Waker;
+use crate::wake::{Sleep, Waker};
 
 /// A link that passes packets on to and from `L` with faults.
 #[derive(Debug)]
@@ -190,6 +190,10 @@ impl<L: Link> Link for Faults<L> {
         self.link.local_addr()
     }
 
+    fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.link.local_addrs()
+    }
+
     /// A packet that was taken before and held, and that the link then refuses, is lost and counted.
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
         if self.transmit.is_faultless() {
@@ -249,20 +253,24 @@ impl<L: Link> Link for Faults<L> {
     }
 
     /// Ends early, too, when a held packet is due in either direction.
-    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
+    fn begin_wait(&mut self, sleep: &mut Sleep) -> Result<(), LinkError> {
         let now = Instant::now();
         // A packet that is overdue here waits for the link, and the link ends the wait.
         let sendable = self.send_due(now)?;
         if self.inbox_next < self.inbox.len() {
-            return Ok(());
+            sleep.at_most(Duration::ZERO);
         }
         let transmit_due = self.transmit.hold.next_due().filter(|_| sendable);
         let frames_due = self.frames_due.as_ref().and_then(FramesDue::get);
         let held = [transmit_due, self.receive.hold.next_due(), frames_due];
-        let next_due = held.into_iter().flatten().min();
-        let timeout =
-            next_due.map_or(timeout, |due| timeout.min(due.saturating_duration_since(now)));
-        self.link.wait(timeout)?;
+        if let Some(due) = held.into_iter().flatten().min() {
+            sleep.at_most(due.saturating_duration_since(now));
+        }
+        self.link.begin_wait(sleep)
+    }
+
+    fn end_wait(&mut self, sleep: &Sleep) -> Result<(), LinkError> {
+        self.link.end_wait(sleep)?;
         self.send_due(Instant::now())?;
         Ok(())
     }
@@ -273,6 +281,10 @@ impl<L: Link> Link for Faults<L> {
 
     fn is_full(&self) -> bool {
         self.link.is_full()
+    }
+
+    fn has_room_elsewhere(&self) -> bool {
+        self.link.has_room_elsewhere()
     }
 
     fn unreachable_hint(&self) -> u64 {

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub use crate::batch::{Batch, BatchFull, Meta};
 use crate::ether::EtherLink;
 pub use crate::favoured::{Favoured, Word};
-pub use crate::wake::Waker;
+pub use crate::wake::{Sleep, Waker};
 use crate::xdp::XdpLog;
 
 /// Moves batches of UDP payloads. Never blocks but in [`Link::wait`].
@@ -17,6 +17,11 @@ pub trait Link: Send {
 
     /// The local address.
     fn local_addr(&self) -> SocketAddr;
+
+    /// The local addresses: of a link over several, that of each in their order.
+    fn local_addrs(&self) -> Vec<SocketAddr> {
+        vec![self.local_addr()]
+    }
 
     /// Sends as many of `packets` as fit, in order, and says how many.
     ///
@@ -46,7 +51,32 @@ pub trait Link: Send {
     ///
     /// # Errors
     /// As for [`Link::send`].
-    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError>;
+    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
+        let mut sleep = Sleep::new(timeout);
+        self.begin_wait(&mut sleep)?;
+        let slept = self.waker().sleep(&mut sleep);
+        self.end_wait(&sleep)?;
+        let (operation, address) = ("wait", self.local_addr());
+        slept.map_err(|source| LinkError::System { operation, address, source })
+    }
+
+    /// Adds to a wait what ends it for this link: one wait serves several links ([`Links`](crate::Links)).
+    /// A link that has nothing to add is looked at every millisecond.
+    ///
+    /// # Errors
+    /// As for [`Link::send`].
+    fn begin_wait(&mut self, sleep: &mut Sleep) -> Result<(), LinkError> {
+        sleep.at_most(UNKNOWN_SPAN);
+        Ok(())
+    }
+
+    /// A wait that this link has added to is over.
+    ///
+    /// # Errors
+    /// As for [`Link::send`].
+    fn end_wait(&mut self, _sleep: &Sleep) -> Result<(), LinkError> {
+        Ok(())
+    }
 
     /// A handle by which another thread ends a [`Link::wait`] early.
     fn waker(&self) -> Waker;
@@ -58,6 +88,12 @@ pub trait Link: Send {
     /// Whether the last `send` took fewer than it was given because the link was full: to offer it
     /// the rest at once would only cost a call. A link that does not know returns `false`.
     fn is_full(&self) -> bool {
+        false
+    }
+
+    /// Whether packets to other peers may fit where the last `send` took fewer than it was given: of
+    /// several links one may be full, and another not.
+    fn has_room_elsewhere(&self) -> bool {
         false
     }
 
@@ -104,6 +140,10 @@ impl<L: Link + ?Sized> Link for Box<L> {
         (**self).local_addr()
     }
 
+    fn local_addrs(&self) -> Vec<SocketAddr> {
+        (**self).local_addrs()
+    }
+
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
         (**self).send(packets)
     }
@@ -116,6 +156,14 @@ impl<L: Link + ?Sized> Link for Box<L> {
         (**self).wait(timeout)
     }
 
+    fn begin_wait(&mut self, sleep: &mut Sleep) -> Result<(), LinkError> {
+        (**self).begin_wait(sleep)
+    }
+
+    fn end_wait(&mut self, sleep: &Sleep) -> Result<(), LinkError> {
+        (**self).end_wait(sleep)
+    }
+
     fn waker(&self) -> Waker {
         (**self).waker()
     }
@@ -126,6 +174,10 @@ impl<L: Link + ?Sized> Link for Box<L> {
 
     fn is_full(&self) -> bool {
         (**self).is_full()
+    }
+
+    fn has_room_elsewhere(&self) -> bool {
+        (**self).has_room_elsewhere()
     }
 
     fn unreachable_hint(&self) -> u64 {
@@ -281,6 +333,9 @@ impl LinkError {
         }
     }
 }
+
+/// How long a wait lasts beside a link that adds nothing to it.
+const UNKNOWN_SPAN: Duration = Duration::from_millis(1);
 
 /// The bytes of IP and UDP headers before the UDP payload of a packet to or from `address`.
 pub const fn header_bytes(address: &SocketAddr) -> usize {

@@ -6,17 +6,18 @@
 //! [`pair`]; one lock for each call, none for each packet.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::batch::{Batch, Meta};
 use crate::link::{Capabilities, Ecn, Link, LinkError, Outgoing, header_bytes};
-use crate::wake::Waker;
+use crate::wake::{Sleep, Waker};
 
 /// Joins two links. Each direction holds `capacity_packets` of up to `packet_bytes_max` bytes
 /// (UDP payload); packets that would exceed `mtu_bytes` with their headers are `TooLong`.
 ///
-/// The first end is 127.0.0.1, port 1, the second 127.0.0.1, port 2.
+/// The first end is 127.0.0.1, port 1, the second 127.0.0.1, port 2; see [`pair_between`].
 ///
 /// # Errors
 /// `System` when the process has no descriptor left for the wakers.
@@ -24,6 +25,23 @@ use crate::wake::Waker;
 /// # Panics
 /// When `capacity_packets` or `packet_bytes_max` is zero.
 pub fn pair(
+    capacity_packets: usize,
+    packet_bytes_max: usize,
+    mtu_bytes: usize,
+) -> Result<(Memory, Memory), LinkError> {
+    pair_between([FIRST, SECOND], capacity_packets, packet_bytes_max, mtu_bytes)
+}
+
+/// Like [`pair`], with these addresses for the two ends: a port over several links knows their peers by
+/// them.
+///
+/// # Errors
+/// See [`pair`].
+///
+/// # Panics
+/// See [`pair`].
+pub fn pair_between(
+    [first, second]: [SocketAddr; 2],
     capacity_packets: usize,
     packet_bytes_max: usize,
     mtu_bytes: usize,
@@ -36,8 +54,8 @@ pub fn pair(
             queue: Mutex::new(Queue::new(capacity_packets, packet_bytes_max)),
         }))
     };
-    let (to_first, to_second) = (lane(FIRST)?, lane(SECOND)?);
-    let payload_max = packet_bytes_max.min(mtu_bytes.saturating_sub(header_bytes(&FIRST)));
+    let (to_first, to_second) = (lane(first)?, lane(second)?);
+    let payload_max = packet_bytes_max.min(mtu_bytes.saturating_sub(header_bytes(&first)));
     let end = |local, peer, inward: &Arc<Lane>, outward: &Arc<Lane>| Memory {
         local,
         peer,
@@ -47,9 +65,9 @@ pub fn pair(
         payload_max,
         unreachable: 0,
     };
-    let first = end(FIRST, SECOND, &to_first, &to_second);
-    let second = end(SECOND, FIRST, &to_second, &to_first);
-    Ok((first, second))
+    let first_end = end(first, second, &to_first, &to_second);
+    let second_end = end(second, first, &to_second, &to_first);
+    Ok((first_end, second_end))
 }
 
 /// One end of an in-process link; see [`pair`].
@@ -119,17 +137,21 @@ impl Link for Memory {
         if batch.is_empty() && queue.closed { Err(LinkError::Disconnected) } else { Ok(()) }
     }
 
-    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
-        {
-            let mut queue = self.inward.queue();
-            if queue.len > 0 || queue.closed {
-                return Ok(());
-            }
-            queue.waiting = true;
+    fn begin_wait(&mut self, sleep: &mut Sleep) -> Result<(), LinkError> {
+        let mut queue = self.inward.queue();
+        if queue.len > 0 || queue.closed {
+            sleep.at_most(Duration::ZERO);
+            return Ok(());
         }
-        let waited = self.inward.waker.wait(timeout);
+        queue.waiting = true;
+        sleep.add(self.inward.waker.as_fd().as_raw_fd(), true, false);
+        Ok(())
+    }
+
+    fn end_wait(&mut self, sleep: &Sleep) -> Result<(), LinkError> {
         self.inward.queue().waiting = false;
-        waited.map_err(system("wait", self.local))
+        self.inward.waker.take(sleep);
+        Ok(())
     }
 
     fn waker(&self) -> Waker {

@@ -131,6 +131,10 @@ impl Link for Resilient {
         self.link.make_room(packets, packet_bytes);
     }
 
+    fn has_room_elsewhere(&self) -> bool {
+        self.link.has_room_elsewhere()
+    }
+
     fn unreachable_hint(&self) -> u64 {
         self.link.unreachable_hint()
     }

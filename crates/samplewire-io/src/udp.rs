@@ -16,9 +16,8 @@ mod sys;
 
 use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::RawFd;
-use std::time::{Duration, Instant};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Instant;
 
 use self::depth::Depth;
 use self::drops::Drops;
@@ -34,7 +33,7 @@ use crate::batch::{Batch, JOINED_RECEIVES_MAX, JOINED_STRIDE_BYTES, Meta, Place}
 use crate::concern::{Call, Concern};
 use crate::favoured::Favoured;
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
-use crate::wake::{Interest, Waker};
+use crate::wake::{Sleep, Waker};
 
 /// A UDP socket as a link.
 ///
@@ -176,38 +175,6 @@ impl Udp {
     /// The next packets go by another way: nothing waits for room in the socket.
     pub(crate) const fn forget_full(&mut self) {
         self.blocked = false;
-    }
-
-    /// Waits as [`Link::wait`], and for another descriptor that can be read.
-    pub(crate) fn wait_beside(
-        &mut self,
-        other: Option<RawFd>,
-        timeout: Duration,
-    ) -> Result<(), LinkError> {
-        let (port, blocked) = (self.socket.fd(), self.blocked);
-        let other = Interest::of(other.unwrap_or(NONE), true, false);
-        let waited = match &mut self.lane {
-            None => {
-                let interests = [Interest::of(port, true, blocked), other];
-                self.waker.wait_with(&interests, timeout).map(|_| ())
-            }
-            Some(lane) => {
-                let now = Instant::now();
-                lane.port_limit.note_return(now);
-                let (ends_on_arrival, timeout) = lane.port_limit.waits(now, timeout);
-                let interests = [
-                    Interest::of(port, ends_on_arrival, blocked),
-                    Interest::of(lane.socket.fd(), true, false),
-                    other,
-                ];
-                self.waker.wait_with(&interests, timeout).map(|[is_port_ready, ..]| {
-                    if is_port_ready {
-                        lane.port_limit.note_ready(Instant::now());
-                    }
-                })
-            }
-        };
-        waited.map_err(system("wait", self.local))
     }
 
     /// Receives from the lane or the port's own socket into the arena from buffer `first` on, at
@@ -484,8 +451,29 @@ impl Link for Udp {
         Ok(())
     }
 
-    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
-        self.wait_beside(None, timeout)
+    fn begin_wait(&mut self, sleep: &mut Sleep) -> Result<(), LinkError> {
+        let mut ends_on_arrival = true;
+        if let Some(lane) = &mut self.lane {
+            let now = Instant::now();
+            lane.port_limit.note_return(now);
+            let (is_awaited, timeout) = lane.port_limit.waits(now, sleep.timeout());
+            ends_on_arrival = is_awaited;
+            if timeout < sleep.timeout() {
+                sleep.at_most(timeout);
+            }
+            sleep.add(lane.socket.fd(), true, false);
+        }
+        sleep.add(self.socket.fd(), ends_on_arrival, self.blocked);
+        Ok(())
+    }
+
+    fn end_wait(&mut self, sleep: &Sleep) -> Result<(), LinkError> {
+        if let Some(lane) = &mut self.lane
+            && sleep.is_ready(self.socket.fd())
+        {
+            lane.port_limit.note_ready(Instant::now());
+        }
+        Ok(())
     }
 
     fn waker(&self) -> Waker {
@@ -552,6 +540,15 @@ pub fn route_mtu_bytes(peer: SocketAddr) -> Result<usize, LinkError> {
     Ok(mtu_bytes.min(IP_BYTES_MAX))
 }
 
+/// The address with which packets to `peer` leave by the kernel's choice.
+///
+/// # Errors
+/// `System` with the operation, e.g. `connect` when no route leads there.
+pub(crate) fn route_source(peer: SocketAddr) -> Result<IpAddr, LinkError> {
+    let local = connected(peer)?.local_addr().map_err(system("getsockname", peer))?;
+    Ok(local.ip())
+}
+
 fn connected(remote: SocketAddr) -> Result<Socket, LinkError> {
     let socket = Socket::open(remote).map_err(system("socket", remote))?;
     socket.connect(remote).map_err(system("connect", remote))?;
@@ -580,9 +577,6 @@ fn is_interrupt(error: &io::Error) -> bool {
 fn is_of_segmentation(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL))
 }
-
-/// A descriptor that poll(2) passes over.
-const NONE: RawFd = -1;
 
 /// How often a call is made for one packet, or for one batch, while a connected socket returns
 /// answers of the network: a flood of forged ones delays it by so many calls.

@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use crate::links::LINKS_MAX;
+
 /// Ends a [`Link::wait`](crate::Link::wait) from another thread. Wakes that come before the wait
 /// count; several before one wait count as one.
 #[derive(Clone, Debug)]
@@ -63,33 +65,33 @@ impl Waker {
     /// # Errors
     /// The system's, which poll(2) lists.
     pub fn wait(&self, timeout: Duration) -> io::Result<()> {
-        self.wait_with(&[], timeout).map(|[]| ())
+        self.sleep(&mut Sleep::new(timeout))
     }
 
-    /// Blocks until a wake or until one of `interests` is ready, for `timeout` at most; says which
-    /// are.
-    pub(crate) fn wait_with<const N: usize>(
-        &self,
-        interests: &[Interest; N],
-        timeout: Duration,
-    ) -> io::Result<[bool; N]> {
-        const { assert!(N + 2 <= EVENTS_MAX, "there is room for the wake and a companion too") };
-        let mut events = [poll_on(self.shared.event.as_raw_fd(), libc::POLLIN); EVENTS_MAX];
-        for (event, interest) in events[1..].iter_mut().zip(interests) {
-            *event = poll_on(interest.fd, interest.events);
+    /// Blocks until a wake, or until `sleep` ends; `sleep` then has what ended it.
+    ///
+    /// # Errors
+    /// The system's, which poll(2) lists.
+    pub fn sleep(&self, sleep: &mut Sleep) -> io::Result<()> {
+        let own = self.shared.event.as_raw_fd();
+        // A link whose own waker this is has added it, and takes the wake.
+        let is_added = sleep.events().iter().any(|event| event.fd == own);
+        if !is_added {
+            sleep.add(own, true, false);
         }
-        let mut len = 1 + N;
         if let Some(other) = self.shared.other.get() {
-            events[len] = poll_on(other.as_raw_fd(), libc::POLLIN);
-            len += 1;
+            sleep.add(other.as_raw_fd(), true, false);
         }
-        poll(&mut events[..len], timeout)?;
-        self.take(&events[0]);
-        Ok(std::array::from_fn(|index| events[1 + index].revents != 0))
+        poll(&mut sleep.events[..sleep.len], sleep.timeout)?;
+        if !is_added {
+            self.take(sleep);
+        }
+        Ok(())
     }
 
-    fn take(&self, event: &libc::pollfd) {
-        if event.revents != 0 {
+    /// Takes a wake that ended `sleep`.
+    pub(crate) fn take(&self, sleep: &Sleep) {
+        if sleep.is_ready(self.shared.event.as_raw_fd()) {
             let mut count = [0; 8];
             match (&self.shared.event).read(&mut count) {
                 Ok(_) => {}
@@ -108,24 +110,75 @@ impl AsFd for Waker {
     }
 }
 
-/// A descriptor, and what of it ends a wait.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Interest {
-    fd: RawFd,
-    events: i16,
+/// A wait of one link or several: the descriptors that end it, and the longest time.
+///
+/// Each link adds its own ([`Link::begin_wait`](crate::Link::begin_wait)), and looks afterwards which of
+/// them are ready ([`Link::end_wait`](crate::Link::end_wait)).
+#[derive(Debug)]
+pub struct Sleep {
+    timeout: Duration,
+    events: [libc::pollfd; EVENTS_MAX],
+    len: usize,
+    /// How often it was shortened.
+    limits: u32,
 }
 
-impl Interest {
-    /// Ends a wait when `fd` can be read or written, as far as that is requested.
-    pub(crate) const fn of(fd: RawFd, readable: bool, writable: bool) -> Self {
+/// How far a [`Sleep`] has been made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SleepMark {
+    len: usize,
+    limits: u32,
+}
+
+impl Sleep {
+    /// A wait of at most `timeout`, which nothing else ends yet.
+    pub const fn new(timeout: Duration) -> Self {
+        let none = libc::pollfd { fd: -1, events: 0, revents: 0 };
+        Self { timeout, events: [none; EVENTS_MAX], len: 0, limits: 0 }
+    }
+
+    /// The longest time.
+    pub const fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Lasts no longer than `span`.
+    pub fn at_most(&mut self, span: Duration) {
+        self.timeout = self.timeout.min(span);
+        self.limits += 1;
+    }
+
+    /// What has been added from here on is one link's.
+    pub(crate) const fn mark(&self) -> SleepMark {
+        SleepMark { len: self.len, limits: self.limits }
+    }
+
+    /// Whether a link waits for descriptors alone, those between two marks, and none of them is ready.
+    pub(crate) fn is_quiet(&self, [from, to]: [SleepMark; 2]) -> bool {
+        let events = &self.events[from.len..to.len];
+        from.limits == to.limits && events.iter().all(|event| event.revents == 0)
+    }
+
+    /// Ends when `fd` can be read or written, as far as that is requested. Where there are more than
+    /// [`EVENTS_MAX`], it ends soon instead.
+    pub(crate) fn add(&mut self, fd: RawFd, readable: bool, writable: bool) {
+        if self.len == EVENTS_MAX {
+            return self.at_most(CROWDED_SPAN);
+        }
         let read = if readable { libc::POLLIN } else { 0 };
         let write = if writable { libc::POLLOUT } else { 0 };
-        Self { fd, events: read | write }
+        self.events[self.len] = libc::pollfd { fd, events: read | write, revents: 0 };
+        self.len += 1;
     }
-}
 
-fn poll_on(fd: RawFd, events: i16) -> libc::pollfd {
-    libc::pollfd { fd, events, revents: 0 }
+    /// Whether `fd` has ended it.
+    pub(crate) fn is_ready(&self, fd: RawFd) -> bool {
+        self.events().iter().any(|event| event.fd == fd && event.revents != 0)
+    }
+
+    fn events(&self) -> &[libc::pollfd] {
+        &self.events[..self.len]
+    }
 }
 
 /// ppoll(2); a signal ends the wait early, which every caller allows.
@@ -148,8 +201,14 @@ fn poll(events: &mut [libc::pollfd], timeout: Duration) -> io::Result<()> {
     Ok(())
 }
 
-/// Descriptors of one wait: the wake, three of the link, and a companion.
-const EVENTS_MAX: usize = 5;
+/// Descriptors of one wait: the wake, a companion, and those of each link.
+const EVENTS_MAX: usize = 2 + LINKS_MAX * LINK_EVENTS_MAX;
+
+/// How long a wait lasts that has no room for a descriptor.
+const CROWDED_SPAN: Duration = Duration::from_millis(1);
+
+/// Descriptors of one link: its port, its lane, and its queues.
+const LINK_EVENTS_MAX: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -179,6 +238,16 @@ mod tests {
         other.wake();
         let start = Instant::now();
         waker.wait(LONG).unwrap();
+        assert!(start.elapsed() < LONG / 2);
+    }
+
+    #[test]
+    fn wait_without_room_for_a_descriptor_is_short() {
+        let wakers: Vec<_> = (0..=EVENTS_MAX).map(|_| Waker::new().unwrap()).collect();
+        let mut sleep = Sleep::new(LONG);
+        wakers.iter().for_each(|it| sleep.add(it.as_fd().as_raw_fd(), true, false));
+        let start = Instant::now();
+        wakers[0].sleep(&mut sleep).unwrap();
         assert!(start.elapsed() < LONG / 2);
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use samplewire_io::ether::{EtherLink, FRAME_BYTES_MAX, FrameReceive, PacketSocket};
 use samplewire_io::{
-    Batch, Bypass, Capture, Ecn, FaultSpec, Faults, Link, Outgoing, Udp, UdpOptions, memory,
+    Batch, Bypass, Capture, Ecn, FaultSpec, Faults, Link, Links, Outgoing, Udp, UdpOptions, memory,
 };
 use samplewire_testing::in_namespace;
 
@@ -108,6 +108,39 @@ fn udp_takes_none() {
             assert_eq!(taken, 0);
         }
     }
+}
+
+/// Peers behind both links, which take turns.
+#[test]
+fn links_of_one_port_take_none() {
+    let options = UdpOptions::new();
+    let locals = ["127.0.0.1:0", "127.0.0.2:0"].map(|local| local.parse().unwrap());
+    let mut near = Links::bind(&locals, &options).unwrap();
+    let to_near = near.local_addrs();
+    let mut far = [0, 1].map(|at: usize| Udp::client(to_near[at], &options).unwrap());
+    let mut batch = Batch::new(64, 9_000);
+    let bytes = [7; 1_472];
+    let mut round = |far: &mut [Udp; 2]| {
+        let mut received = 0;
+        for (far, to_near) in far.iter_mut().zip(&to_near) {
+            far.send(&[Outgoing::whole(*to_near, Ecn::Ect0, &bytes); 32]).unwrap();
+        }
+        near.wait(Duration::from_millis(1)).unwrap();
+        received += receive(&mut near, &mut batch);
+        let to_far = [0, 1].map(|at| Outgoing::whole(far[at].local_addr(), Ecn::Ect0, &bytes));
+        near.send(&[to_far[0], to_far[1], to_far[0], to_far[1]]).unwrap();
+        for far in far {
+            far.wait(Duration::from_millis(1)).unwrap();
+            received += receive(far, &mut batch);
+        }
+        received
+    };
+    // The first packets of the peers.
+    round(&mut far);
+    let mut received = 0;
+    let taken = allocations(|| received = (0..200).map(|_| round(&mut far)).sum());
+    assert!(received > 10_000, "{received}");
+    assert_eq!(taken, 0);
 }
 
 /// The first packet makes the batch's list of frames, and a change of the network is looked up.

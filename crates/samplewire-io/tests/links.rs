@@ -7,7 +7,7 @@ mod veth;
 #[path = "links/xdp.rs"]
 mod xdp;
 
-use samplewire_io::{Link, Udp, UdpOptions, memory};
+use samplewire_io::{Link, Links, Udp, UdpOptions, memory};
 
 use body::{Case, MakePair, Pair, V4, V6};
 
@@ -28,7 +28,14 @@ fn bases() -> Vec<(&'static str, MakePair)> {
         }),
         ("udp v6 segmented, not joined", || udp(V6, &UdpOptions::new().joining(false))),
         ("udp v4 joined, not segmented", || udp(V4, &UdpOptions::new().segmentation(false))),
+        ("two links, udp v4", || (two_links(), two_links())),
     ]
+}
+
+/// Two sockets as one link, of which the first has the traffic.
+fn two_links() -> Box<dyn Link> {
+    let locals = [V4, "127.0.0.2:0"].map(|local| local.parse().unwrap());
+    Box::new(Links::bind(&locals, &UdpOptions::new()).unwrap())
 }
 
 fn udp(local: &str, options: &UdpOptions) -> Pair {

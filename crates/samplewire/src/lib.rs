@@ -47,7 +47,7 @@ pub use port::draw_owner;
 pub use real_time::{Granted, RealTime, Waits};
 pub use receiver::{AlignedStreams, Block, ReceiveStream};
 pub use samplewire_io::verbs::{Card, CardConfig, VerbsError};
-pub use samplewire_io::{Capabilities, FaultSpec, Faults, Link, LinkError, Udp, UdpOptions};
+pub use samplewire_io::{Capabilities, FaultSpec, Faults, Link, LinkError, Links, Udp, UdpOptions};
 pub use samplewire_proto::stream::{Carriage, End, Underflow};
 pub use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
 pub use samplewire_proto::{Cause, Gap, Latencies, SampleIndex};

@@ -3,11 +3,14 @@
 use std::io;
 use std::net::SocketAddr;
 
-use samplewire_io::{ErrorCounts, Word};
+use samplewire_io::links::{self, LINKS_MAX};
+use samplewire_io::{ErrorCounts, Link, UdpOptions, Word};
 use samplewire_proto::Nanos;
 use samplewire_proto::session::{ListenStats, Peer};
 use samplewire_proto::stream::PAYLOAD_OFFSET_MAX;
 use samplewire_proto::wire::{HEADER_LEN, TRAILER_LEN};
+
+use crate::error::OpenError;
 
 /// 16 random bytes of the operating system.
 ///
@@ -26,6 +29,21 @@ pub(crate) fn seed() -> io::Result<[u8; 16]> {
 /// The operating system has no randomness to give.
 pub fn draw_owner() -> io::Result<u64> {
     Ok(u64::from_le_bytes(*seed()?.first_chunk().expect("16 bytes")).max(1))
+}
+
+/// Binds a link to each of these addresses: those of one port.
+///
+/// # Errors
+/// There are none or too many, or one cannot be bound.
+pub(crate) fn bind_each(
+    locals: &[SocketAddr],
+    options: &UdpOptions,
+) -> Result<Box<dyn Link>, OpenError> {
+    if !(1..=LINKS_MAX).contains(&locals.len()) {
+        let (option, value) = ("local addresses", locals.len() as u64);
+        return Err(OpenError::OptionRange { option, value, range: LINKS_RANGE });
+    }
+    Ok(links::bind(locals, options)?)
 }
 
 /// Where a sent stream goes, and over what.
@@ -91,6 +109,9 @@ pub(crate) const PACKET_OVERHEAD_BYTES: usize = PAYLOAD_OFFSET_MAX as usize + TR
 
 /// The largest IP packet, headers included, in bytes.
 pub(crate) const IP_BYTES_MAX: usize = 9_000;
+
+/// [`LINKS_MAX`] in words.
+const LINKS_RANGE: &str = "1 to 8";
 
 /// The range of an MTU in words.
 pub(crate) const MTU_RANGE: &str = "576 to 9000 bytes";

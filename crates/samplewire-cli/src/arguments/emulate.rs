@@ -25,9 +25,10 @@ pub(crate) struct EmulateArguments {
     #[arg(hide = true, value_name = "FILE", value_parser = no_file)]
     pub(crate) misplaced: Vec<String>,
 
-    /// Where to listen: HOST, HOST:PORT or [IPV6]:PORT; port 0 takes a free one
+    /// Where to listen: HOST, HOST:PORT or [IPV6]:PORT; port 0 takes a free one. Up to 8 addresses, one
+    /// option each: one thread then serves several network cards
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9100")]
-    pub(crate) listen: String,
+    pub(crate) listen: Vec<String>,
 
     /// What to stream: FILE (SigMF or raw), - (standard input), counter, tone:FREQ, chirp, noise,
     /// scene or null; for a file with one of these names write ./counter [default: scene, or

@@ -15,8 +15,9 @@ use samplewire::format::Format;
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::Overflow;
 use samplewire::{DeviceOptions, Listener};
-use samplewire_io::Xdp;
 use samplewire_io::faults::Direction;
+use samplewire_io::links::LINKS_MAX;
+use samplewire_io::{Links, Xdp};
 use samplewire_record::source::SourceSpec;
 
 use crate::arguments::EmulateArguments;
@@ -42,7 +43,11 @@ use supply::Supply;
 pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     let mut console = Console::new(Lines::Stdout, arguments.progress);
     let exporter = wiring::export("emulate", &arguments.metrics, &mut console)?;
-    let address = wiring::address(&arguments.listen)?;
+    let addresses = arguments.listen.iter().map(|text| wiring::address(text));
+    let addresses = addresses.collect::<Result<Vec<_>, _>>()?;
+    if addresses.len() > LINKS_MAX {
+        return Err(Failure::Contradiction(format!("--listen: at most {LINKS_MAX} addresses")));
+    }
     let faults = FaultPair::new(&arguments.faults)?;
     let supplies = Supply::of(arguments)?;
     // Opening a source takes time, so options that are invalid even for the smallest packets fail
@@ -55,9 +60,12 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
         supplies.iter().zip(&sources).map(|(supply, source)| supply.info(&**source)).collect();
     let plays = arguments.play.as_ref().map(|_| played_info(arguments, sends.first()));
     let plays = plays.transpose()?;
-    let socket = Xdp::bind(address, &arguments.link.apply(arguments.control.udp_options()))
-        .map_err(|error| Failure::Listen(error.into()))?;
-    let mut wiring = Wiring::new(socket);
+    let udp = arguments.link.apply(arguments.control.udp_options());
+    let wiring = match &addresses[..] {
+        [address] => Xdp::bind(*address, &udp).map(Wiring::new),
+        several => Links::bind(several, &udp).map(Wiring::new),
+    };
+    let mut wiring = wiring.map_err(|error| Failure::Listen(error.into()))?;
     if let Some(faults) = &faults {
         // With both, data is the side of the sent samples.
         wiring = match sends.is_empty() {
@@ -96,7 +104,11 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
         Stage::open(arguments, receive_listener, entry, clock, ending.clone())
     });
     let stage = stage.transpose()?.flatten();
-    console.line(format_args!("samplewire {VERSION}: a device, listening on {}", device.address));
+    let addresses: Vec<_> = device.addresses.iter().map(ToString::to_string).collect();
+    console.line(format_args!(
+        "samplewire {VERSION}: a device, listening on {}",
+        addresses.join(", ")
+    ));
     print_sends(&mut console, arguments, &supplies, &device.listeners, clock);
     if let Some(info) = &plays {
         print_plays(&mut console, arguments, info, clock);

@@ -330,3 +330,22 @@ fn streams_that_cannot_be_are_named() {
     let words = ["--window 1000000 of 1000 streams takes some", "are free", "smaller"];
     run(&["emulate", "--streams", "1000", "--window", "1000000"]).expect_error(1, &words);
 }
+
+#[test]
+fn device_at_two_addresses_is_recorded_at_each() {
+    let listen = ["--listen", "127.0.0.1:0", "--listen", "127.0.0.2:0"];
+    let source = ["--source", "counter", "--streams", "2", "--rate", "1M"];
+    let device = Device::start(&[&listen[..], &source].concat());
+    let addresses: Vec<_> = device.address.split(", ").collect();
+    assert_eq!(addresses.len(), 2);
+    let folder = folder("two-addresses");
+    for (number, address) in addresses.iter().enumerate() {
+        let file = folder.join(format!("out{number}"));
+        run(&["record", address, text(&file), "--nsamps", "100k"]).expect(0);
+        assert_eq!(check_counter(&file, &[0]), 100_000);
+    }
+    let many = [&["emulate"][..], &["--listen", "127.0.0.1:0"].repeat(9)].concat();
+    run(&many).expect_error(1, &["--listen: at most 8 addresses"]);
+    let rdma = [&["emulate", "--carriage", "rdma"][..], &listen].concat();
+    run(&rdma).expect_error(1, &["2 addresses to listen on contradicts a carriage of RDMA"]);
+}

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::*;
 use crate::concern::tests::ANSWERS_OF_THE_NETWORK;
 use crate::link::Ecn;

@@ -26,7 +26,7 @@ use crate::favoured::{Favoured, Word};
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::thread;
 use crate::udp::{Udp, UdpOptions};
-use crate::wake::Waker;
+use crate::wake::{Sleep, Waker};
 
 /// A UDP socket whose streams bypass the kernel where it lets them.
 ///
@@ -163,9 +163,9 @@ impl std::fmt::Display for XdpState {
     }
 }
 
-/// The state of an [`Xdp`] link, also after the link is gone.
+/// The state of an [`Xdp`] link, or of several, also after the link is gone.
 #[derive(Clone, Debug)]
-pub struct XdpLog(Arc<Mutex<XdpState>>);
+pub struct XdpLog(Vec<Arc<Mutex<XdpState>>>);
 
 impl PartialEq for XdpLog {
     fn eq(&self, other: &Self) -> bool {
@@ -176,13 +176,32 @@ impl PartialEq for XdpLog {
 impl Eq for XdpLog {}
 
 impl XdpLog {
-    /// The state.
-    pub fn state(&self) -> XdpState {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn new() -> Self {
+        Self(vec![Arc::new(Mutex::new(XdpState::Idle))])
     }
 
+    /// The states of several links, if there are any.
+    pub(crate) fn of_each<'a>(logs: impl Iterator<Item = &'a Self>) -> Option<Self> {
+        let logs: Vec<_> = logs.flat_map(|log| log.0.iter().cloned()).collect();
+        (!logs.is_empty()).then_some(Self(logs))
+    }
+
+    /// The state. Of several links: that of the first whose packets go by UDP, else of the first that is
+    /// attached.
+    pub fn state(&self) -> XdpState {
+        let rank = |state: &XdpState| match state {
+            XdpState::Off(_) => 0,
+            XdpState::Attached(_) => 1,
+            XdpState::Idle => 2,
+        };
+        let states = self.0.iter();
+        let states = states.map(|it| it.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        states.min_by_key(rank).expect("a log is of a link")
+    }
+
+    /// Of one link.
     fn set(&self, state: XdpState) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        *self.0[0].lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 }
 
@@ -217,7 +236,7 @@ impl Xdp {
             looks: Looks::new(),
             udp_dropped: 0,
             path_dropped: 0,
-            log: XdpLog(Arc::new(Mutex::new(XdpState::Idle))),
+            log: XdpLog::new(),
         }
     }
 
@@ -369,10 +388,15 @@ impl Link for Xdp {
         Ok(())
     }
 
-    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
-        let State::Attached(path) = &mut self.state else { return self.udp.wait(timeout) };
-        let (beside, timeout) = path.waits(timeout);
-        self.udp.wait_beside(Some(beside), timeout)
+    fn begin_wait(&mut self, sleep: &mut Sleep) -> Result<(), LinkError> {
+        if let State::Attached(path) = &mut self.state {
+            path.begin_wait(sleep);
+        }
+        self.udp.begin_wait(sleep)
+    }
+
+    fn end_wait(&mut self, sleep: &Sleep) -> Result<(), LinkError> {
+        self.udp.end_wait(sleep)
     }
 
     fn waker(&self) -> Waker {

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use crate::datagram::{Datagram, Headers};
 use crate::link::{Link as _, LinkError, Outgoing, header_bytes};
 use crate::netlink::{link, netdev, route};
 use crate::udp::Udp;
+use crate::wake::Sleep;
 
 /// Everything that is attached. Sockets and program go when this is dropped.
 #[derive(Debug)]
@@ -487,12 +488,14 @@ impl Path {
         self.is_full
     }
 
-    /// What ends a wait besides the UDP socket, and how long it may last.
-    pub(super) fn waits(&mut self, timeout: Duration) -> (RawFd, Duration) {
+    /// Adds what ends a wait besides the UDP socket.
+    pub(super) fn begin_wait(&mut self, sleep: &mut Sleep) {
         let fd = self.poll.as_ref().map_or(self.queues[0].as_fd().as_raw_fd(), |it| it.as_raw_fd());
+        sleep.add(fd, true, false);
         // Frames come back without a sign. A link that is not offered the rest again waits for nothing.
-        let has_rest = std::mem::take(&mut self.is_full) || self.needs_kick;
-        (fd, if has_rest { timeout.min(FULL_PAUSE) } else { timeout })
+        if std::mem::take(&mut self.is_full) || self.needs_kick {
+            sleep.at_most(FULL_PAUSE);
+        }
     }
 
     /// Finds out whether packets still go this way.

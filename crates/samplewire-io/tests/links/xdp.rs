@@ -4,10 +4,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use samplewire_io::xdp::XdpState;
-use samplewire_io::{Batch, Bypass, Ecn, Outgoing, Word, thread};
+use samplewire_io::{Batch, Bypass, Ecn, Links, Outgoing, Udp, UdpOptions, Word, thread};
 use samplewire_testing::in_namespace;
 
-use crate::body::{self, MakePair, PATIENCE};
+use crate::body::{self, MakePair, PATIENCE, V4};
 use crate::veth::{FAR, FAR_V6, NEAR, hello, in_far, interfaces, is_refused, open, pair};
 
 #[test]
@@ -20,6 +20,11 @@ fn links_that_bypass_the_kernel_pass_too() {
         ("xdp v4", || pair(FAR, Bypass::Always)),
         ("xdp v6", || pair(FAR_V6, Bypass::Always)),
         ("xdp v4 generic", || pair(FAR, Bypass::Generic)),
+        ("xdp v4 beside another link", || {
+            let (near, far) = pair(FAR, Bypass::Always);
+            let other = Udp::bind(V4.parse().unwrap(), &UdpOptions::new()).unwrap();
+            (Box::new(Links::new(vec![near, Box::new(other)]).unwrap()), far)
+        }),
     ]);
 }
 

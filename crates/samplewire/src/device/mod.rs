@@ -39,8 +39,10 @@ pub(crate) use receive_listener::{Arrived, Claim, Shared as ReceiveListenerShare
 /// first.
 #[derive(Debug)]
 pub struct Device {
-    /// The local address.
+    /// The local address; of several, the first.
     pub address: SocketAddr,
+    /// All local addresses, in the order in which they were named.
+    pub addresses: Vec<SocketAddr>,
     /// One for each stream that the port sends, in their order.
     pub listeners: Vec<Listener>,
     /// Accepts the stream to play, if the port plays.
@@ -134,7 +136,7 @@ impl Device {
         if streams == 0 || options.sends.len() > STREAMS_MAX {
             return Err(OpenError::Streams { streams, max: STREAMS_MAX });
         }
-        let address = link.local_addr();
+        let (address, addresses) = (link.local_addr(), link.local_addrs());
         let capabilities = link.capabilities();
         let mtu_bytes = capabilities.mtu_bytes;
         let hold_max = if options.clock.is_some() { PLAY_HOLD_MAX } else { HOLD_MAX };
@@ -196,7 +198,7 @@ impl Device {
             arrivals,
             port: port.clone(),
         });
-        Ok(Self { address, listeners, receive_listener })
+        Ok(Self { address, addresses, listeners, receive_listener })
     }
 }
 

@@ -324,7 +324,9 @@ impl Endpoint {
             return Rest::No;
         }
         if !visits.took_all {
-            return Rest::Room(now + LINK_FULL_PAUSE);
+            // One of several links may be full, and the streams behind the others go on.
+            let goes_on = visits.have_sent && self.link.has_room_elsewhere();
+            return if goes_on { Rest::No } else { Rest::Room(now + LINK_FULL_PAUSE) };
         }
         if !is_idle || visits.have_pushed || self.has_writes {
             let pause = visits.flood_pause.filter(|_| !is_idle);

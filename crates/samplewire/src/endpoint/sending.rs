@@ -65,13 +65,16 @@ pub(super) struct Visits {
     pub(super) have_pushed: bool,
     /// Whether the link accepted everything.
     pub(super) took_all: bool,
+    /// Whether it accepted everything of one stream.
+    pub(super) have_sent: bool,
     /// How long to ignore peers whose packets change nothing.
     pub(super) flood_pause: Option<Duration>,
 }
 
 impl Visits {
     /// No visits.
-    pub(super) const NONE: Self = Self { have_pushed: false, took_all: true, flood_pause: None };
+    pub(super) const NONE: Self =
+        Self { have_pushed: false, took_all: true, have_sent: false, flood_pause: None };
 }
 
 impl Departures {
@@ -122,7 +125,8 @@ impl Departures {
             if packets >= OUTBOX_PACKETS {
                 self.depart(streams, &mut filled, turn, &mut visits)?;
                 (packets, batches) = (0, batches + 1);
-                if !visits.took_all || batches == BATCHES_MAX {
+                let is_full = !visits.took_all && !turn.link.has_room_elsewhere();
+                if is_full || batches == BATCHES_MAX {
                     break;
                 }
             }
@@ -156,13 +160,15 @@ impl Departures {
         for place in filled.drain(..).map(usize::from) {
             let Some(sending) = streams.sending_mut(place) else { continue };
             let flow = &mut sending.flow;
-            let took_all = flow.depart(sent.take(flow));
+            let taken = sent.take(flow);
+            let took_all = flow.depart(taken);
             if let Some(tag) = flow.note_end(now, turn.link) {
                 (turn.on_event)(SendEvent::Over(tag));
             }
             flow.publish(now, turn.counts);
             visits.flood_pause = visits.flood_pause.max(flow.flood_pause(now));
             visits.took_all &= took_all;
+            visits.have_sent |= took_all && taken > 0;
             self.last_index = self.last_index.max(flow.next_index());
             let wakes_at = (took_all && flow.is_idle()).then(|| flow.wakes_at(now));
             if matches!(sending.side, Side::Opener(_)) && sending.is_over(now) {

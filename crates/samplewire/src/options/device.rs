@@ -10,7 +10,7 @@ use crate::device::{Device, SampleClock};
 use crate::driver::Stepped;
 use crate::endpoint::StationConfig;
 use crate::error::OpenError;
-use crate::port::RANGES_MAX;
+use crate::port::{RANGES_MAX, bind_each};
 use crate::real_time::RealTime;
 use crate::source::StreamInfo;
 
@@ -212,14 +212,40 @@ impl DeviceOptions {
         self.listen_over(Box::new(link))
     }
 
+    /// Listens on each of these addresses, 1 to 8, with one I/O thread: for receivers behind several
+    /// network cards. A stream can be opened at any of them, and goes by the one at which it was opened.
+    /// [`Device::addresses`] states them. The largest packet is that of the interface with the least MTU.
+    ///
+    /// ```
+    /// let info = samplewire::StreamInfo::sc16("adc0", 250e6)?;
+    /// let device = samplewire::device().sends(info).listen_each(&["127.0.0.1:0", "127.0.0.2:0"])?;
+    /// assert_eq!(device.addresses.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// See [`DeviceOptions::listen`]; also if there is no address or more than 8, or several and streams
+    /// over RDMA.
+    pub fn listen_each<A: ToAddress>(&self, addresses: &[A]) -> Result<Device, OpenError> {
+        let locals = addresses.iter().map(ToAddress::to_address).collect::<Result<Vec<_>, _>>()?;
+        self.listen_over(bind_each(&locals, &self.udp)?)
+    }
+
     /// Like [`DeviceOptions::listen`], over a link of the caller's: with faults, a capture, in memory.
     ///
     /// # Errors
     /// See [`DeviceOptions::listen`].
     pub fn listen_over(&self, link: Box<dyn Link>) -> Result<Device, OpenError> {
-        let station = match self.carriage {
-            Carriage::Data => None,
-            Carriage::Rdma => Some(StationConfig::of_host(link.local_addr())?),
+        let station = match (self.carriage, &link.local_addrs()[..]) {
+            (Carriage::Data, _) => None,
+            (Carriage::Rdma, [local]) => Some(StationConfig::of_host(*local)?),
+            (Carriage::Rdma, several) => {
+                return Err(OpenError::Contradiction {
+                    one: format!("{} addresses to listen on", several.len()),
+                    other: "a carriage of RDMA".into(),
+                    hint: "a station has one address".into(),
+                });
+            }
         };
         Device::start(link, station, self)
     }

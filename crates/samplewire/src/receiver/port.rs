@@ -25,7 +25,7 @@ use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening::{self, Limits, first_free};
 use crate::options::ReceiveOptions;
-use crate::port::{BATCH_PACKETS, PACKET_OVERHEAD_BYTES, seed};
+use crate::port::{BATCH_PACKETS, PACKET_OVERHEAD_BYTES, bind_each, seed};
 use crate::real_time::RealTime;
 use crate::wakeups::{WakeHandle, Wakeups};
 
@@ -122,6 +122,50 @@ impl Port {
     /// The address cannot be bound, or the system has no memory or no thread.
     pub fn bind(local: SocketAddr, options: &UdpOptions) -> Result<Self, OpenError> {
         Self::over(Box::new(Xdp::bind(local, options)?), &RealTime::default())
+    }
+
+    /// Creates a port with a socket at each of these local addresses, 1 to 8, that one I/O thread serves:
+    /// for devices behind several network cards. A stream goes by the socket at which its device's
+    /// packets come; an opening by the one whose address the kernel would send from. The largest packet
+    /// is that of the interface with the least MTU. A socket that fails ends only its own streams,
+    /// by the silence of their devices.
+    ///
+    /// For other options of the thread, pass [`Links`](crate::Links) to [`Port::over`].
+    ///
+    /// ```
+    /// use samplewire::receiver::Port;
+    /// use samplewire::source::{CounterSource, ReadSamples};
+    /// use samplewire::transmitter::Overflow;
+    /// use samplewire::UdpOptions;
+    ///
+    /// // Two devices at two addresses of this host.
+    /// let devices = ["127.0.0.1:0", "127.0.0.2:0"].map(|local| {
+    ///     let mut source = CounterSource::new(1e6, 0).expect("a rate in range");
+    ///     let device = samplewire::device().sends(source.info().clone()).listen(local);
+    ///     let mut device = device.expect("the address is free");
+    ///     let address = device.address;
+    ///     std::thread::spawn(move || {
+    ///         device.accept().unwrap().play(&mut source, Overflow::Wait, || false)
+    ///     });
+    ///     address
+    /// });
+    ///
+    /// let locals = ["127.0.0.1:0".parse()?, "127.0.0.2:0".parse()?];
+    /// let port = Port::bind_each(&locals, &UdpOptions::new())?;
+    /// for address in devices {
+    ///     let mut stream = port.open(address, &samplewire::receive())?;
+    ///     let block = stream.by_ref().next().expect("samples come")?;
+    ///     assert!(block.len() > 0);
+    ///     stream.close();
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no address or more than 8, one cannot be bound, or the system has no memory or no
+    /// thread.
+    pub fn bind_each(locals: &[SocketAddr], options: &UdpOptions) -> Result<Self, OpenError> {
+        Self::over(bind_each(locals, options)?, &RealTime::default())
     }
 
     /// Creates a port for the device at `address` alone: packets of others do not reach it.

@@ -88,7 +88,7 @@ impl Rig {
             Roles::Playing => options.plays(info),
             Roles::Port => vec![info; 3].into_iter().fold(options, DeviceOptions::sends),
         };
-        let Device { address, mut listeners, mut receive_listener } =
+        let Device { address, mut listeners, mut receive_listener, .. } =
             options.listen_over(near).unwrap();
         let options = ReceiveOptions::new().window(16);
         let mut sending = Vec::new();

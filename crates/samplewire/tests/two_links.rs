@@ -1,0 +1,321 @@
+//! One port over two links: each device is behind a network interface of its own, and one thread serves
+//! both.
+
+use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use samplewire::options::DrawnTerms;
+use samplewire::receiver::{Port, ReceiveStream};
+use samplewire::source::{CounterSource, ReadSamples, counter_mismatch};
+use samplewire::stepped::Rest;
+use samplewire::transmitter::{Listener, Overflow};
+use samplewire::{DeviceOptions, End, Flags, OpenError, ReceiveOptions, SendStream};
+use samplewire_io::faults::Direction;
+use samplewire_io::{
+    Batch, Capabilities, FaultLog, FaultSpec, Faults, Link, LinkError, Links, Outgoing, Udp,
+    UdpOptions, Waker,
+};
+use samplewire_proto::Nanos;
+use samplewire_testing::{NetworkNamespace, PATIENCE, in_namespace};
+
+/// Two namespaces, each behind an interface of this one.
+fn interfaces() -> String {
+    let pair = |far: &str, network: u8| {
+        format!(
+            "ip netns add {far} && ip link add near-{far} type veth peer name far0 netns {far} && \
+             ip addr add 10.9.{network}.1/24 dev near-{far} && ip link set near-{far} up && \
+             ip -n {far} addr add 10.9.{network}.2/24 dev far0 && ip -n {far} link set far0 up"
+        )
+    };
+    format!(
+        "mount -t tmpfs tmpfs /run && {} && {} && ip link set lo up",
+        pair("one", 1),
+        pair("two", 2)
+    )
+}
+
+/// A device that counts for one receiver.
+struct Counting {
+    address: SocketAddr,
+    log: FaultLog,
+    thread: JoinHandle<End>,
+}
+
+impl Counting {
+    /// Listens at `local` in that namespace; `data` are the faults of what it sends.
+    fn start(namespace: &'static str, local: &'static str, data: &FaultSpec) -> Self {
+        let (addresses, started) = mpsc::channel();
+        let data = data.clone();
+        let thread = std::thread::spawn(move || {
+            NetworkNamespace::named(namespace).unwrap().enter().unwrap();
+            let udp = Udp::bind(local.parse().unwrap(), &UdpOptions::new()).unwrap();
+            let faults = Faults::new(udp, &data, &FaultSpec::new()).unwrap();
+            let log = faults.log();
+            let mut source = counter();
+            // The device notices soon that its receiver is gone.
+            let terms = DrawnTerms { dead_ms: 1_000, idle_ms: 50, ranges_max: 64 };
+            let options = DeviceOptions::new().drawn(terms).sends(source.info().clone());
+            let mut device = options.listen_over(Box::new(faults)).unwrap();
+            addresses.send((device.address, log)).unwrap();
+            let mut stream = device.accept().unwrap();
+            stream.play(&mut source, Overflow::Wait, || false).unwrap().end.end
+        });
+        let (address, log) = started.recv().unwrap();
+        Self { address, log, thread }
+    }
+}
+
+fn counter() -> CounterSource {
+    CounterSource::new(1e9, 0).unwrap()
+}
+
+/// A port at both interfaces.
+fn port() -> Port {
+    let locals = ["10.9.1.1:0", "10.9.2.1:0"].map(|local| local.parse().unwrap());
+    Port::bind_each(&locals, &UdpOptions::new()).unwrap()
+}
+
+fn open(port: &Port, address: SocketAddr) -> ReceiveStream {
+    port.open(address, &ReceiveOptions::new().timeout(PATIENCE)).unwrap()
+}
+
+/// Takes so many samples more, of which none is missing.
+fn take(stream: &mut ReceiveStream, next: &mut u64, samples: u64) {
+    let until = *next + samples;
+    while *next < until {
+        let block = stream.next_within(PATIENCE).unwrap().expect("the stream flows");
+        assert_eq!((block.index(), block.gaps()), (*next, &[][..]));
+        assert_eq!(counter_mismatch(block.index(), block.bytes()), None);
+        *next += block.len() as u64;
+    }
+}
+
+#[test]
+fn two_devices_behind_two_interfaces_are_whole_and_loss_of_one_is_not_the_others() {
+    let name = "two_devices_behind_two_interfaces_are_whole_and_loss_of_one_is_not_the_others";
+    if !in_namespace(name, &interfaces()) {
+        return;
+    }
+    let lossy = Counting::start("one", "10.9.1.2:0", &FaultSpec::new().loss(0.05).seed(7));
+    let good = Counting::start("two", "10.9.2.2:0", &FaultSpec::new());
+    let port = port();
+    let mut streams = [&lossy, &good].map(|device| open(&port, device.address));
+    std::thread::scope(|scope| {
+        for stream in &mut streams {
+            scope.spawn(|| take(stream, &mut 0, SAMPLES));
+        }
+    });
+    let [first, second] = streams.map(ReceiveStream::close);
+    assert!(lossy.log.counts(Direction::Transmit).lost > 20);
+    assert!(first.stream.repaired > 20, "{first:?}");
+    let others = (second.stream.repaired, second.socket_dropped, second.foreign);
+    assert_eq!(others, (0, 0, 0), "{second:?}");
+    for device in [lossy, good] {
+        let end = device.thread.join().unwrap();
+        assert!(matches!(end, End::ClosedByPeer(_)), "{end:?}");
+    }
+}
+
+#[test]
+fn stream_goes_on_when_the_interface_of_the_other_is_taken_down_or_removed() {
+    let name = "stream_goes_on_when_the_interface_of_the_other_is_taken_down_or_removed";
+    if !in_namespace(name, &interfaces()) {
+        return;
+    }
+    let lost = Counting::start("one", "10.9.1.2:0", &FaultSpec::new());
+    let good = Counting::start("two", "10.9.2.2:0", &FaultSpec::new());
+    let port = port();
+    let [mut first, mut second] = [&lost, &good].map(|device| open(&port, device.address));
+    let mut next = [0; 2];
+    take(&mut first, &mut next[0], SAMPLES / 4);
+    take(&mut second, &mut next[1], SAMPLES / 4);
+    for change in ["ip link set near-one down", "ip link del near-one"] {
+        assert!(Command::new("sh").args(["-c", change]).status().unwrap().success());
+        take(&mut second, &mut next[1], SAMPLES / 2);
+    }
+    // What had come is there, and then its device is silent.
+    let end = loop {
+        match first.next_within(PATIENCE) {
+            Ok(Some(_)) => {}
+            Ok(None) if first.end().is_none() => panic!("it does not end"),
+            _ => break first.end(),
+        }
+    };
+    assert!(matches!(end, Some(Ok(End::PeerSilent))), "{end:?}");
+    take(&mut second, &mut next[1], SAMPLES / 4);
+    let stats = second.close();
+    assert_eq!((stats.stream.repaired, stats.socket_dropped), (0, 0), "{stats:?}");
+    assert!(stats.send_errors > 0, "reports to the device behind no interface");
+    drop(first);
+    assert!(matches!(good.thread.join().unwrap(), End::ClosedByPeer(_)));
+    assert_eq!(lost.thread.join().unwrap(), End::PeerSilent);
+}
+
+#[test]
+fn device_serves_each_receiver_at_the_address_that_it_opened() {
+    let options = DeviceOptions::new();
+    let options = [(); 2].iter().fold(options, |it, ()| it.sends(counter().info().clone()));
+    let device = options.listen_each(&["127.0.0.1:0", "127.0.0.2:0"]).unwrap();
+    assert_eq!(device.addresses[0], device.address);
+    let players: Vec<_> = device
+        .listeners
+        .into_iter()
+        .map(|mut listener| {
+            std::thread::spawn(move || {
+                let mut stream = listener.accept(PATIENCE).unwrap().unwrap();
+                stream.play(&mut counter(), Overflow::Wait, || false).unwrap()
+            })
+        })
+        .collect();
+    std::thread::scope(|scope| {
+        for (number, address) in device.addresses.iter().enumerate() {
+            scope.spawn(move || {
+                // Over a connected socket: packets from another address would not arrive.
+                let options = ReceiveOptions::new().timeout(PATIENCE).stream(number as u16);
+                let mut stream = options.open(*address).unwrap();
+                take(&mut stream, &mut 0, SAMPLES / 4);
+                stream.close();
+            });
+        }
+    });
+    for player in players {
+        assert!(matches!(player.join().unwrap().end.end, End::ClosedByPeer(_)));
+    }
+}
+
+#[test]
+fn addresses_that_are_none_too_many_or_of_no_interface_are_errors() {
+    let options = UdpOptions::new();
+    let local: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    for (count, value) in [(0, 0), (9, 9)] {
+        let error = Port::bind_each(&vec![local; count], &options).unwrap_err();
+        let text = format!("local addresses {value}: must be 1 to 8");
+        assert_eq!(error.to_string(), text);
+    }
+    let other = "192.0.2.1:0".parse().unwrap();
+    match Port::bind_each(&[local, other], &options) {
+        Err(OpenError::Link(error)) => {
+            assert!(error.to_string().starts_with("bind on 192.0.2.1:0: "), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+    let options = DeviceOptions::new().sends(counter().info().clone());
+    let options = options.carriage(samplewire::Carriage::Rdma);
+    let error = options.listen_each(&[local; 2]).unwrap_err().to_string();
+    assert!(
+        error.starts_with("2 addresses to listen on contradicts a carriage of RDMA"),
+        "{error}"
+    );
+}
+
+/// A link that takes nothing while it is shut, as one does whose socket is full.
+struct Gate {
+    link: Udp,
+    is_shut: Arc<AtomicBool>,
+    sent: Arc<AtomicU64>,
+}
+
+impl Gate {
+    fn new() -> Self {
+        let link = Udp::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).unwrap();
+        Self { link, is_shut: Arc::default(), sent: Arc::default() }
+    }
+}
+
+impl Link for Gate {
+    fn capabilities(&self) -> Capabilities {
+        self.link.capabilities()
+    }
+    fn local_addr(&self) -> SocketAddr {
+        self.link.local_addr()
+    }
+    fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
+        let is_shut = self.is_shut.load(Ordering::Relaxed);
+        let sent = if is_shut { 0 } else { self.link.send(packets)? };
+        self.sent.fetch_add(sent as u64, Ordering::Relaxed);
+        Ok(sent)
+    }
+    fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+        self.link.recv(batch)
+    }
+    fn waker(&self) -> Waker {
+        self.link.waker()
+    }
+    fn is_full(&self) -> bool {
+        self.is_shut.load(Ordering::Relaxed)
+    }
+}
+
+/// Gives a stream that has been opened as many quanta as it takes.
+fn feed(listener: &mut Listener, sending: &mut Option<SendStream>, index: &mut u64) {
+    if sending.is_none() {
+        *sending = listener.accept(Duration::ZERO).unwrap();
+    }
+    let Some(sending) = sending else { return };
+    while let Ok(Some(mut filling)) = sending.quantum(Duration::ZERO) {
+        let len_bytes = filling.bytes_mut().len();
+        sending.submit(filling, len_bytes, *index, Flags::NONE).unwrap();
+        *index += len_bytes as u64 / 4;
+    }
+}
+
+#[test]
+fn thread_does_not_wait_for_a_link_that_is_full_while_another_takes_packets() {
+    let gates = [Gate::new(), Gate::new()];
+    let is_shut = Arc::clone(&gates[0].is_shut);
+    let sent = gates.each_ref().map(|gate| Arc::clone(&gate.sent));
+    let sent = || sent.each_ref().map(|sent| sent.load(Ordering::Relaxed));
+    let links = gates.map(|gate| Box::new(gate) as Box<dyn Link>);
+    let links = Links::new(links.into()).unwrap();
+    let options = DeviceOptions::new().payload_bytes(1_024);
+    let options = [(); 2].iter().fold(options, |it, ()| it.sends(counter().info().clone()));
+    let epoch = Instant::now();
+    let (device, mut stepped) =
+        options.listen_stepped(Box::new(links), None, epoch, [[1; 16], [2; 16]]).unwrap();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let receivers: Vec<_> = (0..2)
+        .zip(device.addresses)
+        .map(|(stream, address)| {
+            let is_over = Arc::clone(&is_over);
+            std::thread::spawn(move || {
+                let options = ReceiveOptions::new().timeout(PATIENCE).stream(stream);
+                let mut stream = options.open(address).unwrap();
+                while !is_over.load(Ordering::Relaxed) {
+                    let taken = stream.next_within(Duration::from_millis(10));
+                    // The device ends first.
+                    assert!(taken.is_ok() || is_over.load(Ordering::Relaxed), "{taken:?}");
+                }
+            })
+        })
+        .collect();
+    let mut fed: Vec<_> = device.listeners.into_iter().map(|it| (it, None, 0)).collect();
+    let mut run_until = |is_reached: &dyn Fn([u64; 2]) -> bool| {
+        while !is_reached(sent()) {
+            assert!(epoch.elapsed() < PATIENCE, "{:?}", sent());
+            fed.iter_mut().for_each(|(listener, sending, index)| feed(listener, sending, index));
+            let before = sent();
+            let rest = stepped.turn(Nanos(epoch.elapsed().as_nanos() as u64)).unwrap();
+            if sent()[1] > before[1] && is_shut.load(Ordering::Relaxed) {
+                assert_eq!(rest, Rest::No);
+            }
+        }
+    };
+    run_until(&|sent| sent.iter().all(|&sent| sent > 200));
+    is_shut.store(true, Ordering::Relaxed);
+    let at_shut = sent();
+    run_until(&|sent| sent[1] > at_shut[1] + 20_000);
+    assert_eq!(sent()[0], at_shut[0]);
+    is_shut.store(false, Ordering::Relaxed);
+    run_until(&|sent| sent[0] > at_shut[0] + 2_000);
+    is_over.store(true, Ordering::Relaxed);
+    drop(fed);
+    while stepped.turn(Nanos(epoch.elapsed().as_nanos() as u64)).is_some() {}
+    receivers.into_iter().for_each(|it| it.join().unwrap());
+}
+
+/// About 32 MB of each device.
+const SAMPLES: u64 = 8_000_000;
