@@ -13,6 +13,7 @@ import pytest
 from assembler import assemble
 from axis import Bench
 from cocotb.clock import Clock
+from network import crc32c
 from runner import run, tree
 from soc_models import PacketMemory, Registers, Sender
 
@@ -26,7 +27,7 @@ PROLOGUE = """
     andi s4, s4, 255      # its number
 """
 CORE, CYCLES, CYCLES_HIGH, SLEEP, WAKE, WAKE_ON, CONSOLE, EXIT = range(0, 32, 4)
-LEDS, ERRORS, TIME, TIME_HIGH = range(32, 48, 4)
+LEDS, ERRORS, TIME, TIME_HIGH, CRC, CRC_ADD = range(32, 56, 4)
 RECEIVE, TRANSMIT = 0x20, 0x40  # of server 0
 
 
@@ -191,6 +192,38 @@ async def boots_and_has_its_own_registers(dut):
         assert time < then < tb.time
         assert last - first < tb.bench.now - begun
     assert dut.leds_o.value.to_unsigned() == sum(0xA5 << 8 * n for n in range(tb.cores))
+
+
+@cocotb.test()
+async def crc_of_words_and_bytes_is_a_crc32c(dut):
+    """At any place of a byte in its word; each core has its own."""
+    tb = TB(dut)
+    program = Program()
+    program("li t0, 0xffffffff", f"sw t0, {CRC}(s3)", f"lw t1, {CRC}(s3)")
+    program.check("t1", -1)
+    text = b""
+    for _ in range(60):
+        if random.random() < 0.5:
+            word = random.getrandbits(32)
+            program(f"li t0, {word}", f"sw t0, {CRC_ADD}(s3)")
+            text += word.to_bytes(4, "little")
+            continue
+        # The other bits of the register that is stored do not count.
+        value = random.getrandbits(32)
+        program(f"li t0, {value}", f"sb t0, {CRC_ADD + random.randrange(4)}(s3)")
+        text += bytes([value & 0xFF])
+    program(f"lw t1, {CRC}(s3)")
+    program.check("t1", crc32c(text) ^ 0xFFFFFFFF)
+    # A core that differs goes its own way.
+    program(f"sw s4, {CRC}(s3)", f"sb zero, {CRC_ADD}(s3)", f"lw t1, {CRC}(s3)")
+    program("slli t2, s4, 6", "add t2, t2, s1", "sw t1, 0(t2)")
+    await tb.start(program.done())
+    await tb.end()
+    for n in range(tb.cores):
+        expected = n
+        for _ in range(8):
+            expected = expected >> 1 ^ (0x82F63B78 if expected & 1 else 0)
+        assert tb.memory.at(64 * n, 4) == expected
 
 
 @cocotb.test()
@@ -480,7 +513,7 @@ def test_ports_are_those_of_the_package():
 def test_nic_soc(cores):
     run(
         "nic_soc",
-        sources=["nic_soc_memory", "nic_soc_bus", "nic_soc_core", "nic_soc",
+        sources=["crc_step64", "nic_soc_memory", "nic_soc_bus", "nic_soc_core", "nic_soc",
                  "rtl/tb/nic/nic_soc/vexriscv.vlt", *CPU],
         parameters={"Cores": cores},
         test_module="test_nic_soc",

@@ -101,7 +101,7 @@ async def every_frame_comes_back_and_the_cores_sleep(dut):
 def test_nic_board_soc(parameters):
     run(
         "nic_soc_one_clock",
-        sources=[*SOURCES, "nic_soc_memory", "nic_soc_bus", "nic_soc_core", "nic_soc",
+        sources=[*SOURCES, "crc_step64", "nic_soc_memory", "nic_soc_bus", "nic_soc_core", "nic_soc",
                  "rtl/sim/nic_soc_one_clock.sv", "rtl/tb/nic/nic_soc/vexriscv.vlt", *tree.cpu()],
         parameters=parameters,
         test_module="test_nic_board_soc",

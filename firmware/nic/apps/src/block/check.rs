@@ -1,9 +1,18 @@
 //! The CRC-32C of a file in buffers, a packet at a time: frames are taken in between.
 
-use samplewire_nic_driver::{Buffer, Bus};
-use samplewire_proto::crc::crc32c_extend;
+use samplewire_nic_driver::{Buffer, Bus, FRAME_OFFSET};
 
 use super::PACKET_BYTES;
+
+/// What computes a CRC-32C: the processor's registers, or on a host its software.
+pub trait Crc32c {
+    /// The CRC of some bytes and of the `bytes` behind them; `crc` is that of the former, 0 where there
+    /// are none.
+    fn extend(&mut self, crc: u32, bytes: &[u8]) -> u32;
+
+    /// The same of the bytes of `words`, each from its lowest on.
+    fn extend_words(&mut self, crc: u32, words: &[u32]) -> u32;
+}
 
 /// How far it is.
 #[derive(Debug)]
@@ -21,15 +30,16 @@ impl Check {
     }
 
     /// Adds a packet. The CRC when it was the last.
-    pub(super) fn step<B: Bus>(&mut self, slots: &mut [Option<Buffer<B>>]) -> Option<u32> {
+    pub(super) fn step<B: Bus>(
+        &mut self,
+        slots: &mut [Option<Buffer<B>>],
+        unit: &mut impl Crc32c,
+    ) -> Option<u32> {
         let len = PACKET_BYTES.min(self.bytes - self.done) as usize;
         if len > 0 {
             // Only a packet that is sent has no buffer, and what is checked is not sent.
             let buffer = slots.get_mut(self.next)?.as_mut()?;
-            let crc = self.crc;
-            self.crc = buffer.frame(|frame| {
-                crc32c_extend(crc, frame.get(PAYLOAD..PAYLOAD + len).unwrap_or(&[]))
-            });
+            self.crc = extend(self.crc, buffer, len, unit);
         }
         self.next += 1;
         self.done += len as u64;
@@ -37,5 +47,18 @@ impl Check {
     }
 }
 
-/// Where the payload of a frame with a transfer ID begins.
-const PAYLOAD: usize = 23;
+/// Adds the first `len` bytes of a packet's payload. The first is the last of a word: whole words follow,
+/// which cost a processor as much as a byte each.
+fn extend<B: Bus>(crc: u32, buffer: &mut Buffer<B>, len: usize, unit: &mut impl Crc32c) -> u32 {
+    let (end, bytes) = (PAYLOAD + len, (PAYLOAD + len).next_multiple_of(4));
+    let words_end = end / 4;
+    let crc = buffer.units(bytes, |bytes: &mut [u8]| unit.extend(crc, &bytes[PAYLOAD..=PAYLOAD]));
+    let crc = buffer.units(bytes, |words: &mut [u32]| {
+        unit.extend_words(crc, &words[(PAYLOAD + 1) / 4..words_end])
+    });
+    buffer.units(bytes, |bytes: &mut [u8]| unit.extend(crc, &bytes[4 * words_end..end]))
+}
+
+/// Where the payload of a frame with a transfer ID begins in its buffer: the last byte of a word.
+const PAYLOAD: usize = FRAME_OFFSET + 23;
+const _: () = assert!(PAYLOAD % 4 == 3);

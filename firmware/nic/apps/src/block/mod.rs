@@ -17,11 +17,13 @@ use samplewire_proto::block::{
 };
 
 use check::Check;
+pub use check::Crc32c;
 use head::Head;
 
 /// One end that sends back what it has received: files of up to 32 * `WORDS` packets.
-pub struct BlockEcho<'m, B: Bus, const WORDS: usize> {
+pub struct BlockEcho<'m, B: Bus, C: Crc32c, const WORDS: usize> {
     server: Server<B>,
+    unit: C,
     mac: [u8; 6],
     /// The buffer of each packet; none while the NIC sends it.
     slots: &'m mut [Option<Buffer<B>>],
@@ -46,13 +48,18 @@ struct Sending<const WORDS: usize> {
     is_over: bool,
 }
 
-impl<'m, B: Bus, const WORDS: usize> BlockEcho<'m, B, WORDS> {
+impl<'m, B: Bus, C: Crc32c, const WORDS: usize> BlockEcho<'m, B, C, WORDS> {
     /// An end with the address `mac`, for files of as many packets as `slots` has, each with a buffer. The
-    /// NIC has [`BUFFERS_TO_RECEIVE`] others.
+    /// NIC has [`BUFFERS_TO_RECEIVE`] others. `unit` computes the CRC of a transfer with an ID.
     ///
     /// # Panics
     /// When there are more than 32 * `WORDS` slots.
-    pub fn new(server: Server<B>, mac: [u8; 6], slots: &'m mut [Option<Buffer<B>>]) -> Self {
+    pub fn new(
+        server: Server<B>,
+        mac: [u8; 6],
+        slots: &'m mut [Option<Buffer<B>>],
+        unit: C,
+    ) -> Self {
         let packets = slots.len();
         assert!(packets <= 32 * WORDS, "a bit for each packet");
         let config = ReceiverConfig {
@@ -64,6 +71,7 @@ impl<'m, B: Bus, const WORDS: usize> BlockEcho<'m, B, WORDS> {
         };
         Self {
             server,
+            unit,
             mac,
             slots,
             receiver,
@@ -95,7 +103,7 @@ impl<'m, B: Bus, const WORDS: usize> BlockEcho<'m, B, WORDS> {
             self.answer();
         }
         if let Some(check) = &mut self.check
-            && let Some(crc) = check.step(self.slots)
+            && let Some(crc) = check.step(self.slots, &mut self.unit)
         {
             (self.check, self.crc) = (None, crc);
             self.receiver.handle_crc(now, crc);

@@ -12,9 +12,9 @@ use samplewire_proto::block::{
     FRAME_BYTES_MAX, ReceiveEvent, Receiver, ReceiverConfig, SendEnd, Sender, SenderConfig,
     TransferId, Types,
 };
-use samplewire_proto::crc::crc32c;
+use samplewire_proto::crc::{crc32c, crc32c_extend};
 
-use super::{BUFFERS_TO_RECEIVE, BlockEcho, PACKET_BYTES};
+use super::{BUFFERS_TO_RECEIVE, BlockEcho, Crc32c, PACKET_BYTES};
 
 const MAC: [u8; 6] = [2, 0x53, 0x57, 0x49, 0x52, 0];
 const PEER: [u8; 6] = [2, 0, 0, 0, 0, 9];
@@ -22,7 +22,20 @@ const WORDS: usize = 2;
 const SLOTS: usize = 32 * WORDS;
 const FILE_BYTES_MAX: usize = SLOTS * PACKET_BYTES as usize;
 
-type Echo<'s, 'm> = BlockEcho<'s, &'m Model, WORDS>;
+type Echo<'s, 'm> = BlockEcho<'s, &'m Model, Software, WORDS>;
+
+/// In place of a processor's registers.
+struct Software;
+
+impl Crc32c for Software {
+    fn extend(&mut self, crc: u32, bytes: &[u8]) -> u32 {
+        crc32c_extend(crc, bytes)
+    }
+
+    fn extend_words(&mut self, crc: u32, words: &[u32]) -> u32 {
+        words.iter().fold(crc, |crc, word| crc32c_extend(crc, &word.to_le_bytes()))
+    }
+}
 
 /// Sends `file` to the processor, `lost_percent` of the frames either way are lost, and returns what comes back.
 fn there_and_back(
@@ -109,7 +122,7 @@ fn with_echo_of(packets: usize, f: impl FnOnce(&mut Echo<'_, '_>, &Model)) {
     let keep = |buffer| slots.push(Some(buffer));
     Nic::new(&model).start_keeping(&config, BUFFERS_TO_RECEIVE, keep).expect("after its reset");
     assert_eq!(slots.len(), packets);
-    f(&mut BlockEcho::new(Server::new(&model, 0), MAC, &mut slots), &model);
+    f(&mut BlockEcho::new(Server::new(&model, 0), MAC, &mut slots, Software), &model);
     let kept: Vec<u32> = slots.iter().flatten().map(Buffer::address).collect();
     assert_eq!(kept.len(), packets, "each slot has a buffer");
     assert!(model.has_all_but(&kept));
