@@ -14,36 +14,57 @@ pub trait Crc32c {
     fn extend_words(&mut self, crc: u32, words: &[u32]) -> u32;
 }
 
-/// How far it is.
+/// How far it is. It begins while packets come: those that follow each other are added.
 #[derive(Debug)]
 pub(super) struct Check {
-    bytes: u64,
-    next: usize,
+    /// Bytes of the file, once all packets are there.
+    bytes: Option<u64>,
+    next: u32,
     done: u64,
     crc: u32,
 }
 
 impl Check {
-    /// That of the first `bytes` bytes.
-    pub(super) const fn new(bytes: u64) -> Self {
-        Self { bytes, next: 0, done: 0, crc: 0 }
+    /// That of a file whose first packet has come.
+    pub(super) const fn new() -> Self {
+        Self { bytes: None, next: 0, done: 0, crc: 0 }
     }
 
-    /// Adds a packet. The CRC when it was the last.
+    /// All packets of the file are there: it has `bytes` bytes. Packets that contradicted this have been
+    /// replaced, so what was added with them does not count.
+    pub(super) const fn complete(&mut self, bytes: u64) {
+        if self.done > bytes {
+            *self = Self::new();
+        }
+        self.bytes = Some(bytes);
+    }
+
+    /// Whether all packets are there.
+    pub(super) const fn is_complete(&self) -> bool {
+        self.bytes.is_some()
+    }
+
+    /// The packet that is next.
+    pub(super) const fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// Adds the next packet, which is there. The CRC when it was the last.
     pub(super) fn step<B: Bus>(
         &mut self,
         slots: &mut [Option<Buffer<B>>],
         unit: &mut impl Crc32c,
     ) -> Option<u32> {
-        let len = PACKET_BYTES.min(self.bytes - self.done) as usize;
+        let left = self.bytes.map_or(u64::MAX, |bytes| bytes - self.done);
+        let len = PACKET_BYTES.min(left) as usize;
         if len > 0 {
             // Only a packet that is sent has no buffer, and what is checked is not sent.
-            let buffer = slots.get_mut(self.next)?.as_mut()?;
+            let buffer = slots.get_mut(self.next as usize)?.as_mut()?;
             self.crc = extend(self.crc, buffer, len, unit);
         }
         self.next += 1;
         self.done += len as u64;
-        (self.done == self.bytes).then_some(self.crc)
+        (self.bytes == Some(self.done)).then_some(self.crc)
     }
 }
 

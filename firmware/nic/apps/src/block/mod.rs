@@ -32,7 +32,7 @@ pub struct BlockEcho<'m, B: Bus, C: Crc32c, const WORDS: usize> {
     head: Option<Head>,
     /// Whether the receiver may have an answer to send.
     owes_answer: bool,
-    /// The check of a transfer that is complete, and the CRC of the last one.
+    /// The check of the present transfer, if it has an ID, and the CRC of the last one.
     check: Option<Check>,
     crc: u32,
     sender: Option<Sending<WORDS>>,
@@ -93,8 +93,12 @@ impl<'m, B: Bus, C: Crc32c, const WORDS: usize> BlockEcho<'m, B, C, WORDS> {
             is_frame = true;
             self.take(now, buffer);
         }
+        // A packet is added to the CRC while no frame waits, or when all are there.
+        let checks = self.check.as_ref().is_some_and(|check| {
+            check.is_complete() || !is_frame && self.receiver.has(check.next())
+        });
         // Timers have steps of `now`.
-        if !is_frame && now == self.last && self.sender.is_none() && self.check.is_none() {
+        if !is_frame && now == self.last && self.sender.is_none() && !checks {
             return false;
         }
         self.last = now;
@@ -102,7 +106,8 @@ impl<'m, B: Bus, C: Crc32c, const WORDS: usize> BlockEcho<'m, B, C, WORDS> {
         if self.owes_answer {
             self.answer();
         }
-        if let Some(check) = &mut self.check
+        if checks
+            && let Some(check) = &mut self.check
             && let Some(crc) = check.step(self.slots, &mut self.unit)
         {
             (self.check, self.crc) = (None, crc);
@@ -163,6 +168,10 @@ impl<'m, B: Bus, C: Crc32c, const WORDS: usize> BlockEcho<'m, B, C, WORDS> {
             self.receiver.handle(now, frame).map(|place| place.seq)
         });
         if let Some(seq) = seq {
+            let has_id = self.receiver.transfer().is_some_and(|header| header.transfer.is_some());
+            if self.head.is_none() && has_id {
+                self.check = Some(Check::new());
+            }
             self.head = Some(Head::new(&mut buffer));
             self.keep(seq, buffer);
         }
@@ -182,7 +191,9 @@ impl<'m, B: Bus, C: Crc32c, const WORDS: usize> BlockEcho<'m, B, C, WORDS> {
     fn handle(&mut self, now: Nanos, event: ReceiveEvent) {
         self.head = None;
         match event {
-            ReceiveEvent::Complete { bytes } => self.check = Some(Check::new(bytes)),
+            ReceiveEvent::Complete { bytes } => {
+                self.check.get_or_insert_with(Check::new).complete(bytes);
+            }
             ReceiveEvent::Done { bytes } => {
                 let Some(header) = self.receiver.last_done() else { return };
                 let id = header.transfer.map(|id| other_id(id, now));

@@ -165,6 +165,49 @@ fn lost_frames_are_repeated_in_both_directions() {
     }
 }
 
+/// Gives the processor the DATA of a file, without its summary.
+fn send_data(echo: &mut Echo<'_, '_>, model: &Model, file: &[u8], id: u32) {
+    let config = SenderConfig::new(PEER, MAC, Some(TransferId(id)));
+    let mut sender = Sender::new(config, file.len() as u64, 0, [0; 2]).expect("in range");
+    let mut frame = [0; FRAME_BYTES_MAX];
+    while let Some(at) = sender.poll_transmit(Nanos(0)).filter(|next| next.seq().is_some()) {
+        let payload = at.payload().map_or(0..0, |at| at.start as usize..at.end as usize);
+        let len = at.emit(&file[payload], &mut frame);
+        assert!(model.arrive(0, &frame[..len]));
+        while echo.poll(Nanos(0)) {}
+    }
+}
+
+#[test]
+fn crc_is_computed_while_packets_come() {
+    with_echo(|echo, model| {
+        let file: Vec<u8> = (0..5 * PACKET_BYTES + 100).map(|at| (at / 3) as u8).collect();
+        send_data(echo, model, &file, 5);
+        for _ in 0..10 {
+            echo.poll(Nanos(0));
+        }
+        // All but the short one, of which only the summary states that it is the last.
+        assert_eq!(echo.check.as_ref().expect("it has begun").next(), 5);
+        assert!(there_and_back(echo, model, &file, Some(5), 0, 0) == file);
+    });
+}
+
+#[test]
+fn crc_leaves_out_packets_that_contradict_the_summary() {
+    with_echo(|echo, model| {
+        for (n, len) in [1000, 1477, 2000, 4431].into_iter().enumerate() {
+            let file: Vec<u8> = (0..8 * PACKET_BYTES).map(|at| (at / 3) as u8).collect();
+            let (id, start_ms) = (5 + n as u32, 20_000 * n as u64);
+            send_data(echo, model, &file, id);
+            for _ in 0..10 {
+                echo.poll(Nanos::from_millis(start_ms));
+            }
+            let back = there_and_back(echo, model, &file[..len], Some(id), start_ms, 0);
+            assert!(back == file[..len], "{len} bytes");
+        }
+    });
+}
+
 #[test]
 fn file_that_is_too_long_is_not_taken() {
     with_echo(|echo, model| {
