@@ -92,6 +92,10 @@ impl<'m, B: Bus, C: Crc32c, const WORDS: usize> BlockEcho<'m, B, C, WORDS> {
             let Some(buffer) = self.server.receive() else { break };
             is_frame = true;
             self.take(now, buffer);
+            // Behind the last answer may be the first packets of the next file.
+            if self.sender.as_ref().is_some_and(|sending| sending.is_over) {
+                break;
+            }
         }
         // A packet is added to the CRC while no frame waits, or when all are there.
         let checks = self.check.as_ref().is_some_and(|check| {
@@ -162,6 +166,7 @@ impl<'m, B: Bus, C: Crc32c, const WORDS: usize> BlockEcho<'m, B, C, WORDS> {
             if frame.get(TYPE_OFFSET).is_some_and(|kind| *kind & TYPE_MASK == ANSWER) {
                 if let Some(sending) = &mut self.sender {
                     sending.sender.handle(now, frame);
+                    sending.is_over |= sending.sender.poll_event().is_some();
                 }
                 return None;
             }

@@ -8,6 +8,7 @@ use std::vec::Vec;
 use samplewire_nic_driver::model::Model;
 use samplewire_nic_driver::{Buffer, Choice, Config, Nic, Server};
 use samplewire_proto::Nanos;
+use samplewire_proto::block::wire::{Body, Frame, Header, Summary};
 use samplewire_proto::block::{
     FRAME_BYTES_MAX, ReceiveEvent, Receiver, ReceiverConfig, SendEnd, Sender, SenderConfig,
     TransferId, Types,
@@ -176,6 +177,49 @@ fn send_data(echo: &mut Echo<'_, '_>, model: &Model, file: &[u8], id: u32) {
         assert!(model.arrive(0, &frame[..len]));
         while echo.poll(Nanos(0)) {}
     }
+}
+
+#[test]
+fn next_file_may_follow_the_last_answer_at_once() {
+    with_echo(|echo, model| {
+        let file = [5; 100];
+        let mut out = [0; FRAME_BYTES_MAX];
+        let mut give = |transfer, body| {
+            let header = Header { destination: MAC, source: PEER, transfer };
+            let len = Frame { header, body }.emit(&mut out);
+            assert!(model.arrive(0, &out[..len]));
+        };
+        let data = Body::Data { seq: 0, payload: &file };
+        let summary = Summary { packets: 1, bytes: 100, crc: Some(crc32c(&file)) };
+        let first = Some(TransferId(5));
+        give(first, data);
+        give(first, Body::Summary(summary));
+        for _ in 0..10 {
+            echo.poll(Nanos(0));
+        }
+        let mut back = None;
+        while let Some(frame) = model.leave(0) {
+            let frame = Frame::parse(&frame).expect("a frame of the protocol");
+            back = matches!(frame.body, Body::Summary(_)).then_some(frame.header.transfer);
+        }
+        // Both wait when the processor polls next.
+        give(back.expect("the summary goes last"), Body::Complete);
+        let next = Some(TransferId(6));
+        give(next, data);
+        give(next, Body::Summary(summary));
+        for _ in 0..10 {
+            echo.poll(Nanos(0));
+        }
+        assert!(echo.is_sending(), "the next file is there and on its way back");
+        while let Some(frame) = model.leave(0) {
+            let frame = Frame::parse(&frame).expect("a frame of the protocol");
+            assert!(!matches!(frame.body, Body::Missing(_)), "nothing of it was refused");
+            back = matches!(frame.body, Body::Summary(_)).then_some(frame.header.transfer);
+        }
+        give(back.expect("the summary goes last"), Body::Complete);
+        echo.poll(Nanos(0));
+        assert!(!echo.is_sending());
+    });
 }
 
 #[test]
