@@ -19,6 +19,8 @@
 // | 12 | crc     | register of the CRC-32C: reflected, not inverted |
 // | 13 | crc_add | write: the register after the word's four bytes, lowest first, or after a byte |
 //
+// What has no value reads 0.
+//
 // Sleep: the acknowledge of the write is held back, and with it all later loads and stores. VexRiscv
 // has no clock enable; its pipeline stands still at the next of them. asleep_o is high meanwhile.
 //
