@@ -279,6 +279,8 @@ module nic_soc_core #(
   end
 
   always_ff @(posedge clk_i) begin
+    // The core shows an access in every second cycle at most: behind a write to `wake` or `wake_on` the
+    // next one meets what they say.
     due_q <= wake_on_q && !past[31];
     if (own && !write && index == RegCycles) high_q <= cycles_i[63:32];
     if (own && !write && index == RegTime) high_q <= time_ns_i[63:32];
@@ -286,8 +288,6 @@ module nic_soc_core #(
     if (own_write && index == RegCrcAdd) crc_q <= crc_stepped ^ (is_byte ? crc_q >> 8 : 32'd0);
     if (own_write && index == RegWake) wake_q <= data;
     if (own_write && index == RegWakeOn) wake_on_q <= data[0];
-    // The time before stands no longer.
-    if (own_write && (index == RegWake || index == RegWakeOn)) due_q <= 1'b0;
     if (own_write && index == RegLeds) leds_o <= data[7:0];
     if (core_rst_q) begin
       due_q     <= 1'b0;
