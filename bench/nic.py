@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
 """The simulated NIC with its soft cores, beside the figures of NIC_1.2 (`make nic-bench`).
 
+    nic.py [swap] [pictures] [pacing]    these parts; all if none is named
+
 T is B. Sahu, Performance Optimization of a NIC for SoC Prototyping, IIT Bombay 2025; its tables are
 named. An ideal host sends as fast as the wire allows: 1 Gb/s at 125 MHz, one byte a clock, and then
 10 Gb/s at 156.25 MHz, 8 bytes a clock. Rates are of the payload, frames without their 14 bytes of
 header, of the frames that came back. T's host takes about 60 us of a round trip, so what the board
-adds compares: the round trip less that of the MAC loop-back. T has no figures at 10 Gb/s.
+adds compares: the round trip less that of the MAC loop-back. T has no figures at 10 Gb/s. Pacing
+alone is measured on this machine, in real time, when the simulations have ended.
 """
 
+import argparse
+import json
 import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -45,6 +51,15 @@ TRIPS_OF_T = {
     "T, MAC loop-back (6.3)": (108, 125, 136, 146, 166),
 }
 ADDED_BY_T = {"T, NIC_1.2, local - MAC loop (6.4, 6.3)": (32, 20, 13, 10, 14)}
+
+# How long Python's sleep takes: microseconds by the seconds that are requested.
+PACING_OF_T = {
+    "0": "4.25", "1e-323": "59.8", "1e-9": "56.8", "1e-8": "56.1", "1e-7": "55.9", "1e-6": "55.9",
+    "1e-5": "66.2", "1e-4": "155", "1e-3": "1,050", "1e-2": "10,200", "1e-1": "100,000",
+}  # fmt: skip
+SAMPLEWIRE = ["--quiet", "--release", "-p", "samplewire-cli"]
+PARTS = ("swap", "pictures", "pacing")
+FRAMES, FRAMES_LONG, LONG = 5000, 1000, 512
 
 
 @dataclass
@@ -128,8 +143,11 @@ class Build:
         return found
 
     def rate(self, wire: Wire, size: int, *options: str) -> str:
-        """Mb/s, and frames lost in brackets."""
-        found = self.run(wire, "swap", RATE, "rate", "--payload", str(size), *options)
+        """Mb/s, and frames lost in brackets. Long frames at 1G are fewer: they take most cycles."""
+        frames = FRAMES_LONG if wire.name == "1g" and size >= LONG else FRAMES
+        found = self.run(
+            wire, "swap", RATE, "rate", "--payload", str(size), "--frames", str(frames), *options
+        )
         lost = int(found[3]) - int(found[2])
         return f"{float(found[1]):.1f}" + (f" ({lost} of {found[3]})" if lost else "")
 
@@ -159,18 +177,20 @@ SWAP, MAC_LOOP = ("--swap", "1"), ("--mode", "2")
 class Tables:
     """What is printed of one wire. All runs are begun first, as many at a time as CPUs."""
 
-    def __init__(self, wire: Wire, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, wire: Wire, parts: list[str], pool: ThreadPoolExecutor) -> None:
         """Begin the runs."""
-        self.wire, self.pool = wire, pool
+        self.wire, self.parts, self.pool = wire, parts, pool
         self.has_t = wire.name == "1g"
-        self.rates = {build.name: self.each(build.rate, *SWAP) for build in BUILDS}
-        self.rates["one core, MAC loop-back"] = self.each(LOCAL.rate, *MAC_LOOP)
-        self.trips = {build.name: self.each(build.trip, *SWAP) for build in BUILDS}
-        self.loops = {build.name: self.each(build.trip, *MAC_LOOP) for build in BUILDS}
-        self.pictures = [
-            (picture, scheme, build, pool.submit(build.picture, wire, picture, scheme))
-            for picture in PICTURES for scheme in IMAGES for build in self.picture_builds()
-        ]  # fmt: skip
+        if "swap" in parts:
+            self.rates = {build.name: self.each(build.rate, *SWAP) for build in BUILDS}
+            self.rates["one core, MAC loop-back"] = self.each(LOCAL.rate, *MAC_LOOP)
+            self.trips = {build.name: self.each(build.trip, *SWAP) for build in BUILDS}
+            self.loops = {build.name: self.each(build.trip, *MAC_LOOP) for build in BUILDS}
+        if "pictures" in parts:
+            self.pictures = [
+                (picture, scheme, build, pool.submit(build.picture, wire, picture, scheme))
+                for picture in PICTURES for scheme in IMAGES for build in self.picture_builds()
+            ]  # fmt: skip
 
     def picture_builds(self) -> tuple[Build, ...]:
         """Those with room for a picture. At 10G memory outside has half of the wire's rate."""
@@ -185,6 +205,13 @@ class Tables:
     def print(self) -> None:
         """Print all tables as the runs end."""
         print(f"\n## {self.wire.name.upper()}\n")
+        if "swap" in self.parts:
+            self.print_swap()
+        if "pictures" in self.parts:
+            self.print_pictures()
+
+    def print_swap(self) -> None:
+        """Print T's tables of rates and round trips."""
         print("Mb/s of payload by bytes of payload, `swap`, simulated; lost frames in brackets\n")
         head("", SIZES)
         if self.has_t:
@@ -209,7 +236,6 @@ class Tables:
         for name, cells in self.trips.items():
             both = zip(cells, self.loops[name], strict=True)
             row(f"here, {name}", [f"{cell.result() - loop.result():.2f}" for cell, loop in both])
-        self.print_pictures()
 
     def print_pictures(self) -> None:
         """Print T's tables 6.7 and 6.8."""
@@ -242,15 +268,43 @@ def head(name: str, sizes: tuple[int, ...]) -> None:
     print(f"|---|{'--:|' * len(sizes)}")
 
 
+def print_pacing(study: str | bytes) -> None:
+    """Print T's table C.1 beside the JSON of `samplewire study pacing`."""
+    print("\n## Pacing\n")
+    print("Actual waits by those requested, s: median, microseconds, *measured* on this machine\n")
+    row("", list(PACING_OF_T))
+    print(f"|---|{'--:|' * len(PACING_OF_T)}")
+    row("T, sleep (C.1)", list(PACING_OF_T.values()))
+    measured = json.loads(study)["rows"]
+    for name in ("sleep", "spin"):
+        row(f"here, {name}", [f"{each[name]['median_ns'] / 1000:,.2f}" for each in measured])
+
+
 def main() -> int:
-    """Print the tables of each wire."""
-    for wire in WIRES:
-        for build in BUILDS:
-            print(f"building: {build.name}, {wire.name}", file=sys.stderr)
-            build.make(wire)
+    """Print the tables of each wire, and pacing."""
+    parser = argparse.ArgumentParser(description="the NIC beside the figures of NIC_1.2")
+    parser.add_argument("parts", nargs="*", help=f"{', '.join(PARTS)}; all if none is named")
+    parts = parser.parse_args().parts or list(PARTS)
+    if unknown := sorted(set(parts) - set(PARTS)):
+        parser.error(f"no part is called {unknown[0]}; there are {', '.join(PARTS)}")
+    began = time.monotonic()
+    builds = BUILDS if "swap" in parts else (OUTSIDE, L2) if "pictures" in parts else ()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for tables in [Tables(wire, pool) for wire in WIRES]:
+        made = [pool.submit(build.make, wire) for wire in WIRES for build in builds]
+        for each in made:
+            each.result()
+        if "pacing" in parts:
+            subprocess.run(["cargo", "build", *SAMPLEWIRE], cwd=ROOT, check=True)
+        built = time.monotonic()
+        for tables in [Tables(wire, parts, pool) for wire in WIRES] if builds else []:
             tables.print()
+    if "pacing" in parts:
+        requests = ",".join(PACING_OF_T)
+        command = ["cargo", "run", *SAMPLEWIRE, "--", "study", "pacing", "--requests", requests]
+        done = subprocess.run([*command, "--json"], cwd=ROOT, check=True, capture_output=True)
+        print_pacing(done.stdout)
+    ended = time.monotonic()
+    print(f"{built - began:.0f} s of builds, {ended - built:.0f} s of runs", file=sys.stderr)
     return 0
 
 

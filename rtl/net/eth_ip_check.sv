@@ -74,7 +74,6 @@ module eth_ip_check #(
   localparam int unsigned BytesMax = 9216;
   localparam int unsigned BytesMin = 60;
   localparam int unsigned IdxW = $clog2(BytesMax / Nb + 1);
-  localparam int unsigned IcmpMax = 128;
   // Cycles that sums and CRC take longer above 64 bits.
   localparam int unsigned Late = N == 64 ? 0 : 1;
 
@@ -331,7 +330,7 @@ module eth_ip_check #(
     if (Wide ? v0_q && beat0_q == '0 : v1_q) begin
       has_ip_q <= is_long || reaches(total_d[7:0], 8'd20);
       has_heads_q <= is_long || reaches(total_d[7:0], Heads);
-      has_echo_q <= !(is_long || reaches(total_d[7:0], 8'(21 + IcmpMax)));
+      has_echo_q <= !(is_long || reaches(total_d[7:0], 8'(21 + net_pkg::IcmpMax)));
     end
   end
   typedef struct packed {
@@ -358,12 +357,12 @@ module eth_ip_check #(
         why = WhyNotOurs;
     end else if (!(us_q && ip_q && v45_q && dst_hi_q && dst_lo_q)) why = WhyNotOurs;
     else if (fragment_q) why = WhyFragment;
-    else if (!(udp_q && |port_q || icmp_q && echo_q)) why = WhyNoPort;
+    else if (!(udp_q && |port_q || icmp_q && echo_q && has_echo_q)) why = WhyNoPort;
     else if (!fits_q || !has_heads_q) why = WhyLength;
-    else if (icmp_q) begin
-      if (!has_echo_q) why = WhyLength;
-    end else if (!udp_len_q) why = WhyLength;
-    else if (!sum_given_q && !may_lack_sum) why = WhyUdpSum;
+    else if (!icmp_q) begin
+      if (!udp_len_q) why = WhyLength;
+      else if (!sum_given_q && !may_lack_sum) why = WhyUdpSum;
+    end
     judged = {
       why, arp_q, icmp_q, is_ip, is_ip && !(udp_q && !sum_given_q && may_lack_sum), port_q
     };

@@ -7,6 +7,10 @@ package net_pkg;
   // IPv4's type of service: ECN-capable, RFC 3168.
   localparam logic [7:0] TosEct0 = 8'h02;
 
+  // Bytes of the longest ICMP message that the board itself answers. Longer echo requests count as
+  // for none of ours.
+  localparam int unsigned IcmpMax = 128;
+
   // The far end of a stream, and ours.
   typedef struct packed {
     logic [47:0] mac;

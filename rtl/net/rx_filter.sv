@@ -100,8 +100,8 @@ module rx_filter #(
   end
 
   // What the first beat says, a cycle later. Each compares few bits: the and of them comes next.
-  logic us_q, broadcast_q, arp_q, arp_form_q, arp_dst_q, ip_q, dst_q, udp_q, port_q, echo_q, tag_q;
-  logic is_tag_q, fragment_q;
+  logic us_q, broadcast_q, arp_q, arp_form_q, arp_dst_q, ip_q, dst_q, udp_q, port_q, echo_q, long_q;
+  logic tag_q, is_tag_q, fragment_q;
   logic v1_q, last1_q, bad1_q, runt1_q, over1_q, good1_q, torn_q;
   logic is_runt, is_over;
   assign is_runt = first0_q && !keep0_q[59];
@@ -121,6 +121,7 @@ module rx_filter #(
       fragment_q <= |w[10][13:0];
       port_q <= w[18] == self_i.port || |w[10][13:0];
       echo_q <= w[11][7:0] == 8'd1 && (w[17] == 16'h0800 || |w[10][13:0]);
+      long_q <= w[8] > 16'(20 + net_pkg::IcmpMax) && !(|w[10][13:0]);
       tag_q <= bits_pkg::same32({w[22], w[23]}, stream_tag_i) && stream_tag_valid_i;
       is_tag_q <= w[21][15:8] == {wire_pkg::Version, wire_pkg::TypeReport};
     end
@@ -141,7 +142,7 @@ module rx_filter #(
   logic [7:0] places;
   logic fate, ours, is_report, keep, undo, full_q, crowded_q, write;
   assign ours = arp_q ? (us_q || broadcast_q) && arp_form_q && arp_dst_q
-      : us_q && ip_q && dst_q && (udp_q && port_q || echo_q);
+      : us_q && ip_q && dst_q && (udp_q && port_q || echo_q && !long_q);
   assign is_report = !arp_q && udp_q && tag_q && is_tag_q;  // if it is ours
   assign fate   = v1_q && last1_q;
   assign keep   = fate && good1_q && !torn_q && ours && (is_report || !crowded_q);

@@ -16,6 +16,10 @@
 // | 8 | leds    | 7:0 |
 // | 9 | errors  | 7:0 accesses with an error, wraps |
 // | 10, 11 | time | time_ns_i, low and high word, as `cycles` |
+// | 12 | crc     | register of the CRC-32C: reflected, not inverted |
+// | 13 | crc_add | write: the register after the word's four bytes, lowest first, or after a byte |
+//
+// What has no value reads 0.
 //
 // Sleep: the acknowledge of the write is held back, and with it all later loads and stores. VexRiscv
 // has no clock enable; its pipeline stands still at the next of them. asleep_o is high meanwhile.
@@ -229,11 +233,11 @@ module nic_soc_core #(
 
   localparam logic [3:0] RegCore = 4'd0, RegCycles = 4'd1, RegCyclesHigh = 4'd2, RegSleep = 4'd3,
       RegWake = 4'd4, RegWakeOn = 4'd5, RegConsole = 4'd6, RegExit = 4'd7, RegLeds = 4'd8,
-      RegErrors = 4'd9, RegTime = 4'd10, RegTimeHigh = 4'd11;
+      RegErrors = 4'd9, RegTime = 4'd10, RegTimeHigh = 4'd11, RegCrc = 4'd12, RegCrcAdd = 4'd13;
 
   logic own, own_write, own_ack, due_q, wake_on_q, is_sleep;
   logic [3:0] index;
-  logic [31:0] high_q, wake_q, own_data, past;
+  logic [31:0] high_q, wake_q, own_data, past, crc_q, crc_stepped;
   logic [7:0] errors_q;
 
   assign index     = word[3:0];
@@ -251,6 +255,15 @@ module nic_soc_core #(
   assign exit_code_o     = data;
   assign own_ack         = !asleep_o && !(console_valid_o && !console_ready_i);
 
+  // The bytes are the last of eight: zeros before them leave a register of 0 as it is. The core shows a
+  // stored byte in each lane.
+  logic is_byte;
+  assign is_byte = mask != 4'hf;
+  crc_step64 u_crc (
+      .data_i(is_byte ? {crc_q[7:0] ^ data[7:0], 56'd0} : {crc_q ^ data, 32'd0}),
+      .crc_o (crc_stepped)
+  );
+
   always_comb begin
     unique case (index)
       RegCore:       own_data = {16'd0, 8'(Cores), 8'(Core)};
@@ -260,18 +273,21 @@ module nic_soc_core #(
       RegConsole:    own_data = {console_valid_i, 23'd0, console_i};
       RegLeds:       own_data = {24'd0, leds_o};
       RegErrors:     own_data = {24'd0, errors_q};
+      RegCrc:        own_data = crc_q;
       default:       own_data = '0;
     endcase
   end
 
   always_ff @(posedge clk_i) begin
+    // The core shows an access in every second cycle at most: behind a write to `wake` or `wake_on` the
+    // next one meets what they say.
     due_q <= wake_on_q && !past[31];
     if (own && !write && index == RegCycles) high_q <= cycles_i[63:32];
     if (own && !write && index == RegTime) high_q <= time_ns_i[63:32];
+    if (own_write && index == RegCrc) crc_q <= data;
+    if (own_write && index == RegCrcAdd) crc_q <= crc_stepped ^ (is_byte ? crc_q >> 8 : 32'd0);
     if (own_write && index == RegWake) wake_q <= data;
     if (own_write && index == RegWakeOn) wake_on_q <= data[0];
-    // The time before stands no longer.
-    if (own_write && (index == RegWake || index == RegWakeOn)) due_q <= 1'b0;
     if (own_write && index == RegLeds) leds_o <= data[7:0];
     if (core_rst_q) begin
       due_q     <= 1'b0;

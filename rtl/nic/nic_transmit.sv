@@ -368,10 +368,8 @@ module nic_transmit #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (!begun_q && !loads) begin
-      beat_q <= '0;
-      past_q <= 1'b0;
-    end
+    // The first beat of a frame sets past_q.
+    if (!begun_q && !loads) beat_q <= '0;
     if (loads) begin
       beat_q     <= ends ? '0 : beat_q + 3'(is_short);
       past_q     <= !ends && !is_short;

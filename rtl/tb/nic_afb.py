@@ -50,7 +50,7 @@ class Processor:
         getattr(self.dut, name).value = whole
 
     def _get(self, name: str, bits: int) -> int:
-        whole = getattr(self.dut, name).value.to_unsigned()
+        whole = int(getattr(self.dut, name).value)
         return whole >> bits * self.port & (1 << bits) - 1
 
     async def _register(self, read: int, register: str | int, data: int) -> tuple[int, int]:

@@ -107,7 +107,8 @@ def hostile_frames() -> list[tuple[str, bytes]]:
         ("udp_sum", bytes(flipped_sum)),
         ("udp_sum", bytes(no_sum)),
         ("udp_sum", bytes(bad_icmp)),
-        ("length", echo_request(HOST, US, bytes(121))),
+        ("not_ours", echo_request(HOST, US, bytes(121))),
+        ("not_ours", echo_request(HOST, US, bytes(1400))),
         ("length", reseal(good, 16, struct.pack("!H", len(good)))),
         ("length", reseal(good, 16, struct.pack("!H", len(good) - 18))),
         ("length", reseal(good, 16, b"\xff\xff")),
@@ -163,7 +164,7 @@ def _judge_ip(frame: bytes, ports: dict[int, bool]) -> Verdict:
         return Verdict("ip_sum")
     protocol = frame[23]
     _, port, length, given = struct.unpack_from("!HHHH", frame, 34)
-    if protocol == ICMP and frame[34:36] == b"\x08\x00":
+    if protocol == ICMP and frame[34:36] == b"\x08\x00" and total - 20 <= ECHO_MAX:
         cls = "icmp"
     elif protocol == UDP and port in ports:
         cls = str(port)
@@ -173,8 +174,6 @@ def _judge_ip(frame: bytes, ports: dict[int, bool]) -> Verdict:
     if total < 28 or end > len(frame):
         return Verdict("length")
     if cls == "icmp":
-        if total - 20 > ECHO_MAX:
-            return Verdict("length")
         return Verdict("udp_sum") if checksum(frame[34:end]) else Verdict("frames", cls)
     if length != total - 20:
         return Verdict("length")

@@ -8,6 +8,6 @@ mod block;
 mod raw;
 mod stack;
 
-pub use block::{BUFFERS_TO_RECEIVE, BlockEcho};
+pub use block::{BUFFERS_TO_RECEIVE, BlockEcho, Crc32c};
 pub use raw::{echo, forward, swap};
 pub use stack::{DeviceCounters, Stack, StackConfig, Storage};

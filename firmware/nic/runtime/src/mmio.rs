@@ -59,7 +59,14 @@ pub(crate) fn read_soc(word: usize) -> u32 {
 }
 
 /// Writes a register of the SoC.
+#[inline(always)]
 pub(crate) fn write_soc(word: usize, value: u32) {
+    write(SOC + 4 * word, value);
+}
+
+/// Writes the lowest byte of a register of the SoC alone.
+#[inline(always)]
+pub(crate) fn write_soc_byte(word: usize, value: u8) {
     write(SOC + 4 * word, value);
 }
 
@@ -81,9 +88,9 @@ fn read(address: usize) -> u32 {
 }
 
 #[inline(always)]
-fn write(address: usize, value: u32) {
-    // SAFETY: as for `read`.
-    unsafe { with_exposed_provenance_mut::<u32>(address).write_volatile(value) }
+fn write<T: Unit>(address: usize, value: T) {
+    // SAFETY: as for `read`; `T` is an integer of at most 4 bytes (`Unit` is sealed).
+    unsafe { with_exposed_provenance_mut::<T>(address).write_volatile(value) }
 }
 
 const NIC: usize = 0x1000_0000;

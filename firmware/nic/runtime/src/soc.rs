@@ -47,6 +47,30 @@ pub fn stop() -> ! {
     }
 }
 
+/// Sets the register of the CRC-32C, which is reflected and not inverted.
+#[inline]
+pub fn set_crc(register: u32) {
+    mmio::write_soc(CRC, register);
+}
+
+/// The register of the CRC-32C.
+#[inline]
+pub fn crc() -> u32 {
+    mmio::read_soc(CRC)
+}
+
+/// Adds the four bytes of a word to the CRC-32C, the lowest first.
+#[inline(always)]
+pub fn add_word_to_crc(word: u32) {
+    mmio::write_soc(CRC_ADD, word);
+}
+
+/// Adds a byte to the CRC-32C.
+#[inline(always)]
+pub fn add_byte_to_crc(byte: u8) {
+    mmio::write_soc_byte(CRC_ADD, byte);
+}
+
 /// Writes to the console.
 #[inline(never)]
 pub fn print(text: &str) {
@@ -86,3 +110,5 @@ const WAKE_ON: usize = 5;
 const CONSOLE: usize = 6;
 const EXIT: usize = 7;
 const TIME: usize = 10;
+const CRC: usize = 12;
+const CRC_ADD: usize = 13;

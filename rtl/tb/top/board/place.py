@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,6 +14,8 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[4]
 sys.path.insert(0, str(ROOT / "rtl" / "regs"))
@@ -39,6 +42,14 @@ def build_board(name: str, *options: str) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         subprocess.run(command, check=True)
     return out / name
+
+
+def firmware_image(name: str) -> Path:
+    """An image of the firmware, which is built first."""
+    if not shutil.which("rustup"):
+        pytest.skip("there is no rustup, which has the firmware's target")
+    subprocess.run(["make", "--silent", "--no-print-directory", "firmware"], cwd=ROOT, check=True)
+    return ROOT / "out" / "firmware" / f"{name}.bin"
 
 
 class Tap:

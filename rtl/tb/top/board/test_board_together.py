@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from place import BOARD_ADDRESS, ROOT, TAP, Board, Host, Loopback, Tap, build_board
+from place import BOARD_ADDRESS, TAP, Board, Host, Loopback, Tap, build_board, firmware_image
 from test_board import check_counter, needs, needs_ethernet
 
 if TYPE_CHECKING:
@@ -34,18 +33,10 @@ pytestmark = pytest.mark.full
 
 
 @pytest.fixture
-def image() -> Path:
-    """The firmware that keeps a picture and sends it back."""
-    if not shutil.which("rustup"):
-        pytest.skip("there is no rustup, which has the firmware's target")
-    subprocess.run(["make", "--silent", "--no-print-directory", "firmware"], cwd=ROOT, check=True)
-    return ROOT / "out" / "firmware" / "block.bin"
-
-
-@pytest.fixture
-def board(place: Tap | Loopback, tmp_path: Path, image: Path) -> Iterator[Board]:
+def board(place: Tap | Loopback, tmp_path: Path) -> Iterator[Board]:
     """A board with memory outside for a picture, on a wire that loses 1 % each way."""
     needs_ethernet(place)
+    image = firmware_image("block")
     binary = build_board("board_64_soc_1_outside", "W=64", "SOC=1", "MEMORY=outside")
     with Board(binary, place, tmp_path, "--nic", image, "--loss", "0.01") as board:
         yield board

@@ -185,6 +185,12 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
         }
     }
 
+    /// Whether packet `seq` of the present transfer is there, with all bytes of a full packet or as the
+    /// summary states. It stays as it is, unless it contradicts a summary that comes later.
+    pub fn has(&self, seq: u32) -> bool {
+        seq < self.present.capacity() && self.present.contains(seq)
+    }
+
     /// Takes the CRC-32C of a transfer that is complete. Without one it changes nothing: the sender's
     /// silence may have ended the transfer in the meantime.
     pub fn handle_crc(&mut self, now: Nanos, actual: u32) {

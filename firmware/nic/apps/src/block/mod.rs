@@ -17,11 +17,13 @@ use samplewire_proto::block::{
 };
 
 use check::Check;
+pub use check::Crc32c;
 use head::Head;
 
 /// One end that sends back what it has received: files of up to 32 * `WORDS` packets.
-pub struct BlockEcho<'m, B: Bus, const WORDS: usize> {
+pub struct BlockEcho<'m, B: Bus, C: Crc32c, const WORDS: usize> {
     server: Server<B>,
+    unit: C,
     mac: [u8; 6],
     /// The buffer of each packet; none while the NIC sends it.
     slots: &'m mut [Option<Buffer<B>>],
@@ -30,7 +32,7 @@ pub struct BlockEcho<'m, B: Bus, const WORDS: usize> {
     head: Option<Head>,
     /// Whether the receiver may have an answer to send.
     owes_answer: bool,
-    /// The check of a transfer that is complete, and the CRC of the last one.
+    /// The check of the present transfer, if it has an ID, and the CRC of the last one.
     check: Option<Check>,
     crc: u32,
     sender: Option<Sending<WORDS>>,
@@ -46,13 +48,18 @@ struct Sending<const WORDS: usize> {
     is_over: bool,
 }
 
-impl<'m, B: Bus, const WORDS: usize> BlockEcho<'m, B, WORDS> {
+impl<'m, B: Bus, C: Crc32c, const WORDS: usize> BlockEcho<'m, B, C, WORDS> {
     /// An end with the address `mac`, for files of as many packets as `slots` has, each with a buffer. The
-    /// NIC has [`BUFFERS_TO_RECEIVE`] others.
+    /// NIC has [`BUFFERS_TO_RECEIVE`] others. `unit` computes the CRC of a transfer with an ID.
     ///
     /// # Panics
     /// When there are more than 32 * `WORDS` slots.
-    pub fn new(server: Server<B>, mac: [u8; 6], slots: &'m mut [Option<Buffer<B>>]) -> Self {
+    pub fn new(
+        server: Server<B>,
+        mac: [u8; 6],
+        slots: &'m mut [Option<Buffer<B>>],
+        unit: C,
+    ) -> Self {
         let packets = slots.len();
         assert!(packets <= 32 * WORDS, "a bit for each packet");
         let config = ReceiverConfig {
@@ -64,6 +71,7 @@ impl<'m, B: Bus, const WORDS: usize> BlockEcho<'m, B, WORDS> {
         };
         Self {
             server,
+            unit,
             mac,
             slots,
             receiver,
@@ -84,9 +92,17 @@ impl<'m, B: Bus, const WORDS: usize> BlockEcho<'m, B, WORDS> {
             let Some(buffer) = self.server.receive() else { break };
             is_frame = true;
             self.take(now, buffer);
+            // Behind the last answer may be the first packets of the next file.
+            if self.sender.as_ref().is_some_and(|sending| sending.is_over) {
+                break;
+            }
         }
+        // A packet is added to the CRC while no frame waits, or when all are there.
+        let checks = self.check.as_ref().is_some_and(|check| {
+            check.is_complete() || !is_frame && self.receiver.has(check.next())
+        });
         // Timers have steps of `now`.
-        if !is_frame && now == self.last && self.sender.is_none() && self.check.is_none() {
+        if !is_frame && now == self.last && self.sender.is_none() && !checks {
             return false;
         }
         self.last = now;
@@ -94,8 +110,9 @@ impl<'m, B: Bus, const WORDS: usize> BlockEcho<'m, B, WORDS> {
         if self.owes_answer {
             self.answer();
         }
-        if let Some(check) = &mut self.check
-            && let Some(crc) = check.step(self.slots)
+        if checks
+            && let Some(check) = &mut self.check
+            && let Some(crc) = check.step(self.slots, &mut self.unit)
         {
             (self.check, self.crc) = (None, crc);
             self.receiver.handle_crc(now, crc);
@@ -149,12 +166,17 @@ impl<'m, B: Bus, const WORDS: usize> BlockEcho<'m, B, WORDS> {
             if frame.get(TYPE_OFFSET).is_some_and(|kind| *kind & TYPE_MASK == ANSWER) {
                 if let Some(sending) = &mut self.sender {
                     sending.sender.handle(now, frame);
+                    sending.is_over |= sending.sender.poll_event().is_some();
                 }
                 return None;
             }
             self.receiver.handle(now, frame).map(|place| place.seq)
         });
         if let Some(seq) = seq {
+            let has_id = self.receiver.transfer().is_some_and(|header| header.transfer.is_some());
+            if self.head.is_none() && has_id {
+                self.check = Some(Check::new());
+            }
             self.head = Some(Head::new(&mut buffer));
             self.keep(seq, buffer);
         }
@@ -174,7 +196,9 @@ impl<'m, B: Bus, const WORDS: usize> BlockEcho<'m, B, WORDS> {
     fn handle(&mut self, now: Nanos, event: ReceiveEvent) {
         self.head = None;
         match event {
-            ReceiveEvent::Complete { bytes } => self.check = Some(Check::new(bytes)),
+            ReceiveEvent::Complete { bytes } => {
+                self.check.get_or_insert_with(Check::new).complete(bytes);
+            }
             ReceiveEvent::Done { bytes } => {
                 let Some(header) = self.receiver.last_done() else { return };
                 let id = header.transfer.map(|id| other_id(id, now));

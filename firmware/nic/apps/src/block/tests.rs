@@ -8,13 +8,14 @@ use std::vec::Vec;
 use samplewire_nic_driver::model::Model;
 use samplewire_nic_driver::{Buffer, Choice, Config, Nic, Server};
 use samplewire_proto::Nanos;
+use samplewire_proto::block::wire::{Body, Frame, Header, Summary};
 use samplewire_proto::block::{
     FRAME_BYTES_MAX, ReceiveEvent, Receiver, ReceiverConfig, SendEnd, Sender, SenderConfig,
     TransferId, Types,
 };
-use samplewire_proto::crc::crc32c;
+use samplewire_proto::crc::{crc32c, crc32c_extend};
 
-use super::{BUFFERS_TO_RECEIVE, BlockEcho, PACKET_BYTES};
+use super::{BUFFERS_TO_RECEIVE, BlockEcho, Crc32c, PACKET_BYTES};
 
 const MAC: [u8; 6] = [2, 0x53, 0x57, 0x49, 0x52, 0];
 const PEER: [u8; 6] = [2, 0, 0, 0, 0, 9];
@@ -22,7 +23,20 @@ const WORDS: usize = 2;
 const SLOTS: usize = 32 * WORDS;
 const FILE_BYTES_MAX: usize = SLOTS * PACKET_BYTES as usize;
 
-type Echo<'s, 'm> = BlockEcho<'s, &'m Model, WORDS>;
+type Echo<'s, 'm> = BlockEcho<'s, &'m Model, Software, WORDS>;
+
+/// In place of a processor's registers.
+struct Software;
+
+impl Crc32c for Software {
+    fn extend(&mut self, crc: u32, bytes: &[u8]) -> u32 {
+        crc32c_extend(crc, bytes)
+    }
+
+    fn extend_words(&mut self, crc: u32, words: &[u32]) -> u32 {
+        words.iter().fold(crc, |crc, word| crc32c_extend(crc, &word.to_le_bytes()))
+    }
+}
 
 /// Sends `file` to the processor, `lost_percent` of the frames either way are lost, and returns what comes back.
 fn there_and_back(
@@ -109,7 +123,7 @@ fn with_echo_of(packets: usize, f: impl FnOnce(&mut Echo<'_, '_>, &Model)) {
     let keep = |buffer| slots.push(Some(buffer));
     Nic::new(&model).start_keeping(&config, BUFFERS_TO_RECEIVE, keep).expect("after its reset");
     assert_eq!(slots.len(), packets);
-    f(&mut BlockEcho::new(Server::new(&model, 0), MAC, &mut slots), &model);
+    f(&mut BlockEcho::new(Server::new(&model, 0), MAC, &mut slots, Software), &model);
     let kept: Vec<u32> = slots.iter().flatten().map(Buffer::address).collect();
     assert_eq!(kept.len(), packets, "each slot has a buffer");
     assert!(model.has_all_but(&kept));
@@ -150,6 +164,92 @@ fn lost_frames_are_repeated_in_both_directions() {
             assert!(there_and_back(echo, model, &file, None, 30_000, lost_percent) == file);
         });
     }
+}
+
+/// Gives the processor the DATA of a file, without its summary.
+fn send_data(echo: &mut Echo<'_, '_>, model: &Model, file: &[u8], id: u32) {
+    let config = SenderConfig::new(PEER, MAC, Some(TransferId(id)));
+    let mut sender = Sender::new(config, file.len() as u64, 0, [0; 2]).expect("in range");
+    let mut frame = [0; FRAME_BYTES_MAX];
+    while let Some(at) = sender.poll_transmit(Nanos(0)).filter(|next| next.seq().is_some()) {
+        let payload = at.payload().map_or(0..0, |at| at.start as usize..at.end as usize);
+        let len = at.emit(&file[payload], &mut frame);
+        assert!(model.arrive(0, &frame[..len]));
+        while echo.poll(Nanos(0)) {}
+    }
+}
+
+#[test]
+fn next_file_may_follow_the_last_answer_at_once() {
+    with_echo(|echo, model| {
+        let file = [5; 100];
+        let mut out = [0; FRAME_BYTES_MAX];
+        let mut give = |transfer, body| {
+            let header = Header { destination: MAC, source: PEER, transfer };
+            let len = Frame { header, body }.emit(&mut out);
+            assert!(model.arrive(0, &out[..len]));
+        };
+        let data = Body::Data { seq: 0, payload: &file };
+        let summary = Summary { packets: 1, bytes: 100, crc: Some(crc32c(&file)) };
+        let first = Some(TransferId(5));
+        give(first, data);
+        give(first, Body::Summary(summary));
+        for _ in 0..10 {
+            echo.poll(Nanos(0));
+        }
+        let mut back = None;
+        while let Some(frame) = model.leave(0) {
+            let frame = Frame::parse(&frame).expect("a frame of the protocol");
+            back = matches!(frame.body, Body::Summary(_)).then_some(frame.header.transfer);
+        }
+        // Both wait when the processor polls next.
+        give(back.expect("the summary goes last"), Body::Complete);
+        let next = Some(TransferId(6));
+        give(next, data);
+        give(next, Body::Summary(summary));
+        for _ in 0..10 {
+            echo.poll(Nanos(0));
+        }
+        assert!(echo.is_sending(), "the next file is there and on its way back");
+        while let Some(frame) = model.leave(0) {
+            let frame = Frame::parse(&frame).expect("a frame of the protocol");
+            assert!(!matches!(frame.body, Body::Missing(_)), "nothing of it was refused");
+            back = matches!(frame.body, Body::Summary(_)).then_some(frame.header.transfer);
+        }
+        give(back.expect("the summary goes last"), Body::Complete);
+        echo.poll(Nanos(0));
+        assert!(!echo.is_sending());
+    });
+}
+
+#[test]
+fn crc_is_computed_while_packets_come() {
+    with_echo(|echo, model| {
+        let file: Vec<u8> = (0..5 * PACKET_BYTES + 100).map(|at| (at / 3) as u8).collect();
+        send_data(echo, model, &file, 5);
+        for _ in 0..10 {
+            echo.poll(Nanos(0));
+        }
+        // All but the short one, of which only the summary states that it is the last.
+        assert_eq!(echo.check.as_ref().expect("it has begun").next(), 5);
+        assert!(there_and_back(echo, model, &file, Some(5), 0, 0) == file);
+    });
+}
+
+#[test]
+fn crc_leaves_out_packets_that_contradict_the_summary() {
+    with_echo(|echo, model| {
+        for (n, len) in [1000, 1477, 2000, 4431].into_iter().enumerate() {
+            let file: Vec<u8> = (0..8 * PACKET_BYTES).map(|at| (at / 3) as u8).collect();
+            let (id, start_ms) = (5 + n as u32, 20_000 * n as u64);
+            send_data(echo, model, &file, id);
+            for _ in 0..10 {
+                echo.poll(Nanos::from_millis(start_ms));
+            }
+            let back = there_and_back(echo, model, &file[..len], Some(id), start_ms, 0);
+            assert!(back == file[..len], "{len} bytes");
+        }
+    });
 }
 
 #[test]
