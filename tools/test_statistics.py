@@ -137,6 +137,12 @@ class Rules(unittest.TestCase):
         self.refused('"Round trip"', '"Round trip."', "ends in a period")
         self.refused('"Round trip"', '"One | two"', "a bar would end the cell")
 
+    def test_unit_of_a_time_is_in_its_name_alone(self) -> None:
+        words = "stream.wait_ns: its meaning names the unit"
+        self.refused('"Sum of the waits"', '"Nanoseconds of all waits"', words)
+        self.refused('"Sum of the waits"', '"Sum in nanoseconds"', words)
+        self.refused("[port.counters.rtt_ns]", "[port.counters.rtt]", "port.rtt: .* ends in `_ns`")
+
     def test_misspelt_key_kind_and_reference_are_named(self) -> None:
         self.refused('kind = "gauge"', 'kind = "level"', "no kind is called level")
         self.refused('kind = "gauge"', 'sort = "gauge"', "port.rtt_ns: .*sort")
@@ -247,6 +253,19 @@ class Shown(unittest.TestCase):
             words = alerts.expression(metric)
             self.assertTrue(words.startswith("rate(sw_stream_foreign_total[5m])"), words)
             self.assertTrue(words.endswith(ends), words)
+
+    def test_alert_of_a_gauge_waits_and_one_of_samples_is_critical(self) -> None:
+        samples = 'unit = "samples"\nmeaning = "Packets of another tag"\nalert = "> 0"\n'
+        key = 'unit = "packets"\nmeaning = "Packets of another tag"\n'
+        gauge = 'kind = "gauge"\n'
+        for row, level, waits in (
+            (key + 'alert = "> 0"\n', "warning", 0),
+            (key + 'alert = "> 0"\n' + gauge, "warning", 1),
+            (samples, "critical", 0),
+        ):
+            rules = alerts.rules(table(key, row)).split("- alert: SwStreamForeign\n")[1]
+            self.assertEqual(rules.count("        for: 10s\n"), waits)
+            self.assertIn(f"severity: {level}\n", rules)
 
     def test_alert_that_no_rule_can_state_is_refused(self) -> None:
         key = 'meaning = "Packets of another tag"\n'

@@ -26,14 +26,13 @@ class ReceiverStats:
         Repaired packets by the time from the detection of the hole to the packet's arrival, modulo
         68.7 s.
     repair_latency_ns : int
-        Nanoseconds from the detection of a hole to the packet's arrival, summed over the repaired
-        packets.
+        Time from the detection of a hole to the packet's arrival, summed over the repaired packets.
     reordered : int
         Missing packets that arrived without a retransmission.
     reordered_beyond : int
         Missing packets that arrived later than the reordering tolerance.
     reorder_tolerance_ns : int
-        Nanoseconds that the receiver waits for a reordered packet before it requests it.
+        Time that the receiver waits for a reordered packet before it requests it.
     duplicates : int
         Packets that had arrived before; over RDMA also those of the queue pair.
     late : int
@@ -75,15 +74,15 @@ class ReceiverStats:
     starved : int
         Times the sender had no credit left because the program held all memory.
     rtt_ns : int
-        Smoothed round-trip time in nanoseconds.
+        Smoothed round-trip time.
     credit : int
         Packets that the sender may still send before it gets more credit.
     window : int
         Most packets that may be in flight or await repair.
     silent_ns : int
-        Nanoseconds since the sender's last valid packet; 0 while a live sender may be so silent.
+        Time since the sender's last valid packet; 0 while a live sender may be so silent.
     dead_after_ns : int
-        Silence in nanoseconds after which the stream breaks off.
+        Silence after which the stream breaks off.
     port_corrupted : int
         Packets with a wrong CRC and an unknown stream.
     port_foreign : int
@@ -205,7 +204,7 @@ class TransmitterStats:
     limit_bps : int
         Bits a second of wire time that congestion control allows; 0 for no limit.
     limited_ns : int
-        Time in nanoseconds in which congestion control allowed less than the source needs.
+        Time in which congestion control allowed less than the source needs.
     limited_bytes : int
         Wire bytes that congestion control allowed in that time.
     shortages : int
@@ -230,7 +229,7 @@ class TransmitterStats:
     receive_errors : int
         Receives and waits of the port that the system refused; nothing is lost.
     rtt_ns : int
-        Smoothed round-trip time in nanoseconds.
+        Smoothed round-trip time.
     credit : int
         Packets that may be sent for the first time at present; 0 between sessions.
     held : int

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 ORIGIN = "# Written by `tools/grafana.py` from `statistics.toml`; not edited by hand."
 WINDOW = "5m"
 """Over which growth is taken. An alert of a counter ends as long after its last growth."""
+HOLD = "10s"
+"""How long a gauge must be above its limit: one that is there for a moment does not alert."""
 STREAM = 'device="192.168.10.2:4900",stream="0",direction="receive"'
 WHOLE_STEP = 100_000
 """What the whole of a share grows by each minute of a test."""
@@ -39,7 +41,7 @@ def expression(metric: Metric) -> str:
 
 
 def severity(metric: Metric) -> str:
-    """Missing samples are critical."""
+    """Samples that are missing, lost or late are critical."""
     return "critical" if metric.unit == "samples" else "warning"
 
 
@@ -53,7 +55,8 @@ def rules(table: Table) -> str:
     lines = [
         ORIGIN,
         "#",
-        f"# An alert of a counter fires while it grows, and up to {WINDOW} longer.",
+        f"# An alert of a counter fires while it grows, and up to {WINDOW} longer; one of a gauge",
+        f"# fires when it has been above its limit for {HOLD}.",
         "",
         "groups:",
         "  - name: samplewire",
@@ -63,6 +66,7 @@ def rules(table: Table) -> str:
         lines += [
             f"      - alert: {name(metric)}",
             f"        expr: {expression(metric)}",
+            *([f"        for: {HOLD}"] if metric.kind == "gauge" else []),
             "        labels:",
             f"          severity: {severity(metric)}",
             "        annotations:",
@@ -94,8 +98,12 @@ def tests(table: Table) -> str:
             lines += series(metric.name, 0 if is_gauge else step, start)
             if metric.whole:
                 lines += series(metric.whole, WHOLE_STEP)
+            lines += ["    alert_rule_test:"]
+            if is_gauge:
+                # At first it is above its limit, but not for long enough.
+                lines += ["      - eval_time: 0m", f"        alertname: {name(metric)}"]
+                lines += ["        exp_alerts: []"]
             lines += [
-                "    alert_rule_test:",
                 "      - eval_time: 15m",
                 f"        alertname: {name(metric)}",
                 f"        exp_alerts:{'' if fires else ' []'}",

@@ -227,6 +227,11 @@ def check_counter(counter: Counter, table: Table) -> None:
         rules.append((not counter.of or counter.of in table.groups, f"no group is {counter.of}"))
     else:
         rules.append((bool(counter.unit), "it has no unit"))
+        # A metric has seconds instead.
+        is_neutral = not re.search(r"nanoseconds?\b", counter.meaning, re.I)
+        rules.append((is_neutral, "its meaning names the unit, which its name does"))
+        is_named = counter.unit != "ns" or counter.flat_name.endswith("_ns")
+        rules.append((is_named, "the name of a time ends in `_ns`"))
         rules.append((bool(counter.action), "it does not have what to do"))
     for holds, words in rules:
         if not holds:

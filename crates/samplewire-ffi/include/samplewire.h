@@ -415,7 +415,7 @@ typedef struct sw_receiver_stats {
     uint64_t socket_dropped;
     // Times the sender had no credit left because the program held all memory.
     uint64_t starved;
-    // Smoothed round-trip time in nanoseconds.
+    // Smoothed round-trip time.
     uint64_t rtt_ns;
     // Packets that the sender may still send before it gets more credit.
     uint64_t credit;
@@ -423,7 +423,7 @@ typedef struct sw_receiver_stats {
     uint64_t window;
     // Missing packets that arrived later than the reordering tolerance.
     uint64_t reordered_beyond;
-    // Nanoseconds that the receiver waits for a reordered packet before it requests it.
+    // Time that the receiver waits for a reordered packet before it requests it.
     uint64_t reorder_tolerance_ns;
     // MARK, CLOSE and DATA packets dropped because their numbers are impossible; over RDMA also
     // WRITEs to a slot that nothing waits for.
@@ -436,9 +436,9 @@ typedef struct sw_receiver_stats {
     uint64_t send_errors;
     // Receives and waits of the port that the system refused; nothing is lost.
     uint64_t receive_errors;
-    // Nanoseconds since the sender's last valid packet; 0 while a live sender may be so silent.
+    // Time since the sender's last valid packet; 0 while a live sender may be so silent.
     uint64_t silent_ns;
-    // Silence in nanoseconds after which the stream breaks off.
+    // Silence after which the stream breaks off.
     uint64_t dead_after_ns;
     // Packets with a wrong CRC and an unknown stream.
     uint64_t port_corrupted;
@@ -447,8 +447,7 @@ typedef struct sw_receiver_stats {
     // Repaired packets by the time from the detection of the hole to the packet's arrival, modulo
     // 68.7 s.
     uint64_t repair_latency[48];
-    // Nanoseconds from the detection of a hole to the packet's arrival, summed over the repaired
-    // packets.
+    // Time from the detection of a hole to the packet's arrival, summed over the repaired packets.
     uint64_t repair_latency_ns;
 } sw_receiver_stats;
 
@@ -696,7 +695,7 @@ typedef struct sw_transmitter_stats {
     uint64_t corrupted;
     // Packets that are not of the protocol.
     uint64_t foreign;
-    // Smoothed round-trip time in nanoseconds.
+    // Smoothed round-trip time.
     uint64_t rtt_ns;
     // Packets that may be sent for the first time at present; 0 between sessions.
     uint64_t credit;
@@ -722,7 +721,7 @@ typedef struct sw_transmitter_stats {
     uint64_t cuts;
     // Bits a second of wire time that congestion control allows; 0 for no limit.
     uint64_t limit_bps;
-    // Time in nanoseconds in which congestion control allowed less than the source needs.
+    // Time in which congestion control allowed less than the source needs.
     uint64_t limited_ns;
     // Wire bytes that congestion control allowed in that time.
     uint64_t limited_bytes;

@@ -54,7 +54,7 @@ pub struct sw_receiver_stats {
     pub socket_dropped: u64,
     /// Times the sender had no credit left because the program held all memory.
     pub starved: u64,
-    /// Smoothed round-trip time in nanoseconds.
+    /// Smoothed round-trip time.
     pub rtt_ns: u64,
     /// Packets that the sender may still send before it gets more credit.
     pub credit: u64,
@@ -62,7 +62,7 @@ pub struct sw_receiver_stats {
     pub window: u64,
     /// Missing packets that arrived later than the reordering tolerance.
     pub reordered_beyond: u64,
-    /// Nanoseconds that the receiver waits for a reordered packet before it requests it.
+    /// Time that the receiver waits for a reordered packet before it requests it.
     pub reorder_tolerance_ns: u64,
     /// MARK, CLOSE and DATA packets dropped because their numbers are impossible; over RDMA also
     /// WRITEs to a slot that nothing waits for.
@@ -75,9 +75,9 @@ pub struct sw_receiver_stats {
     pub send_errors: u64,
     /// Receives and waits of the port that the system refused; nothing is lost.
     pub receive_errors: u64,
-    /// Nanoseconds since the sender's last valid packet; 0 while a live sender may be so silent.
+    /// Time since the sender's last valid packet; 0 while a live sender may be so silent.
     pub silent_ns: u64,
-    /// Silence in nanoseconds after which the stream breaks off.
+    /// Silence after which the stream breaks off.
     pub dead_after_ns: u64,
     /// Packets with a wrong CRC and an unknown stream.
     pub port_corrupted: u64,
@@ -86,8 +86,7 @@ pub struct sw_receiver_stats {
     /// Repaired packets by the time from the detection of the hole to the packet's arrival, modulo
     /// 68.7 s.
     pub repair_latency: [u64; 48],
-    /// Nanoseconds from the detection of a hole to the packet's arrival, summed over the repaired
-    /// packets.
+    /// Time from the detection of a hole to the packet's arrival, summed over the repaired packets.
     pub repair_latency_ns: u64,
 }
 
@@ -250,7 +249,7 @@ pub struct sw_transmitter_stats {
     pub corrupted: u64,
     /// Packets that are not of the protocol.
     pub foreign: u64,
-    /// Smoothed round-trip time in nanoseconds.
+    /// Smoothed round-trip time.
     pub rtt_ns: u64,
     /// Packets that may be sent for the first time at present; 0 between sessions.
     pub credit: u64,
@@ -276,7 +275,7 @@ pub struct sw_transmitter_stats {
     pub cuts: u64,
     /// Bits a second of wire time that congestion control allows; 0 for no limit.
     pub limit_bps: u64,
-    /// Time in nanoseconds in which congestion control allowed less than the source needs.
+    /// Time in which congestion control allowed less than the source needs.
     pub limited_ns: u64,
     /// Wire bytes that congestion control allowed in that time.
     pub limited_bytes: u64,

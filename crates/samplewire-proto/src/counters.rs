@@ -20,14 +20,13 @@ pub struct ReceiverStats {
     /// Repaired packets by the time from the detection of the hole to the packet's arrival, modulo
     /// 68.7 s.
     pub repair_latency: Latencies,
-    /// Nanoseconds from the detection of a hole to the packet's arrival, summed over the repaired
-    /// packets.
+    /// Time from the detection of a hole to the packet's arrival, summed over the repaired packets.
     pub repair_latency_ns: u64,
     /// Missing packets that arrived without a retransmission.
     pub reordered: u64,
     /// Missing packets that arrived later than the reordering tolerance.
     pub reordered_beyond: u64,
-    /// Nanoseconds that the receiver waits for a reordered packet before it requests it.
+    /// Time that the receiver waits for a reordered packet before it requests it.
     pub reorder_tolerance: Nanos,
     /// Packets that had arrived before; over RDMA also those of the queue pair.
     pub duplicates: u64,
@@ -128,7 +127,7 @@ pub struct SenderStats {
     pub cuts: u64,
     /// Bits a second of wire time that congestion control allows; 0 for no limit.
     pub limit_bps: u64,
-    /// Time in nanoseconds in which congestion control allowed less than the source needs.
+    /// Time in which congestion control allowed less than the source needs.
     pub limited_ns: u64,
     /// Wire bytes that congestion control allowed in that time.
     pub limited_bytes: u64,

@@ -70,9 +70,9 @@ pub(crate) const COUNTERS: &[Counter] = &[
         name: "repair_latency_ns",
         unit: "ns",
         is_gauge: false,
-        meaning: "Nanoseconds from the detection of a hole to the packet's arrival, summed over \
-                  the repaired packets",
-        action: "As repair_latency",
+        meaning: "Time from the detection of a hole to the packet's arrival, summed over the \
+                  repaired packets",
+        action: "see docs/statistics.md#repair-latency",
         value: |it| it.stream.repair_latency_ns,
     },
     Counter {
@@ -95,7 +95,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         name: "reorder_tolerance",
         unit: "ns",
         is_gauge: true,
-        meaning: "Nanoseconds that the receiver waits for a reordered packet before it requests it",
+        meaning: "Time that the receiver waits for a reordered packet before it requests it",
         action: "Above the device's setting: see docs/statistics.md#packets-are-reordered",
         value: |it| it.stream.reorder_tolerance.0,
     },
@@ -266,7 +266,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         name: "rtt_ns",
         unit: "ns",
         is_gauge: true,
-        meaning: "Smoothed round-trip time in nanoseconds",
+        meaning: "Smoothed round-trip time",
         action: "Far above ping: see docs/statistics.md#this-host-drops-packets",
         value: |it| it.rtt_ns,
     },
@@ -290,8 +290,8 @@ pub(crate) const COUNTERS: &[Counter] = &[
         name: "silent_ns",
         unit: "ns",
         is_gauge: true,
-        meaning: "Nanoseconds since the sender's last valid packet; 0 while a live sender may be \
-                  so silent",
+        meaning: "Time since the sender's last valid packet; 0 while a live sender may be so \
+                  silent",
         action: "The device may be gone: samplewire probe",
         value: |it| it.silent_ns,
     },
@@ -299,7 +299,7 @@ pub(crate) const COUNTERS: &[Counter] = &[
         name: "dead_after_ns",
         unit: "ns",
         is_gauge: true,
-        meaning: "Silence in nanoseconds after which the stream breaks off",
+        meaning: "Silence after which the stream breaks off",
         action: "",
         value: |it| it.dead_after_ns,
     },

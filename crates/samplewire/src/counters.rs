@@ -28,15 +28,15 @@ pub struct ReceiverSnapshot {
     pub starved: u64,
     /// The last of these times: their indexes and their length.
     pub stalls: Stalls,
-    /// Smoothed round-trip time in nanoseconds.
+    /// Smoothed round-trip time.
     pub rtt_ns: u64,
     /// Packets that the sender may still send before it gets more credit.
     pub credit: u32,
     /// Most packets that may be in flight or await repair.
     pub window: u32,
-    /// Nanoseconds since the sender's last valid packet; 0 while a live sender may be so silent.
+    /// Time since the sender's last valid packet; 0 while a live sender may be so silent.
     pub silent_ns: u64,
-    /// Silence in nanoseconds after which the stream breaks off.
+    /// Silence after which the stream breaks off.
     pub dead_after_ns: u64,
     /// Counters of the port, which all of its streams share.
     pub port: PortStats,
@@ -114,7 +114,7 @@ pub struct TransmitterSnapshot {
     pub send_errors: u64,
     /// Receives and waits of the port that the system refused; nothing is lost.
     pub receive_errors: u64,
-    /// Smoothed round-trip time in nanoseconds.
+    /// Smoothed round-trip time.
     pub rtt_ns: u64,
     /// Packets that may be sent for the first time at present; 0 between sessions.
     pub credit: u32,

@@ -63,8 +63,7 @@ pub(crate) const RECEIVER: Table<ReceiverStats> = Table {
         Metric {
             name: "samplewire_receiver_reorder_tolerance_seconds",
             kind: Kind::Nanos,
-            help: "Nanoseconds that the receiver waits for a reordered packet before it requests \
-                   it",
+            help: "Time that the receiver waits for a reordered packet before it requests it",
             value: |it| it.reorder_tolerance.0,
         },
         Metric {
@@ -209,7 +208,7 @@ pub(crate) const RECEIVER_PORT: Table<ReceiverSnapshot> = Table {
         Metric {
             name: "samplewire_receiver_port_rtt_seconds",
             kind: Kind::Nanos,
-            help: "Smoothed round-trip time in nanoseconds",
+            help: "Smoothed round-trip time",
             value: |it| it.rtt_ns,
         },
         Metric {
@@ -227,14 +226,14 @@ pub(crate) const RECEIVER_PORT: Table<ReceiverSnapshot> = Table {
         Metric {
             name: "samplewire_receiver_port_silent_seconds",
             kind: Kind::Nanos,
-            help: "Nanoseconds since the sender's last valid packet; 0 while a live sender may be \
-                   so silent",
+            help: "Time since the sender's last valid packet; 0 while a live sender may be so \
+                   silent",
             value: |it| it.silent_ns,
         },
         Metric {
             name: "samplewire_receiver_port_dead_after_seconds",
             kind: Kind::Nanos,
-            help: "Silence in nanoseconds after which the stream breaks off",
+            help: "Silence after which the stream breaks off",
             value: |it| it.dead_after_ns,
         },
     ],
@@ -354,8 +353,7 @@ pub(crate) const SENDER: Table<SenderStats> = Table {
         Metric {
             name: "samplewire_sender_limited_seconds_total",
             kind: Kind::Duration,
-            help: "Time in nanoseconds in which congestion control allowed less than the source \
-                   needs",
+            help: "Time in which congestion control allowed less than the source needs",
             value: |it| it.limited_ns,
         },
         Metric {
@@ -438,7 +436,7 @@ pub(crate) const SENDER_PORT: Table<TransmitterSnapshot> = Table {
         Metric {
             name: "samplewire_sender_port_rtt_seconds",
             kind: Kind::Nanos,
-            help: "Smoothed round-trip time in nanoseconds",
+            help: "Smoothed round-trip time",
             value: |it| it.rtt_ns,
         },
         Metric {
@@ -591,8 +589,7 @@ pub(crate) struct ReceiverCounters {
     /// Repaired packets by the time from the detection of the hole to the packet's arrival, modulo
     /// 68.7 s.
     pub(crate) repair_latency: RepairLatency,
-    /// Nanoseconds from the detection of a hole to the packet's arrival, summed over the repaired
-    /// packets.
+    /// Time from the detection of a hole to the packet's arrival, summed over the repaired packets.
     pub(crate) repair_latency_ns: u64,
     /// Missing packets that arrived without a retransmission.
     pub(crate) packets_reordered: u64,
@@ -633,7 +630,7 @@ pub(crate) struct ReceiverCounters {
     pub(crate) packets_dropped_by_socket: u64,
     /// Times the sender had no credit left because the program held all memory.
     pub(crate) credit_stalls: u64,
-    /// Smoothed round-trip time in nanoseconds.
+    /// Smoothed round-trip time.
     pub(crate) rtt_ns: u64,
 }
 
@@ -696,7 +693,7 @@ pub(crate) struct SenderCounters {
     pub(crate) rate_cuts: u64,
     /// Bits a second of wire time that congestion control allows; 0 for no limit.
     pub(crate) rate_limit_bps: u64,
-    /// Time in nanoseconds in which congestion control allowed less than the source needs.
+    /// Time in which congestion control allowed less than the source needs.
     pub(crate) rate_limited_ns: u64,
     /// Wire bytes that congestion control allowed in that time.
     pub(crate) rate_limited_bytes: u64,
@@ -715,7 +712,7 @@ pub(crate) struct SenderCounters {
     pub(crate) send_errors: u64,
     /// Receives and waits of the port that the system refused; nothing is lost.
     pub(crate) receive_errors: u64,
-    /// Smoothed round-trip time in nanoseconds.
+    /// Smoothed round-trip time.
     pub(crate) rtt_ns: u64,
 }
 
