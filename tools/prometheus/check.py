@@ -34,6 +34,8 @@ RULES = ROOT / "grafana/alerts.yml"
 DASHBOARD = ROOT / "grafana/samplewire.json"
 UNPACKED = ROOT / ".tools/prometheus/usr/bin"
 PATIENCE_S = 20
+TIME = f"{6 * PATIENCE_S}s"
+"""Longer than all waits of a run together."""
 RATE_INTERVAL = "30s"
 """What Grafana would fill in."""
 FIRING = "SamplewireReceiverRepaired"
@@ -107,7 +109,7 @@ def run(program: Path, folder: Path) -> None:
         address = device.listens_at()
         started = [device]
         for arguments in (["record", address, str(folder / "samples.sc16")],
-                          ["rate", address, "--way", "transmit", "--duration", "60s"]):  # fmt: skip
+                          ["rate", address, "--way", "transmit", "--duration", TIME]):  # fmt: skip
             started.append(stack.enter_context(Metered(program, arguments)))
         prometheus = stack.enter_context(Prometheus(folder, [it.target for it in started]))
         check_targets(prometheus, len(started))
