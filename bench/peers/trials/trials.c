@@ -310,15 +310,19 @@ static void send_all(const char *address, const char *how, uint16_t bytes, doubl
 			.addr = (uint64_t)&messages[at], .len = 1};
 		submit(&ring, &entry);
 		busy++;
-		enter(&ring, 1, busy == 8);
-		// A buffer is free at its notification.
-		for (struct io_uring_cqe *it; (it = next(&ring)); done(&ring)) {
-			if (it->res < 0 && it->res != -ECONNREFUSED) {
-				errno = -it->res;
-				fail("IORING_OP_SENDMSG_ZC");
+		enter(&ring, 1, 0);
+		do {
+			// A buffer is free at its notification, the second completion.
+			for (struct io_uring_cqe *it; (it = next(&ring)); done(&ring)) {
+				if (it->res < 0 && it->res != -ECONNREFUSED) {
+					errno = -it->res;
+					fail("IORING_OP_SENDMSG_ZC");
+				}
+				busy -= !(it->flags & IORING_CQE_F_MORE);
 			}
-			busy -= !(it->flags & IORING_CQE_F_MORE);
-		}
+			if (busy >= 8)
+				enter(&ring, 0, 1);
+		} while (busy >= 8);
 	}
 }
 
