@@ -26,6 +26,11 @@ LONG_FIRST = ("cli", "many", "stalls", "samplewire_sim", "samplewire_io")
 """The order that leaves the cores idle least at the end; any order is right."""
 
 
+REASONS: dict[str, list[str]] = {}
+"""Of programs that failed: where their tests panicked, and why."""
+REASONS_SHOWN = 6
+
+
 @dataclass(frozen=True)
 class Program:
     """The tests of one file, or of one library."""
@@ -52,8 +57,11 @@ def main() -> int:
     if not words:
         done = subprocess.run(["cargo", "test", "--workspace", "--doc", "--no-fail-fast"])
         failed += ["documentation"] * (done.returncode != 0)
+    # The reasons once more, where the end of the output is all that is kept.
     for name in failed:
         print(f"FAILED: {name}")
+        for line in REASONS.get(name, [])[:REASONS_SHOWN]:
+            print(f"  {line}")
     return 1 if failed else 0
 
 
@@ -93,6 +101,10 @@ def run(program: Program) -> bool:
         errors="replace",
     )
     took_s = time.monotonic() - start
+    if done.returncode != 0:
+        lines = done.stdout.splitlines()
+        places = [at for at, line in enumerate(lines) if " panicked at " in line]
+        REASONS[program.name] = [line for at in places for line in lines[at : at + 2]]
     text = f"\n     {program.name} of {program.folder.name}, {took_s:.0f} s\n{done.stdout}"
     # In one write: several programs end at once.
     sys.stdout.write(text)

@@ -41,7 +41,7 @@ count() {
         passed=$((passed + 1))
     else
         # The end of its output states the reason, also where only the summary is kept.
-        failed+=("$3"$'\n'"$(tail -n 8 "$4" | cut -c1-300 | sed 's/^/         /')")
+        failed+=("$3"$'\n'"$(tail -n 12 "$4" | cut -c1-300 | sed 's/^/         /')")
     fi
     took+=("$2 s: $3")
     local count line
