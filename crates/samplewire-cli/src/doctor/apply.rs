@@ -5,6 +5,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -71,13 +72,18 @@ impl<'a> Changes<'a> {
         Self { reader, settings: Vec::new(), replaced: Vec::new() }
     }
 
-    /// Reads the old value of a setting; returns its number.
-    pub(super) fn add(&mut self, setting: &Setting) -> Result<usize, Failure> {
+    /// The number of settings.
+    pub(super) const fn len(&self) -> usize {
+        self.settings.len()
+    }
+
+    /// Reads the old value of a setting, which gets the next number.
+    pub(super) fn add(&mut self, setting: &Setting) -> Result<(), Failure> {
         let old = current(self.reader, &setting.place).map_err(of_place(&setting.place))?;
         let place = PlaceEntry::of(&setting.place);
         self.replaced.push(Replaced { place, old, new: setting.value.clone() });
         self.settings.push(setting.clone());
-        Ok(self.settings.len() - 1)
+        Ok(())
     }
 
     /// Writes the undo file.
@@ -95,15 +101,19 @@ impl<'a> Changes<'a> {
         set(self.reader, setting).map_err(of_place(&setting.place))
     }
 
-    /// Restores the old value of a setting.
-    pub(super) fn restore(&self, number: usize) -> Result<(), Failure> {
-        let place = &self.settings[number].place;
-        restore(self.reader, place, &self.replaced[number].old).map_err(of_place(place))
+    /// Restores the old values of these settings, the last first. One that is refused does not keep the
+    /// others back.
+    pub(super) fn restore(&self, numbers: Range<usize>) -> Result<(), Failure> {
+        numbers.rev().fold(Ok(()), |result, number| {
+            let place = &self.settings[number].place;
+            let restored = restore(self.reader, place, &self.replaced[number].old);
+            result.and(restored.map_err(of_place(place)))
+        })
     }
 
-    /// Restores all old values, the last first, and removes the undo file.
+    /// Restores all old values, and then removes the undo file.
     pub(super) fn end(self, undo_file: &Path) -> Result<(), Failure> {
-        (0..self.settings.len()).rev().try_for_each(|number| self.restore(number))?;
+        self.restore(0..self.len())?;
         let fail = |source| Failure::Output { path: undo_file.display().to_string(), source };
         fs::remove_file(undo_file).map_err(fail)
     }
@@ -254,3 +264,33 @@ fn missing(key: &str) -> io::Error {
 }
 
 const UNDO_BYTES_MAX: u64 = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn setting_that_cannot_be_restored_keeps_no_other_back() {
+        let root = tempfile::tempdir().unwrap();
+        let paths = ["/proc/sys/kernel/a", "/proc/sys/kernel/b", "/proc/sys/kernel/c"];
+        let place = |path: &str| root.path().join(path.trim_start_matches('/'));
+        fs::create_dir_all(place("/proc/sys/kernel")).unwrap();
+        let reader = Reader::new(Some(root.path().to_owned()));
+        let mut changes = Changes::new(&reader);
+        for path in paths {
+            fs::write(place(path), "1\n").unwrap();
+            changes.add(&Setting { place: Place::File(path.into()), value: "2".into() }).unwrap();
+        }
+        (0..3).for_each(|number| changes.set(number).unwrap());
+        assert_eq!(fs::read_to_string(place(paths[0])).unwrap(), "2\n");
+        fs::remove_file(place(paths[1])).unwrap();
+        let undo_file = root.path().join("undo.json");
+        fs::write(&undo_file, "").unwrap();
+        let error = changes.end(&undo_file).unwrap_err().to_string();
+        assert!(error.contains(paths[1]), "{error}");
+        for path in [paths[0], paths[2]] {
+            assert_eq!(fs::read_to_string(place(path)).unwrap(), "1\n");
+        }
+        assert!(undo_file.exists(), "it is needed still");
+    }
+}

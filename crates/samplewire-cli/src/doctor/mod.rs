@@ -19,6 +19,7 @@ mod undo_file;
 
 use check::{Check, Checked};
 use context::Context;
+use measure::Measured;
 use reader::Reader;
 
 use crate::arguments::DoctorArguments;
@@ -41,17 +42,18 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<Outcome, Failure> {
     let context = Context::new(&reader, arguments, peer);
     let checked = diagnose(&context, &arguments.only);
     let counts = report::Counts::of(&checked);
-    let effects = match arguments.measure {
-        Some(_) => measure::run(&mut console, &context, &measure::Bench::new(&checked, arguments))?,
-        None => Vec::new(),
+    let measured = match arguments.measure {
+        Some(_) => measure::run(&mut console, &context, &checked, arguments)?,
+        None => Measured::default(),
     };
+    let effects = &measured.effects;
     if arguments.json {
-        let document = report::Document::new(&context, &checked, &counts, &effects);
+        let document = report::Document::new(&context, &checked, &counts, effects);
         let text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
         console.line(format_args!("{text}"));
     } else {
-        report::print(&mut console, &context, &checked, &counts, &effects);
-        measure::print(&mut console, &effects);
+        report::print(&mut console, &context, &checked, &counts, effects);
+        measure::print(&mut console, effects);
     }
     if let Some(folder) = &arguments.record {
         record::write(&reader, folder)?;
@@ -66,6 +68,9 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<Outcome, Failure> {
     for &(subject, count_max) in &crossed {
         let (name, count) = (FindingSubject::as_str(subject), counts.of_subject(subject));
         console.error(format_args!("{name} is {count}, above the threshold of {count_max}"), None);
+    }
+    if let Some(signal) = measured.signal {
+        return Ok(Outcome::Interrupted { signal });
     }
     Ok(if crossed.is_empty() { Outcome::Whole } else { Outcome::Threshold })
 }

@@ -1,5 +1,6 @@
 //! The JSON of `rate`. Fields are added in later versions, never changed.
 
+use samplewire_io::xdp::{XdpLog, XdpState};
 use serde::Serialize;
 
 use crate::account::Counts;
@@ -79,6 +80,24 @@ pub(super) struct End {
     pub(super) transmit: Option<Transmit>,
     /// The exceeded thresholds, in words.
     pub(super) thresholds_crossed: Vec<String>,
+    /// How the packets of each direction passed the kernel; empty with `--link udp`.
+    pub(super) links: Vec<LinkEntry>,
+}
+
+/// How packets passed the kernel.
+#[derive(Debug, Serialize)]
+pub(super) struct LinkEntry {
+    /// Whether they bypassed it.
+    bypassed: bool,
+    /// How, or why not.
+    words: String,
+}
+
+impl From<&XdpLog> for LinkEntry {
+    fn from(log: &XdpLog) -> Self {
+        let state = log.state();
+        Self { bypassed: matches!(state, XdpState::Attached(_)), words: state.to_string() }
+    }
 }
 
 /// The sums of the received streams; meanings in `docs/statistics.md`.

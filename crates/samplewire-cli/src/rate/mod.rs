@@ -138,6 +138,9 @@ fn measure(
     });
     let totals = Totals { received, sent, signal: interrupt.signal() };
     let outcome = conclude(arguments, console, document, &totals);
+    if let Some(end) = &mut document.end {
+        end.links = bypasses.iter().map(Into::into).collect();
+    }
     for log in &bypasses {
         wiring::print_bypass(console, arguments.link, Some(log), true);
     }
@@ -197,6 +200,7 @@ fn conclude(
         receive: received.map(Received::json),
         transmit: sent.map(Sent::json),
         thresholds_crossed: crossed,
+        links: Vec::new(),
     });
     outcome
 }

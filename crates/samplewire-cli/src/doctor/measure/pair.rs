@@ -6,6 +6,7 @@
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -38,13 +39,15 @@ pub(super) enum End {
 }
 
 /// What a run measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Run {
     pub(super) bps: f64,
     pub(super) bytes: u64,
     /// CPU time of the whole host.
     pub(super) cpu_s: f64,
     pub(super) missing: u64,
+    /// What the receiver requested and did not get, in words.
+    pub(super) refused: Option<String>,
 }
 
 impl Run {
@@ -128,7 +131,11 @@ impl Ends {
                 let listen = format!("{SENDER}:{PORT}");
                 let mut device = sender.enter(&self.program);
                 device.args(["emulate", "--source", "null", "--rate", "max", "--once"]);
-                device.args(["--listen", &listen]).stdout(Stdio::null()).stderr(Stdio::null());
+                device
+                    .args(["--listen", &listen])
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::null())
+                    .process_group(0);
                 let device = Killed(device.spawn().map_err(of_program("nsenter"))?);
                 let mut command = receiver.enter(&self.program);
                 command.args(["rate", &listen]);
@@ -136,7 +143,7 @@ impl Ends {
             }
         };
         command.args(["--json", "--duration", &format!("{}s", span.as_secs_f64())]);
-        command.args(arguments).stdin(Stdio::null());
+        command.args(arguments).stdin(Stdio::null()).process_group(0);
         let before = cpu_s()?;
         let output = command.output().map_err(of_program("samplewire"))?;
         let cpu_s = cpu_s()? - before;
@@ -146,23 +153,45 @@ impl Ends {
 
 /// Reads the document of `rate --json`.
 fn parse(output: &Output, cpu_s: f64) -> Result<Run, Failure> {
-    let document: Option<Value> = serde_json::from_slice(&output.stdout).ok();
-    let figures = document.as_ref().map(|it| &it["end"]["receive"]).and_then(|end| {
-        let bytes = end["bytes"].as_u64().filter(|&bytes| bytes > 0)?;
-        let (bps, missing) = (end["goodput_bps"].as_f64()?, end["samples_missing"].as_u64()?);
-        Some(Run { bps, bytes, cpu_s, missing })
-    });
-    figures.ok_or_else(|| {
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    run_of(&document, cpu_s).ok_or_else(|| {
         let words = String::from_utf8_lossy(&output.stderr);
         Failure::Measure(format!("the receiver: {}", plain(words.trim(), WORDS_CHARS_MAX)))
     })
+}
+
+fn run_of(document: &Value, cpu_s: f64) -> Option<Run> {
+    let end = &document["end"];
+    // An interrupted run is none.
+    if !matches!(end["result"].as_str()?, "whole" | "missing") {
+        return None;
+    }
+    let receive = &end["receive"];
+    let bytes = receive["bytes"].as_u64().filter(|&bytes| bytes > 0)?;
+    let (bps, missing) = (receive["goodput_bps"].as_f64()?, receive["samples_missing"].as_u64()?);
+    Some(Run { bps, bytes, cpu_s, missing, refused: refused(document) })
+}
+
+/// What the receiver requested and did not get.
+fn refused(document: &Value) -> Option<String> {
+    let real_time = &document["start"]["real_time"][0];
+    if let Some(refusal) = real_time["refused"].as_array()?.first() {
+        let words = |key: &str| refusal[key].as_str().unwrap_or_default();
+        return Some(format!("not granted here: {}: {}", words("what"), words("why")));
+    }
+    if real_time["pages"] == "small" {
+        return Some("not granted here: the pages are small".to_owned());
+    }
+    let link = document["end"]["links"].as_array()?.first().filter(|it| it["bypassed"] == false)?;
+    Some(format!("not granted here: {}", link["words"].as_str().unwrap_or_default()))
 }
 
 impl Namespace {
     fn new(interface: &'static str) -> Result<Self, Failure> {
         let mut command = Command::new("unshare");
         command.args(["--net", "cat"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        command.stderr(Stdio::piped());
+        // Ctrl-C ends this command, which then ends them.
+        command.stderr(Stdio::piped()).process_group(0);
         let mut holder = Killed(command.spawn().map_err(of_program("unshare"))?);
         // `cat` answers once it is in its namespace, and ends with this process, whose pipe it reads.
         let echoed = echo(&mut holder);
@@ -251,6 +280,32 @@ const WORDS_CHARS_MAX: usize = 300;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn document(pages: &str, refused: &str, links: &str) -> Value {
+        let text = format!(
+            r#"{{ "start": {{ "real_time": [{{ "pages": {pages}, "refused": [{refused}] }}] }},
+                "end": {{ "result": "whole", "links": [{links}],
+                    "receive": {{ "bytes": 5, "goodput_bps": 2.5, "samples_missing": 1 }} }} }}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn run_that_got_less_than_requested_states_what_is_missing() {
+        let refused = |pages, refused, links| {
+            run_of(&document(pages, refused, links), 1.0).unwrap().refused.unwrap_or_default()
+        };
+        assert_eq!(refused("null", "", ""), "");
+        assert_eq!(refused(r#""huge""#, "", r#"{ "bypassed": true, "words": "x" }"#), "");
+        assert!(refused(r#""small""#, "", "").contains("small"));
+        let refusal = r#"{ "what": "SCHED_FIFO 50", "why": "no right" }"#;
+        assert_eq!(refused("null", refusal, ""), "not granted here: SCHED_FIFO 50: no right");
+        let link = r#"{ "bypassed": false, "words": "packets go by UDP" }"#;
+        assert_eq!(refused("null", "", link), "not granted here: packets go by UDP");
+        let mut interrupted = document("null", "", "");
+        interrupted["end"]["result"] = "interrupted".into();
+        assert_eq!(run_of(&interrupted, 1.0), None);
+    }
 
     #[test]
     fn busy_time_leaves_out_idle_waiting_and_stolen() {

@@ -1,8 +1,11 @@
 //! What is tried: each setting with its right and its wrong value.
 
+use std::ops::Range;
+
 use super::pair::{End, Ends};
 use crate::doctor::apply::Changes;
-use crate::doctor::fix::{CardParameter, Setting};
+use crate::doctor::check::Checked;
+use crate::doctor::fix::{CardParameter, Fix, Place};
 use crate::failure::Failure;
 
 /// A setting with two values.
@@ -16,7 +19,7 @@ pub(super) struct Trial {
 }
 
 /// A value of a setting.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Change {
     /// As it is.
     None,
@@ -26,8 +29,10 @@ pub(super) enum Change {
     Mtu(u16),
     /// Options of the receiver.
     Arguments(&'static [&'static str]),
-    /// A setting of the host, by its number: the new value or the old one.
-    Host(usize, bool),
+    /// Settings of the host, by their numbers: as they were.
+    Old(Range<usize>),
+    /// The same as the fix makes them.
+    Fixed(Range<usize>),
 }
 
 /// All trials that these ends permit.
@@ -81,15 +86,44 @@ pub(super) fn of_ends(ends: &Ends) -> Vec<Trial> {
     trials
 }
 
-impl Trial {
-    /// A setting of the host that corrects a finding.
-    pub(super) fn of_host(check: &'static str, setting: &Setting, number: usize) -> Self {
-        Self {
-            check,
-            what: format!("as it is / {}", setting.command_line()),
-            right: Change::Host(number, true),
-            wrong: Change::Host(number, false),
+/// The settings of each finding. Over an own pair only those that both ends have in common with the
+/// host: the card is another, and so is all that belongs to a network namespace.
+pub(super) fn of_findings(
+    checked: &[Checked],
+    ends: &Ends,
+    changes: &mut Changes<'_>,
+) -> Result<Vec<Trial>, Failure> {
+    let mut trials = Vec::new();
+    for item in checked {
+        let Some(fix) = item.finding().and_then(|found| found.fix.as_ref()) else { continue };
+        let is_tried = |place: &Place| !ends.has_own_pair() || is_of_all_namespaces(place);
+        if fix.settings.is_empty() || !fix.settings.iter().all(|it| is_tried(&it.place)) {
+            continue;
         }
+        let first = changes.len();
+        fix.settings.iter().try_for_each(|setting| changes.add(setting))?;
+        trials.push(Trial::of_fix(item.check.id, fix, first..changes.len()));
+    }
+    Ok(trials)
+}
+
+fn is_of_all_namespaces(place: &Place) -> bool {
+    let folders =
+        ["/sys/devices/system/cpu/", "/sys/kernel/mm/", "/proc/sys/kernel/", "/proc/sys/vm/"];
+    matches!(place, Place::File(path) if folders.iter().any(|it| path.starts_with(it)))
+}
+
+impl Trial {
+    /// The settings that correct a finding.
+    fn of_fix(check: &'static str, fix: &Fix, numbers: Range<usize>) -> Self {
+        let what = match &fix.settings[..] {
+            [one] => format!("as it is / {}", one.command_line()),
+            [one, rest @ ..] => {
+                format!("as it is / {} and {} more", one.command_line(), rest.len())
+            }
+            [] => String::new(),
+        };
+        Self { check, what, right: Change::Fixed(numbers.clone()), wrong: Change::Old(numbers) }
     }
 
     /// Whether one of these names is the check or its group; or there are none.
@@ -100,32 +134,32 @@ impl Trial {
 
     /// Whether it changes a setting of the host.
     pub(super) const fn is_of_host(&self) -> bool {
-        matches!(self.right, Change::Host(..))
+        matches!(self.right, Change::Fixed(_))
     }
 
     /// Leaves the setting as the other trials expect it.
     pub(super) fn end(&self, ends: &Ends, changes: &Changes<'_>) -> Result<(), Failure> {
-        match self.right {
-            Change::Mtu(_) | Change::Host(..) => self.wrong.make(ends, changes),
-            _ => self.right.make(ends, changes),
+        match &self.right {
+            Change::Mtu(_) | Change::Fixed(_) => self.wrong.make(ends, changes),
+            right => right.make(ends, changes),
         }
     }
 }
 
 impl Change {
     /// Makes the setting.
-    pub(super) fn make(self, ends: &Ends, changes: &Changes<'_>) -> Result<(), Failure> {
+    pub(super) fn make(&self, ends: &Ends, changes: &Changes<'_>) -> Result<(), Failure> {
         match self {
-            Self::Card(end, parameter, value) => ends.set(end, parameter, value),
-            Self::Mtu(bytes) => ends.set_mtu(bytes),
-            Self::Host(number, true) => changes.set(number),
-            Self::Host(number, false) => changes.restore(number),
+            Self::Card(end, parameter, value) => ends.set(*end, *parameter, value),
+            Self::Mtu(bytes) => ends.set_mtu(*bytes),
+            Self::Fixed(numbers) => numbers.clone().try_for_each(|number| changes.set(number)),
+            Self::Old(numbers) => changes.restore(numbers.clone()),
             Self::None | Self::Arguments(_) => Ok(()),
         }
     }
 
     /// The options of the receiver.
-    pub(super) const fn arguments(self) -> &'static [&'static str] {
+    pub(super) const fn arguments(&self) -> &'static [&'static str] {
         match self {
             Self::Arguments(words) => words,
             _ => &[],
@@ -135,3 +169,18 @@ impl Change {
 
 pub(super) const MTU_USUAL: u16 = 1_500;
 const MTU_JUMBO: u16 = 9_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_pair_shares_with_the_host_what_is_of_no_network() {
+        let file = |path: &str| is_of_all_namespaces(&Place::File(path.to_owned()));
+        assert!(file("/proc/sys/kernel/sched_rt_runtime_us"));
+        assert!(file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
+        assert!(!file("/proc/sys/net/core/rmem_max"));
+        assert!(!file("/proc/irq/24/smp_affinity_list"));
+        assert!(!is_of_all_namespaces(&Place::Card("eth0".into(), CardParameter::RxRing)));
+    }
+}
