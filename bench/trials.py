@@ -4,8 +4,8 @@
 
 A way is worth building only where it moves 1.10 times as much, or takes at most 0.90 of the CPU
 time (`peers/trials/trials.c` says what each does). Two network namespaces are made and removed;
-that needs root. Over veth the kernel copies what is sent without a copy: for network cards this says
-nothing about sending by io_uring. What the kernel's own threads do for packets counts as that of others. Exit: 0 when
+that needs root. Over veth the kernel copies what is sent without a copy, so nothing follows for
+network cards. What the kernel's own threads do for packets counts as that of others. Exit: 0 when
 all ran, 2 when a program failed.
 """
 
