@@ -119,8 +119,10 @@ impl Links {
     /// # Panics
     /// See [`Links::new`].
     pub fn bind(locals: &[SocketAddr], options: &UdpOptions) -> Result<Self, LinkError> {
+        // The first link that is attached would give up the rights that the others need.
+        let options = options.clone().drop_rights(options.drops_rights && locals.len() == 1);
         let bind = |&local: &SocketAddr| -> Result<Box<dyn Link>, LinkError> {
-            Ok(Box::new(Xdp::bind(local, options)?))
+            Ok(Box::new(Xdp::bind(local, &options)?))
         };
         Self::new(locals.iter().map(bind).collect::<Result<_, _>>()?)
     }
