@@ -62,8 +62,8 @@ impl Ledger {
         Self {
             account: Account::new(first, None),
             timeline: Timeline::new(),
-            gaps: VecDeque::with_capacity(gaps_max),
-            gaps_max,
+            gaps: VecDeque::with_capacity(gaps_max.max(1)),
+            gaps_max: gaps_max.max(1),
             updated: Instant::now(),
         }
     }
@@ -92,7 +92,7 @@ impl Ledger {
             self.timeline.add_missing(at, samples, cause);
             at = at.saturating_add(samples);
         }
-        if self.gaps.len() == self.gaps_max {
+        if self.gaps.len() >= self.gaps_max {
             self.gaps.pop_front();
         }
         self.gaps.push_back(entry);
@@ -144,20 +144,143 @@ pub struct GapList {
     pub gaps: Vec<GapEntry>,
 }
 
-impl GapList {
-    /// The list as CSV, with a header line. Lines that begin with `#` are comments.
-    pub fn csv(&self) -> String {
-        let mut text = String::new();
-        let listed = self.gaps.len() as u64;
-        if let Some(earlier) = self.total.checked_sub(listed).filter(|&count| count > 0) {
-            let _ = writeln!(text, "# {earlier} earlier gaps are in the sums, not in this list");
+/// Writes the gaps of a ledger as CSV, in parts: each holds up the ledger for a short time only.
+#[derive(Debug)]
+pub(crate) struct GapRows {
+    has_head: bool,
+    /// The number of the next gap.
+    next: u64,
+    /// The number behind the last gap: those that are added meanwhile are not written.
+    end: u64,
+}
+
+impl GapRows {
+    /// The most gaps of a part.
+    const PART: u64 = 1_000;
+
+    /// Begins with the oldest gap.
+    pub(crate) fn new(ledger: &Ledger) -> Self {
+        Self { has_head: false, next: 0, end: ledger.account.gaps() }
+    }
+
+    /// Copies the gaps of the next part; returns `None` behind the last part.
+    pub(crate) fn copy(&self, ledger: &Ledger) -> Option<Vec<GapEntry>> {
+        if self.has_head && self.next >= self.end {
+            return None;
         }
-        text.push_str("index,length,cause,hop,stream\n");
-        for GapEntry { gap, hop, .. } in &self.gaps {
+        let oldest = ledger.gaps.front().map_or(self.end, |entry| entry.number);
+        let first = self.next.max(oldest);
+        let end = first.saturating_add(Self::PART).min(self.end);
+        Some(ledger.gaps_in(first..end).copied().collect())
+    }
+
+    /// Returns the lines of a part; the first has the header. Lines that begin with `#` are comments.
+    pub(crate) fn lines(&mut self, part: &[GapEntry]) -> String {
+        let mut text = String::new();
+        let first = part.first().map_or(self.end, |entry| entry.number);
+        if let Some(absent) = first.checked_sub(self.next).filter(|&count| count > 0) {
+            let _ = writeln!(text, "# {absent} earlier gaps are in the sums, not in this list");
+        }
+        if !self.has_head {
+            text.push_str("index,length,cause,hop,stream\n");
+        }
+        for GapEntry { gap, hop, .. } in part {
             let stream = gap.stream.map(|stream| stream.to_string()).unwrap_or_default();
             let (first, len, cause) = (gap.first, gap.count(), gap.cause.key());
             let _ = writeln!(text, "{first},{len},{cause},{},{stream}", hop.as_str());
         }
+        self.has_head = true;
+        self.next = part.last().map_or(self.end, |entry| entry.number + 1);
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use samplewire::Cause;
+    use samplewire_record::sigmf::{HostDrops, RecordedCause};
+
+    use super::*;
+
+    /// Adds gaps of one sample, at every second index.
+    fn add(ledger: &mut Ledger, numbers: std::ops::Range<u64>) {
+        let mut account = ledger.account.clone();
+        for number in numbers {
+            let gap = RecordedGap {
+                first: 2 * number,
+                not_repaired: 1,
+                source_lost: 0,
+                host: HostDrops::NONE,
+                cause: RecordedCause::Stream(Cause::Deadline),
+                stream: None,
+            };
+            account.take_gap(&gap, false);
+            let event =
+                Event::Gap { entry: GapEntry::new(gap, false, number), position: 2 * number };
+            ledger.update(&account, 2 * number + 1, [event].into_iter());
+        }
+    }
+
+    /// The indexes of the lines of a part, and its other lines.
+    fn read(text: &str) -> (Vec<u64>, Vec<&str>) {
+        let index = |line: &str| line.split(',').next().and_then(|it| it.parse().ok());
+        let indexes = text.lines().filter_map(index).collect();
+        (indexes, text.lines().filter(|line| index(line).is_none()).collect())
+    }
+
+    const HEAD: &str = "index,length,cause,hop,stream";
+
+    #[test]
+    fn list_is_written_in_parts_and_ends_where_it_did_at_the_beginning() {
+        let mut ledger = Ledger::new(0, 4_000);
+        add(&mut ledger, 0..2_500);
+        let mut rows = GapRows::new(&ledger);
+        let mut next = 0;
+        for len in [1_000, 1_000, 500] {
+            let part = rows.copy(&ledger).expect("there is a part");
+            let text = rows.lines(&part);
+            let (indexes, others) = read(&text);
+            assert_eq!(indexes, (next..next + len).map(|it| 2 * it).collect::<Vec<_>>());
+            assert_eq!(others, if next == 0 { vec![HEAD] } else { vec![] });
+            next += len;
+            let total = ledger.account.gaps();
+            add(&mut ledger, total..total + 1);
+        }
+        assert_eq!(rows.copy(&ledger), None);
+    }
+
+    #[test]
+    fn gaps_that_leave_the_list_between_two_parts_are_counted() {
+        let mut ledger = Ledger::new(0, 2_000);
+        add(&mut ledger, 0..2_100);
+        let mut rows = GapRows::new(&ledger);
+        let part = rows.copy(&ledger).expect("there is a part");
+        let text = rows.lines(&part);
+        let (indexes, others) = read(&text);
+        assert_eq!((indexes[0], indexes.len()), (200, 1_000));
+        assert_eq!(others, ["# 100 earlier gaps are in the sums, not in this list", HEAD]);
+        add(&mut ledger, 2_100..3_150);
+        let part = rows.copy(&ledger).expect("there is a part");
+        let text = rows.lines(&part);
+        let (indexes, others) = read(&text);
+        assert_eq!((indexes[0], indexes.len()), (2_300, 950));
+        assert_eq!(others, ["# 50 earlier gaps are in the sums, not in this list"]);
+        assert_eq!(rows.copy(&ledger), None);
+        // All of them.
+        let mut rows = GapRows { has_head: true, next: 10, end: 20 };
+        let part = rows.copy(&ledger).expect("there is a part");
+        assert_eq!(rows.lines(&part), "# 10 earlier gaps are in the sums, not in this list\n");
+        assert_eq!(rows.copy(&ledger), None);
+    }
+
+    #[test]
+    fn list_has_the_latest_gap_at_least() {
+        let mut ledger = Ledger::new(0, 0);
+        let mut rows = GapRows::new(&ledger);
+        let part = rows.copy(&ledger).expect("there is a part");
+        assert_eq!(rows.lines(&part).trim_end(), HEAD);
+        assert_eq!(rows.copy(&ledger), None);
+        add(&mut ledger, 0..3);
+        assert_eq!(ledger.gaps().iter().map(|it| it.number).collect::<Vec<_>>(), [2]);
     }
 }

@@ -1,5 +1,6 @@
 //! A recording on the page: its sums are those of `verify`, and its frames those of its samples.
 
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -159,6 +160,24 @@ fn recording_lists_more_gaps_than_a_stream() {
     assert_eq!(ledger.gaps().len() as u64, count);
     let oldest = ledger.gaps_in(0..1).next().expect("the first gap is listed");
     assert_eq!((oldest.gap.first, oldest.gap.count()), (4, 1));
+    let csv = csv(&page);
+    let rows: Vec<_> = csv.lines().filter(|line| line.ends_with(",deadline,wire,")).collect();
+    assert_eq!(rows.len() as u64, count);
+    let index = |number: u64| format!("{},1,deadline,wire,", 5 * number + 4);
+    assert_eq!((rows[0], rows[rows.len() - 1]), (&*index(0), &*index(count - 1)));
+    assert!(!csv.contains("# "), "no gap is left out");
+}
+
+/// The answer with the list of gaps, in chunks.
+fn csv(page: &Page) -> String {
+    let (address, token) = (page.address(), page.token().as_str());
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let head = "GET /api/gaps.csv HTTP/1.1\r\nConnection: close";
+    write!(stream, "{head}\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
 }
 
 /// Indexes of two runs of the device; the second begins with a gap.

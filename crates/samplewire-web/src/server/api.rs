@@ -1,16 +1,23 @@
 //! Reading the account by GET: `docs/web.md#api`.
 
+use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
+use axum::Extension;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderName};
 use axum::response::{IntoResponse, Response};
+use hyper::body::Frame;
 use serde::Deserialize;
 
 use super::App;
-use crate::account::Ledger;
-use crate::source::lock;
+use super::connection::{Busy, Connection};
+use crate::account::{GapRows, Ledger};
+use crate::source::{Shared, lock};
 use crate::state;
 
 #[derive(Debug, Deserialize)]
@@ -49,10 +56,38 @@ pub(super) async fn gaps(State(app): State<Arc<App>>, Query(query): Query<GapsQu
 
 pub(super) async fn gaps_csv(
     State(app): State<Arc<App>>,
+    Extension(connection): Extension<Arc<Connection>>,
     Query(query): Query<GapsQuery>,
 ) -> Response {
-    let list = of_source(&app, query.source, |ledger| ledger.latest(u64::MAX, u64::MAX));
-    list.map_or_else(no_source, |list| typed("text/csv; charset=utf-8", list.csv()))
+    let shared = shared_of(&app, query.source);
+    shared.map_or_else(no_source, |shared| {
+        let rows = GapRows::new(&lock(&shared.ledger));
+        typed(
+            "text/csv; charset=utf-8",
+            Body::new(Csv { shared, rows, _busy: Busy::new(connection) }),
+        )
+    })
+}
+
+/// The list of gaps of a source, written as the client reads it.
+struct Csv {
+    shared: Arc<Shared>,
+    rows: GapRows,
+    _busy: Busy,
+}
+
+impl HttpBody for Csv {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        // The text is written without the lock.
+        let part = self.rows.copy(&lock(&self.shared.ledger));
+        Poll::Ready(part.map(|part| Ok(Frame::data(self.rows.lines(&part).into()))))
+    }
 }
 
 pub(super) async fn timeline(
@@ -72,9 +107,13 @@ pub(super) async fn timeline(
 /// Copies what an answer needs from the account of a source. The answer is written without the lock,
 /// for which the receiving thread may wait.
 fn of_source<T>(app: &App, source: usize, copy: impl FnOnce(&Ledger) -> T) -> Option<T> {
-    let shared = Arc::clone(&app.hub().sources().get(source)?.shared);
+    let shared = shared_of(app, source)?;
     let ledger = lock(&shared.ledger);
     Some(copy(&ledger))
+}
+
+fn shared_of(app: &App, source: usize) -> Option<Arc<Shared>> {
+    Some(Arc::clone(&app.hub().sources().get(source)?.shared))
 }
 
 fn no_source() -> Response {
@@ -85,9 +124,9 @@ fn json(text: String) -> Response {
     typed("application/json", text)
 }
 
-fn typed(kind: &'static str, text: String) -> Response {
+fn typed(kind: &'static str, body: impl IntoResponse) -> Response {
     const KIND: HeaderName = CONTENT_TYPE;
-    ([(KIND, kind)], text).into_response()
+    ([(KIND, kind)], body).into_response()
 }
 
 const fn all() -> u64 {
