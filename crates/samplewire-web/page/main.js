@@ -236,6 +236,7 @@ function choose(value) {
   const [from, stream, channel] = value.split("/").map(Number);
   Object.assign(view, { source: from, stream, channel, zoom: 1, centre: 0 });
   state.speed = null;
+  plots?.restart();
   state.isFitted = false;
   showStream();
   request();

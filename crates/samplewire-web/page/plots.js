@@ -162,6 +162,12 @@ export class Plots {
     return this.before ? Math.max(0, Number(counters[at]) - Number(this.before[at])) : null;
   }
 
+  /** Forgets the last counters: those that follow are of another stream. */
+  restart() {
+    this.before = null;
+    this.repaired = null;
+  }
+
   resize() {
     const width = Math.max(200, this.place.clientWidth);
     this.plots.forEach((plot) => plot.setSize({ width, height: 104 }));
