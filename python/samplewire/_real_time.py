@@ -101,7 +101,8 @@ class Granted:
     waits : str
         How the stream waits.
     link : str or None
-        How packets pass the kernel now, or why not past it, where `link` chose that; else None.
+        The path of packets at present, with the reason if AF_XDP was requested and is not used;
+        None for `udp`.
     refused : tuple of Refusal
         The options that were requested and not granted.
     summary : str

@@ -48,6 +48,13 @@ void what_there_is_not_is_named(SoapySDR::Device &radio) {
     radio.writeSetting("mtu", "9000");
     CHECK(radio.readSetting("control") == "dcqcn" && radio.readSetting("control_rate") == "0");
     CHECK(radio.readSetting("link") == "udp");
+    for (const char *name : {"auto", "xdp", "xdp-generic", "udp"}) {
+        radio.writeSetting("link", name);
+        CHECK(radio.readSetting("link") == name);
+    }
+    check_throws("link=raw is none of udp, auto, xdp, xdp-generic",
+                 [&] { radio.writeSetting("link", "raw"); });
+    CHECK(radio.readSetting("link") == "udp");
     check_throws("control `cubic` is none of none, fixed, dcqcn",
                  [&] { radio.writeSetting("control", "cubic"); });
     check_throws("control_rate=1e6", [&] { radio.writeSetting("control_rate", "1e6"); });
