@@ -7,8 +7,8 @@ Three network namespaces, made for it and removed: the host, and a device behind
 veth devices. That needs root, ip, tc and ethtool. `core`: both devices send as fast as they can,
 and the host has one CPU, the devices the others: the rate is that of the host's work. `most`: the
 same with all CPUs for all, where there are 8; two threads then have two of them. `paced`: each
-device sends 1 Gb/s, which a host keeps where its CPUs are free. Exit: 0 when what must hold does, 1 when it does not,
-2 when a program failed.
+device sends 1 Gb/s, which a host keeps where its CPUs are free. Exit: 0 when what must hold does, 1
+when it does not, 2 when a program failed.
 """
 
 import argparse
