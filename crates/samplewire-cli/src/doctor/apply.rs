@@ -104,11 +104,13 @@ impl<'a> Changes<'a> {
     /// Restores the old values of these settings, the last first. One that is refused does not keep the
     /// others back.
     pub(super) fn restore(&self, numbers: Range<usize>) -> Result<(), Failure> {
-        numbers.rev().fold(Ok(()), |result, number| {
+        let mut result = Ok(());
+        for number in numbers.rev() {
             let place = &self.settings[number].place;
             let restored = restore(self.reader, place, &self.replaced[number].old);
-            result.and(restored.map_err(of_place(place)))
-        })
+            result = result.and(restored.map_err(of_place(place)));
+        }
+        result
     }
 
     /// Restores all old values, and then removes the undo file.
