@@ -91,9 +91,9 @@ pub trait Link: Send {
         false
     }
 
-    /// Whether packets to other peers may fit where the last `send` took fewer than it was given: of
-    /// several links one may be full, and another not.
-    fn has_room_elsewhere(&self) -> bool {
+    /// Whether packets to `peer`, or of `None` to any peer, may fit although a `send` took fewer than it
+    /// was given: of several links one may be full, and another not. It holds until the next `recv`.
+    fn has_room_for(&mut self, _peer: Option<SocketAddr>) -> bool {
         false
     }
 
@@ -176,8 +176,8 @@ impl<L: Link + ?Sized> Link for Box<L> {
         (**self).is_full()
     }
 
-    fn has_room_elsewhere(&self) -> bool {
-        (**self).has_room_elsewhere()
+    fn has_room_for(&mut self, peer: Option<SocketAddr>) -> bool {
+        (**self).has_room_for(peer)
     }
 
     fn unreachable_hint(&self) -> u64 {

@@ -131,8 +131,8 @@ impl Link for Resilient {
         self.link.make_room(packets, packet_bytes);
     }
 
-    fn has_room_elsewhere(&self) -> bool {
-        self.link.has_room_elsewhere()
+    fn has_room_for(&mut self, peer: Option<SocketAddr>) -> bool {
+        self.link.has_room_for(peer)
     }
 
     fn unreachable_hint(&self) -> u64 {

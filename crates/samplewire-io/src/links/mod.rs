@@ -73,7 +73,7 @@ struct Member {
     link: Box<dyn Link>,
     local: SocketAddr,
     has_failed: bool,
-    /// Its last send took fewer packets than it was given, and nothing was waited for since.
+    /// Its last send took fewer packets than it was given, and nothing was received or waited for since.
     is_short: bool,
     /// The last wait has found nothing at it: the next receive passes it over, once.
     is_quiet: bool,
@@ -250,6 +250,12 @@ impl Link for Links {
                         break;
                     }
                 }
+                // It is full.
+                Err(error) if Concern::of(Call::Send, &error) == Concern::Attempt => {
+                    member.is_short = true;
+                    self.short = Some(at);
+                    break;
+                }
                 Err(error) => {
                     let error = self.note(at, Call::Send, first.peer, error);
                     // It comes again when its packet is offered first.
@@ -265,6 +271,7 @@ impl Link for Links {
     fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
         self.check()?;
         batch.clear();
+        self.members.iter_mut().for_each(|member| member.is_short = false);
         for _ in 0..self.members.len() {
             let at = self.turn;
             let member = &mut self.members[at];
@@ -336,8 +343,14 @@ impl Link for Links {
         self.short.is_some_and(|at| self.members[at].link.is_full())
     }
 
-    fn has_room_elsewhere(&self) -> bool {
-        self.live().any(|member| !member.is_short)
+    fn has_room_for(&mut self, peer: Option<SocketAddr>) -> bool {
+        match peer {
+            Some(peer) => {
+                let at = self.route(peer);
+                !self.members[at].is_short
+            }
+            None => self.live().any(|member| !member.is_short),
+        }
     }
 
     fn unreachable_hint(&self) -> u64 {

@@ -202,6 +202,44 @@ fn drops_of_all_links_are_added() {
     assert_eq!(count(&mut links), Some(2 + 4));
 }
 
+/// A link whose sends find no memory.
+struct NoMemory(Memory);
+
+impl Link for NoMemory {
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+    fn local_addr(&self) -> SocketAddr {
+        self.0.local_addr()
+    }
+    fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
+        Err(system("send", packets[0].peer)(io::Error::from_raw_os_error(libc::ENOBUFS)))
+    }
+    fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+        self.0.recv(batch)
+    }
+    fn waker(&self) -> Waker {
+        self.0.waker()
+    }
+}
+
+#[test]
+fn full_link_has_no_room_for_its_peers_until_the_next_receive() {
+    let pair = |at| memory::pair_between([address(at, 1), address(at, 2)], 64, 64, 1_500).unwrap();
+    let [(full, mut far_full), (near, mut far)] = [pair(0), pair(1)];
+    let mut links = Links::new(vec![Box::new(NoMemory(full)), Box::new(near)]).unwrap();
+    for (at, far) in [(0, &mut far_full), (1, &mut far)] {
+        send(far, address(at, 1), b"hello");
+        assert_eq!(received(&mut links), [b"hello"]);
+    }
+    let to = |at: u8| Outgoing::whole(address(at, 2), Ecn::NotEct, b"x");
+    assert_eq!(links.send(&[to(1), to(0), to(1)]).unwrap(), 1);
+    let has_room = |links: &mut Links| [0, 1].map(|at| links.has_room_for(Some(address(at, 2))));
+    assert_eq!((has_room(&mut links), links.has_room_for(None)), ([false, true], true));
+    assert!(received(&mut links).is_empty());
+    assert_eq!(has_room(&mut links), [true, true]);
+}
+
 #[test]
 fn link_that_fails_refuses_its_peers_and_the_others_go_on() {
     for call in [Call::Send, Call::Receive] {

@@ -323,17 +323,20 @@ impl Endpoint {
         if self.spins && self.openings == 0 && !self.streams.are_free() {
             return Rest::No;
         }
-        if !visits.took_all {
-            // One of several links may be full, and the streams behind the others go on.
-            let goes_on = visits.have_sent && self.link.has_room_elsewhere();
-            return if goes_on { Rest::No } else { Rest::Room(now + LINK_FULL_PAUSE) };
+        if visits.is_full {
+            return Rest::Room(now + LINK_FULL_PAUSE);
         }
         if !is_idle || visits.have_pushed || self.has_writes {
             let pause = visits.flood_pause.filter(|_| !is_idle);
             return pause
                 .map_or(Rest::No, |pause| Rest::Pause(now + Nanos(pause.as_nanos() as u64)));
         }
-        let until = self.departures.until().min(self.arrivals.until());
+        // One of several links may be full; the wait ends when it has room, or after a pause.
+        let (until, latest) = match visits.took_all {
+            true => (self.departures.until(), latest),
+            false => (self.departures.until_elsewhere(), latest.min(now + LINK_FULL_PAUSE)),
+        };
+        let until = until.min(self.arrivals.until());
         let favours_due = self.listening.as_ref().map_or(until, |it| it.favours.due_at());
         Rest::Until(until.min(favours_due).min(latest))
     }

@@ -171,6 +171,11 @@ impl SendFlow {
         self.stream.as_ref().map(|stream| (stream.tag, &stream.sender))
     }
 
+    /// The peer of the open stream.
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
+        self.stream.as_ref().map(|stream| stream.session.peer)
+    }
+
     pub(crate) const fn is_open(&self) -> bool {
         self.stream.is_some()
     }
