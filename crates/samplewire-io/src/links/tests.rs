@@ -4,10 +4,13 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::faults::{FaultSpec, Faults};
-use crate::link::Ecn;
+use crate::link::{Ecn, Word};
 use crate::memory::{self, Memory};
 
 const LONG: Duration = Duration::from_secs(20);
+
+/// The tag of a stream.
+const TAG: u32 = 0x0102_0304;
 
 fn address(host: u8, port: u16) -> SocketAddr {
     ([127, 0, 9, host], port).into()
@@ -244,6 +247,10 @@ fn full_link_has_no_room_for_its_peers_until_the_next_receive() {
 fn link_that_fails_refuses_its_peers_and_the_others_go_on() {
     for call in [Call::Send, Call::Receive] {
         let (mut links, mut far) = introduced(2);
+        let word = Word { offset_bytes: 2, values: &[TAG] };
+        links.steer(Some(&KnownTags { word, peers: &[address(0, 2)] }));
+        send(&mut far[0], address(0, 1), &[&[0; 2][..], &TAG.to_be_bytes()].concat());
+        assert_eq!(received(&mut links).len(), 1);
         drop(far.remove(0));
         let far = &mut far[0];
         if call == Call::Receive {
@@ -258,8 +265,9 @@ fn link_that_fails_refuses_its_peers_and_the_others_go_on() {
                 Err(error) => {
                     assert!(!before);
                     assert_eq!(Concern::of(Call::Send, &error), Concern::Destination);
-                    let text = error.to_string();
-                    assert!(text.starts_with("use of a failed link on 127.0.9.0:2: "), "{text}");
+                    let text = "the link to 127.0.9.0:2 has failed: the other end of the \
+                                in-process link was dropped";
+                    assert_eq!(error.to_string(), text);
                     send(&mut links, address(1, 2), b"x");
                 }
             }
@@ -269,8 +277,10 @@ fn link_that_fails_refuses_its_peers_and_the_others_go_on() {
         links.wait(LONG).unwrap();
         let came: Vec<_> = (0..2).flat_map(|_| received(&mut links)).collect();
         assert_eq!(came, [b"y"], "{call:?}");
-        // A peer that is not known is not sent to by it.
+        // No other peer is sent to by it, and this one no longer, once its stream is over.
         send(&mut links, address(7, 2), b"z");
+        links.steer(None);
+        send(&mut links, address(0, 2), b"z");
     }
 }
 

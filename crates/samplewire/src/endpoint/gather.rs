@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use arrayvec::ArrayVec;
 use samplewire_io::{
-    Batch, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, Resilient, Waker, Word,
+    Batch, Capabilities, Ecn, Favoured, KnownTags, Link, LinkError, Outgoing, Resilient, Waker,
 };
 
 use crate::port::BATCH_PACKETS;
@@ -134,7 +134,7 @@ impl Link for Gather {
         self.link.favour(favoured)
     }
 
-    fn steer(&mut self, tags: Option<&Word<'_>>) {
+    fn steer(&mut self, tags: Option<&KnownTags<'_>>) {
         self.link.steer(tags);
     }
 }

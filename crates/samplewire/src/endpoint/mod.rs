@@ -32,7 +32,7 @@ use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, OnceLock};
 
 use samplewire_io::ether::EtherStation;
-use samplewire_io::{Batch, Link, LinkError, Resilient};
+use samplewire_io::{Batch, KnownTags, Link, LinkError, Resilient};
 use samplewire_proto::{Nanos, Tag};
 
 use crate::port::{IP_BYTES_MAX, LINK_FULL_PAUSE, PortCounts, tag_word};
@@ -53,7 +53,7 @@ pub(crate) use station::Station;
 pub use station::StationConfig;
 pub(crate) use station::{description_offer, path_mtu_of};
 use streams::Streams;
-pub(crate) use streams::{Entry, Opened, Receiving};
+pub(crate) use streams::{Announced, Entry, Opened, Receiving};
 pub use view::{Machine, View};
 
 /// A link, and the streams over it.
@@ -386,8 +386,9 @@ impl Endpoint {
         if packets > 0 {
             self.link.make_room(packets, packet_bytes);
         }
-        let (tags, _) = self.streams.tags();
-        self.link.steer(Some(&tag_word(&tags)));
+        let opened = self.streams.opened();
+        let (tags, peers): (Vec<_>, Vec<_>) = opened.map(|it| (it.tag.0, it.peer)).unzip();
+        self.link.steer(Some(&KnownTags { word: tag_word(&tags), peers: &peers }));
         self.call(place);
     }
 
