@@ -217,12 +217,14 @@ struct Gate {
     link: Udp,
     is_shut: Arc<AtomicBool>,
     sent: Arc<AtomicU64>,
+    /// Calls while it was shut.
+    refused: Arc<AtomicU64>,
 }
 
 impl Gate {
     fn new() -> Self {
         let link = Udp::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).unwrap();
-        Self { link, is_shut: Arc::default(), sent: Arc::default() }
+        Self { link, is_shut: Arc::default(), sent: Arc::default(), refused: Arc::default() }
     }
 }
 
@@ -237,6 +239,7 @@ impl Link for Gate {
         let is_shut = self.is_shut.load(Ordering::Relaxed);
         let sent = if is_shut { 0 } else { self.link.send(packets)? };
         self.sent.fetch_add(sent as u64, Ordering::Relaxed);
+        self.refused.fetch_add(u64::from(is_shut), Ordering::Relaxed);
         Ok(sent)
     }
     fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
@@ -286,6 +289,7 @@ impl Fed {
 struct Gated {
     is_shut: Arc<AtomicBool>,
     sent: [Arc<AtomicU64>; 2],
+    refused: Arc<AtomicU64>,
     stepped: Stepped,
     epoch: Instant,
     fed: Vec<Fed>,
@@ -300,6 +304,7 @@ impl Gated {
         let gates = [Gate::new(), Gate::new()];
         let is_shut = Arc::clone(&gates[0].is_shut);
         let sent = gates.each_ref().map(|gate| Arc::clone(&gate.sent));
+        let refused = Arc::clone(&gates[0].refused);
         let links = gates.map(|gate| Box::new(gate) as Box<dyn Link>);
         let links = Links::new(links.into()).unwrap();
         let options = DeviceOptions::new().payload_bytes(1_024);
@@ -317,7 +322,8 @@ impl Gated {
             })
             .collect();
         let fed = device.listeners.into_iter().map(Fed::new).collect();
-        let mut gated = Self { is_shut, sent, stepped, epoch, fed, is_over, receivers, turns: 0 };
+        let mut gated =
+            Self { is_shut, sent, refused, stepped, epoch, fed, is_over, receivers, turns: 0 };
         while gated.fed.iter().any(|fed| fed.index < 1_000_000) {
             gated.turn();
         }
@@ -414,16 +420,21 @@ fn packet_that_its_link_does_not_take_does_not_stop_those_behind_it() {
 
 #[test]
 fn device_with_a_full_link_sleeps_while_nothing_is_due_at_the_others() {
-    let mut gated = Gated::start(&[0, 1]);
+    let mut gated = Gated::start(&[0, 0, 0, 1]);
     gated.shut(true);
-    gated.fed[1].quanta = 0;
-    // No later than a look at the full link, and earlier where something else is due.
-    loop {
-        let now = gated.now();
-        match gated.turn() {
+    gated.fed[3].quanta = 0;
+    let refused = |gated: &Gated| gated.refused.load(Ordering::Relaxed);
+    let mut sleeps = 0;
+    while sleeps < 20 {
+        let (now, before) = (gated.now(), refused(&gated));
+        let rest = gated.turn();
+        let refused = refused(&gated) - before;
+        assert!(refused <= 1, "{refused} calls of a full link in one turn");
+        // No later than a look at the full link, and earlier where something else is due.
+        match rest {
             Rest::Until(at) if at > now => {
                 assert!(at <= gated.now() + Nanos::from_millis(1));
-                break;
+                sleeps += refused;
             }
             rest => assert!(!matches!(rest, Rest::Room(_)), "{rest:?}"),
         }
