@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use samplewire_io::xdp::XdpState;
-use samplewire_io::{Batch, Bypass, Ecn, Link, Outgoing, UdpOptions, Word, Xdp, thread};
+use samplewire_io::{Batch, Bypass, Ecn, KnownTags, Link, Outgoing, UdpOptions, Word, Xdp, thread};
 use samplewire_testing::NetworkNamespace;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -99,7 +99,8 @@ fn links(arguments: &Arguments) -> Result<(Side, Side), Box<dyn std::error::Erro
     far_link.wait(Duration::from_secs(1))?;
     far.run(|| far_link.send(&[Outgoing::whole(near_at, Ecn::NotEct, &[0x5a; 64])]))?;
     near_link.wait(Duration::from_secs(1))?;
-    let tag = Word { offset_bytes: 2, values: &[0x5a5a_5a5a] };
+    let word = Word { offset_bytes: 2, values: &[0x5a5a_5a5a] };
+    let tag = KnownTags { word, peers: &[] };
     near_link.steer(Some(&tag));
     far.run(|| far_link.steer(Some(&tag)));
     // A program before may hold the queues for some ms more.

@@ -24,7 +24,7 @@ use self::writer::{Kind, Outcome, Packet, Recorder};
 use crate::batch::Batch;
 use crate::counters::CaptureCounts;
 use crate::ether::EtherLink;
-use crate::favoured::{Favoured, Word};
+use crate::favoured::{Favoured, KnownTags};
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::wake::{Sleep, Waker};
 
@@ -163,8 +163,8 @@ impl<L: Link> Link for Capture<L> {
         self.link.is_full()
     }
 
-    fn has_room_elsewhere(&self) -> bool {
-        self.link.has_room_elsewhere()
+    fn has_room_for(&mut self, peer: Option<SocketAddr>) -> bool {
+        self.link.has_room_for(peer)
     }
 
     fn unreachable_hint(&self) -> u64 {
@@ -189,7 +189,7 @@ impl<L: Link> Link for Capture<L> {
         self.link.favour(favoured)
     }
 
-    fn steer(&mut self, tags: Option<&Word<'_>>) {
+    fn steer(&mut self, tags: Option<&KnownTags<'_>>) {
         self.link.steer(tags);
     }
 }

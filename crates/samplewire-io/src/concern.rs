@@ -44,6 +44,7 @@ impl Concern {
         match error {
             LinkError::System { source, .. } => Self::of_system(call, source),
             LinkError::TooLong { .. } => Self::Packet,
+            LinkError::Failed { .. } => Self::Destination,
             LinkError::Disconnected => Self::Socket,
             LinkError::Capture(_) => Self::Host,
         }

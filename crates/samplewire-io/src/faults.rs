@@ -32,7 +32,7 @@ pub use self::spec::{FaultSpec, PacketTypes, Side, SpecError, parse, type_name};
 use crate::batch::{Batch, JOINED_BYTES_MAX, Meta};
 use crate::concern::{Call, Concern};
 use crate::ether::{EtherLink, FRAME_BYTES_MAX};
-use crate::favoured::{Favoured, Word};
+use crate::favoured::{Favoured, KnownTags};
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::wake::{Sleep, Waker};
 
@@ -283,8 +283,8 @@ impl<L: Link> Link for Faults<L> {
         self.link.is_full()
     }
 
-    fn has_room_elsewhere(&self) -> bool {
-        self.link.has_room_elsewhere()
+    fn has_room_for(&mut self, peer: Option<SocketAddr>) -> bool {
+        self.link.has_room_for(peer)
     }
 
     fn unreachable_hint(&self) -> u64 {
@@ -317,7 +317,7 @@ impl<L: Link> Link for Faults<L> {
         self.link.favour(favoured)
     }
 
-    fn steer(&mut self, tags: Option<&Word<'_>>) {
+    fn steer(&mut self, tags: Option<&KnownTags<'_>>) {
         self.link.steer(tags);
     }
 }

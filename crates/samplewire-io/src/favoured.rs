@@ -1,5 +1,7 @@
 //! Which packets a port keeps apart from a flood.
 
+use std::net::SocketAddr;
+
 /// Packets that a port must not lose to a flood of others: those in which every word of one of
 /// the alternatives stands.
 ///
@@ -17,6 +19,16 @@ pub struct Word<'a> {
     pub offset_bytes: u16,
     /// What they may be, in any order: one of these.
     pub values: &'a [u32],
+}
+
+/// The tags of the streams that flow: one of them stands in each of their packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownTags<'a> {
+    /// Where the tag of a packet stands, and the tags.
+    pub word: Word<'a>,
+    /// The peer that sends packets with each of these tags, in the same order. For a link to one
+    /// peer, or one with a single route, it may be empty.
+    pub peers: &'a [SocketAddr],
 }
 
 impl Favoured<'_> {

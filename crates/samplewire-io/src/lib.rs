@@ -56,7 +56,7 @@ pub use clock::Clock;
 pub use concern::{Call, Concern};
 pub use counters::{CaptureCounts, ErrorCounts, FaultCounts, HostDropCounts};
 pub use faults::{FaultLog, FaultSpec, Faults};
-pub use favoured::{Favoured, Word};
+pub use favoured::{Favoured, KnownTags, Word};
 pub use link::{Capabilities, Ecn, Link, LinkError, Outgoing};
 pub use links::Links;
 pub use resilient::Resilient;

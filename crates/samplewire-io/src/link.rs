@@ -2,11 +2,12 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use crate::batch::{Batch, BatchFull, Meta};
 use crate::ether::EtherLink;
-pub use crate::favoured::{Favoured, Word};
+pub use crate::favoured::{Favoured, KnownTags, Word};
 pub use crate::wake::{Sleep, Waker};
 use crate::xdp::XdpLog;
 
@@ -91,9 +92,9 @@ pub trait Link: Send {
         false
     }
 
-    /// Whether packets to other peers may fit where the last `send` took fewer than it was given: of
-    /// several links one may be full, and another not.
-    fn has_room_elsewhere(&self) -> bool {
+    /// Whether packets to `peer`, or of `None` to any peer, may fit although a `send` took fewer than it
+    /// was given: of several links one may be full, and another not. It holds until the next `recv`.
+    fn has_room_for(&mut self, _peer: Option<SocketAddr>) -> bool {
         false
     }
 
@@ -125,10 +126,9 @@ pub trait Link: Send {
         false
     }
 
-    /// Names the tags of the streams that flow: one of them stands in each of their packets, all of
-    /// which a link may take past the kernel. `None` while nothing flows. A link that has no other way
-    /// ignores it.
-    fn steer(&mut self, _tags: Option<&Word<'_>>) {}
+    /// Names the tags of the streams that flow. A link may take their packets past the kernel; one over
+    /// several learns the routes of their peers. `None` while nothing flows. Other links ignore it.
+    fn steer(&mut self, _tags: Option<&KnownTags<'_>>) {}
 }
 
 impl<L: Link + ?Sized> Link for Box<L> {
@@ -176,8 +176,8 @@ impl<L: Link + ?Sized> Link for Box<L> {
         (**self).is_full()
     }
 
-    fn has_room_elsewhere(&self) -> bool {
-        (**self).has_room_elsewhere()
+    fn has_room_for(&mut self, peer: Option<SocketAddr>) -> bool {
+        (**self).has_room_for(peer)
     }
 
     fn unreachable_hint(&self) -> u64 {
@@ -196,7 +196,7 @@ impl<L: Link + ?Sized> Link for Box<L> {
         (**self).favour(favoured)
     }
 
-    fn steer(&mut self, tags: Option<&Word<'_>>) {
+    fn steer(&mut self, tags: Option<&KnownTags<'_>>) {
         (**self).steer(tags);
     }
 }
@@ -306,6 +306,15 @@ pub enum LinkError {
         /// Where it was to go.
         peer: SocketAddr,
     },
+    /// The link that leads to the address has failed; packets to others go by other links.
+    #[error("the link to {address} has failed: {source}")]
+    Failed {
+        /// The peer, or the link's own address where nothing was sent.
+        address: SocketAddr,
+        /// Why the link has failed.
+        #[source]
+        source: Arc<LinkError>,
+    },
     /// The other end of an in-process link is gone.
     #[error("the other end of the in-process link was dropped")]
     Disconnected,
@@ -328,6 +337,9 @@ impl LinkError {
                 Self::System { operation, address: *address, source: copy(source) }
             }
             &Self::TooLong { len_bytes, peer } => Self::TooLong { len_bytes, peer },
+            Self::Failed { address, source } => {
+                Self::Failed { address: *address, source: Arc::clone(source) }
+            }
             Self::Disconnected => Self::Disconnected,
             Self::Capture(error) => Self::Capture(copy(error)),
         }

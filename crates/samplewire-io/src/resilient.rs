@@ -8,7 +8,7 @@ use crate::batch::Batch;
 use crate::concern::{Call, Concern};
 use crate::counters::ErrorCounts;
 use crate::ether::EtherLink;
-use crate::favoured::{Favoured, Word};
+use crate::favoured::{Favoured, KnownTags};
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::wake::Waker;
 
@@ -41,7 +41,9 @@ impl Resilient {
     /// The last error of a send since the last call, if that concerned packets to `peer`.
     pub fn take_send_error(&mut self, peer: SocketAddr) -> Option<LinkError> {
         self.send_error.take_if(|error| match error {
-            LinkError::System { address, .. } => *address == peer,
+            LinkError::System { address, .. } | LinkError::Failed { address, .. } => {
+                *address == peer
+            }
             LinkError::TooLong { peer: to, .. } => *to == peer,
             LinkError::Disconnected | LinkError::Capture(_) => false,
         })
@@ -131,8 +133,8 @@ impl Link for Resilient {
         self.link.make_room(packets, packet_bytes);
     }
 
-    fn has_room_elsewhere(&self) -> bool {
-        self.link.has_room_elsewhere()
+    fn has_room_for(&mut self, peer: Option<SocketAddr>) -> bool {
+        self.link.has_room_for(peer)
     }
 
     fn unreachable_hint(&self) -> u64 {
@@ -151,7 +153,7 @@ impl Link for Resilient {
         self.link.favour(favoured)
     }
 
-    fn steer(&mut self, tags: Option<&Word<'_>>) {
+    fn steer(&mut self, tags: Option<&KnownTags<'_>>) {
         self.link.steer(tags);
     }
 }

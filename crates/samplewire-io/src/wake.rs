@@ -112,8 +112,8 @@ impl AsFd for Waker {
 
 /// A wait of one link or several: the descriptors that end it, and the longest time.
 ///
-/// Each link adds its own ([`Link::begin_wait`](crate::Link::begin_wait)), and looks afterwards which of
-/// them are ready ([`Link::end_wait`](crate::Link::end_wait)).
+/// Each link adds its own ([`Link::begin_wait`](crate::Link::begin_wait)), and looks afterwards
+/// which of them are ready ([`Link::end_wait`](crate::Link::end_wait)).
 #[derive(Debug)]
 pub struct Sleep {
     timeout: Duration,
@@ -153,14 +153,15 @@ impl Sleep {
         SleepMark { len: self.len, limits: self.limits }
     }
 
-    /// Whether a link waits for descriptors alone, those between two marks, and none of them is ready.
+    /// Whether a link waits for descriptors alone, those between two marks, and none of them is
+    /// ready.
     pub(crate) fn is_quiet(&self, [from, to]: [SleepMark; 2]) -> bool {
         let events = &self.events[from.len..to.len];
         from.limits == to.limits && events.iter().all(|event| event.revents == 0)
     }
 
-    /// Ends when `fd` can be read or written, as far as that is requested. Where there are more than
-    /// [`EVENTS_MAX`], it ends soon instead.
+    /// Ends when `fd` can be read or written, as far as that is requested. Where there are more
+    /// than [`EVENTS_MAX`], it ends soon instead.
     pub(crate) fn add(&mut self, fd: RawFd, readable: bool, writable: bool) {
         if self.len == EVENTS_MAX {
             return self.at_most(CROWDED_SPAN);

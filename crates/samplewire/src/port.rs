@@ -112,6 +112,7 @@ pub(crate) const IP_BYTES_MAX: usize = 9_000;
 
 /// [`LINKS_MAX`] in words.
 const LINKS_RANGE: &str = "1 to 8";
+const _: () = assert!(LINKS_MAX == 8);
 
 /// The range of an MTU in words.
 pub(crate) const MTU_RANGE: &str = "576 to 9000 bytes";

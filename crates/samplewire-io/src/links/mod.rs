@@ -1,20 +1,21 @@
 //! Several links as one, so that one thread serves several network cards.
 //!
-//! Receives take turns, each packet leaves by the link of its peer, and one wait serves all links. The
-//! counts of the links are added. A link that fails ends nothing at the others.
+//! Receives take turns, each packet leaves by the link of its peer, and one wait serves all links.
+//! The counts of the links are added. A link that fails ends nothing at the others.
 
 mod routes;
 
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use self::routes::Routes;
 use crate::batch::Batch;
 use crate::concern::{Call, Concern};
 use crate::ether::EtherLink;
-use crate::favoured::{Favoured, Word};
+use crate::favoured::{Favoured, KnownTags};
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::udp::{UdpOptions, route_source};
 use crate::wake::{Sleep, SleepMark, Waker};
@@ -22,17 +23,18 @@ use crate::xdp::{Xdp, XdpLog};
 
 /// A link over several others.
 ///
-/// A peer has a route: the link by which its packets come. Where nothing has come yet, the route is the
-/// link whose local address the kernel would send from; of links with one address it is the one with
-/// the fewest peers. A packet of a stream moves the route of its peer, so the route follows a peer that
-/// changes its card. Other packets do not move the route of a peer whose stream flows: a stranger
-/// could send them in its name.
+/// A peer has a route: the link by which its packets come. Where nothing has come yet, the route is
+/// the link whose local address the kernel would send from; of links with one address it is the one
+/// with the fewest peers. Such a guess is made again after a second. A packet of a stream moves the
+/// route of its peer, so the route follows a peer that changes its card. Other packets do not move
+/// the route of a peer whose stream flows: a stranger could send them in its name.
 ///
-/// A packet to a peer behind a failed link is refused with `ENETDOWN`, which concerns that destination
-/// alone ([`Concern::Destination`]). When the last link fails, its error ends the endpoint.
+/// A packet of a stream whose link has failed is refused with [`LinkError::Failed`], which concerns
+/// that destination alone ([`Concern::Destination`]); other peers are sent to by another link. When
+/// the last link fails, its error ends the endpoint.
 ///
-/// [`Capture`](crate::Capture) belongs around each of them: around the whole it would give all packets the
-/// address of the first.
+/// [`Capture`](crate::Capture) belongs around each of them: around the whole it would give all
+/// packets the address of the first.
 ///
 /// ```
 /// use samplewire_io::{Batch, Ecn, Link, Links, Outgoing, Udp, UdpOptions};
@@ -72,8 +74,10 @@ pub struct Links {
 struct Member {
     link: Box<dyn Link>,
     local: SocketAddr,
-    has_failed: bool,
-    /// Its last send took fewer packets than it was given, and nothing was waited for since.
+    /// Why it has failed, if it has.
+    failure: Option<Arc<LinkError>>,
+    /// Its last send took fewer packets than it was given, and nothing was received or waited for
+    /// since.
     is_short: bool,
     /// The last wait has found nothing at it: the next receive passes it over, once.
     is_quiet: bool,
@@ -101,7 +105,7 @@ impl Links {
             .map(|link| Member {
                 local: link.local_addr(),
                 link,
-                has_failed: false,
+                failure: None,
                 is_short: false,
                 is_quiet: false,
                 marks: [Sleep::new(Duration::ZERO).mark(); 2],
@@ -128,17 +132,17 @@ impl Links {
     }
 
     fn live(&self) -> impl Iterator<Item = &Member> {
-        self.members.iter().filter(|member| !member.has_failed)
+        self.members.iter().filter(|member| member.failure.is_none())
     }
 
     fn live_mut(&mut self) -> impl Iterator<Item = &mut Member> {
-        self.members.iter_mut().filter(|member| !member.has_failed)
+        self.members.iter_mut().filter(|member| member.failure.is_none())
     }
 
     /// The member by which packets to `peer` leave.
     #[inline]
     fn route(&mut self, peer: SocketAddr) -> usize {
-        match self.routes.of(peer) {
+        match self.routes.of(peer, Instant::now) {
             Some(at) => at,
             None => self.choose(peer),
         }
@@ -153,7 +157,7 @@ impl Links {
             let is_own = source.is_some_and(|source| source == local);
             // What matters more comes first.
             (
-                !member.has_failed,
+                member.failure.is_none(),
                 member.local.is_ipv4() == peer.is_ipv4(),
                 is_own,
                 local.is_unspecified(),
@@ -162,7 +166,7 @@ impl Links {
         let peers = self.routes.peers_by_link();
         let rank = |&at: &usize| (suits(&self.members[at]), std::cmp::Reverse((peers[at], at)));
         let at = (0..self.members.len()).max_by_key(rank).expect("there is a link");
-        self.routes.set(peer, at);
+        self.routes.guess(peer, at, Instant::now());
         at
     }
 
@@ -172,9 +176,12 @@ impl Links {
         if !Concern::of(call, &error).ends_endpoint() {
             return error;
         }
-        self.members[at].has_failed = true;
+        let source = Arc::new(error.duplicate());
+        let member = &mut self.members[at];
+        (member.failure, member.is_short) = (Some(Arc::clone(&source)), false);
+        self.routes.forget_link(at);
         if self.live().next().is_some() {
-            return down(address);
+            return LinkError::Failed { address, source };
         }
         self.end = Some(error.duplicate());
         error
@@ -240,9 +247,13 @@ impl Link for Links {
                 run += 1;
             }
             let member = &mut self.members[at];
-            let is_down = member.has_failed;
-            let taken =
-                if is_down { Err(down(first.peer)) } else { member.link.send(&rest[..run]) };
+            let taken = match &member.failure {
+                None => member.link.send(&rest[..run]),
+                Some(source) => {
+                    let source = Arc::clone(source);
+                    Err(LinkError::Failed { address: first.peer, source })
+                }
+            };
             match taken {
                 Ok(count) => {
                     sent += count;
@@ -251,6 +262,12 @@ impl Link for Links {
                         self.short = Some(at);
                         break;
                     }
+                }
+                // It is full.
+                Err(error) if Concern::of(Call::Send, &error) == Concern::Attempt => {
+                    member.is_short = true;
+                    self.short = Some(at);
+                    break;
                 }
                 Err(error) => {
                     let error = self.note(at, Call::Send, first.peer, error);
@@ -262,15 +279,16 @@ impl Link for Links {
         Ok(sent)
     }
 
-    /// What one link has: the one whose turn it is, or else the next that has something. A turn is up to
-    /// four calls.
+    /// What one link has: the one whose turn it is, or else the next that has something. A turn is
+    /// up to four calls.
     fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
         self.check()?;
         batch.clear();
+        self.members.iter_mut().for_each(|member| member.is_short = false);
         for _ in 0..self.members.len() {
             let at = self.turn;
             let member = &mut self.members[at];
-            let is_passed = std::mem::take(&mut member.is_quiet) || member.has_failed;
+            let is_passed = std::mem::take(&mut member.is_quiet) || member.failure.is_some();
             let received = if is_passed { Ok(()) } else { member.link.recv(batch) };
             let has_some = !batch.is_empty();
             self.turn_batches += 1;
@@ -298,7 +316,7 @@ impl Link for Links {
         for at in 0..self.members.len() {
             let member = &mut self.members[at];
             member.is_short = false;
-            if member.has_failed {
+            if member.failure.is_some() {
                 continue;
             }
             let from = sleep.mark();
@@ -315,7 +333,7 @@ impl Link for Links {
         let mut result = Ok(());
         for at in 0..self.members.len() {
             let member = &mut self.members[at];
-            if member.has_failed {
+            if member.failure.is_some() {
                 continue;
             }
             member.is_quiet = sleep.is_quiet(member.marks);
@@ -338,8 +356,14 @@ impl Link for Links {
         self.short.is_some_and(|at| self.members[at].link.is_full())
     }
 
-    fn has_room_elsewhere(&self) -> bool {
-        self.live().any(|member| !member.is_short)
+    fn has_room_for(&mut self, peer: Option<SocketAddr>) -> bool {
+        match peer {
+            Some(peer) => {
+                let at = self.route(peer);
+                !self.members[at].is_short
+            }
+            None => self.live().any(|member| !member.is_short),
+        }
     }
 
     fn unreachable_hint(&self) -> u64 {
@@ -356,15 +380,21 @@ impl Link for Links {
         self.members[0].link.frames(frames)
     }
 
-    /// Says whether it holds at one of them.
+    /// Returns whether it holds at one of them.
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
         let mut holds = false;
         self.live_mut().for_each(|member| holds |= member.link.favour(favoured));
         holds
     }
 
-    fn steer(&mut self, tags: Option<&Word<'_>>) {
+    fn steer(&mut self, tags: Option<&KnownTags<'_>>) {
         self.routes.set_tags(tags);
+        // A stream that is over no longer holds its peer at a link that has failed.
+        for at in 0..self.members.len() {
+            if self.members[at].failure.is_some() {
+                self.routes.forget_link(at);
+            }
+        }
         self.live_mut().for_each(|member| member.link.steer(tags));
     }
 }
@@ -389,17 +419,13 @@ pub fn bind(locals: &[SocketAddr], options: &UdpOptions) -> Result<Box<dyn Link>
     })
 }
 
-/// The error for an address whose link has failed.
-fn down(address: SocketAddr) -> LinkError {
-    system("use of a failed link", address)(io::Error::from_raw_os_error(libc::ENETDOWN))
-}
-
 fn system(operation: &'static str, address: SocketAddr) -> impl FnOnce(io::Error) -> LinkError {
     move |source| LinkError::System { operation, address, source }
 }
 
-/// Batches of one link before it is the next one's turn. A look at a link that has nothing is a system call
-/// for each turn of another; a packet waits for so many batches of each other link, at most.
+/// Batches of one link before it is the next one's turn. A look at a link that has nothing is a
+/// system call for each turn of another; a packet waits for so many batches of each other link, at
+/// most.
 const TURN_BATCHES: u32 = 4;
 
 /// The most links of one.

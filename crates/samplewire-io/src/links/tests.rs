@@ -4,10 +4,13 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::faults::{FaultSpec, Faults};
-use crate::link::Ecn;
+use crate::link::{Ecn, Word};
 use crate::memory::{self, Memory};
 
 const LONG: Duration = Duration::from_secs(20);
+
+/// The tag of a stream.
+const TAG: u32 = 0x0102_0304;
 
 fn address(host: u8, port: u16) -> SocketAddr {
     ([127, 0, 9, host], port).into()
@@ -202,10 +205,52 @@ fn drops_of_all_links_are_added() {
     assert_eq!(count(&mut links), Some(2 + 4));
 }
 
+/// A link whose sends find no memory.
+struct NoMemory(Memory);
+
+impl Link for NoMemory {
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+    fn local_addr(&self) -> SocketAddr {
+        self.0.local_addr()
+    }
+    fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
+        Err(system("send", packets[0].peer)(io::Error::from_raw_os_error(libc::ENOBUFS)))
+    }
+    fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+        self.0.recv(batch)
+    }
+    fn waker(&self) -> Waker {
+        self.0.waker()
+    }
+}
+
+#[test]
+fn full_link_has_no_room_for_its_peers_until_the_next_receive() {
+    let pair = |at| memory::pair_between([address(at, 1), address(at, 2)], 64, 64, 1_500).unwrap();
+    let [(full, mut far_full), (near, mut far)] = [pair(0), pair(1)];
+    let mut links = Links::new(vec![Box::new(NoMemory(full)), Box::new(near)]).unwrap();
+    for (at, far) in [(0, &mut far_full), (1, &mut far)] {
+        send(far, address(at, 1), b"hello");
+        assert_eq!(received(&mut links), [b"hello"]);
+    }
+    let to = |at: u8| Outgoing::whole(address(at, 2), Ecn::NotEct, b"x");
+    assert_eq!(links.send(&[to(1), to(0), to(1)]).unwrap(), 1);
+    let has_room = |links: &mut Links| [0, 1].map(|at| links.has_room_for(Some(address(at, 2))));
+    assert_eq!((has_room(&mut links), links.has_room_for(None)), ([false, true], true));
+    assert!(received(&mut links).is_empty());
+    assert_eq!(has_room(&mut links), [true, true]);
+}
+
 #[test]
 fn link_that_fails_refuses_its_peers_and_the_others_go_on() {
     for call in [Call::Send, Call::Receive] {
         let (mut links, mut far) = introduced(2);
+        let word = Word { offset_bytes: 2, values: &[TAG] };
+        links.steer(Some(&KnownTags { word, peers: &[address(0, 2)] }));
+        send(&mut far[0], address(0, 1), &[&[0; 2][..], &TAG.to_be_bytes()].concat());
+        assert_eq!(received(&mut links).len(), 1);
         drop(far.remove(0));
         let far = &mut far[0];
         if call == Call::Receive {
@@ -220,8 +265,9 @@ fn link_that_fails_refuses_its_peers_and_the_others_go_on() {
                 Err(error) => {
                     assert!(!before);
                     assert_eq!(Concern::of(Call::Send, &error), Concern::Destination);
-                    let text = error.to_string();
-                    assert!(text.starts_with("use of a failed link on 127.0.9.0:2: "), "{text}");
+                    let text = "the link to 127.0.9.0:2 has failed: the other end of the \
+                                in-process link was dropped";
+                    assert_eq!(error.to_string(), text);
                     send(&mut links, address(1, 2), b"x");
                 }
             }
@@ -231,8 +277,10 @@ fn link_that_fails_refuses_its_peers_and_the_others_go_on() {
         links.wait(LONG).unwrap();
         let came: Vec<_> = (0..2).flat_map(|_| received(&mut links)).collect();
         assert_eq!(came, [b"y"], "{call:?}");
-        // A peer that is not known is not sent to by it.
+        // No other peer is sent to by it, and this one no longer, once its stream is over.
         send(&mut links, address(7, 2), b"z");
+        links.steer(None);
+        send(&mut links, address(0, 2), b"z");
     }
 }
 

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use self::path::{Path, Room, Wanted};
 use crate::batch::Batch;
-use crate::favoured::{Favoured, Word};
+use crate::favoured::{Favoured, KnownTags};
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::thread;
 use crate::udp::{Udp, UdpOptions};
@@ -425,9 +425,9 @@ impl Link for Xdp {
         self.udp.favour(favoured)
     }
 
-    fn steer(&mut self, tags: Option<&Word<'_>>) {
+    fn steer(&mut self, tags: Option<&KnownTags<'_>>) {
         self.tags.clear();
-        let Some(word) = tags else {
+        let Some(KnownTags { word, .. }) = tags else {
             if let State::Attached(path) = &mut self.state {
                 // What a tag that is still in the map brings is a stranger's.
                 let _ = path.set_tags(&[]);

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use samplewire_io::xdp::{XdpLog, XdpState};
 use samplewire_io::{
-    Batch, Bypass, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, UdpOptions, Waker, Word,
-    Xdp,
+    Batch, Bypass, Capabilities, Ecn, Favoured, KnownTags, Link, LinkError, Outgoing, UdpOptions,
+    Waker, Word, Xdp,
 };
 use samplewire_testing::{NetworkNamespace, PATIENCE, skip};
 
@@ -64,9 +64,9 @@ pub(crate) fn open(far: &str, bypass: Bypass) -> (Box<dyn Link>, Box<dyn Link>, 
         })
         .collect();
     tags.extend([u32::from_be_bytes(*b"llo "), 0x0707_0707]);
-    let word = Word { offset_bytes: 2, values: &tags };
-    near.steer(Some(&word));
-    far.steer(Some(&word));
+    let tags = KnownTags { word: Word { offset_bytes: 2, values: &tags }, peers: &[] };
+    near.steer(Some(&tags));
+    far.steer(Some(&tags));
     // A link before may still hold the queues.
     let start = Instant::now();
     while logs.iter().any(|log| log.state() == XdpState::Idle) && start.elapsed() < PATIENCE {
@@ -137,7 +137,7 @@ impl Link for InFar {
         self.0.favour(favoured)
     }
 
-    fn steer(&mut self, tags: Option<&Word<'_>>) {
+    fn steer(&mut self, tags: Option<&KnownTags<'_>>) {
         in_far(|| self.0.steer(tags));
     }
 }

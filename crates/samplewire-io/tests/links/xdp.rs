@@ -4,7 +4,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use samplewire_io::xdp::XdpState;
-use samplewire_io::{Batch, Bypass, Ecn, Links, Outgoing, Udp, UdpOptions, Word, thread};
+use samplewire_io::{
+    Batch, Bypass, Ecn, KnownTags, Links, Outgoing, Udp, UdpOptions, Word, thread,
+};
 use samplewire_testing::in_namespace;
 
 use crate::body::{self, MakePair, PATIENCE, V4};
@@ -143,7 +145,8 @@ fn thread_gives_its_rights_up_and_the_link_goes_on() {
     assert_eq!((rights("CapEff:") & network, rights("CapPrm:") & network), (0, 0));
     hello(&mut *near, &mut *far);
     let tags = [u32::from_be_bytes(*b"llo "), 7];
-    near.steer(Some(&Word { offset_bytes: 2, values: &tags }));
+    let word = Word { offset_bytes: 2, values: &tags };
+    near.steer(Some(&KnownTags { word, peers: &[far.local_addr(); 2] }));
     hello(&mut *far, &mut *near);
     assert!(matches!(near.capabilities().bypass.unwrap().state(), XdpState::Attached(_)));
 }

@@ -10,6 +10,9 @@ use samplewire_proto::Nanos;
 pub(crate) struct Agenda {
     /// Streams to visit, in order, without duplicates.
     ready: VecDeque<u16>,
+    /// Streams with work that wait until their link has room, in order.
+    waiting: VecDeque<u16>,
+    /// Whether each stream is one of these.
     is_ready: Box<[bool]>,
     deadlines: Deadlines,
 }
@@ -19,6 +22,7 @@ impl Agenda {
     pub(crate) fn new(places: usize) -> Self {
         Self {
             ready: VecDeque::with_capacity(places),
+            waiting: VecDeque::with_capacity(places),
             is_ready: vec![false; places].into(),
             deadlines: Deadlines::new(places),
         }
@@ -30,6 +34,41 @@ impl Agenda {
             self.is_ready[place] = true;
             self.ready.push_back(place as u16);
         }
+    }
+
+    /// The link of the stream at `place` did not take all of its packets: it is visited again after the
+    /// next [`Agenda::resume`], behind all others that wait.
+    pub(crate) fn wait(&mut self, place: usize) {
+        if !self.is_ready[place] {
+            self.is_ready[place] = true;
+            self.waiting.push_back(place as u16);
+        }
+    }
+
+    /// Streams whose link is full, in order: they were not offered to it, and so come before all others
+    /// that wait.
+    pub(crate) fn wait_first(&mut self, places: &[u16]) {
+        for &place in places.iter().rev() {
+            if !std::mem::replace(&mut self.is_ready[usize::from(place)], true) {
+                self.waiting.push_front(place);
+            }
+        }
+    }
+
+    /// Calls for some of the streams that wait. The number is limited: however many there are behind a
+    /// full link, half of the visits of a turn are for others.
+    #[inline]
+    pub(crate) fn resume(&mut self) {
+        if !self.waiting.is_empty() {
+            let count = self.waiting.len().min(VISITS_MAX / 2);
+            self.ready.extend(self.waiting.drain(..count));
+        }
+    }
+
+    /// Whether a stream waits until its link has room.
+    #[inline]
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
     }
 
     /// The stream at `place` has work at `at`, unless it is called before.
@@ -72,6 +111,7 @@ impl Agenda {
     }
 
     /// The time until which there is no work without a call; `Nanos(0)` if there is work at once.
+    /// Streams that wait for their link do not count.
     pub(crate) fn until(&self) -> Nanos {
         match self.deadlines.first() {
             _ if !self.ready.is_empty() => Nanos(0),
@@ -199,6 +239,37 @@ mod tests {
         agenda.call(2);
         assert_eq!((agenda.pop(), agenda.pop(), agenda.pop()), (Some(0), Some(2), None));
         assert_eq!(agenda.until(), Nanos(5));
+    }
+
+    #[test]
+    fn stream_that_was_not_offered_is_visited_before_those_that_were() {
+        let mut agenda = Agenda::new(6);
+        (0..6).for_each(|place| agenda.call(place));
+        let first: Vec<_> = (0..5).filter_map(|_| agenda.pop()).collect();
+        agenda.wait(first[0]);
+        agenda.wait(first[3]);
+        agenda.wait_first(&[1, 2, 4]);
+        assert_eq!(agenda.until(), Nanos(0), "the last");
+        assert_eq!((agenda.pop(), agenda.pop()), (Some(5), None));
+        // It waits, whatever calls it.
+        agenda.call(3);
+        assert_eq!((agenda.until(), agenda.has_waiting()), (NEVER, true));
+        agenda.resume();
+        agenda.call(5);
+        let visited: Vec<_> = std::iter::from_fn(|| agenda.pop()).collect();
+        assert_eq!(visited, [1, 2, 4, 0, 3, 5]);
+        assert!(!agenda.has_waiting());
+    }
+
+    #[test]
+    fn half_of_the_visits_of_a_turn_are_for_streams_that_do_not_wait() {
+        let mut agenda = Agenda::new(2 * VISITS_MAX);
+        (0..2 * VISITS_MAX - 1).for_each(|place| agenda.wait(place));
+        agenda.resume();
+        agenda.call(2 * VISITS_MAX - 1);
+        let visited: Vec<_> = std::iter::from_fn(|| agenda.pop()).collect();
+        let expected: Vec<_> = (0..VISITS_MAX / 2).chain([2 * VISITS_MAX - 1]).collect();
+        assert_eq!(visited, expected);
     }
 
     #[test]

@@ -1,15 +1,20 @@
 //! Gives the link of a port the tags of the open streams, so that a flood does not displace their
 //! packets.
 
-use samplewire_io::{Favoured, Link};
-use samplewire_proto::{Nanos, Tag};
+use std::net::SocketAddr;
 
+use samplewire_io::{Favoured, KnownTags, Link};
+use samplewire_proto::Nanos;
+
+use super::streams::Announced;
 use crate::port::tag_word;
 
 /// The tags in the link, and when they must be updated.
 #[derive(Debug)]
 pub(super) struct Favours {
     tags: Vec<u32>,
+    /// The peer of each.
+    peers: Vec<SocketAddr>,
     updated_at: Option<Nanos>,
     is_expired: bool,
 }
@@ -17,7 +22,8 @@ pub(super) struct Favours {
 impl Favours {
     /// For at most `streams` streams.
     pub(super) fn new(streams: usize) -> Self {
-        Self { tags: Vec::with_capacity(streams), updated_at: None, is_expired: false }
+        let (tags, peers) = (Vec::with_capacity(streams), Vec::with_capacity(streams));
+        Self { tags, peers, updated_at: None, is_expired: false }
     }
 
     /// Records that a stream has begun to flow, or has ended.
@@ -42,13 +48,18 @@ impl Favours {
     pub(super) fn update(
         &mut self,
         now: Nanos,
-        tags: impl Iterator<Item = Tag>,
+        streams: impl Iterator<Item = Announced>,
         link: &mut dyn Link,
     ) {
         self.tags.clear();
-        self.tags.extend(tags.map(|tag| tag.0));
-        let tags = tag_word(&self.tags);
-        let favoured = Favoured { alternatives: &[&[tags]] };
+        self.peers.clear();
+        for Announced { tag, peer } in streams {
+            self.tags.push(tag.0);
+            self.peers.push(peer);
+        }
+        let word = tag_word(&self.tags);
+        let tags = KnownTags { word, peers: &self.peers };
+        let favoured = Favoured { alternatives: &[&[word]] };
         let has_tags = !self.tags.is_empty();
         link.favour(has_tags.then_some(&favoured));
         link.steer(has_tags.then_some(&tags));
@@ -63,9 +74,14 @@ const PAUSE: Nanos = Nanos::from_millis(10);
 #[cfg(test)]
 mod tests {
     use samplewire_io::memory;
+    use samplewire_proto::Tag;
 
     use super::super::filtering::Filtering;
     use super::*;
+
+    fn announced(tag: u32) -> Announced {
+        Announced { tag: Tag(tag), peer: ([127, 0, 0, 1], 2).into() }
+    }
 
     #[test]
     fn link_is_updated_at_once_and_then_after_a_pause() {
@@ -75,7 +91,7 @@ mod tests {
         assert!(!favours.is_due(start));
         favours.expire();
         assert!(favours.is_due(start));
-        favours.update(start, [Tag(1), Tag(2)].into_iter(), &mut link);
+        favours.update(start, [announced(1), announced(2)].into_iter(), &mut link);
         assert_eq!((favours.is_due(start), favours.due_at()), (false, Nanos(u64::MAX)));
         favours.expire();
         assert_eq!((favours.is_due(start), favours.due_at()), (false, start + PAUSE));
@@ -87,7 +103,7 @@ mod tests {
         let (link, _far) = memory::pair(1, 100, 100).unwrap();
         let (mut link, seen) = Filtering::new(link);
         let mut favours = Favours::new(2);
-        favours.update(Nanos(0), [Tag(1)].into_iter(), &mut link);
+        favours.update(Nanos(0), [announced(1)].into_iter(), &mut link);
         favours.update(Nanos(1), [].into_iter(), &mut link);
         assert_eq!(seen.filter(), [true, false]);
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use arrayvec::ArrayVec;
 use samplewire_io::{
-    Batch, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, Resilient, Waker, Word,
+    Batch, Capabilities, Ecn, Favoured, KnownTags, Link, LinkError, Outgoing, Resilient, Waker,
 };
 
 use crate::port::BATCH_PACKETS;
@@ -41,7 +41,7 @@ impl Gather {
     #[inline(never)]
     fn send_all(&mut self) -> Result<(), LinkError> {
         let mut start = 0;
-        let outgoing: ArrayVec<_, BATCH_PACKETS> = self
+        let mut outgoing: ArrayVec<_, BATCH_PACKETS> = self
             .packets
             .drain(..)
             .map(|(peer, ecn, end)| {
@@ -50,7 +50,15 @@ impl Gather {
                 Outgoing::whole(peer, ecn, bytes)
             })
             .collect();
-        self.link.send(&outgoing)?;
+        // Each turn takes or drops a packet: those behind a full link are lost, the others leave.
+        while !outgoing.is_empty() {
+            let sent = self.link.send(&outgoing)?;
+            if sent == outgoing.len() {
+                break;
+            }
+            outgoing.drain(..=sent);
+            outgoing.retain(|packet| self.link.has_room_for(Some(packet.peer)));
+        }
         Ok(())
     }
 
@@ -110,8 +118,8 @@ impl Link for Gather {
         self.link.make_room(packets, packet_bytes);
     }
 
-    fn has_room_elsewhere(&self) -> bool {
-        self.link.has_room_elsewhere()
+    fn has_room_for(&mut self, peer: Option<SocketAddr>) -> bool {
+        self.link.has_room_for(peer)
     }
 
     fn unreachable_hint(&self) -> u64 {
@@ -126,7 +134,7 @@ impl Link for Gather {
         self.link.favour(favoured)
     }
 
-    fn steer(&mut self, tags: Option<&Word<'_>>) {
+    fn steer(&mut self, tags: Option<&KnownTags<'_>>) {
         self.link.steer(tags);
     }
 }
@@ -136,10 +144,60 @@ const ROOM_BYTES: usize = 16 << 10;
 
 #[cfg(test)]
 mod tests {
-    use samplewire_io::memory;
+    use samplewire_io::memory::{self, Memory};
+    use samplewire_io::{Links, Sleep};
 
     use super::super::filtering::Filtering;
     use super::*;
+
+    /// A link that never has room.
+    struct Full(Memory);
+
+    impl Link for Full {
+        fn capabilities(&self) -> Capabilities {
+            self.0.capabilities()
+        }
+        fn local_addr(&self) -> SocketAddr {
+            self.0.local_addr()
+        }
+        fn send(&mut self, _packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
+            Ok(0)
+        }
+        fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+            self.0.recv(batch)
+        }
+        fn begin_wait(&mut self, sleep: &mut Sleep) -> Result<(), LinkError> {
+            self.0.begin_wait(sleep)
+        }
+        fn waker(&self) -> Waker {
+            self.0.waker()
+        }
+    }
+
+    #[test]
+    fn packets_behind_a_full_link_leave_by_the_others() {
+        let address = |host: u8, port: u16| SocketAddr::from(([127, 0, 9, host], port));
+        let [(full, mut far_full), (near, mut far)] = [1, 2].map(|host| {
+            memory::pair_between([address(host, 1), address(host, 2)], 64, 100, 1_500).unwrap()
+        });
+        let links = Links::new(vec![Box::new(Full(full)), Box::new(near)]).unwrap();
+        let mut gather = Gather::new(Resilient::new(Box::new(links)), 2);
+        let mut batch = Batch::new(64, 100);
+        for (far, host) in [(&mut far_full, 1), (&mut far, 2)] {
+            far.send(&[Outgoing::whole(address(host, 1), Ecn::NotEct, b"hello")]).unwrap();
+            gather.recv(&mut batch).unwrap();
+            assert_eq!(batch.len(), 1);
+        }
+        for (number, host) in [1, 1, 2, 1, 2, 2, 1].into_iter().enumerate() {
+            let bytes = [number as u8];
+            let packet = Outgoing::whole(address(host, 2), Ecn::NotEct, &bytes);
+            assert_eq!(gather.send(&[packet]).unwrap(), 1);
+        }
+        gather.flush().unwrap();
+        far.recv(&mut batch).unwrap();
+        let came: Vec<_> = batch.iter().map(|(bytes, _)| bytes[0]).collect();
+        assert_eq!(came, [2, 4, 5]);
+    }
 
     /// The code that turns a filter on must turn it off.
     #[test]

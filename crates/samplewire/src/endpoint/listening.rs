@@ -174,7 +174,7 @@ impl Listening {
     /// before.
     pub(super) fn favour(&mut self, now: Nanos, streams: &Streams, link: &mut dyn Link) {
         if self.favours.is_due(now) {
-            self.favours.update(now, streams.announced_tags(), link);
+            self.favours.update(now, streams.announced(), link);
         }
     }
 }

@@ -32,7 +32,7 @@ use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, OnceLock};
 
 use samplewire_io::ether::EtherStation;
-use samplewire_io::{Batch, Link, LinkError, Resilient};
+use samplewire_io::{Batch, KnownTags, Link, LinkError, Resilient};
 use samplewire_proto::{Nanos, Tag};
 
 use crate::port::{IP_BYTES_MAX, LINK_FULL_PAUSE, PortCounts, tag_word};
@@ -53,7 +53,7 @@ pub(crate) use station::Station;
 pub use station::StationConfig;
 pub(crate) use station::{description_offer, path_mtu_of};
 use streams::Streams;
-pub(crate) use streams::{Entry, Opened, Receiving};
+pub(crate) use streams::{Announced, Entry, Opened, Receiving};
 pub use view::{Machine, View};
 
 /// A link, and the streams over it.
@@ -323,17 +323,20 @@ impl Endpoint {
         if self.spins && self.openings == 0 && !self.streams.are_free() {
             return Rest::No;
         }
-        if !visits.took_all {
-            // One of several links may be full, and the streams behind the others go on.
-            let goes_on = visits.have_sent && self.link.has_room_elsewhere();
-            return if goes_on { Rest::No } else { Rest::Room(now + LINK_FULL_PAUSE) };
+        if visits.is_full {
+            return Rest::Room(now + LINK_FULL_PAUSE);
         }
         if !is_idle || visits.have_pushed || self.has_writes {
             let pause = visits.flood_pause.filter(|_| !is_idle);
             return pause
                 .map_or(Rest::No, |pause| Rest::Pause(now + Nanos(pause.as_nanos() as u64)));
         }
-        let until = self.departures.until().min(self.arrivals.until());
+        // One of several links may be full; the wait ends when it has room, or after a pause.
+        let (until, latest) = match visits.took_all {
+            true => (self.departures.until(), latest),
+            false => (self.departures.until_elsewhere(), latest.min(now + LINK_FULL_PAUSE)),
+        };
+        let until = until.min(self.arrivals.until());
         let favours_due = self.listening.as_ref().map_or(until, |it| it.favours.due_at());
         Rest::Until(until.min(favours_due).min(latest))
     }
@@ -383,8 +386,9 @@ impl Endpoint {
         if packets > 0 {
             self.link.make_room(packets, packet_bytes);
         }
-        let (tags, _) = self.streams.tags();
-        self.link.steer(Some(&tag_word(&tags)));
+        let opened = self.streams.opened();
+        let (tags, peers): (Vec<_>, Vec<_>) = opened.map(|it| (it.tag.0, it.peer)).unzip();
+        self.link.steer(Some(&KnownTags { word: tag_word(&tags), peers: &peers }));
         self.call(place);
     }
 

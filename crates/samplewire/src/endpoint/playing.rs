@@ -12,6 +12,7 @@ use samplewire_proto::wire::{Header, Packet, WireError};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
 use super::sending::FIRST_WORD_PATIENCE;
+use super::streams::Announced;
 use super::view::Machine;
 use crate::device::{Arrived, Offer, RTT_INITIAL, ReceiveListenerShared};
 use crate::info::DeviceInfo;
@@ -189,9 +190,10 @@ impl Playing {
         Some(now.since(stream.opened_at))
     }
 
-    /// The tag of the open stream, once its sender has sent a packet.
-    pub(super) fn announced_tag(&self) -> Option<Tag> {
-        self.stream.as_ref().filter(|stream| stream.arrived.is_none()).map(|stream| stream.tag)
+    /// The open stream, once its sender has sent a packet.
+    pub(super) fn announced(&self) -> Option<Announced> {
+        let stream = self.stream.as_ref().filter(|stream| stream.arrived.is_none())?;
+        Some(Announced { tag: stream.tag, peer: stream.flow.peer() })
     }
 
     /// Passes a stream to the program once its sender has sent a packet and the ring has room;

@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use arrayvec::ArrayVec;
+use samplewire_io::links::LINKS_MAX;
 use samplewire_io::{Link, LinkError};
 use samplewire_proto::stream::End;
 use samplewire_proto::{Nanos, SampleIndex, Tag};
@@ -65,8 +66,8 @@ pub(super) struct Visits {
     pub(super) have_pushed: bool,
     /// Whether the link accepted everything.
     pub(super) took_all: bool,
-    /// Whether it accepted everything of one stream.
-    pub(super) have_sent: bool,
+    /// Whether it has no room for the packets of any peer.
+    pub(super) is_full: bool,
     /// How long to ignore peers whose packets change nothing.
     pub(super) flood_pause: Option<Duration>,
 }
@@ -74,7 +75,7 @@ pub(super) struct Visits {
 impl Visits {
     /// No visits.
     pub(super) const NONE: Self =
-        Self { have_pushed: false, took_all: true, have_sent: false, flood_pause: None };
+        Self { have_pushed: false, took_all: true, is_full: false, flood_pause: None };
 }
 
 impl Departures {
@@ -90,6 +91,11 @@ impl Departures {
 
     /// The time until which there is no work without packets or samples.
     pub(super) fn until(&self) -> Nanos {
+        if self.agenda.has_waiting() { Nanos(0) } else { self.agenda.until() }
+    }
+
+    /// The same without the streams whose link is full.
+    pub(super) fn until_elsewhere(&self) -> Nanos {
         self.agenda.until()
     }
 
@@ -99,15 +105,18 @@ impl Departures {
     }
 
     /// Visits the streams with work, up to the limit of one turn. The next turn continues after the
-    /// last of this one, so that a full link delays all streams equally.
+    /// last of this one, so that a full link delays all streams equally. Streams behind one of several
+    /// links that is full wait for the next turn, and those behind the others go on.
     pub(super) fn visit(
         &mut self,
         streams: &mut Streams,
         turn: &mut Turn<'_>,
     ) -> Result<Visits, LinkError> {
         self.agenda.call_due(turn.now);
+        self.agenda.resume();
         let mut visits = Visits::NONE;
-        let (mut filled, mut packets) = (ArrayVec::new(), 0);
+        let (mut filled, mut packets) = (Filled::new(), 0);
+        let mut passed = Filled::new();
         let mut batches = 0;
         let ready = self.agenda.len();
         for visit in 0..ready.min(VISITS_MAX) {
@@ -116,6 +125,10 @@ impl Departures {
             }
             let Some(place) = self.agenda.pop() else { break };
             let Some(sending) = streams.sending_mut(place) else { continue };
+            if !visits.took_all && !has_room(&sending.flow, turn.link) {
+                passed.push(place as u16);
+                continue;
+            }
             visits.have_pushed |= sending.prepare(turn);
             if let Some(station) = &mut turn.station {
                 sending.flow.write(turn.now, station)?;
@@ -123,17 +136,19 @@ impl Departures {
             packets += sending.flow.departing();
             filled.push(place as u16);
             if packets >= OUTBOX_PACKETS {
-                self.depart(streams, &mut filled, turn, &mut visits)?;
-                (packets, batches) = (0, batches + 1);
-                let is_full = !visits.took_all && !turn.link.has_room_elsewhere();
-                if is_full || batches == BATCHES_MAX {
+                let took_all = self.depart(streams, &mut filled, turn, &mut visits)?;
+                (packets, batches) = (0, batches + usize::from(took_all));
+                visits.is_full = !visits.took_all && !turn.link.has_room_for(None);
+                if visits.is_full || batches == BATCHES_MAX {
                     break;
                 }
             }
         }
         if !filled.is_empty() {
             self.depart(streams, &mut filled, turn, &mut visits)?;
+            visits.is_full = !visits.took_all && !turn.link.has_room_for(None);
         }
+        self.agenda.wait_first(&passed);
         Ok(visits)
     }
 
@@ -147,40 +162,78 @@ impl Departures {
         }
     }
 
-    /// Sends the ready packets of the `filled` streams, and handles the results.
+    /// Sends the ready packets of the `filled` streams, and handles the results; returns whether the
+    /// link accepted everything.
     fn depart(
         &mut self,
         streams: &mut Streams,
         filled: &mut Filled,
         turn: &mut Turn<'_>,
         visits: &mut Visits,
-    ) -> Result<(), LinkError> {
+    ) -> Result<bool, LinkError> {
+        let mut took_all = true;
+        // Each offer but the last ends at a link that is full. The packets behind the others go on.
+        for offers_left in (0..=LINKS_MAX).rev() {
+            took_all &= self.offer(streams, filled, turn, visits, offers_left > 0)?;
+            if filled.is_empty() {
+                break;
+            }
+        }
+        visits.took_all &= took_all;
+        Ok(took_all)
+    }
+
+    /// Offers the ready packets of the `filled` streams once. Those streams remain whose packets were
+    /// not all accepted and may still find room, if they `may_remain`. Returns whether all others'
+    /// packets were accepted.
+    fn offer(
+        &mut self,
+        streams: &mut Streams,
+        filled: &mut Filled,
+        turn: &mut Turn<'_>,
+        visits: &mut Visits,
+        may_remain: bool,
+    ) -> Result<bool, LinkError> {
         let mut sent = send(streams, filled, turn.link)?;
         let now = turn.now;
-        for place in filled.drain(..).map(usize::from) {
+        let (mut took_everything, mut remaining) = (true, 0);
+        for index in 0..filled.len() {
+            let place = usize::from(filled[index]);
             let Some(sending) = streams.sending_mut(place) else { continue };
             let flow = &mut sending.flow;
             let taken = sent.take(flow);
             let took_all = flow.depart(taken);
+            if !took_all && may_remain && has_room(flow, turn.link) {
+                filled[remaining] = place as u16;
+                remaining += 1;
+                continue;
+            }
             if let Some(tag) = flow.note_end(now, turn.link) {
                 (turn.on_event)(SendEvent::Over(tag));
             }
             flow.publish(now, turn.counts);
             visits.flood_pause = visits.flood_pause.max(flow.flood_pause(now));
-            visits.took_all &= took_all;
-            visits.have_sent |= took_all && taken > 0;
+            took_everything &= took_all;
             self.last_index = self.last_index.max(flow.next_index());
             let wakes_at = (took_all && flow.is_idle()).then(|| flow.wakes_at(now));
             if matches!(sending.side, Side::Opener(_)) && sending.is_over(now) {
                 streams.release(place);
             } else if let Some(at) = wakes_at {
                 self.agenda.set(place, at);
-            } else {
+            } else if took_all {
                 self.agenda.call(place);
+            } else {
+                self.agenda.wait(place);
             }
         }
-        Ok(())
+        filled.truncate(remaining);
+        Ok(took_everything)
     }
+}
+
+/// Whether packets of a stream may leave although the link did not accept everything.
+fn has_room(flow: &SendFlow, link: &mut dyn Link) -> bool {
+    flow.peer().is_some_and(|peer| link.has_room_for(Some(peer)))
 }
 
 /// Offers the ready packets of the `filled` streams to the link; returns what it accepted. Control

@@ -57,6 +57,13 @@ pub(crate) struct Opened {
     pub(crate) peer: SocketAddr,
 }
 
+/// A stream of an end that listens whose peer has spoken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Announced {
+    pub(crate) tag: Tag,
+    pub(crate) peer: SocketAddr,
+}
+
 impl Opened {
     pub(crate) const fn new(peer: SocketAddr, accept: &AcceptInfo) -> Self {
         Self { tag: accept.tag, peer_tag: accept.peer_tag, peer }
@@ -259,17 +266,21 @@ impl Streams {
         if self.entries.len() == 1 { self.receiving_mut(0) } else { None }
     }
 
-    /// The tags of all streams that this end opened: its own and the peers'.
-    pub(super) fn tags(&self) -> (Vec<u32>, Vec<u32>) {
-        let opened = self.entries.iter().filter_map(Entry::opened);
-        opened.map(|it| (it.tag.0, it.peer_tag.0)).unzip()
+    /// The streams that this end opened.
+    pub(super) fn opened(&self) -> impl Iterator<Item = Opened> {
+        self.entries.iter().filter_map(Entry::opened)
     }
 
-    /// The tags of the streams of an end that listens whose peers have spoken.
-    pub(super) fn announced_tags(&self) -> impl Iterator<Item = Tag> {
+    /// The tags of all streams that this end opened: its own and the peers'.
+    pub(super) fn tags(&self) -> (Vec<u32>, Vec<u32>) {
+        self.opened().map(|it| (it.tag.0, it.peer_tag.0)).unzip()
+    }
+
+    /// The streams of an end that listens whose peers have spoken.
+    pub(super) fn announced(&self) -> impl Iterator<Item = Announced> {
         self.entries.iter().filter_map(|entry| match entry {
-            Entry::Sending(stream) => stream.flow.announced_tag(),
-            Entry::Playing(stream) => stream.announced_tag(),
+            Entry::Sending(stream) => stream.flow.announced(),
+            Entry::Playing(stream) => stream.announced(),
             _ => None,
         })
     }

@@ -26,7 +26,7 @@ use super::shared::{Session, SessionEnd, SharedWriter};
 use super::slicer::{Form, Slicer};
 use super::writes::Writes;
 use crate::counters::TransmitterSnapshot;
-use crate::endpoint::Station;
+use crate::endpoint::{Announced, Station};
 use crate::port::{PortCounts, Route};
 
 /// An item that the program submits, in order.
@@ -171,13 +171,19 @@ impl SendFlow {
         self.stream.as_ref().map(|stream| (stream.tag, &stream.sender))
     }
 
+    /// The peer of the open stream.
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
+        self.stream.as_ref().map(|stream| stream.session.peer)
+    }
+
     pub(crate) const fn is_open(&self) -> bool {
         self.stream.is_some()
     }
 
-    /// The tag of the open stream, once its receiver has reported.
-    pub(crate) fn announced_tag(&self) -> Option<Tag> {
-        self.stream.as_ref().filter(|stream| stream.is_announced).map(|stream| stream.tag)
+    /// The open stream, once its receiver has reported.
+    pub(crate) fn announced(&self) -> Option<Announced> {
+        let stream = self.stream.as_ref().filter(|stream| stream.is_announced)?;
+        Some(Announced { tag: stream.tag, peer: stream.session.peer })
     }
 
     /// How long the open stream has waited for its first REPORT; `None` after it.
