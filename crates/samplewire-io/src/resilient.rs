@@ -73,6 +73,10 @@ impl Link for Resilient {
         self.link.local_addr()
     }
 
+    fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.link.local_addrs()
+    }
+
     /// Takes all packets, unless the link is full.
     #[inline]
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {

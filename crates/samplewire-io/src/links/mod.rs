@@ -83,8 +83,6 @@ struct Member {
     is_quiet: bool,
     /// What it has added to the last wait.
     marks: [SleepMark; 2],
-    /// What its socket has dropped, by its last packet.
-    dropped: u32,
 }
 
 impl Links {
@@ -109,7 +107,6 @@ impl Links {
                 is_short: false,
                 is_quiet: false,
                 marks: [Sleep::new(Duration::ZERO).mark(); 2],
-                dropped: 0,
             })
             .collect();
         Ok(Self { members, waker, turn: 0, turn_batches: 0, routes, short: None, end: None })
@@ -192,17 +189,10 @@ impl Links {
         self.end.as_ref().map_or(Ok(()), |error| Err(error.duplicate()))
     }
 
-    /// Adds what the other links have dropped, and learns the routes of the peers.
-    fn note_received(&mut self, at: usize, batch: &mut Batch) {
+    /// Learns the routes of the peers. A packet keeps the count of drops of its own socket.
+    fn note_received(&mut self, at: usize, batch: &Batch) {
         for (bytes, meta) in batch.iter() {
             self.routes.note(meta.peer, at, bytes);
-        }
-        let member = &mut self.members[at];
-        member.dropped = batch.last_dropped().unwrap_or(member.dropped);
-        let others = self.members.iter().enumerate().filter(|(other, _)| *other != at);
-        let others = others.fold(0, |sum: u32, (_, member)| sum.wrapping_add(member.dropped));
-        if others > 0 {
-            batch.update(|meta| meta.dropped = meta.dropped.map(|own| own.wrapping_add(others)));
         }
     }
 }

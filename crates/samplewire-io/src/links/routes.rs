@@ -282,7 +282,8 @@ mod tests {
         }
         assert_eq!(of(&mut routes, peer(1)), Some(2));
         assert_eq!(of(&mut routes, peer(2)), None, "it is forgotten");
-        assert_eq!(routes.peers.capacity(), capacity);
+        // Places that were used count as less; another table would have more.
+        assert!(routes.peers.capacity() <= capacity);
         assert_eq!(routes.peers_by_link()[..3], [0, routes.peers.len() - 1, 1]);
     }
 }

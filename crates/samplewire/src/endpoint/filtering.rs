@@ -43,6 +43,10 @@ impl Link for Filtering {
         self.link.local_addr()
     }
 
+    fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.link.local_addrs()
+    }
+
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
         self.link.send(packets)
     }

@@ -81,6 +81,10 @@ impl Link for Gather {
         self.link.local_addr()
     }
 
+    fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.link.local_addrs()
+    }
+
     /// Packets that are too large to collect leave at once, after the collected ones.
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
         if self.is_direct {

@@ -377,7 +377,9 @@ impl Endpoint {
 
     fn begin(&mut self, place: usize, mut entry: Entry) {
         self.guard.lower(&mut self.link);
-        if let (Entry::Receiving(stream), Some(dropped)) = (&mut entry, self.dropped) {
+        // Of several links the last packet's count need not be that of the stream's own.
+        let dropped = self.dropped.filter(|_| self.link.local_addrs().len() == 1);
+        if let (Entry::Receiving(stream), Some(dropped)) = (&mut entry, dropped) {
             stream.flow.start_drops(dropped);
         }
         self.streams.begin(place, entry);
