@@ -1,7 +1,7 @@
 //! Several links as one, so that one thread serves several network cards.
 //!
 //! Receives take turns, each packet leaves by the link of its peer, and one wait serves all links.
-//! The counts of the links are added. A link that fails ends nothing at the others.
+//! The counts of the links are added, but for the drops, which are those of each packet's own. A link that fails ends nothing at the others.
 
 mod routes;
 
@@ -189,10 +189,17 @@ impl Links {
         self.end.as_ref().map_or(Ok(()), |error| Err(error.duplicate()))
     }
 
-    /// Learns the routes of the peers. A packet keeps the count of drops of its own socket.
-    fn note_received(&mut self, at: usize, batch: &Batch) {
+    /// Learns the routes of the peers. A packet keeps the count of drops of its own socket; where a
+    /// peer's packets come by another link than before, they have none, so that it counts anew.
+    fn note_received(&mut self, at: usize, batch: &mut Batch) {
+        let mut moved = None;
         for (bytes, meta) in batch.iter() {
-            self.routes.note(meta.peer, at, bytes);
+            if self.routes.note(meta.peer, at, bytes) {
+                moved = Some(meta.peer);
+            }
+        }
+        if let Some(peer) = moved {
+            batch.update(|meta| meta.dropped = meta.dropped.filter(|_| meta.peer != peer));
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::favoured::{Favoured, KnownTags};
 use crate::links::LINKS_MAX;
 
 /// The routes of peers, at most [`PEERS_MAX`]. At the bound those are forgotten whose stream does
-/// not flow: their next packet, or the kernel, has them again.
+/// not flow: they are learned again from their next packet, or from the kernel's routes.
 ///
 /// A packet with the tag of a stream proves a route only for the peer of that stream, so a client
 /// that knows its own tag cannot move the route of another. One that sees the packets of another
@@ -102,23 +102,23 @@ impl Routes {
         count
     }
 
-    /// A packet of `peer` came by `link`.
+    /// A packet of `peer` came by `link`. Returns whether its route was another.
     #[inline]
-    pub(super) fn note(&mut self, peer: SocketAddr, link: usize, bytes: &[u8]) {
-        if self.settled[link] != Some(peer) {
-            self.learn(peer, link, bytes);
-        }
+    pub(super) fn note(&mut self, peer: SocketAddr, link: usize, bytes: &[u8]) -> bool {
+        self.settled[link] != Some(peer) && self.learn(peer, link, bytes)
     }
 
     #[inline(never)]
-    fn learn(&mut self, peer: SocketAddr, link: usize, bytes: &[u8]) {
+    fn learn(&mut self, peer: SocketAddr, link: usize, bytes: &[u8]) -> bool {
+        let mut has_moved = false;
         let basis = self.stream_tag(peer, bytes).map_or(Basis::Heard, Basis::Proven);
         let next = Route { link, basis };
         match self.peers.get_mut(&peer) {
             // It may be a stranger's.
-            Some(route) if route.is_proven() && !next.is_proven() => return,
+            Some(route) if route.is_proven() && !next.is_proven() => return false,
             Some(route) => {
-                if route.link != link {
+                has_moved = route.link != link;
+                if has_moved {
                     self.settled[route.link].take_if(|settled| *settled == peer);
                     self.last = None;
                 }
@@ -129,6 +129,7 @@ impl Routes {
         if next.is_proven() {
             self.settled[link] = Some(peer);
         }
+        has_moved
     }
 
     /// The tags of the streams that flow change; routes by a tag that is gone are to be proven
@@ -222,9 +223,10 @@ mod tests {
             routes.note(peer(1), 1, &[0, 0, 1]);
             assert_eq!(of(&mut routes, peer(1)), Some(0), "of a stranger");
         }
-        routes.note(peer(1), 1, &packet(TAG));
+        assert!(routes.note(peer(1), 1, &packet(TAG)), "it moves");
+        assert!(!routes.note(peer(1), 1, &packet(TAG)));
         assert_eq!(of(&mut routes, peer(1)), Some(1));
-        routes.note(peer(1), 0, &packet(TAG));
+        assert!(routes.note(peer(1), 0, &packet(TAG)));
         assert_eq!(of(&mut routes, peer(1)), Some(0), "back");
         routes.set_tags(None);
         routes.note(peer(1), 2, &packet(TAG));

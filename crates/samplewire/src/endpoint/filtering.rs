@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use samplewire_io::memory::Memory;
-use samplewire_io::{Batch, Capabilities, Favoured, Link, LinkError, Outgoing, Waker};
+use samplewire_io::{Batch, Capabilities, Favoured, KnownTags, Link, LinkError, Outgoing, Waker};
 
 pub(super) struct Filtering {
     link: Memory,
@@ -18,12 +18,20 @@ pub(super) struct Filtering {
 pub(super) struct Seen {
     filter: Mutex<Vec<bool>>,
     pub(super) unreachable: AtomicU64,
+    /// Addresses beside its own that it claims to have.
+    pub(super) more_addresses: AtomicU64,
+    steered: Mutex<Vec<usize>>,
 }
 
 impl Seen {
     /// Each switch of the filter, on or off.
     pub(super) fn filter(&self) -> Vec<bool> {
         self.filter.lock().unwrap().clone()
+    }
+
+    /// How many streams each call has named as those that flow.
+    pub(super) fn steered(&self) -> Vec<usize> {
+        self.steered.lock().unwrap().clone()
     }
 }
 
@@ -44,7 +52,12 @@ impl Link for Filtering {
     }
 
     fn local_addrs(&self) -> Vec<SocketAddr> {
-        self.link.local_addrs()
+        let more = self.seen.more_addresses.load(Ordering::Relaxed);
+        (0..=more).map(|_| self.link.local_addr()).collect()
+    }
+
+    fn steer(&mut self, tags: Option<&KnownTags<'_>>) {
+        self.seen.steered.lock().unwrap().push(tags.map_or(0, |it| it.peers.len()));
     }
 
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {

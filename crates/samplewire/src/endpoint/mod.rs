@@ -363,6 +363,10 @@ impl Endpoint {
         };
         // A filter would know none of its packets.
         self.guard.lower(&mut self.link);
+        if self.has_several_links() {
+            // A stream that is over holds its peer at no link.
+            self.steer();
+        }
         opening.start(
             now,
             place,
@@ -378,7 +382,7 @@ impl Endpoint {
     fn begin(&mut self, place: usize, mut entry: Entry) {
         self.guard.lower(&mut self.link);
         // Of several links the last packet's count need not be that of the stream's own.
-        let dropped = self.dropped.filter(|_| self.link.local_addrs().len() == 1);
+        let dropped = self.dropped.filter(|_| !self.has_several_links());
         if let (Entry::Receiving(stream), Some(dropped)) = (&mut entry, dropped) {
             stream.flow.start_drops(dropped);
         }
@@ -388,10 +392,20 @@ impl Endpoint {
         if packets > 0 {
             self.link.make_room(packets, packet_bytes);
         }
+        self.steer();
+        self.call(place);
+    }
+
+    fn has_several_links(&self) -> bool {
+        self.link.local_addrs().len() > 1
+    }
+
+    /// Names the streams that flow to the link.
+    fn steer(&mut self) {
         let opened = self.streams.opened();
         let (tags, peers): (Vec<_>, Vec<_>) = opened.map(|it| (it.tag.0, it.peer)).unzip();
-        self.link.steer(Some(&KnownTags { word: tag_word(&tags), peers: &peers }));
-        self.call(place);
+        let known = KnownTags { word: tag_word(&tags), peers: &peers };
+        self.link.steer((!tags.is_empty()).then_some(&known));
     }
 
     fn visit(&mut self, now: Nanos, place: usize, is_idle: bool) -> Result<(), LinkError> {

@@ -127,6 +127,17 @@ fn endpoint_that_spins_rests_while_no_stream_is_open() {
 }
 
 #[test]
+fn opening_over_several_links_names_the_streams_that_still_flow() {
+    for (more_addresses, steered) in [(0, &[][..]), (1, &[0])] {
+        let mut rig = Rig::new(false);
+        rig.seen.more_addresses.store(more_addresses, Ordering::Relaxed);
+        let _answer = rig.open();
+        rig.turn();
+        assert_eq!(rig.seen.steered(), steered);
+    }
+}
+
+#[test]
 fn opening_without_an_answer_says_whether_the_peer_was_unreachable() {
     for is_found in [false, true] {
         let mut rig = Rig::new(false);

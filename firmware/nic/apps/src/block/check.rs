@@ -14,7 +14,7 @@ pub trait Crc32c {
     fn extend_words(&mut self, crc: u32, words: &[u32]) -> u32;
 }
 
-/// How far it is. It begins while packets come: those that follow each other are added.
+/// The state of a check. It adds packets in order while later ones still arrive.
 #[derive(Debug)]
 pub(super) struct Check {
     /// Bytes of the file, once all packets are there.

@@ -19,7 +19,7 @@ const WORDS: usize = 360;
 /// Buffers for a file, if the NIC has so many: 17.0 MB of 1,477 bytes each.
 const SLOTS: usize = 32 * WORDS;
 
-/// The processor's registers for a CRC-32C. They have it inverted.
+/// The processor's registers for a CRC-32C. The registers hold the bitwise inverse of the CRC.
 struct CrcRegisters;
 
 impl Crc32c for CrcRegisters {
