@@ -189,8 +189,9 @@ impl Links {
         self.end.as_ref().map_or(Ok(()), |error| Err(error.duplicate()))
     }
 
-    /// Learns the routes of the peers. A packet keeps the count of drops of its own socket; where a
-    /// peer's packets come by another link than before, they have none, so that it counts anew.
+    /// Learns the routes of the peers. A packet keeps the count of drops of its own socket. Where a
+    /// peer's packets come by another link than before, they have no count: its stream then begins
+    /// with that of the other socket.
     fn note_received(&mut self, at: usize, batch: &mut Batch) {
         let mut moved = None;
         for (bytes, meta) in batch.iter() {
