@@ -421,15 +421,21 @@ impl Endpoint {
                         self.openings -= 1;
                         self.streams.release(place);
                     }
-                    Progress::Accepted(tag) => {
+                    Progress::Accepted(tag, claim) => {
                         self.openings -= 1;
-                        self.await_program(now, place, tag);
+                        self.streams.set(place, Entry::Accepted { tag, claim });
+                        self.arrivals.set(place, now + CLAIM_PAUSE);
                     }
                 }
             }
-            // The program did not come.
-            Some(Entry::Accepted { until, .. }) if now >= *until => self.streams.release(place),
-            Some(Entry::Accepted { until, .. }) => self.arrivals.set(place, *until),
+            Some(Entry::Accepted { claim, .. }) if claim.is_gone() => {
+                // The program's last command may be the one that begins the stream.
+                self.take_commands(now);
+                if let Some(Entry::Accepted { .. }) = self.streams.get(place) {
+                    self.streams.release(place);
+                }
+            }
+            Some(Entry::Accepted { .. }) => self.arrivals.set(place, now + CLAIM_PAUSE),
             Some(Entry::Free | Entry::Sending(_)) | None => {}
         }
         Ok(())
@@ -497,14 +503,6 @@ impl Endpoint {
         }
     }
 
-    /// The device has accepted: the place waits for the program, not for ever where others need it.
-    fn await_program(&mut self, now: Nanos, place: usize, tag: Tag) {
-        let is_shared = self.streams.len() > 1;
-        let until = if is_shared { now + BEGIN_PATIENCE } else { Nanos(u64::MAX) };
-        self.streams.set(place, Entry::Accepted { tag, until });
-        self.arrivals.set(place, until);
-    }
-
     /// Now and then shows the counts, and looks whether packets of no stream are a flood.
     fn watch(&mut self, now: Nanos) {
         if self.listening.is_some() || now.since(self.guarded_at) < WATCH_PAUSE {
@@ -522,8 +520,8 @@ impl Endpoint {
     }
 }
 
-/// How long an accepted stream waits for its program to take the memory for it.
-const BEGIN_PATIENCE: Nanos = Nanos::from_millis(3_000);
+/// Between two looks whether a program that has not begun its stream still may.
+const CLAIM_PAUSE: Nanos = Nanos::from_millis(100);
 
 /// Between two looks at what was counted.
 const WATCH_PAUSE: Nanos = Nanos::from_millis(10);

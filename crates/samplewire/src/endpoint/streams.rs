@@ -7,7 +7,7 @@ use samplewire_proto::session::AcceptInfo;
 use samplewire_proto::wire::{CloseAckReason, Header, Packet};
 use samplewire_proto::{Nanos, Tag};
 
-use super::opening::Opening;
+use super::opening::{ClaimWatch, Opening};
 use super::playing::Playing;
 use super::sending::{Sending, Side};
 use crate::receiver::ReceiveFlow;
@@ -27,11 +27,10 @@ pub(super) struct Streams {
 pub(crate) enum Entry {
     Free,
     Opening(Box<Opening>),
-    /// The device has accepted a stream with this tag, and the program has until then to take the
-    /// memory for it.
+    /// The device has accepted a stream with this tag, and the program takes the memory for it.
     Accepted {
         tag: Tag,
-        until: Nanos,
+        claim: ClaimWatch,
     },
     /// A stream that this end opened to receive it.
     Receiving(Box<Receiving>),
@@ -118,8 +117,7 @@ impl Streams {
         self.entries[place] = entry;
     }
 
-    /// Serves a stream at the place that waits for it. One whose program came too late is dropped:
-    /// another may have its place.
+    /// Serves a stream at the place that waits for it.
     pub(super) fn begin(&mut self, place: usize, entry: Entry) {
         if let Entry::Accepted { tag, .. } = self.entries[place]
             && let Some(opened) = entry.opened()
@@ -297,6 +295,7 @@ mod tests {
     use samplewire_proto::stream::{Carriage, Terms};
 
     use super::*;
+    use crate::endpoint::opening::PlaceClaim;
     use crate::receiver::FlowParts;
     use crate::wakeups::Wakeups;
 
@@ -340,12 +339,16 @@ mod tests {
         Entry::Receiving(Box::new(Receiving { flow, opened, room: (64, 86) }))
     }
 
+    fn accepted(tag: Tag) -> Entry {
+        Entry::Accepted { tag, claim: PlaceClaim::default().watch() }
+    }
+
     #[test]
     fn program_that_comes_too_late_does_not_take_the_place_of_the_next_stream() {
         let (late, next) = (Tag(0x10), Tag(0x20));
         let mut streams = Streams::free(4);
         let place = streams.take_free().unwrap();
-        streams.set(place, Entry::Accepted { tag: next, until: Nanos(1) });
+        streams.set(place, accepted(next));
         streams.begin(place, receiving(late));
         assert!(matches!(streams.entries[place], Entry::Accepted { .. }), "it still waits");
         streams.begin(place, receiving(next));
@@ -360,7 +363,7 @@ mod tests {
         for (places, has_only) in [(1, true), (2, false)] {
             let mut streams = Streams::free(places);
             assert!(streams.only().is_none());
-            streams.set(0, Entry::Accepted { tag, until: Nanos(1) });
+            streams.set(0, accepted(tag));
             streams.begin(0, receiving(tag));
             assert_eq!(streams.only().is_some(), has_only, "{places} places");
         }
@@ -371,7 +374,7 @@ mod tests {
         let mut streams = Streams::free(4);
         for tag in [Tag(0x10), Tag(0x20)] {
             let place = streams.take_free().unwrap();
-            streams.set(place, Entry::Accepted { tag, until: Nanos(1) });
+            streams.set(place, accepted(tag));
             assert_eq!(streams.place_with(tag, PEER.parse().unwrap()), None, "it has not begun");
             streams.begin(place, receiving(tag));
         }
@@ -383,7 +386,7 @@ mod tests {
         let (peer, other) = (PEER.parse().unwrap(), "127.0.0.1:9101".parse().unwrap());
         let mut streams = Streams::free(4);
         let tag = Tag(0x12);
-        streams.set(2, Entry::Accepted { tag, until: Nanos(1) });
+        streams.set(2, accepted(tag));
         streams.begin(2, receiving(tag));
         assert_eq!(streams.place_with(tag, peer), Some(2));
         assert_eq!(streams.place_with(tag, other), None);
@@ -397,7 +400,7 @@ mod tests {
         assert!(streams.are_free());
         for tag in [Tag(0x10), Tag(0x21)] {
             let place = streams.take_free().unwrap();
-            streams.set(place, Entry::Accepted { tag, until: Nanos(1) });
+            streams.set(place, accepted(tag));
         }
         streams.begin(1, receiving(Tag(0x21)));
         streams.forget_accepted();

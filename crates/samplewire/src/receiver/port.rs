@@ -596,7 +596,7 @@ impl Port {
         accepted: Accepted,
         options: &ReceiveOptions,
     ) -> Result<ReceiveStream, OpenError> {
-        let (place, at) = (accepted.place, accepted.at);
+        let (place, at, claim) = (accepted.place, accepted.at, accepted.claim.clone());
         let opened = Opened::new(address, &accepted.accept);
         let wake_handle = self.wakeups.wake_handle(place);
         // The port decides how its streams wait.
@@ -608,6 +608,7 @@ impl Port {
         let room = (block_queue.window, packet_bytes);
         let entry = Entry::Receiving(Box::new(Receiving { flow, opened, room }));
         let mut drive = self.serve(place, entry)?;
+        drop(claim);
         if self.places == 1 {
             block_queue.memory_bytes += self.memory_bytes;
         }
