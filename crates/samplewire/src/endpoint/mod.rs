@@ -33,7 +33,7 @@ use std::sync::{Arc, OnceLock};
 
 use samplewire_io::ether::EtherStation;
 use samplewire_io::{Batch, KnownTags, Link, LinkError, Resilient};
-use samplewire_proto::{Nanos, Tag};
+use samplewire_proto::Nanos;
 
 use crate::port::{IP_BYTES_MAX, LINK_FULL_PAUSE, PortCounts, tag_word};
 use crate::wakeups::Wakeups;

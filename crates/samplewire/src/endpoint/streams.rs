@@ -285,7 +285,7 @@ impl Streams {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::time::Duration;
 
     use samplewire_circuit::{Pool, PoolConfig};
@@ -301,8 +301,8 @@ mod tests {
 
     const PEER: &str = "127.0.0.1:9100";
 
-    /// A stream that this end opened and that the device has given this tag.
-    fn receiving(tag: Tag) -> Entry {
+    /// A received stream that this end opened, with this tag.
+    pub(in crate::endpoint) fn receiving(tag: Tag) -> Entry {
         let peer = PEER.parse().unwrap();
         let terms = Terms {
             local_tag: tag,

@@ -4,12 +4,18 @@ use std::time::Duration;
 
 use samplewire_io::memory::{self, Memory};
 use samplewire_io::{Ecn, Outgoing};
-use samplewire_proto::session::{ListenConfig, Listener, OpenConfig, Opener, StreamSlot};
+use samplewire_proto::session::{
+    ListenConfig, ListenEvent, Listener, OpenConfig, Opener, StreamSlot,
+};
 use samplewire_proto::wire::Role;
 
 use super::filtering::{Filtering, Seen};
+use super::streams::tests::receiving;
 use super::*;
-use crate::OpenError;
+use crate::device::Offer;
+use crate::format::Format;
+use crate::port::peer_of;
+use crate::{DeviceOptions, OpenError, StreamInfo};
 
 const PLACES: usize = 2;
 const BATCH: usize = 64;
@@ -64,6 +70,12 @@ impl Rig {
             self.pass(10);
             self.turn();
         }
+    }
+
+    /// Begins the stream, but does not wake the endpoint.
+    fn begin(&self, accepted: &Accepted) {
+        let entry = receiving(accepted.accept.tag);
+        self.commands.send(Command::Begin(accepted.place, entry)).unwrap();
     }
 
     /// Requests a stream, with a timeout of half a second.
@@ -177,4 +189,66 @@ fn listener_counts_what_is_damaged_apart_from_what_is_no_packet() {
     }
     endpoint.turn(now, &mut Batch::new(BATCH, 2_000));
     assert_eq!((endpoint.counts.corrupted, endpoint.counts.foreign), (3, 2));
+}
+
+/// A stream that the device has accepted, whose program has its answer but has not begun it.
+fn accepted(rig: &mut Rig) -> Accepted {
+    let answer = rig.open();
+    let mut listener = Listener::new(vec![StreamSlot::default()], ListenConfig::new(), [1; 16], 1);
+    let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+    let offer = Offer::new(&info, &DeviceOptions::new(), 1_500, Duration::ZERO).unwrap();
+    let (peer, mut arrived) = (rig.endpoint.link().local_addr(), Batch::new(BATCH, 2_000));
+    let mut bytes = vec![0; 2_000];
+    loop {
+        rig.pass(100);
+        rig.turn();
+        if let Ok(answer) = answer.try_recv() {
+            return answer.unwrap();
+        }
+        assert!(rig.now < Nanos::from_millis(2_000), "it is not answered");
+        rig.far.recv(&mut arrived).unwrap();
+        for (arrival, _) in arrived.iter() {
+            listener.handle(rig.now, peer_of(peer), arrival).unwrap();
+            if let Some(ListenEvent::Opening { request, .. }) = listener.poll_event() {
+                let terms = offer.params(&request, true, 0, 1).expect("the path carries it");
+                listener.accept(rig.now, &request, &terms).expect("it fits");
+            }
+            while let Some((_, len)) = listener.poll_transmit(rig.now, &mut bytes) {
+                rig.far.send(&[Outgoing::whole(peer, Ecn::NotEct, &bytes[..len])]).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn accepted_stream_waits_as_long_as_its_program_may_begin_it() {
+    let mut rig = Rig::new(false);
+    let accepted = accepted(&mut rig);
+    for _ in 0..100 {
+        rig.pass(100_000);
+        rig.turn();
+    }
+    let place = accepted.place;
+    assert!(matches!(rig.endpoint.streams.get(place), Some(Entry::Accepted { .. })));
+    rig.begin(&accepted);
+    // The command comes with a call that the endpoint has not seen when it finds the claim gone.
+    drop(accepted);
+    rig.pass(100_000);
+    rig.endpoint.arrivals.call_due(rig.now);
+    rig.endpoint.visit(rig.now, place, true).unwrap();
+    assert!(rig.endpoint.streams.receiving(place).is_some());
+}
+
+#[test]
+fn place_of_a_program_that_does_not_begin_is_free_soon() {
+    let mut rig = Rig::new(false);
+    let accepted = accepted(&mut rig);
+    let place = accepted.place;
+    drop(accepted);
+    for _ in 0..2 {
+        rig.pass(CLAIM_PAUSE.0 / 1_000);
+        rig.turn();
+    }
+    assert!(matches!(rig.endpoint.streams.get(place), Some(Entry::Free)));
+    assert!(rig.endpoint.streams.are_free());
 }
