@@ -66,6 +66,10 @@ def complete(name: str, transfer: int | None) -> dict:
     return entry(name, "OK", {}, frame(ANSWER, b"OK", transfer), transfer)
 
 
+def checking(name: str, transfer: int) -> dict:
+    return entry(name, "CK", {}, frame(ANSWER, b"CK\xff\xff", transfer), transfer)
+
+
 def missing(name: str, seqs: list[int], transfer: int | None) -> dict:
     body = b"MI" + len(seqs).to_bytes(2, "big") + b"".join(seq.to_bytes(4, "big") for seq in seqs)
     return entry(name, "MI", {"seqs": seqs}, frame(ANSWER, body, transfer), transfer)
@@ -73,7 +77,10 @@ def missing(name: str, seqs: list[int], transfer: int | None) -> dict:
 
 def frames() -> list[dict]:
     """Each type, and each length at its bounds."""
-    rows = [data("id_of_all_ones", 5, 50, 2**32 - 1), complete("id_of_zero", 0)]
+    rows = [
+        data("id_of_all_ones", 5, 50, 2**32 - 1), complete("id_of_zero", 0),
+        checking("checking", ID),
+    ]  # fmt: skip
     for suffix, transfer, longest, unpadded, seqs in (
         ("", None, 1481, 41, 370), ("_with_id", ID, 1477, 37, 369),
     ):  # fmt: skip
@@ -123,6 +130,9 @@ def invalid() -> list[dict]:
         ("answer_in_small_letters", answer(b"ok"), "Answer"),
         ("answer_mk", answer(b"MK\0\1"), "Answer"),
         ("ok_in_front_of_a_list", answer(b"OK\0\1" + bytes(4)), "OkWithCount"),
+        ("checking_without_id", answer(b"CK\xff\xff", None), "Answer"),
+        ("checking_with_padding", answer(b"CK"), "CheckingWithCount"),
+        ("checking_with_another_count", answer(b"CK\xff\xfe"), "CheckingWithCount"),
         ("empty_list", answer(b"MI" + bytes(2)), "Count"),
         ("empty_list_without_id", answer(b"MI" + bytes(2), None), "Count"),
         ("list_longer_than_its_frame", answer(b"MI\0\x0a" + pattern(37)), "Count"),
@@ -144,6 +154,7 @@ def unusual() -> list[dict]:
         ("list_with_id_and_other_padding", frame(ANSWER, two, ID, b"\xa5"), "MI"),
         ("longer_ok", frame(ANSWER, b"OK" + bytes(500), ID), "OK"),
         ("longer_list", frame(ANSWER, two + bytes(500), ID), "MI"),
+        ("longer_checking", frame(ANSWER, b"CK\xff\xff" + bytes(500), ID), "CK"),
     ]
     return [{"name": name, "hex": data.hex(), "type": kind} for name, data, kind in rows]
 

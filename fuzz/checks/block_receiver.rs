@@ -175,6 +175,11 @@ impl World {
                     self.oks += 1;
                     assert!(len <= came, "an answer is no longer than what came");
                 }
+                Body::Checking => {
+                    assert_eq!(self.receiver.transfer().map(|it| it.reply()), Some(frame.header));
+                    assert!(self.is_complete, "it computes the CRC of what is complete");
+                    assert!(len <= came, "an answer is no longer than what came");
+                }
                 Body::Missing(seqs) => {
                     assert_eq!(self.receiver.transfer().map(|it| it.reply()), Some(frame.header));
                     let seqs: Vec<u32> = seqs.iter().collect();
@@ -185,6 +190,8 @@ impl World {
                 Body::Data { .. } | Body::Summary(_) => panic!("a receiver only answers"),
             }
         }
+        let stats = self.receiver.stats();
+        assert!(stats.checks + stats.oks <= stats.summaries, "a summary has one answer");
         if let (true, Some(header)) = (bytes > 0, self.receiver.transfer()) {
             self.came.insert(header.source, 0);
         }

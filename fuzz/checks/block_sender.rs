@@ -55,7 +55,8 @@ struct World {
     sent: u32,
     /// Packets that a list has named since the last summary, and that were not repeated since.
     listed: Vec<bool>,
-    /// While no answer has come: when the first summary left, and the last.
+    /// While no answer has come: when the first summary left or the receiver was heard last, and when
+    /// the last summary left.
     waits: Option<(Nanos, Nanos)>,
     end: Option<SendEnd>,
 }
@@ -74,6 +75,7 @@ impl World {
                     self.is_rejected(bytes);
                 }
             }
+            _ if input.byte() % 2 == 0 && self.header.transfer.is_some() => self.check(),
             _ => self.complete(input),
         }
         self.sender.handle_timeout(self.now);
@@ -92,6 +94,20 @@ impl World {
         self.waits = None;
         for seq in seqs {
             self.listed[seq as usize] = true;
+        }
+    }
+
+    fn check(&mut self) {
+        let mut out = [0; FRAME_BYTES_MAX];
+        let len = Frame { header: self.header.reply(), body: Body::Checking }.emit(&mut out);
+        if !self.can_answer() {
+            return self.is_rejected(&out[..len]);
+        }
+        let before = self.sender.stats().checks;
+        self.sender.handle(self.now, &out[..len]);
+        if self.sender.stats().checks > before {
+            let (_, last) = self.waits.expect("only what waits is checked");
+            self.waits = Some((self.now, last));
         }
     }
 
@@ -187,7 +203,8 @@ impl World {
                 assert!(self.now >= first + SILENCE_MAX, "it gives up early");
             }
             SendEnd::Stalled => {
-                assert!(self.sender.stats().repeats >= 64 + 64 * u64::from(self.packets));
+                let stats = self.sender.stats();
+                assert!(stats.repeats.max(stats.checks) >= 64 + 64 * u64::from(self.packets));
             }
         }
         self.end = Some(end);

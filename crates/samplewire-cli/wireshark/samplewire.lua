@@ -548,7 +548,13 @@ local function add_answer(tree, tvb, at, has_id)
     end
     return "OK"
   end
-  if letters ~= "MI" then return "ANSWER", "Answer: neither OK nor MI" end
+  if letters == "CK" and has_id then
+    if count ~= 0xffff then
+      return "CK", ("CheckingWithCount: CK in front of 0x%04x in place of 0xffff"):format(count)
+    end
+    return "CK"
+  end
+  if letters ~= "MI" then return "ANSWER", "Answer: none of OK, MI and CK" end
   tree:add(block_fields.count, tvb(at + 2, 2))
   local room = math.floor((tvb:len() - at - 4) / 4)
   if count == 0 or count > room then

@@ -73,6 +73,7 @@ impl<'a> BlockSighting<'a> {
             Body::Data { .. } => "DATA",
             Body::Summary(_) => "SUMMARY",
             Body::Complete => "OK",
+            Body::Checking => "CK",
             Body::Missing(_) => "MI",
         })
     }
@@ -117,7 +118,7 @@ fn body_words(f: &mut Formatter<'_>, header: &Header, body: &Body<'_>) -> fmt::R
             write!(f, " packets {packets} payload {bytes}")?;
             crc.map_or(Ok(()), |crc| write!(f, " crc-32c {crc:08x}"))
         }
-        Body::Complete => Ok(()),
+        Body::Complete | Body::Checking => Ok(()),
         Body::Missing(seqs) => {
             write!(f, " missing {}:", seqs.len())?;
             seqs.iter().take(SEQS_SHOWN).try_for_each(|seq| write!(f, " {seq}"))?;
@@ -211,7 +212,7 @@ impl BlockFields {
                 (fields.packets, fields.crc) = (Some(packets), crc);
                 fields.bytes = Some(format!("0x{bytes:016x}"));
             }
-            Body::Complete => {}
+            Body::Complete | Body::Checking => {}
             Body::Missing(seqs) => fields.seqs = Some(seqs.iter().collect()),
         }
         fields

@@ -56,6 +56,8 @@ pub struct SenderStats {
     pub summaries: u64,
     /// Lists taken.
     pub lists: u64,
+    /// Answers that the receiver computes the CRC.
+    pub checks: u64,
     /// Seqs of those lists that were not repeated: they had been since the last summary.
     pub listed_again: u64,
     /// Frames rejected, by reason.
@@ -73,6 +75,8 @@ pub struct ReceiverStats {
     pub summaries: u64,
     /// Lists sent.
     pub lists: u64,
+    /// `CK` sent.
+    pub checks: u64,
     /// `OK` sent.
     pub oks: u64,
     /// Frames rejected, by reason.

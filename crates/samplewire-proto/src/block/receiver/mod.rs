@@ -89,8 +89,10 @@ enum Phase {
         transfer: Transfer,
         stated: u32,
         summary: Summary,
-        /// Whether the last summary has no answer yet.
+        /// Whether a summary waits for the result.
         owes_ok: bool,
+        /// Whether another has come meanwhile and has no answer yet.
+        owes_check: bool,
     },
     Ended,
 }
@@ -194,7 +196,7 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
     /// Takes the CRC-32C of a transfer that is complete. Without one it changes nothing: the sender's
     /// silence may have ended the transfer in the meantime.
     pub fn handle_crc(&mut self, now: Nanos, actual: u32) {
-        let Phase::Checking { transfer, stated, summary, owes_ok } = self.phase else { return };
+        let Phase::Checking { transfer, stated, summary, owes_ok, .. } = self.phase else { return };
         if actual == stated {
             self.finish(now, transfer.header, summary, owes_ok);
         } else {
@@ -226,6 +228,13 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
             done.is_answered = true;
             self.stats.oks += 1;
             return Some(Frame { header: done.header.reply(), body: Body::Complete }.emit(out));
+        }
+        if let Phase::Checking { transfer, owes_check, .. } = &mut self.phase
+            && core::mem::take(owes_check)
+        {
+            self.stats.checks += 1;
+            let header = transfer.header.reply();
+            return Some(Frame { header, body: Body::Checking }.emit(out));
         }
         let Phase::Receiving(transfer) = &mut self.phase else { return None };
         let packets = transfer.summary()?.packets;
@@ -306,7 +315,7 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
                 transfer.answer();
                 Ok(None)
             }
-            Body::Complete | Body::Missing(_) => Err(Rejection::OtherDirection),
+            Body::Complete | Body::Checking | Body::Missing(_) => Err(Rejection::OtherDirection),
         }
     }
 
@@ -383,7 +392,11 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
     /// Notes what a frame has changed.
     fn advance(&mut self, now: Nanos, is_summary: bool) {
         match &mut self.phase {
-            Phase::Checking { owes_ok, .. } => *owes_ok |= is_summary,
+            // One summary is kept for the result, so that none has two answers.
+            Phase::Checking { owes_ok, owes_check, .. } => {
+                *owes_check |= is_summary && *owes_ok;
+                *owes_ok |= is_summary;
+            }
             Phase::Receiving(transfer) => {
                 if self.done.as_ref().is_some_and(|done| done.header == transfer.header) {
                     // Without an ID: frames are those of this transfer from its first one on.
@@ -403,7 +416,8 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
     fn complete(&mut self, now: Nanos, transfer: Transfer, summary: Summary, owes_ok: bool) {
         match summary.crc {
             Some(stated) => {
-                self.phase = Phase::Checking { transfer, stated, summary, owes_ok };
+                self.phase =
+                    Phase::Checking { transfer, stated, summary, owes_ok, owes_check: false };
                 self.event = Some(ReceiveEvent::Complete { bytes: summary.bytes });
             }
             None => self.finish(now, transfer.header, summary, owes_ok),

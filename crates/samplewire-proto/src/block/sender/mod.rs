@@ -52,7 +52,8 @@ pub enum SendEnd {
     Done,
     /// No answer came for [`SILENCE_MAX`] after a summary.
     Silent,
-    /// The receiver lists packets again and again: 64 repeats and 64 for each packet did not help.
+    /// The receiver lists packets again and again: 64 repeats and 64 for each packet did not help. Or
+    /// it answered as many summaries that it computes the CRC.
     Stalled,
 }
 
@@ -95,6 +96,15 @@ impl Repeats {
 struct Round {
     first_at: Nanos,
     last_at: Nanos,
+    /// When the receiver answered last that it computes the CRC.
+    checking_at: Option<Nanos>,
+}
+
+impl Round {
+    /// When the receiver has been silent for too long.
+    fn silent_at(&self) -> Nanos {
+        self.checking_at.unwrap_or(self.first_at) + SILENCE_MAX
+    }
 }
 
 impl<S: AsRef<[u32]> + AsMut<[u32]>> Sender<S> {
@@ -153,7 +163,7 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Sender<S> {
     /// Acts on passed timers.
     pub fn handle_timeout(&mut self, now: Nanos) {
         if let Phase::Waiting(round) = self.phase
-            && now >= round.first_at + SILENCE_MAX
+            && now >= round.silent_at()
         {
             self.end(SendEnd::Silent);
         }
@@ -162,8 +172,8 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Sender<S> {
     /// The next frame to send, if one may leave at `now`.
     pub fn poll_transmit(&mut self, now: Nanos) -> Option<Transmit> {
         match self.phase {
-            Phase::Waiting(Round { first_at, last_at }) if now >= last_at + self.interval() => {
-                Some(self.send_summary(now, first_at))
+            Phase::Waiting(round) if now >= self.repeat_at(&round) => {
+                Some(self.send_summary(now, round))
             }
             Phase::Waiting(_) | Phase::Ended => None,
             Phase::Sending { .. } | Phase::Repeating(_) if now < self.pacing.ready_at() => None,
@@ -172,7 +182,7 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Sender<S> {
                 self.stats.data += 1;
                 Some(self.send_data(now, next))
             }
-            Phase::Sending { .. } => Some(self.send_summary(now, now)),
+            Phase::Sending { .. } => Some(self.send_first_summary(now)),
             Phase::Repeating(repeats) => {
                 if let Some(seq) = self.missing.first_in(repeats.next, self.layout.packets()) {
                     self.missing.remove(seq);
@@ -180,7 +190,7 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Sender<S> {
                     self.stats.repeats += 1;
                     return Some(self.send_data(now, seq));
                 }
-                (now >= repeats.summary_at()).then(|| self.send_summary(now, now))
+                (now >= repeats.summary_at()).then(|| self.send_first_summary(now))
             }
         }
     }
@@ -195,9 +205,7 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Sender<S> {
                 let due_at = if next.is_some() { Nanos(0) } else { repeats.summary_at() };
                 Some(self.pacing.ready_at().max(due_at))
             }
-            Phase::Waiting(Round { first_at, last_at }) => {
-                Some((last_at + self.interval()).min(first_at + SILENCE_MAX))
-            }
+            Phase::Waiting(round) => Some(self.repeat_at(&round).min(round.silent_at())),
             Phase::Ended => None,
         }
     }
@@ -225,6 +233,7 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Sender<S> {
         match body {
             Body::Data { .. } | Body::Summary(_) => return Err(Rejection::OtherDirection),
             Body::Complete => self.end(SendEnd::Done),
+            Body::Checking => self.take_check(now),
             Body::Missing(seqs) if seqs.iter().any(|seq| seq >= self.layout.packets()) => {
                 return Err(Rejection::BeyondEnd);
             }
@@ -257,9 +266,27 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Sender<S> {
                 self.missing.insert(seq);
             }
         }
-        if self.stats.repeats >= REPEATS_MAX + REPEATS_MAX * u64::from(self.layout.packets()) {
+        if self.stats.repeats >= self.repeats_max() {
             self.end(SendEnd::Stalled);
         }
+    }
+
+    /// The receiver needs time for the CRC. It has so much for each summary that it answers.
+    fn take_check(&mut self, now: Nanos) {
+        let Phase::Waiting(round) = &mut self.phase else { return };
+        if round.checking_at.is_some_and(|at| at >= round.last_at) {
+            return;
+        }
+        round.checking_at = Some(now);
+        self.stats.checks += 1;
+        if self.stats.checks >= self.repeats_max() {
+            self.end(SendEnd::Stalled);
+        }
+    }
+
+    /// Repeats, and answers that the receiver computes the CRC, with which a transfer ends.
+    fn repeats_max(&self) -> u64 {
+        REPEATS_MAX + REPEATS_MAX * u64::from(self.layout.packets())
     }
 
     /// Measures the round trip by the first summary of a round. With more than one it may be less.
@@ -274,16 +301,26 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Sender<S> {
         Nanos(2 * self.rtt.get().0).clamp(REPEAT_MIN, REPEAT_MAX)
     }
 
+    /// When the summary is repeated.
+    fn repeat_at(&self, round: &Round) -> Nanos {
+        let interval = if round.checking_at.is_some() { CHECK_PAUSE } else { self.interval() };
+        round.last_at + interval
+    }
+
     fn send_data(&mut self, now: Nanos, seq: u32) -> Transmit {
         self.pacing.spend(now);
         let payload = self.layout.range(seq);
         Transmit { header: self.header, kind: Kind::Data { seq, payload } }
     }
 
-    fn send_summary(&mut self, now: Nanos, first_at: Nanos) -> Transmit {
+    fn send_first_summary(&mut self, now: Nanos) -> Transmit {
+        self.send_summary(now, Round { first_at: now, last_at: now, checking_at: None })
+    }
+
+    fn send_summary(&mut self, now: Nanos, round: Round) -> Transmit {
         self.pacing.spend(now);
         self.stats.summaries += 1;
-        self.phase = Phase::Waiting(Round { first_at, last_at: now });
+        self.phase = Phase::Waiting(Round { last_at: now, ..round });
         Transmit { header: self.header, kind: Kind::Summary(self.summary) }
     }
 
@@ -296,6 +333,10 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Sender<S> {
 /// A summary is repeated after two round trips, within these limits (`docs/block.md#times`).
 const REPEAT_MIN: Nanos = Nanos::from_millis(10);
 const REPEAT_MAX: Nanos = Nanos::from_millis(1_000);
+
+/// The same while the receiver computes the CRC. At a loss of one half each way no answer comes in
+/// [`SILENCE_MAX`] once in 10^12 times.
+const CHECK_PAUSE: Nanos = Nanos::from_millis(100);
 
 /// At a loss of one half a packet needs so many repeats once in 2^64 transfers.
 const REPEATS_MAX: u64 = 64;

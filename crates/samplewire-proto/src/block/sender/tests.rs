@@ -21,6 +21,18 @@ fn list(sender: &mut Sender<Vec<u32>>, now: Nanos, seqs: &[u32]) {
     sender.handle(now, &out[..len]);
 }
 
+/// Hands an answer to it that the receiver computes the CRC.
+fn check(sender: &mut Sender<Vec<u32>>, now: Nanos) {
+    let mut out = [0; 60];
+    Frame { header: sender.header.reply(), body: Body::Checking }.emit(&mut out);
+    sender.handle(now, &out);
+}
+
+/// Summaries since a moment, of which none was answered.
+const fn round(first_at: Nanos) -> Round {
+    Round { first_at, last_at: first_at, checking_at: None }
+}
+
 /// What leaves at a moment: seqs, and `None` for a summary.
 fn sent(sender: &mut Sender<Vec<u32>>, now: Nanos) -> Vec<Option<u32>> {
     sender.handle_timeout(now);
@@ -181,11 +193,79 @@ fn ok_ends_a_transfer_while_it_repeats() {
 
 /// `docs/block.md#times`
 #[test]
+fn receiver_that_computes_the_crc_is_asked_each_100_ms_and_is_not_silent() {
+    let mut sender = sender(4);
+    assert_eq!(sent(&mut sender, MS).len(), 5);
+    let mut now = MS + Nanos::from_millis(10);
+    assert_eq!(sent(&mut sender, now), [None]);
+    for _ in 0..300 {
+        check(&mut sender, now + MS);
+        let next = now + CHECK_PAUSE;
+        assert_eq!(sender.poll_timeout(), Some(next));
+        assert_eq!(sent(&mut sender, next - Nanos(1)), []);
+        assert_eq!(sent(&mut sender, next), [None]);
+        now = next;
+    }
+    assert_eq!(sender.stats().checks, 300);
+    // It is silent from its last answer on.
+    let silent_at = Nanos(now.0 - CHECK_PAUSE.0 + MS.0) + SILENCE_MAX;
+    while now + CHECK_PAUSE < silent_at {
+        now = now + CHECK_PAUSE;
+        assert_eq!(sent(&mut sender, now), [None]);
+    }
+    assert_eq!(sender.poll_timeout(), Some(silent_at));
+    assert_eq!((sent(&mut sender, silent_at - Nanos(1)), sender.poll_event()), (vec![], None));
+    assert_eq!(
+        (sent(&mut sender, silent_at), sender.poll_event()),
+        (vec![], Some(SendEnd::Silent))
+    );
+}
+
+#[test]
+fn copies_of_an_answer_give_the_receiver_no_more_time() {
+    let mut sender = sender(1);
+    sent(&mut sender, MS);
+    check(&mut sender, MS);
+    for tenth in 1..100 {
+        check(&mut sender, MS + Nanos::from_millis(tenth));
+    }
+    assert_eq!((sender.stats().checks, sender.poll_event()), (1, None));
+    sender.handle_timeout(MS + SILENCE_MAX);
+    assert_eq!(sender.poll_event(), Some(SendEnd::Silent));
+}
+
+#[test]
+fn receiver_that_never_ends_its_check_ends_the_transfer() {
+    let mut sender = sender(2);
+    let mut now = MS;
+    assert_eq!(sent(&mut sender, now).len(), 3);
+    let checks = 64 + 64 * 2;
+    for number in 1..=checks {
+        check(&mut sender, now);
+        let is_last = number == checks;
+        assert_eq!(sender.poll_event(), is_last.then_some(SendEnd::Stalled), "{number}");
+        now = now + CHECK_PAUSE;
+        assert_eq!(sent(&mut sender, now).is_empty(), is_last);
+    }
+}
+
+#[test]
+fn check_that_comes_late_does_not_hold_up_repeats() {
+    let mut sender = sender(10);
+    sent(&mut sender, MS);
+    list(&mut sender, MS, &[3]);
+    check(&mut sender, MS);
+    assert_eq!((sent(&mut sender, MS), sender.stats().checks), (vec![Some(3), None], 0));
+    assert_eq!(sender.poll_timeout(), Some(MS + Nanos::from_millis(10)));
+}
+
+/// `docs/block.md#times`
+#[test]
 fn summary_is_repeated_after_two_round_trips_between_10_ms_and_1_s() {
     let interval = |rtt: Nanos| {
         let mut sender = sender(1);
         let start = Nanos::from_millis(1_000);
-        sender.measure(start + rtt, Round { first_at: start, last_at: start });
+        sender.measure(start + rtt, Round { last_at: start, ..round(start) });
         sender.interval()
     };
     assert_eq!(sender(1).interval(), Nanos::from_millis(10));
@@ -199,7 +279,7 @@ fn summary_is_repeated_after_two_round_trips_between_10_ms_and_1_s() {
 fn answer_to_one_of_several_summaries_measures_the_first_time_alone() {
     let mut sender = sender(1);
     let start = Nanos::from_millis(1_000);
-    let several = Round { first_at: start, last_at: start + Nanos::from_millis(10) };
+    let several = Round { last_at: start + Nanos::from_millis(10), ..round(start) };
     sender.measure(start + Nanos::from_millis(40), several);
     assert_eq!(sender.interval(), Nanos::from_millis(80));
     sender.measure(start + Nanos::from_millis(10), several);

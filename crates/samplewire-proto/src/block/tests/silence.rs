@@ -66,6 +66,24 @@ fn both_ends_of_a_cut_wire_stop() {
 }
 
 #[test]
+fn receiver_may_compute_the_crc_for_longer_than_10_s() {
+    for loss in [0.0, 0.5] {
+        let mut world = World::new(6, PLAN);
+        world.crc_time = Nanos::from_millis(60_000);
+        for path in [&mut world.data_path, &mut world.answer_path] {
+            path.loss = Odds::of(loss);
+        }
+        world.run();
+        let (end, how) = world.sent.expect("it has ended");
+        let &[(done_at, Ok(()))] = &world.received[..] else { panic!("{:?}", world.received) };
+        assert_eq!((how, done_at <= end), (SendEnd::Done, true), "loss {loss}");
+        let checks = world.sender.stats().checks;
+        let at_least = if loss > 0.0 { 100 } else { 599 };
+        assert!((at_least..=600).contains(&checks), "{checks} answers at loss {loss}");
+    }
+}
+
+#[test]
 fn what_is_rejected_breaks_no_silence() {
     let mut world = World::new(5, PLAN);
     world.answer_path.loss = Odds::of(1.0);

@@ -55,6 +55,8 @@ pub enum Body<'a> {
     Summary(Summary),
     /// `OK`: everything is there.
     Complete,
+    /// `CK`: everything is there, and the CRC is being computed; only in frames with a transfer ID.
+    Checking,
     /// `MI`: some of the packets that are missing, at least one.
     Missing(Seqs<'a>),
 }
@@ -115,8 +117,8 @@ impl<'a> Frame<'a> {
     ///
     /// # Panics
     /// When `out` is shorter than the frame, a payload longer than [`Header::payload_bytes_max`], a
-    /// list longer than [`Header::seqs_max`] or empty, or when a summary has a CRC and its frame no
-    /// transfer, or the reverse.
+    /// list longer than [`Header::seqs_max`] or empty, when a summary has a CRC and its frame no
+    /// transfer, or the reverse, or a `CK` has no transfer.
     pub fn emit(&self, out: &mut [u8]) -> usize {
         let header = &self.header;
         let start = header.len();
@@ -139,6 +141,13 @@ impl<'a> Frame<'a> {
                 header.put(ANSWER, out);
                 field::put(out, start, OK);
                 start + OK.len()
+            }
+            Body::Checking => {
+                assert!(header.transfer.is_some(), "only a transfer with ID has a CRC");
+                header.put(ANSWER, out);
+                field::put(out, start, CHECKING);
+                field::put_u16(out, start + CHECKING.len(), CHECKING_COUNT);
+                start + CHECKING.len() + COUNT_LEN
             }
             Body::Missing(seqs) => return header.emit_missing(seqs.iter(), out),
         };
@@ -193,7 +202,6 @@ impl Header {
         pad(out, start + SEQ_LEN * count)
     }
 
-    /// Where the fields of a type begin.
     /// Writes DATA around a payload of `payload_len` bytes that is in its place, and returns the
     /// frame's length.
     pub(super) fn emit_data_in_place(&self, seq: u32, payload_len: usize, out: &mut [u8]) -> usize {
@@ -202,6 +210,7 @@ impl Header {
         pad(out, self.len() + SEQ_LEN + payload_len)
     }
 
+    /// Where the fields of a type begin.
     const fn len(&self) -> usize {
         if self.transfer.is_some() { at::ID + ID_LEN } else { at::ID }
     }
@@ -230,6 +239,8 @@ impl Header {
             // A changed bit in each letter of a list makes it `OK`, but not its count 0.
             OK if self.transfer.is_some() && count != 0 => Err(WireError::OkWithCount(count)),
             OK => Ok(Body::Complete),
+            CHECKING if self.transfer.is_some() && count == CHECKING_COUNT => Ok(Body::Checking),
+            CHECKING if self.transfer.is_some() => Err(WireError::CheckingWithCount(count)),
             MISSING => {
                 let list = &rest[MISSING.len() + COUNT_LEN..];
                 let len = SEQ_LEN * usize::from(count);
@@ -267,8 +278,8 @@ pub enum WireError {
     /// A type that does not exist.
     #[error("type {0:#04x} does not exist")]
     UnknownType(u8),
-    /// An answer of other letters than `OK` and `MI`.
-    #[error("answer {0:02x?} is neither OK nor MI")]
+    /// An answer of other letters than `OK`, `MI` and, in a frame that names its transfer, `CK`.
+    #[error("answer {0:02x?} is none of OK, MI and CK")]
     Answer([u8; 2]),
     /// An empty list, or one that the frame has no room for.
     #[error("a list of {count} seqs in a frame with room for {room}")]
@@ -281,6 +292,9 @@ pub enum WireError {
     /// `OK` in front of a count, in a frame that names its transfer.
     #[error("OK in front of {0:#06x} in place of padding")]
     OkWithCount(u16),
+    /// `CK` in front of another count than 0xFFFF.
+    #[error("CK in front of {0:#06x} in place of {CHECKING_COUNT:#06x}")]
+    CheckingWithCount(u16),
 }
 
 impl WireError {
@@ -295,6 +309,7 @@ impl WireError {
             Self::Answer(_) => "Answer",
             Self::Count { .. } => "Count",
             Self::OkWithCount(_) => "OkWithCount",
+            Self::CheckingWithCount(_) => "CheckingWithCount",
         }
     }
 }
@@ -333,6 +348,9 @@ const WITH_ID: u8 = 0x10;
 
 const OK: [u8; 2] = *b"OK";
 const MISSING: [u8; 2] = *b"MI";
+const CHECKING: [u8; 2] = *b"CK";
+/// Behind `CK`: a few changed bits make neither an `OK` nor a list of it.
+const CHECKING_COUNT: u16 = 0xFFFF;
 
 const ID_LEN: usize = 4;
 const SEQ_LEN: usize = 4;

@@ -42,6 +42,11 @@ fn answers_are_these_bytes() {
     let len = Frame { header: header(None), body: Body::Complete }.emit(&mut out);
     assert_eq!(out[14..19], *b"\x03OK\0\0");
     assert_eq!(len, 60);
+    let checking = Frame { header: header(Some(TransferId(7))), body: Body::Checking };
+    assert_eq!(
+        (checking.emit(&mut out), out[14..24].as_ref()),
+        (60, &b"\x13\0\0\0\x07CK\xFF\xFF\0"[..])
+    );
     let len = header(None).emit_missing([5, 0x0102_0304].into_iter(), &mut out);
     assert_eq!(out[14..29], *b"\x03MI\0\x02\0\0\0\x05\x01\x02\x03\x04\0\0");
     assert_eq!(len, 60);

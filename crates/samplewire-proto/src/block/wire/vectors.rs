@@ -34,6 +34,7 @@ fn every_vector_is_parsed_to_its_fields() {
                 assert_eq!((kind(&vector), summary), ("SUMMARY", summary_of(&vector)), "{name}");
             }
             Body::Complete => assert_eq!(kind(&vector), "OK"),
+            Body::Checking => assert_eq!(kind(&vector), "CK"),
             Body::Missing(seqs) => {
                 assert_eq!(kind(&vector), "MI");
                 assert!(seqs.iter().eq(seqs_of(&vector)), "{name}");
@@ -45,8 +46,11 @@ fn every_vector_is_parsed_to_its_fields() {
 #[test]
 fn every_type_has_a_vector() {
     let vectors = load("frames");
-    for name in ["DATA", "SUMMARY", "OK", "MI"] {
+    for name in ["DATA", "SUMMARY", "OK", "MI", "CK"] {
         for with_id in [false, true] {
+            if name == "CK" && !with_id {
+                continue;
+            }
             let is_it =
                 |vector: &&Value| kind(vector) == name && vector["transfer"].is_null() != with_id;
             assert!(vectors.iter().any(|vector| is_it(&vector)), "{name} {with_id}");
@@ -72,6 +76,7 @@ fn unusual_frames_of_other_senders_are_read() {
                 assert_eq!(kind(&vector), "SUMMARY");
             }
             Body::Complete => assert_eq!(kind(&vector), "OK"),
+            Body::Checking => assert_eq!(kind(&vector), "CK"),
             Body::Missing(seqs) if seqs.iter().eq(0..2) => assert_eq!(kind(&vector), "MI"),
             other => panic!("{name}: {other:?}"),
         }
@@ -97,6 +102,7 @@ fn emit(vector: &Value, out: &mut [u8]) -> usize {
         "DATA" => Body::Data { seq: number(&vector["seq"]) as u32, payload: &payload },
         "SUMMARY" => Body::Summary(summary_of(vector)),
         "OK" => Body::Complete,
+        "CK" => Body::Checking,
         _ => return header.emit_missing(seqs_of(vector).into_iter(), out),
     };
     Frame { header, body }.emit(out)
