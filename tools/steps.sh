@@ -17,15 +17,16 @@ step() {
     log=$(mktemp)
     printf '\n== %s\n' "$name"
     local start=$SECONDS
-    local out
-    exec {out}> >(exec tee "$log")
+    # What a step runs sees the locals here, so they have no names such as `out`.
+    local step_output
+    exec {step_output}> >(exec tee "$log")
     printer=$!
     # In this shell: what a function of the caller sets stays set.
     export SAMPLEWIRE_SKIPS=$log.skips
-    "$@" >&"$out" 2>&1 {out}>&-
+    "$@" >&"$step_output" 2>&1 {step_output}>&-
     status=$?
     unset SAMPLEWIRE_SKIPS
-    exec {out}>&-
+    exec {step_output}>&-
     # All is printed soon, unless a process that outlives the step still holds its output.
     for _ in {1..50}; do
         kill -0 "$printer" 2>/dev/null || break

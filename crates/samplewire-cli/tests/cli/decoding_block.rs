@@ -62,13 +62,14 @@ fn words_have_what_the_frames_say() {
         "BLOCK_SUMMARY packets 2 payload 1,482 bytes 60",
         "BLOCK_SUMMARY id 01020304 packets 0 payload 0 crc-32c 00000000 bytes 60",
         "BLOCK_OK id 01020304 bytes 60",
+        "BLOCK_CK id 01020304 bytes 60",
         "BLOCK_MI id 01020304 missing 1: 0 bytes 60",
         "BLOCK_MI missing 370: 4294966187 4294966190 4294966193 4294966196 4294966199 4294966202 \
          4294966205 4294966208 .. bytes 1499",
     ] {
         assert!(ran.text().contains(words), "no `{words}` in\n{}", ran.text());
     }
-    for words in ["30 frames, 30 packets", "block      DATA 13, MI 8, OK 3, SUMMARY 6"] {
+    for words in ["31 frames, 31 packets", "block      CK 1, DATA 13, MI 8, OK 3, SUMMARY 6"] {
         assert!(ran.stderr.contains(words), "no `{words}` in\n{}", ran.stderr);
     }
     let ran = run(&["decode", text(&path), "--verbose"]).expect(0);

@@ -216,7 +216,7 @@ fn every_field_of_every_frame_of_the_block_transfer_is_shown() {
         let payload = vector["payload"].as_str().unwrap_or_default();
         assert!(shown("payload").starts_with(payload), "{name}");
         let kind = vector["type"].as_str().unwrap();
-        let letters = if ["OK", "MI"].contains(&kind) { kind } else { "" };
+        let letters = if ["OK", "CK", "MI"].contains(&kind) { kind } else { "" };
         assert_eq!(shown("answer"), letters, "{name}");
         let seqs: Vec<_> = vector["seqs"].as_array().into_iter().flatten().map(wide).collect();
         let missing = shown("missing").split(',').filter(|cell| !cell.is_empty()).map(number);
