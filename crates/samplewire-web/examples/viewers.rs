@@ -1,4 +1,4 @@
-//! Pages without a browser: they read frames, confirm every second one and discard them.
+//! Pages without a browser: they read frames, confirm every third one and discard them.
 //!
 //! ```text
 //! cargo run -p samplewire-web --example viewers -- URL COUNT SECONDS [FRAMES_PER_SECOND [BINS]]
@@ -68,7 +68,7 @@ fn next(socket: &mut WebSocket<TcpStream>, seen: &mut Seen) -> Result<(), BoxErr
         let frame = Frame::decode(&bytes)?;
         seen.frames += 1;
         seen.omitted = frame.omitted.into();
-        if frame.number.is_multiple_of(2) {
+        if frame.number.is_multiple_of(3) {
             socket.send(Message::text(format!(r#"{{"seen": {}}}"#, frame.number)))?;
         }
     }

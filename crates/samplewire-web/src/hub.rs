@@ -210,9 +210,12 @@ impl Hub {
     /// Notes that a page has received its frames up to `number`.
     pub(crate) fn seen(&mut self, id: u64, number: u32) {
         if let Some(viewer) = self.viewers.iter_mut().find(|viewer| viewer.id == id) {
+            let was_full = viewer.is_full();
             // A number that was not sent is cut.
             viewer.seen = viewer.seen.max(number.min(viewer.number));
-            viewer.wake.notify_one();
+            if was_full {
+                viewer.wake.notify_one();
+            }
         }
     }
 
@@ -293,7 +296,7 @@ impl Hub {
         if missed == 0 || now + viewer.period / 4 < viewer.due {
             return false;
         }
-        if viewer.number - viewer.seen >= UNSEEN_MAX {
+        if viewer.is_full() {
             return false;
         }
         let source = &sources[usize::from(key.source)];
@@ -369,6 +372,11 @@ impl Engine {
 }
 
 impl Viewer {
+    /// Whether it holds as many frames as it may.
+    const fn is_full(&self) -> bool {
+        self.number - self.seen >= UNSEEN_MAX
+    }
+
     /// Makes the frame of this page from a picture.
     fn address(&mut self, picture: &Picture, key: Key, source: &Source) -> Frame {
         self.number += 1;
