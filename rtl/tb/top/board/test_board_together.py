@@ -56,7 +56,7 @@ def test_recording_is_whole_while_a_picture_goes_both_ways_and_ping_answers(
     host = Host(samplewire, place)
     options = ("--nsamps", SAMPLES, "--fail-on", "gap=0")
     command = [*place.prefix, samplewire, "nic", "image", TAP, "--peer", NIC_MAC, "--scheme", "4"]
-    command += [*PACE, "--plain", "--rounds", "1", "--pictures", picture, "--json"]
+    command += [*PACE, "--rounds", "1", "--pictures", picture, "--json"]
     ping = [*place.prefix, "ping", "-i", "0.5", "-W", "5", BOARD_ADDRESS]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     transfer = subprocess.Popen(command, **pipes)
