@@ -121,23 +121,42 @@ module head_serial #(
 
   localparam logic [575:0] Plans = all_plans();
 
+  // The step behind a step, where no job begins or ends.
+  function automatic step_t following(step_t step);
+    following = step == UdpFixedStep ? '0 : step == LastStep ? step : step + 1'b1;
+  endfunction
+
+  // The plan of the step behind step n. Each of its bits is a table of step_q alone, one LUT: by
+  // way of step_d it would be two levels more.
+  function automatic logic [575:0] all_next_plans();
+    all_next_plans = '0;
+    for (int unsigned n = 0; n < 64; n++)
+      all_next_plans[9*n+:9] = Plans[9*following(step_t'(n))+:9];
+  endfunction
+
+  localparam logic [575:0] NextPlans = all_next_plans();
+
   step_t step_q, step_d;
   logic working_q, ready_q, ready_d;  // step_q is FirstStep or above; it is ReadyStep or above
   plan_t plan_q, plan_d;
   logic [3:0] index_q;  // of the word
 
   assign start_o = job_valid_i && !working_q && !hold_i;
-  assign plan_d  = Plans[9*step_d+:9];
   assign ready_d = (ready_q || step_q == ReadyStep - 1'b1) && !rst_i && !done_i;
   assign ready_o = ready_q;
   assign busy_o  = working_q;
 
   always_comb begin
-    step_d = step_q;
-    if (step_q == UdpFixedStep) step_d = '0;
-    else if (step_q != LastStep) step_d = step_q + 1'b1;
-    if (start_o) step_d = FirstStep;
-    if (rst_i || done_i) step_d = '0;
+    step_d = following(step_q);
+    plan_d = NextPlans[9*step_q+:9];
+    if (start_o) begin
+      step_d = FirstStep;
+      plan_d = Plans[9*FirstStep+:9];
+    end
+    if (rst_i || done_i) begin
+      step_d = '0;
+      plan_d = Plans[8:0];
+    end
   end
 
   always_ff @(posedge clk_i) begin
