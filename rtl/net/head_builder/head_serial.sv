@@ -121,20 +121,15 @@ module head_serial #(
 
   localparam logic [575:0] Plans = all_plans();
 
-  // The step behind a step, where no job begins or ends.
-  function automatic step_t following(step_t step);
-    following = step == UdpFixedStep ? '0 : step == LastStep ? step : step + 1'b1;
+  // The plan of the step behind step n, where no job begins or ends. Each of its bits is a table of
+  // step_q alone, one LUT: by way of step_d it would be two levels more.
+  function automatic logic [575:0] all_next_plans(logic [575:0] plans);
+    all_next_plans = {plans[8:0], plans[575:9]};
+    all_next_plans[9*UdpFixedStep+:9] = plans[8:0];
+    all_next_plans[9*LastStep+:9] = plans[9*LastStep+:9];
   endfunction
 
-  // The plan of the step behind step n. Each of its bits is a table of step_q alone, one LUT: by
-  // way of step_d it would be two levels more.
-  function automatic logic [575:0] all_next_plans();
-    all_next_plans = '0;
-    for (int unsigned n = 0; n < 64; n++)
-      all_next_plans[9*n+:9] = Plans[9*following(step_t'(n))+:9];
-  endfunction
-
-  localparam logic [575:0] NextPlans = all_next_plans();
+  localparam logic [575:0] NextPlans = all_next_plans(Plans);
 
   step_t step_q, step_d;
   logic working_q, ready_q, ready_d;  // step_q is FirstStep or above; it is ReadyStep or above
@@ -147,7 +142,9 @@ module head_serial #(
   assign busy_o  = working_q;
 
   always_comb begin
-    step_d = following(step_q);
+    step_d = step_q;
+    if (step_q == UdpFixedStep) step_d = '0;
+    else if (step_q != LastStep) step_d = step_q + 1'b1;
     plan_d = NextPlans[9*step_q+:9];
     if (start_o) begin
       step_d = FirstStep;
