@@ -12,7 +12,9 @@ mod dpdk {
 
     pub(super) fn build() {
         println!("cargo::rerun-if-changed=shim/shim.c");
-        println!("cargo::rerun-if-env-changed=PKG_CONFIG_PATH");
+        for name in ["PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR"] {
+            println!("cargo::rerun-if-env-changed={name}");
+        }
         if let Err(reason) = try_build() {
             println!("cargo::error={reason}");
         }

@@ -1,4 +1,4 @@
-//! Receives a counter over DPDK for some seconds, and prints the rate as JSON. A missing index is an error.
+//! Receives a stream over DPDK for some seconds, and prints the rate as JSON. A missing index is an error.
 //!
 //! ```text
 //! cargo run --release -p samplewire-dpdk --features dpdk --example dpdk_receive -- \
@@ -6,13 +6,12 @@
 //! ```
 //!
 //! For instance `net_af_packet0,iface=eth1 10.0.0.1/24 10.0.0.2:5000 5 --no-huge --no-pci -m 128`, with
-//! `samplewire emulate --source counter --rate max --listen 10.0.0.2:5000` at the other end. `udp` in place
+//! `samplewire emulate --rate max --listen 10.0.0.2:5000` at the other end. `udp` in place
 //! of a device is a socket of the kernel, to compare with; it needs no network.
 
 use std::time::{Duration, Instant};
 
 use samplewire::receiver::Port;
-use samplewire::source::counter_mismatch;
 use samplewire::{RealTime, UdpOptions};
 use samplewire_dpdk::{DpdkLink, DpdkOptions};
 
@@ -32,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut next, mut bytes, start) = (0, 0, Instant::now());
     for block in stream.by_ref() {
         let block = block?;
-        if block.index() != next || counter_mismatch(next, block.bytes()).is_some() {
+        if block.index() != next || !block.gaps().is_empty() {
             return Err(format!("index {} instead of {next}", block.index()).into());
         }
         next += block.len() as u64;
