@@ -15,6 +15,7 @@ mod streams;
 use std::process::Command;
 
 use samplewire_dpdk::DpdkLink;
+use samplewire_io::{Links, Udp, UdpOptions};
 use samplewire_testing::{in_namespace, skip};
 
 use body::MakePair;
@@ -30,6 +31,11 @@ fn links_over_dpdk_pass_too() {
     all_pass(&[
         ("dpdk over AF_PACKET", || pair("net_af_packet", "", 1_500)),
         ("dpdk over libpcap, jumbo", || pair("net_pcap", "", 9_000)),
+        ("dpdk beside another link", || {
+            let (near, far) = pair("net_af_packet", "", 1_500);
+            let other = Udp::bind(body::V4.parse().unwrap(), &UdpOptions::new()).unwrap();
+            (Box::new(Links::new(vec![near, Box::new(other)]).unwrap()), far)
+        }),
     ]);
 }
 

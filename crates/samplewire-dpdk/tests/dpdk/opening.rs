@@ -57,6 +57,20 @@ fn dpdk_starts_once_and_a_device_has_one_link_at_a_time() {
 }
 
 #[test]
+fn device_among_the_arguments_of_dpdk_is_found_by_its_name() {
+    let name = "opening::device_among_the_arguments_of_dpdk_is_found_by_its_name";
+    if !in_namespace(name, &near_and_far(1_500)) {
+        return;
+    }
+    let vdev = format!("--vdev={DEVICE}");
+    let arguments = [&crate::shared::EAL[..], &[&vdev]].concat();
+    let device = DEVICE.split(',').next().unwrap();
+    let mut near = DpdkLink::open(&options(device, NETWORK).eal(arguments)).unwrap();
+    let mut far = link(FAR_DEVICE, FAR_NETWORK, |options| options.eal([""; 0]));
+    meet(&mut near, &mut far);
+}
+
+#[test]
 fn devices_and_options_that_there_are_not_are_named() {
     let name = "opening::devices_and_options_that_there_are_not_are_named";
     if !in_namespace(name, &near_and_far(1_500)) {

@@ -4,10 +4,11 @@ use std::net::{SocketAddr, UdpSocket};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use samplewire_dpdk::DpdkLink;
 use samplewire_io::{Batch, Ecn, Link, Outgoing, Udp, UdpOptions};
 use samplewire_testing::{PATIENCE, in_namespace, skip};
 
-use crate::shared::{DEVICE, FAR_ADDRESS, FAR_HOST, Far, NETWORK, link};
+use crate::shared::{DEVICE, FAR_ADDRESS, FAR_HOST, Far, NETWORK, left, link};
 
 #[test]
 fn linux_pings_the_address_and_finds_it_by_arp() {
@@ -141,24 +142,18 @@ fn exchange(peer: SocketAddr) {
     assert_eq!((counts.checksums, counts.malformed, counts.fragments), (0, 0, 0), "{counts:?}");
 }
 
-/// Until the peer is known: short packets, of which none is left.
-fn greet(near: &mut dyn Link, peer: SocketAddr) {
+/// Short packets until the peer is known. It answers each that left, and none of the answers is left.
+fn greet(near: &mut DpdkLink, peer: SocketAddr) {
     let (mut batch, start) = (Batch::new(64, 2_000), Instant::now());
     let (mut sent, mut received) = (0, 0);
-    while received == 0 {
-        assert!(start.elapsed() < PATIENCE, "{peer} does not answer");
-        sent += near.send(&[Outgoing::whole(peer, Ecn::NotEct, b"hello")]).unwrap();
+    while received == 0 || received < left(near, sent) {
+        assert!(start.elapsed() < PATIENCE, "{peer} answers {received} of {sent}");
+        if received == 0 {
+            sent += near.send(&[Outgoing::whole(peer, Ecn::NotEct, b"hello")]).unwrap() as u64;
+        }
         near.wait(Duration::from_millis(1)).unwrap();
         near.recv(&mut batch).unwrap();
-        received += batch.len();
-    }
-    // Packets before the answer of ARP were lost.
-    let mut quiet = 0;
-    while received < sent && quiet < 200 {
-        near.wait(Duration::from_millis(1)).unwrap();
-        near.recv(&mut batch).unwrap();
-        received += batch.len();
-        quiet = if batch.is_empty() { quiet + 1 } else { 0 };
+        received += batch.len() as u64;
     }
 }
 

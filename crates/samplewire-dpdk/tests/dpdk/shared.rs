@@ -53,36 +53,30 @@ pub(crate) fn link(
     DpdkLink::open(&set(options(device, network))).unwrap()
 }
 
-/// Sends packets both ways until one has arrived at each: both stations then know the other.
+/// Sends packets both ways until some have arrived at each: both stations then know the other. None of them
+/// is left.
 pub(crate) fn meet(near: &mut DpdkLink, far: &mut DpdkLink) {
     let (mut batch, start) = (Batch::new(64, 9_000), Instant::now());
     let peers = [far.local_addr(), near.local_addr()];
-    let mut links = [near, far];
-    let mut has = [false; 2];
-    while has != [true; 2] {
-        assert!(start.elapsed() < PATIENCE, "near, far: {has:?}");
+    let links = [near, far];
+    let (mut sent, mut arrived) = ([0, 0], [0, 0]);
+    while (0..2).any(|at| arrived[at] == 0 || arrived[at] < left(links[1 - at], sent[1 - at])) {
+        assert!(start.elapsed() < PATIENCE, "sent {sent:?}, arrived {arrived:?}");
         for at in 0..2 {
-            if !has[1 - at] {
+            if arrived[1 - at] == 0 {
                 let packet = Outgoing::whole(peers[at], Ecn::NotEct, b"hello");
-                links[at].send(&[packet]).unwrap();
+                sent[at] += links[at].send(&[packet]).unwrap() as u64;
             }
-        }
-        for (link, has) in links.iter_mut().zip(&mut has) {
-            link.wait(Duration::from_millis(1)).unwrap();
-            link.recv(&mut batch).unwrap();
-            *has |= !batch.is_empty();
+            links[at].wait(Duration::from_millis(1)).unwrap();
+            links[at].recv(&mut batch).unwrap();
+            arrived[at] += batch.len() as u64;
         }
     }
-    // Nothing of it is left.
-    let mut quiet = 0;
-    while quiet < 20 {
-        quiet += 1;
-        for link in &mut links {
-            link.wait(Duration::from_millis(1)).unwrap();
-            link.recv(&mut batch).unwrap();
-            quiet = if batch.is_empty() { quiet } else { 0 };
-        }
-    }
+}
+
+/// How many of the packets that a link has sent did leave: the others' station was not known.
+pub(crate) fn left(link: &DpdkLink, sent: u64) -> u64 {
+    sent - link.log().counts().unresolved
 }
 
 /// Starts what the far host does, which returns once it has told its address.
