@@ -2,8 +2,8 @@
 # Makes sure that what the given parts need is there, and says what it installs and why.
 #
 #   tools/setup.sh PART...    of: linker, tshark, valgrind, instructions, python, package, notebooks,
-#                             picture, cross, firmware, rtl, deny, fuzz, futuresdr, gnuradio, mutants,
-#                             namespaces, nightly, prometheus, roce, soapy, web, wire
+#                             picture, cross, dpdk, firmware, rtl, deny, fuzz, futuresdr, gnuradio,
+#                             mutants, namespaces, nightly, prometheus, roce, soapy, web, wire
 #
 # Only apt needs root. A part that cannot be installed is reported, and set-up goes on. Steps that
 # need the part then fail, or report that they skip. Only Rust itself is required.
@@ -206,6 +206,16 @@ namespaces() {
     command -v ethtool >/dev/null || install_apt ethtool "switches offloads of devices"
 }
 
+# DPDK with its drivers: some 200 small packages.
+dpdk() {
+    namespaces
+    command -v cc >/dev/null || install_apt build-essential "a shim over DPDK is C"
+    command -v pkg-config >/dev/null || install_apt pkg-config "says where DPDK is"
+    command -v ping >/dev/null || install_apt iputils-ping "tests ping an address of ours"
+    pkg-config --exists libdpdk 2>/dev/null ||
+        install_apt libdpdk-dev "the link over DPDK is built with it"
+}
+
 # A guest whose kernel has Soft-RoCE: Debian's packages, unpacked into .tools.
 roce() {
     namespaces
@@ -294,7 +304,7 @@ rust
 for part in "$@"; do
     case $part in
         linker | instructions | python | package | notebooks | picture) "$part" ;;
-        cross | firmware | rtl | deny | fuzz | futuresdr | gnuradio | mutants) "$part" ;;
+        cross | dpdk | firmware | rtl | deny | fuzz | futuresdr | gnuradio | mutants) "$part" ;;
         namespaces | nightly | prometheus | roce | soapy | web | wire) "$part" ;;
         tshark) tshark_ ;;
         valgrind) valgrind_ ;;

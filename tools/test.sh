@@ -76,6 +76,11 @@ else
 fi
 . tools/concurrency_steps.sh
 step "cargo test" python3 tools/cargo_tests.py
+if pkg-config --exists 'libdpdk >= 22.11' 2>/dev/null; then
+    step "link over DPDK" tools/dpdk.sh
+else
+    skip "link over DPDK" "libdpdk-dev is missing: tools/setup.sh dpdk"
+fi
 step "example record_counter" example record_counter
 step "example throughput" example throughput --seconds 0.5 \
     --fault data:loss=0.01,corrupt=0.001 --fault feedback:loss=0.01

@@ -1,8 +1,9 @@
-//! Any bytes as an Ethernet frame are read within their length, as a UDP packet, as ARP, and as a switch
-//! reads them.
+//! Any bytes as an Ethernet frame are read within their length, as a UDP packet, as ARP, as a switch reads
+//! them, and as a station of ours handles them.
 
 use samplewire_io::datagram::{Datagram, Headers};
-use samplewire_io::ether::{Arp, Headers as SwitchHeaders};
+use samplewire_io::ether::{Arp, CardChecks, Headers as SwitchHeaders, Network, UdpStation};
+use samplewire_proto::Nanos;
 
 /// Reads the bytes after the first two as the head of a frame, which may go on elsewhere.
 ///
@@ -24,6 +25,31 @@ pub(crate) fn check(bytes: &[u8]) {
         assert_eq!(Arp::parse(&arp.frame()), Some(arp));
     }
     assert_eq!(SwitchHeaders::parse(head).is_some(), head.len() >= ETHERNET_BYTES);
+    handled(head);
+}
+
+/// The frame at the station that it names.
+fn handled(frame: &[u8]) {
+    // Where a UDP packet has its destination, and where an ARP request names the one that it looks for.
+    for (ip, port) in [(30, 36), (38, 42)] {
+        let part = |at: usize, len: usize| frame.get(at..at + len).map(<[u8]>::to_vec);
+        let (Some(mac), Some(ip), Some(port)) = (part(0, 6), part(ip, 4), part(port, 2)) else {
+            return;
+        };
+        let ip: [u8; 4] = ip.try_into().expect("four bytes");
+        let Ok(network) = Network::new(ip.into(), 8) else { continue };
+        let (mac, port) = (mac.try_into().expect("six bytes"), [port[0], port[1]]);
+        let mut station = UdpStation::new(network, u16::from_be_bytes(port), mac);
+        if let Some(datagram) = station.handle(Nanos(0), frame, CardChecks::default()) {
+            assert_eq!(Datagram::parse(frame, frame.len()), Some(datagram));
+            assert_eq!(datagram.destination, station.local_addr().into());
+            assert_eq!(station.poll_frame(), None);
+        } else if let Some(answer) = station.poll_frame() {
+            assert!(answer.len() <= frame.len().max(Arp::FRAME_BYTES), "it is no longer");
+            assert_eq!(answer[6..12], mac, "it comes from the station");
+            assert!(answer[0] & 1 == 0, "it goes to one station");
+        }
+    }
 }
 
 /// A packet with the same addresses and payload, in headers of ours, reads the same.

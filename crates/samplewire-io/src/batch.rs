@@ -173,7 +173,7 @@ impl Batch {
     }
 
     /// How many packets it was made for.
-    pub(crate) fn packets_max(&self) -> usize {
+    pub fn packets_max(&self) -> usize {
         self.packets_max
     }
 

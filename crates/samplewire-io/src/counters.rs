@@ -21,6 +21,27 @@ pub struct HostDropCounts {
     pub kernel_dropped: u64,
 }
 
+/// Frames of a link without a kernel behind it that carried no packet of its port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameCounts {
+    /// Frames to other stations, and those that are neither ARP nor IPv4.
+    pub others: u64,
+    /// Packets to other ports of the address, and those that are neither UDP nor echo requests.
+    pub other_ports: u64,
+    /// IPv4 fragments to the address.
+    pub fragments: u64,
+    /// Frames to the address with a wrong checksum of IP, UDP or ICMP.
+    pub checksums: u64,
+    /// Frames that were cut, or whose lengths contradict each other.
+    pub malformed: u64,
+    /// ARP requests and echo requests that were answered.
+    pub answered: u64,
+    /// ARP requests and echo requests beyond the limit of answers.
+    pub unanswered: u64,
+    /// Packets to stations that have not answered ARP; they are lost.
+    pub unresolved: u64,
+}
+
 /// Packets of one direction, by what the fault layer did to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultCounts {

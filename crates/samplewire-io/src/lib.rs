@@ -54,7 +54,7 @@ pub use batch::{Batch, BatchFull, Meta};
 pub use capture::{Capture, CaptureLog};
 pub use clock::Clock;
 pub use concern::{Call, Concern};
-pub use counters::{CaptureCounts, ErrorCounts, FaultCounts, HostDropCounts};
+pub use counters::{CaptureCounts, ErrorCounts, FaultCounts, FrameCounts, HostDropCounts};
 pub use faults::{FaultLog, FaultSpec, Faults};
 pub use favoured::{Favoured, KnownTags, Word};
 pub use link::{Capabilities, Ecn, Link, LinkError, Outgoing};

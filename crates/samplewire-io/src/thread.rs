@@ -21,13 +21,23 @@ pub fn cpus() -> usize {
 /// # Errors
 /// The system's: `EINVAL` when the CPU is offline, or none of this process's (cpuset(7)).
 pub fn pin(cpu: usize) -> io::Result<()> {
-    if cpu >= libc::CPU_SETSIZE as usize {
+    set_affinity(&[cpu])
+}
+
+/// Keeps the calling thread on these CPUs, as [`affinity`] returns them.
+///
+/// # Errors
+/// The system's: `EINVAL` when none of them is online and of this process (cpuset(7)).
+pub fn set_affinity(cpus: &[usize]) -> io::Result<()> {
+    if cpus.iter().any(|&cpu| cpu >= libc::CPU_SETSIZE as usize) {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));
     }
     // SAFETY: all bytes zero are an empty set.
     let mut set: libc::cpu_set_t = unsafe { MaybeUninit::zeroed().assume_init() };
-    // SAFETY: the number lies within the set, as checked above.
-    unsafe { libc::CPU_SET(cpu, &mut set) };
+    for &cpu in cpus {
+        // SAFETY: the number lies within the set, as checked above.
+        unsafe { libc::CPU_SET(cpu, &mut set) };
+    }
     // SAFETY: the pointer covers `set`, whose size is given; 0 is the calling thread.
     check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) })
 }

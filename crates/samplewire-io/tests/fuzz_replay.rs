@@ -56,13 +56,14 @@ fn corpus_of_frames() {
 fn frames_of_any_bytes_are_read_within_their_length() {
     run_random(RUNS, frames::check, |rng| {
         // Most begin as a frame that means something.
-        let starts: [&[u8]; 4] = [
+        let starts: [&[u8]; 5] = [
+            include_bytes!("../../../fuzz/corpus/frames/echo"),
             include_bytes!("../../../fuzz/corpus/frames/udp4"),
             include_bytes!("../../../fuzz/corpus/frames/udp4_vlan"),
             include_bytes!("../../../fuzz/corpus/frames/udp6"),
             include_bytes!("../../../fuzz/corpus/frames/arp"),
         ];
-        let mut input = starts[rng.below(4) as usize].to_vec();
+        let mut input = starts[rng.below(5) as usize].to_vec();
         for _ in 0..rng.below(4) {
             let at = rng.below(input.len() as u64) as usize;
             input[at] = rng.below(256) as u8;

@@ -3,14 +3,18 @@
 //! [`Tap`] is an interface of the kernel whose cable ends in this process; [`Dgram`] is the datagram
 //! port of QEMU (`-netdev dgram`) and of simulated boards, where a datagram is a frame; [`PacketSocket`]
 //! shares an interface with the kernel. [`Headers`] reads and marks a frame. An [`EtherStation`] has an address on a link; it finds
-//! others by [`Arp`].
+//! others by [`Arp`]. A [`UdpStation`] has an address and a UDP port without a link: a driver that is polled,
+//! such as DPDK's, gives it frames.
 //!
 //! A link takes and gives one frame a call, and allocates nothing a frame. One whose device takes several at
 //! once keeps them until [`EtherLink::flush`].
 
 mod arp;
 mod dgram;
+mod echo;
 mod headers;
+mod neighbours;
+mod network;
 mod packet;
 mod routes;
 #[cfg(test)]
@@ -18,6 +22,7 @@ pub(crate) mod scripted;
 mod station;
 mod sys;
 mod tap;
+mod udp_station;
 
 use std::io;
 use std::os::fd::AsFd;
@@ -26,10 +31,12 @@ use std::time::Instant;
 pub use arp::Arp;
 pub use dgram::{Dgram, DgramAddress};
 pub use headers::{Headers, checksum_update};
+pub use network::{Network, NetworkError};
 pub use packet::{FrameReceive, PacketSocket};
 use routes::Routes;
 pub use station::EtherStation;
 pub use tap::Tap;
+pub use udp_station::{CardChecks, UdpStation, Verdict, Way};
 
 /// Moves whole Ethernet frames. Never blocks; wait for its descriptor with `poll`.
 pub trait EtherLink: AsFd + Send {

@@ -25,6 +25,15 @@ impl Routes {
         Self { routes: vec![Route { network: 0, mask: 0, router, metric: 0 }] }
     }
 
+    /// A network on the link, and a router to all others.
+    pub(super) fn of_network(ip: Ipv4Addr, mask: u32, router: Option<Ipv4Addr>) -> Self {
+        let on_link =
+            Route { network: ip.to_bits() & mask, mask, router: Ipv4Addr::UNSPECIFIED, metric: 0 };
+        let mut routes = vec![on_link];
+        routes.extend(router.into_iter().flat_map(|it| Self::by(it).routes));
+        Self { routes }
+    }
+
     /// The kernel's main table for an interface.
     pub(super) fn of_host(interface: &str) -> io::Result<Self> {
         Ok(Self::parse(&fs::read_to_string("/proc/net/route")?, interface))

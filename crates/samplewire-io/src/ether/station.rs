@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use samplewire_proto::Nanos;
 
+use super::neighbours::Neighbours;
 use super::{Arp, EtherError, EtherLink, FRAME_BYTES_MAX, PacketSocket, Routes};
 
 /// An IPv4 address on a link. It answers ARP, finds the hardware addresses of others as frames leave,
@@ -15,24 +16,13 @@ pub struct EtherStation {
     link: Box<dyn EtherLink>,
     ip: Ipv4Addr,
     mac: [u8; 6],
-    routes: Routes,
-    neighbours: Box<[Neighbour]>,
-    /// The entry that is replaced next.
-    oldest: usize,
+    neighbours: Neighbours,
     incoming: Box<[u8]>,
     outgoing: Box<[u8]>,
     waiting: Option<Waiting>,
     /// How long the link may keep what it had no room for.
     keeps_until: Option<Nanos>,
     unsent: u64,
-}
-
-/// Another station, and when it was asked for.
-#[derive(Clone, Copy, Debug, Default)]
-struct Neighbour {
-    ip: Option<Ipv4Addr>,
-    mac: Option<[u8; 6]>,
-    asked_at: Option<Nanos>,
 }
 
 /// A frame that the link had no room for: it is tried again until a time, and then lost.
@@ -49,9 +39,7 @@ impl EtherStation {
             link,
             ip,
             mac,
-            routes: Routes::default(),
-            neighbours: vec![Neighbour::default(); NEIGHBOURS_MAX].into(),
-            oldest: 0,
+            neighbours: Neighbours::new((ip, mac), Routes::default()),
             incoming: vec![0; FRAME_BYTES_MAX + 1].into(),
             outgoing: vec![0; FRAME_BYTES_MAX].into(),
             waiting: None,
@@ -69,13 +57,15 @@ impl EtherStation {
         let link = PacketSocket::open(interface, ip, port)?;
         let routes = Routes::of_host(interface).map_err(EtherError::of(interface, "routes"))?;
         let mac = link.mac();
-        Ok(Self { routes, ..Self::new(Box::new(link), ip, mac) })
+        let neighbours = Neighbours::new((ip, mac), routes);
+        Ok(Self { neighbours, ..Self::new(Box::new(link), ip, mac) })
     }
 
     /// Sends all frames by this router.
     #[must_use]
     pub fn via(self, router: Ipv4Addr) -> Self {
-        Self { routes: Routes::by(router), ..self }
+        let neighbours = Neighbours::new((self.ip, self.mac), Routes::by(router));
+        Self { neighbours, ..self }
     }
 
     /// Puts the link into another one that passes frames on, such as one with faults.
@@ -120,7 +110,7 @@ impl EtherStation {
             let bytes = &self.incoming[..len];
             if let Some(arp) = Arp::parse(bytes) {
                 let answer = arp.answer((self.ip, self.mac));
-                self.learn(&arp);
+                self.neighbours.learn(&arp);
                 if let Some(answer) = answer {
                     self.send_arp(&answer)?;
                 }
@@ -216,13 +206,11 @@ impl EtherStation {
     /// # Errors
     /// The link has failed.
     pub fn find(&mut self, now: Nanos, ip: Ipv4Addr) -> Result<Option<[u8; 6]>, EtherError> {
-        let at = self.place_of(ip);
-        let Neighbour { mac, asked_at, .. } = self.neighbours[at];
-        let pause = if mac.is_some() { REFRESH } else { ASK_PAUSE };
-        if asked_at.is_none_or(|at| now >= at + pause) {
-            self.ask(now, ip)?;
+        let found = self.neighbours.find(now, ip);
+        if let Some(request) = found.request {
+            self.send_arp(&request)?;
         }
-        Ok(mac)
+        Ok(found.mac)
     }
 
     /// Asks for the station on the way to an address at once.
@@ -230,35 +218,13 @@ impl EtherStation {
     /// # Errors
     /// The link has failed.
     pub fn ask(&mut self, now: Nanos, ip: Ipv4Addr) -> Result<(), EtherError> {
-        let at = self.place_of(ip);
-        self.neighbours[at].asked_at = Some(now);
-        let hop = self.neighbours[at].ip.unwrap_or(ip);
-        self.send_arp(&Arp::request((self.ip, self.mac), hop))
+        let request = self.neighbours.ask(now, ip);
+        self.send_arp(&request)
     }
 
     fn send_arp(&mut self, arp: &Arp) -> Result<(), EtherError> {
         self.link.send(&arp.frame())?;
         self.link.flush().map(drop)
-    }
-
-    /// The entry of the station on the way to an address.
-    fn place_of(&mut self, ip: Ipv4Addr) -> usize {
-        let hop = self.routes.hop(ip);
-        if let Some(at) = self.neighbours.iter().position(|it| it.ip == Some(hop)) {
-            return at;
-        }
-        let at = self.oldest;
-        self.oldest = (at + 1) % NEIGHBOURS_MAX;
-        self.neighbours[at] = Neighbour { ip: Some(hop), ..Neighbour::default() };
-        at
-    }
-
-    /// Keeps what an ARP message says of a station that is looked for, and of no other.
-    fn learn(&mut self, arp: &Arp) {
-        let known = self.neighbours.iter_mut().find(|it| it.ip == Some(arp.sender.0));
-        if let Some(neighbour) = known {
-            neighbour.mac = Some(arp.sender.1);
-        }
     }
 }
 
@@ -268,18 +234,8 @@ impl AsFd for EtherStation {
     }
 }
 
-/// Stations that are remembered: as many as an endpoint has streams. Of more, the one that was
-/// looked for first is forgotten, and with peers in turns none would be known when its turn comes.
-const NEIGHBOURS_MAX: usize = 1_024;
-
 /// Frames for others that are passed over in a row, so that a flood of them has an end.
 const OTHERS_MAX: usize = 64;
-
-/// Between two requests for a station that does not answer.
-const ASK_PAUSE: Nanos = Nanos::from_millis(50);
-
-/// How old an answer may be before the station is asked for again (RFC 1122, 2.3.2.1).
-const REFRESH: Nanos = Nanos::from_millis(30_000);
 
 /// A link that is full for longer is down, or no one reads at its other end.
 const FULL_PATIENCE: Nanos = Nanos::from_millis(20);
@@ -292,6 +248,7 @@ mod tests {
     use std::collections::VecDeque;
     use std::sync::{Arc, Mutex};
 
+    use super::super::neighbours::NEIGHBOURS_MAX;
     use super::super::scripted::{Scripted, Wire};
     use super::*;
 

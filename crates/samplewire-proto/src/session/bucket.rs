@@ -3,27 +3,34 @@
 
 use crate::number::Nanos;
 
-/// A bucket of [`CAPACITY`] tokens, one more every [`INTERVAL`].
+/// A bucket of 64 tokens, one more every millisecond: a stranger gets no more answers.
 #[derive(Clone, Debug)]
-pub(super) struct Bucket {
+pub struct Bucket {
     tokens: u64,
     /// Up to when tokens have come in.
     filled_to: Nanos,
 }
 
 impl Bucket {
-    pub(super) const fn new() -> Self {
+    /// A full bucket.
+    pub const fn new() -> Self {
         Self { tokens: CAPACITY, filled_to: Nanos(0) }
     }
 
     /// Takes a token if there is one.
-    pub(super) fn take(&mut self, now: Nanos) -> bool {
+    pub fn take(&mut self, now: Nanos) -> bool {
         let came = now.since(self.filled_to).0 / INTERVAL.0;
         self.filled_to = self.filled_to + Nanos(came * INTERVAL.0);
         self.tokens = (self.tokens + came.min(CAPACITY)).min(CAPACITY);
         let is_full = self.tokens > 0;
         self.tokens -= u64::from(is_full);
         is_full
+    }
+}
+
+impl Default for Bucket {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -28,6 +28,7 @@ mod tests;
 mod text;
 
 pub use crate::counters::ListenStats;
+pub use bucket::Bucket;
 pub use listen_config::{ListenConfig, ListenConfigError};
 pub use listener::{AcceptError, ListenEvent, Listener};
 pub use open_config::{OpenConfig, OpenConfigError};

@@ -1,0 +1,140 @@
+//! What opening a link does to its process, and what is refused.
+
+use std::time::{Duration, Instant};
+
+use samplewire_dpdk::{DpdkError, DpdkLink};
+use samplewire_io::{Batch, Ecn, Link, Outgoing, thread};
+use samplewire_testing::{PATIENCE, in_namespace, skip};
+
+use crate::shared::{DEVICE, FAR_DEVICE, FAR_NETWORK, NETWORK, link, meet, near_and_far, options};
+
+#[test]
+fn thread_keeps_its_cpus_and_is_on_none_of_dpdk_s_own_choice() {
+    let name = "opening::thread_keeps_its_cpus_and_is_on_none_of_dpdk_s_own_choice";
+    if !in_namespace(name, &near_and_far(1_500)) {
+        return;
+    }
+    let before = thread::affinity().unwrap();
+    if before.len() < 2 {
+        return skip("one CPU: DPDK has no choice");
+    }
+    // DPDK would keep the thread on the last CPU alone.
+    let last = before.last().unwrap().to_string();
+    let arguments = [&crate::shared::EAL[..], &["-l", &last]].concat();
+    let near = DpdkLink::open(&options(DEVICE, NETWORK).eal(arguments)).unwrap();
+    assert_eq!(thread::affinity().unwrap(), before);
+    drop(near);
+    assert_eq!(thread::affinity().unwrap(), before);
+}
+
+#[test]
+fn dpdk_starts_once_and_a_device_has_one_link_at_a_time() {
+    let name = "opening::dpdk_starts_once_and_a_device_has_one_link_at_a_time";
+    if !in_namespace(name, &near_and_far(1_500)) {
+        return;
+    }
+    let near = link(DEVICE, NETWORK, |options| options);
+    let error = DpdkLink::open(&options(DEVICE, NETWORK)).unwrap_err();
+    assert!(matches!(error, DpdkError::Attach { .. }), "{error:?}");
+    let words = error.to_string();
+    assert!(words.starts_with("the device net_af_packet0,iface=near0: "), "{words}");
+    assert!(words.contains("busy"), "{words}");
+    // Another device, with the arguments that DPDK runs with, or none.
+    let far = link(FAR_DEVICE, FAR_NETWORK, |options| options.eal([""; 0]));
+    drop(far);
+    match DpdkLink::open(&options(DEVICE, NETWORK).eal(["--no-huge"])) {
+        Err(DpdkError::Running(arguments)) => assert_eq!(arguments, crate::shared::EAL),
+        other => panic!("{other:?}"),
+    }
+    drop(near);
+    // Devices that were closed carry packets again.
+    for _ in 0..3 {
+        let mut near = link(DEVICE, NETWORK, |options| options);
+        let mut far = link(FAR_DEVICE, FAR_NETWORK, |options| options);
+        meet(&mut near, &mut far);
+        assert!(near.memory_bytes() < 16 << 20, "{}", near.memory_bytes());
+    }
+}
+
+#[test]
+fn device_among_the_arguments_of_dpdk_is_found_by_its_name() {
+    let name = "opening::device_among_the_arguments_of_dpdk_is_found_by_its_name";
+    if !in_namespace(name, &near_and_far(1_500)) {
+        return;
+    }
+    let vdev = format!("--vdev={DEVICE}");
+    let arguments = [&crate::shared::EAL[..], &[&vdev]].concat();
+    let device = DEVICE.split(',').next().unwrap();
+    let mut near = DpdkLink::open(&options(device, NETWORK).eal(arguments)).unwrap();
+    let mut far = link(FAR_DEVICE, FAR_NETWORK, |options| options.eal([""; 0]));
+    meet(&mut near, &mut far);
+}
+
+#[test]
+fn devices_and_options_that_there_are_not_are_named() {
+    let name = "opening::devices_and_options_that_there_are_not_are_named";
+    if !in_namespace(name, &near_and_far(1_500)) {
+        return;
+    }
+    for device in ["net_af_packet0,iface=none0", "net_unknown0", "0000:7f:00.0", "net_af_packet0"] {
+        let error = DpdkLink::open(&options(device, NETWORK)).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("the device {device}: ")), "{error}");
+    }
+    let too_long = options(DEVICE, NETWORK).mtu_bytes(9_000);
+    let error = DpdkLink::open(&too_long).unwrap_err();
+    assert!(matches!(error, DpdkError::Start { .. }), "{error:?}");
+    let too_many = options(DEVICE, NETWORK).queues(4);
+    assert!(matches!(DpdkLink::open(&too_many).unwrap_err(), DpdkError::Start { .. }));
+    let error = DpdkLink::open(&options(DEVICE, NETWORK).eal(["--help"])).unwrap_err();
+    assert_eq!(error.to_string(), "with the argument --help DPDK ends the process");
+    // None of these keeps the device.
+    link(DEVICE, NETWORK, |options| options);
+}
+
+#[test]
+fn start_that_fails_is_an_error_and_is_not_tried_again() {
+    let name = "opening::start_that_fails_is_an_error_and_is_not_tried_again";
+    if !in_namespace(name, &near_and_far(1_500)) {
+        return;
+    }
+    let before = thread::affinity().unwrap();
+    let wrong = options(DEVICE, NETWORK).eal(["--no-huge", "--no-such-argument"]);
+    for words in ["DPDK does not start: ", "DPDK does not start: it failed before"] {
+        let error = DpdkLink::open(&wrong).unwrap_err().to_string();
+        assert!(error.starts_with(words), "{error}");
+    }
+    assert_eq!(thread::affinity().unwrap(), before);
+}
+
+#[test]
+fn device_that_takes_nothing_is_full_and_takes_the_rest_later() {
+    let name = "opening::device_that_takes_nothing_is_full_and_takes_the_rest_later";
+    if !in_namespace(name, &near_and_far(1_500)) {
+        return;
+    }
+    let mut near = link(DEVICE, NETWORK, |options| options);
+    let mut far = link(FAR_DEVICE, FAR_NETWORK, |options| options);
+    meet(&mut near, &mut far);
+    set_link("near0", "down");
+    let packets = [Outgoing::whole(far.local_addr(), Ecn::Ect0, b"samples"); 64];
+    let start = Instant::now();
+    while near.send(&packets).unwrap() == packets.len() {
+        assert!(start.elapsed() < PATIENCE, "it is never full");
+    }
+    assert!(near.is_full());
+    near.wait(Duration::from_millis(1)).unwrap();
+    set_link("near0", "up");
+    let mut batch = Batch::new(64, 1_500);
+    while batch.is_empty() {
+        assert!(start.elapsed() < PATIENCE, "nothing arrives");
+        near.send(&packets[..1]).unwrap();
+        far.wait(Duration::from_millis(1)).unwrap();
+        far.recv(&mut batch).unwrap();
+    }
+    assert!(batch.iter().all(|(bytes, _)| bytes == b"samples"));
+}
+
+fn set_link(interface: &str, state: &str) {
+    let set = std::process::Command::new("ip").args(["link", "set", interface, state]).status();
+    assert!(set.unwrap().success());
+}
