@@ -75,7 +75,7 @@ impl World {
                     self.is_rejected(bytes);
                 }
             }
-            _ if input.byte() % 2 == 0 && self.header.transfer.is_some() => self.check(),
+            _ if input.byte().is_multiple_of(2) && self.header.transfer.is_some() => self.check(),
             _ => self.complete(input),
         }
         self.sender.handle_timeout(self.now);
