@@ -43,6 +43,7 @@ import { grouped, measured, percent, span } from "./format.js";
  * @property {string[]} causes
  * @property {string[] | null} counters
  * @property {string[] | null} repairs
+ * @property {import("./actions.js").Recording[]} recordings
  */
 
 /** @param {string} id */

@@ -83,6 +83,28 @@ export class Connection {
   }
 
   /**
+   * Has the program act; returns its answer.
+   * @param {object} action
+   */
+  async act(action) {
+    const response = await fetch("/api/act", {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${this.token}`,
+        "Content-Type": "application/json",
+        "X-Samplewire-Action": "1",
+      },
+      body: JSON.stringify(action),
+      // Without a referrer, the browser would not send the origin, which the program requires.
+      referrerPolicy: "same-origin",
+    });
+    if (!response.ok) {
+      throw new Error((await response.text()).trim());
+    }
+    return response.json();
+  }
+
+  /**
    * Reads a call of the API.
    * @param {string} path
    */

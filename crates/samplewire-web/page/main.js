@@ -1,12 +1,14 @@
 // The page: state, actions, and drawing once for each picture of the screen.
 
 import { AccountView, element, made, say } from "./account.js";
+import { Actions } from "./actions.js";
 import { drawSpectrum, drawTimes, GUTTER, nearestRate } from "./axes.js";
 import { colormap } from "./colors.js";
 import { Connection, takeToken } from "./connection.js";
 import { counted, frequency, grouped, measured, percent, span } from "./format.js";
+import { downloadGaps, listGaps } from "./gaps.js";
 import { History } from "./history.js";
-import { listen } from "./keys.js";
+import { listen, toggleDialog } from "./keys.js";
 import { Plots } from "./plots.js";
 import { RowMaker } from "./rows.js";
 import { Timeline } from "./timeline.js";
@@ -92,6 +94,15 @@ const connection = new Connection(takeToken(), {
   },
 });
 
+const actions = new Actions(connection, {
+  source: () => view.source,
+  index: () => (state.frame ? String(state.frame.index + state.frame.lenSamples) : null),
+  refuse: (words) => {
+    state.refusal = words;
+    showState();
+  },
+});
+
 /**
  * @param {string} id
  * @param {string} selector
@@ -118,6 +129,7 @@ function message(message) {
   } else if (message.type === "account") {
     const isNew = message.sources.length > state.sources.length;
     state.sources = message.sources;
+    actions.update(message.control, source()?.recordings ?? []);
     if (isNew && state.refusal) {
       // The stream that was not there may be there.
       request();
@@ -428,43 +440,14 @@ function pause() {
   say(element("pause"), state.isPaused ? "Continue" : "Pause");
 }
 
-/** @param {string} id */
-function toggleDialog(id) {
-  const dialog = /** @type {HTMLDialogElement} */ (element(id));
-  if (dialog.open) {
-    dialog.close();
-  } else {
-    document.querySelectorAll("dialog").forEach((other) => other.close());
-    dialog.showModal();
-  }
-  return dialog.open;
-}
-
 async function showGaps() {
-  if (!toggleDialog("gaps") || !state.terms) {
-    return;
+  if (toggleDialog("gaps") && state.terms) {
+    await listGaps(connection, view.source, state.terms);
   }
-  const { causes, hops } = state.terms;
-  const response = await connection.get(`/api/gaps?source=${view.source}&count=500`);
-  const { total, gaps } = await response.json();
-  const some = gaps.length < Number(total) ? `, of which the latest ${gaps.length} are listed` : "";
-  say(element("gaps-note"), `${counted(total, "gap")}${some}.`);
-  const rows = gaps.map((/** @type {any} */ gap) => {
-    const row = document.createElement("tr");
-    const cells = [grouped(gap.first), grouped(gap.len), causes[gap.cause].name, hops[gap.hop].name];
-    row.append(...cells.map((cell) => made("td", cell)), made("td", gap.stream ?? "all"));
-    return row;
-  });
-  element("gap-rows").replaceChildren(...rows);
 }
 
-async function download() {
-  const response = await connection.get(`/api/gaps.csv?source=${view.source}`);
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(await response.blob());
-  link.download = "gaps.csv";
-  link.click();
-  URL.revokeObjectURL(link.href);
+function download() {
+  return downloadGaps(connection, view.source);
 }
 
 async function readTimeline() {
@@ -700,6 +683,7 @@ listen([
   { keys: ["s"], words: "next stream or channel", run: () => choose(nextStream()) },
   { keys: ["g"], words: "list of gaps", run: showGaps },
   { keys: ["d"], words: "download the gaps as CSV", run: download },
+  ...actions.keys(),
   { keys: ["?"], words: "this list", run: () => toggleDialog("help") },
 ]);
 

@@ -21,6 +21,8 @@
 #![forbid(unsafe_code)]
 
 mod account;
+pub mod action;
+mod control;
 mod counters;
 mod failures;
 pub mod frame;
@@ -37,6 +39,7 @@ mod timeline;
 mod token;
 
 pub use account::{GapEntry, GapList, Ledger};
+pub use control::{Control, Folder};
 pub use page::{Page, PageError, PageOptions};
 pub use recording::{Recording, RecordingError};
 pub use source::About;

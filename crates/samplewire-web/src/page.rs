@@ -8,6 +8,7 @@ use std::{fmt, io};
 use tokio::sync::Notify;
 
 use crate::account::Ledger;
+use crate::control::Control;
 use crate::failures::Failures;
 use crate::hub::Hub;
 use crate::server::{self, App};
@@ -21,18 +22,26 @@ pub struct PageOptions {
     address: SocketAddr,
     token: Option<Token>,
     names: Vec<String>,
+    control: Option<Control>,
 }
 
 impl PageOptions {
     /// Listens at `address`; port 0 picks a free one.
     pub const fn new(address: SocketAddr) -> Self {
-        Self { address, token: None, names: Vec::new() }
+        Self { address, token: None, names: Vec::new(), control: None }
     }
 
     /// Requires this token instead of a random one.
     #[must_use]
     pub fn token(mut self, token: Token) -> Self {
         self.token = Some(token);
+        self
+    }
+
+    /// Permits the page to act. Default: it only shows, and every action is refused.
+    #[must_use]
+    pub fn control(mut self, control: Control) -> Self {
+        self.control = Some(control);
         self
     }
 
@@ -85,7 +94,8 @@ impl Page {
         };
         let failures = Failures::default();
         let hub = Hub::new(Arc::new(Notify::new()), failures.clone());
-        let app = Arc::new(App::new(hub, token, address, options.names));
+        let app = App::new(hub, token, address, options.names).with_control(options.control);
+        let app = Arc::new(app);
         let run = {
             let (app, failures) = (Arc::clone(&app), failures.clone());
             move || failures.supervise(|| server::run(app, listener))
@@ -125,6 +135,20 @@ impl Page {
         self.app.hub().viewers()
     }
 
+    /// Returns the next line about a recording that a page started, once it is complete.
+    pub fn take_report(&mut self) -> Option<String> {
+        self.app.keepers().take_report()
+    }
+
+    /// Waits until the files of all recordings are complete whose streams have ended. Dropping the page
+    /// does so too. A verification that is under way is given up when the program ends.
+    ///
+    /// # Blocking
+    /// As long as the disk needs, and their hashes.
+    pub fn finish_recordings(&self) {
+        self.app.keepers().wait();
+    }
+
     /// Returns, once, why the page ended or why a view of it is not computed. The streams do not depend
     /// on it. The call never waits for the page's work.
     pub fn take_failure(&mut self) -> Option<String> {
@@ -139,6 +163,7 @@ impl Drop for Page {
             // `supervise` returns panics as a failure.
             let _is_whole = thread.join().is_ok();
         }
+        self.finish_recordings();
     }
 }
 

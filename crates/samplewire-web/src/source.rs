@@ -1,5 +1,6 @@
 //! A stream of the page: what the tap and the page's thread share, and the page's end of the runs.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
@@ -10,6 +11,7 @@ use samplewire::{DeviceInfo, SampleIndex};
 use tokio::sync::Notify;
 
 use crate::account::Ledger;
+use crate::control::{Kept, Orders};
 use crate::tap::{LaneTap, RUN_BYTES_MAX, Run, Tap};
 
 /// The constant description of a source: one stream, or several aligned ones.
@@ -27,6 +29,10 @@ pub struct About {
     pub gaps_max: usize,
     /// The first fault of a recording that is not proven.
     pub fault: Option<String>,
+    /// The device's numbers of the streams, if they come from one.
+    pub numbers: Vec<u16>,
+    /// The device's run, if the streams come from one.
+    pub boot_id: Option<u64>,
 }
 
 impl About {
@@ -39,6 +45,8 @@ impl About {
             is_recording: false,
             gaps_max: Ledger::GAPS_MAX,
             fault: None,
+            numbers: Vec::new(),
+            boot_id: None,
         }
     }
 
@@ -48,6 +56,8 @@ impl About {
         for info in infos {
             about.origin = info.address.to_string();
             about.streams.push(info.stream_info());
+            about.numbers.push(info.stream);
+            about.boot_id = Some(info.boot_id);
         }
         about
     }
@@ -63,6 +73,10 @@ pub(crate) struct Shared {
     pub(crate) lanes: Vec<LaneShared>,
     /// The position that a page requests; `u64::MAX` for none.
     sought: AtomicU64,
+    /// What pages want done.
+    pub(crate) orders: Orders,
+    /// The latest recordings that pages started, oldest first.
+    recordings: Mutex<VecDeque<Arc<Kept>>>,
     /// Wakes the page's thread: a run is complete.
     pub(crate) notify: Arc<Notify>,
 }
@@ -98,6 +112,20 @@ impl Shared {
         // Relaxed: as above.
         let position = self.sought.swap(u64::MAX, Ordering::Relaxed);
         (position != u64::MAX).then_some(position)
+    }
+
+    /// Lists a recording that a page has started.
+    pub(crate) fn list_recording(&self, kept: &Arc<Kept>) {
+        let mut recordings = lock(&self.recordings);
+        if recordings.len() >= RECORDINGS_MAX {
+            recordings.pop_front();
+        }
+        recordings.push_back(Arc::clone(kept));
+    }
+
+    /// The latest recordings that pages started, oldest first.
+    pub(crate) fn recordings(&self) -> Vec<Arc<Kept>> {
+        lock(&self.recordings).iter().cloned().collect()
     }
 
     /// Returns the account unless the page's thread reads it.
@@ -155,6 +183,8 @@ impl Source {
             ended: Mutex::default(),
             lanes: shared,
             sought: AtomicU64::new(u64::MAX),
+            orders: Orders::default(),
+            recordings: Mutex::default(),
             notify,
         });
         let tap = Tap::new(Arc::clone(&shared), taps, first);
@@ -183,6 +213,9 @@ impl Lane {
         self.spare = Some(run);
     }
 }
+
+/// Recordings that are listed.
+const RECORDINGS_MAX: usize = 8;
 
 /// Locks a mutex, even after a panic: no guarded data is ever half written.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -96,6 +96,7 @@ fn source(source: &Source, started: Instant) -> Value {
         "causes": causes,
         "counters": counters,
         "repairs": repairs,
+        "recordings": source.shared.recordings().iter().map(|it| it.json()).collect::<Vec<_>>(),
     })
 }
 

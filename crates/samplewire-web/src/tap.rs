@@ -14,6 +14,7 @@ use samplewire_record::account::Account;
 use samplewire_record::sigmf::{HostDrops, RecordedGap};
 
 use crate::account::{Event, GapEntry};
+use crate::control::Desk;
 use crate::source::{Shared, lock};
 
 /// Passes the samples and gaps of a stream, or of aligned streams, to a page.
@@ -25,6 +26,8 @@ pub struct Tap {
     shared: Arc<Shared>,
     lanes: Vec<LaneTap>,
     account: Account,
+    /// Carries out what pages want done, in each call.
+    desk: Desk,
     /// The number of indexes of the device's earlier runs.
     before: u64,
     events: Vec<Event>,
@@ -82,6 +85,7 @@ impl Tap {
             shared,
             lanes,
             account: Account::new(first, None),
+            desk: Desk::default(),
             before: 0,
             events: Vec::with_capacity(EVENTS_MAX),
             published: Instant::now(),
@@ -91,20 +95,29 @@ impl Tap {
 
     /// Passes a block without a gap: the samples of each stream from `index` on, as on the wire.
     pub fn samples<'a>(&mut self, index: SampleIndex, streams: impl IntoIterator<Item = &'a [u8]>) {
+        self.obey();
         let (gaps_before, delivered_before) = (self.account.gaps(), self.account.delivered());
         for (at, bytes) in streams.into_iter().enumerate().take(self.lanes.len()) {
             let lane = &mut self.lanes[at];
             if at == 0 {
                 let len = bytes.len() / lane.frame_bytes;
                 Self::count(&mut self.account, &mut self.events, self.before, index, len);
+                self.desk.open(index, len);
             }
+            self.desk.put(lane.frame_bytes, bytes);
             if let Some(run) = lane.take(index, bytes, gaps_before, delivered_before) {
                 // The page lists the gaps before a run with the run.
                 self.publish(!self.events.is_empty());
                 self.complete(at, run);
             }
         }
+        self.desk.end_if_over(self.account.range().end);
         self.publish_if_due(Instant::now());
+    }
+
+    /// Carries out what pages want done.
+    fn obey(&mut self) {
+        self.desk.obey(&self.shared, self.account.range().end);
     }
 
     /// Passes a run to the page.
@@ -171,6 +184,7 @@ impl Tap {
         if gap.count() == 0 {
             return;
         }
+        self.obey();
         for lane in &mut self.lanes {
             lane.restart();
         }
@@ -183,6 +197,8 @@ impl Tap {
         let number = self.account.gaps();
         // The account states how much of the gap this host dropped.
         let Some(taken) = self.account.take_gap(gap, is_held_up) else { return };
+        self.desk.gap(&taken);
+        self.desk.end_if_over(self.account.range().end);
         let entry = GapEntry::new(taken, is_held_up, number);
         self.events.push(Event::Gap { entry, position: position.saturating_add(jump) });
         self.is_stale = true;
@@ -203,6 +219,7 @@ impl Tap {
 
     /// Continues at `first` of another run of the device.
     pub fn restart_at(&mut self, first: SampleIndex) {
+        self.desk.end("the device restarted");
         let range = self.account.range();
         self.before = self.before.saturating_add(range.end - range.start);
         self.account.restart_at(first);
@@ -222,14 +239,22 @@ impl Tap {
 
     /// Publishes counters of the receiver, for example every 20 ms.
     pub fn counters(&mut self, snapshot: &ReceiverSnapshot) {
+        self.obey();
         *lock(&self.shared.counters) = Some(*snapshot);
         self.publish_if_due(Instant::now());
     }
 
     /// Reports the end of the stream, in words.
     pub fn end(&mut self, words: &str) {
+        self.shared.orders.close();
+        self.desk.end(words);
         self.publish(true);
         *lock(&self.shared.ended) = Some(words.to_owned());
+    }
+
+    /// Whether a page has ended the stream: the program then closes it. Recordings of the page are over.
+    pub const fn is_ending(&self) -> bool {
+        self.desk.is_ending()
     }
 
     /// The account of all indexes so far.
@@ -258,6 +283,8 @@ impl Tap {
 
 impl Drop for Tap {
     fn drop(&mut self) {
+        self.shared.orders.close();
+        self.desk.end("the program closed the stream");
         self.publish(true);
         lock(&self.shared.ended).get_or_insert_with(|| "the program closed the stream".to_owned());
         self.shared.notify.notify_one();

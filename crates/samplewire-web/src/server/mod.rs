@@ -1,5 +1,6 @@
 //! The page's thread: HTTP and WebSockets on one runtime, and the clock of the frames.
 
+mod act;
 mod api;
 mod assets;
 mod connection;
@@ -13,10 +14,11 @@ use std::time::{Duration, Instant};
 use std::{future, io};
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
 use tokio::sync::Notify;
 use tokio::time::MissedTickBehavior;
 
+use crate::control::{self, Control, Keepers};
 use crate::failures::Failures;
 use crate::hub::Hub;
 use crate::source::lock;
@@ -34,6 +36,8 @@ pub(crate) struct App {
     names: Vec<String>,
     stop: Notify,
     failures: Failures,
+    control: Option<Control>,
+    keepers: Keepers,
     started: Instant,
     /// Constant texts, as JSON.
     terms: String,
@@ -46,6 +50,8 @@ impl App {
         Self {
             notify: hub.notify(),
             failures: hub.failures(),
+            control: None,
+            keepers: Keepers::new(hub.failures()),
             hub: Mutex::new(hub),
             token,
             address,
@@ -55,6 +61,14 @@ impl App {
             terms: state::terms().to_string(),
             account: Mutex::default(),
         }
+    }
+
+    pub(crate) fn with_control(self, control: Option<Control>) -> Self {
+        Self { control, ..self }
+    }
+
+    pub(crate) const fn keepers(&self) -> &Keepers {
+        &self.keepers
     }
 
     pub(crate) fn hub(&self) -> MutexGuard<'_, Hub> {
@@ -79,7 +93,9 @@ impl App {
         {
             return Arc::clone(text);
         }
-        let text: Arc<str> = state::account(self.hub().sources(), self.started).to_string().into();
+        let mut account = state::account(self.hub().sources(), self.started);
+        account["control"] = control::describe(self.control.as_ref());
+        let text: Arc<str> = account.to_string().into();
         *last = Some((now, Arc::clone(&text)));
         text
     }
@@ -155,6 +171,7 @@ fn router(app: &Arc<App>) -> Router {
         .route("/api/gaps", get(api::gaps))
         .route("/api/gaps.csv", get(api::gaps_csv))
         .route("/api/timeline", get(api::timeline))
+        .route("/api/act", post(act::act))
         .route_layer(axum::middleware::from_fn_with_state(Arc::clone(app), guard::token));
     let pages = assets::ASSETS.iter().fold(Router::new(), |router, asset| {
         router.route(asset.path, get(|| future::ready(asset.response())))
