@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use samplewire::AlignedStreams;
-use samplewire_web::{About, Page, PageOptions, Recording, Tap, Token};
+use samplewire_web::{About, Control, Folder, Page, PageOptions, Recording, Tap, Token};
 
 use crate::account;
-use crate::arguments::{WebAccess, WebArguments, WebOption};
+use crate::arguments::{WebAccess, WebArguments, WebControl, WebOption};
 use crate::console::{Console, Lines};
 use crate::failure::Failure;
+use crate::finishing;
 use crate::host_watch::HostWatch;
 use crate::interrupt::{Interrupt, STOP_PAUSE};
 use crate::outcome::Outcome;
@@ -32,7 +33,8 @@ pub(crate) fn run(arguments: &WebArguments) -> Result<Outcome, Failure> {
     let address = wiring::address(text)?;
     wiring::check_channels(&arguments.channels)?;
     // A page that cannot be served is an error before the device is opened.
-    let mut page = start(arguments.listen, Some(&arguments.access))?;
+    let control = control(&arguments.control)?;
+    let mut page = start(arguments.listen, Some(&arguments.access), control)?;
     let host = HostWatch::new();
     let aligned = open(arguments, address)?;
     let _printed = exporter.registry().add_opened(aligned.counters(), None);
@@ -42,6 +44,9 @@ pub(crate) fn run(arguments: &WebArguments) -> Result<Outcome, Failure> {
     let tap = follow(&mut page, "web", &aligned);
     let receiving = Receiving::new(aligned, None, host).counting(None).with_tap(Some(tap));
     let received = receive(arguments, receiving, &mut page, &interrupt, &mut console);
+    let left = || "completing the files of a recording".to_owned();
+    finishing::finish(&mut console, &interrupt, left, || page.finish_recordings());
+    report_recordings(&mut page, &mut console);
     Ok(conclude(&received, &interrupt, &mut console))
 }
 
@@ -51,7 +56,7 @@ fn show_recording(
     path: &Path,
     console: &mut Console,
 ) -> Result<Outcome, Failure> {
-    let mut page = start(arguments.listen, Some(&arguments.access))?;
+    let mut page = start(arguments.listen, Some(&arguments.access), None)?;
     let _shown = Recording::show(&mut page, path)?;
     let interrupt = Interrupt::install()?;
     print(&page, console);
@@ -88,6 +93,7 @@ fn receive(
                 console.line(format_args!("the stream has ended; Ctrl-C ends the page"));
             }
             has_failed |= report_failure(page, console);
+            report_recordings(page, console);
             let is_late = arguments.duration.is_some_and(|it| started.elapsed() >= it);
             let is_interrupted = interrupt.stop_signal(console).is_some();
             if is_late || is_interrupted || (has_failed && has_ended) {
@@ -157,7 +163,7 @@ fn announce(
 /// [`Failure::Web`].
 pub(crate) fn start_if(option: &WebOption, console: &mut Console) -> Result<Option<Page>, Failure> {
     let Some(address) = option.address else { return Ok(None) };
-    let page = start(address, None)?;
+    let page = start(address, None, None)?;
     print(&page, console);
     Ok(Some(page))
 }
@@ -176,8 +182,32 @@ pub(crate) fn report_failure(page: &mut Page, console: &mut Console) -> bool {
     failure.is_some()
 }
 
-fn start(listen: SocketAddr, access: Option<&WebAccess>) -> Result<Page, Failure> {
+/// Prints what became of recordings that the page started.
+fn report_recordings(page: &mut Page, console: &mut Console) {
+    while let Some(words) = page.take_report() {
+        console.line(format_args!("{words}"));
+    }
+}
+
+/// What the page may do; `None` if it only shows.
+fn control(options: &WebControl) -> Result<Option<Control>, Failure> {
+    if !options.is_allowed {
+        return Ok(None);
+    }
+    let Some(path) = &options.folder else { return Ok(Some(Control::new())) };
+    let failed = |source| Failure::Folder { path: path.display().to_string(), source };
+    Ok(Some(Control::new().folder(Folder::open(path).map_err(failed)?)))
+}
+
+fn start(
+    listen: SocketAddr,
+    access: Option<&WebAccess>,
+    control: Option<Control>,
+) -> Result<Page, Failure> {
     let mut options = PageOptions::new(listen);
+    if let Some(control) = control {
+        options = options.control(control);
+    }
     if let Some(access) = access {
         if let Some(path) = &access.token_file {
             options = options.token(read_token(path)?);
