@@ -389,7 +389,8 @@ pub(crate) const CAUSES: &[Remedy] = &[
     },
     Remedy {
         name: "disk behind",
-        meaning: "lost at the device because the file could not keep up",
+        meaning: "lost at the device, or left out of a page's recording, because the file could \
+                  not keep up",
         action: "see docs/recording.md#disks",
     },
     Remedy {
