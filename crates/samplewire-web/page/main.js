@@ -168,7 +168,7 @@ function showRate(it) {
   } else if (now - state.speed.at >= 1) {
     const rate = Number(samples - state.speed.samples) / (now - state.speed.at);
     state.speed = { at: now, samples, rate };
-    plots?.add(rate, it.counters, it.repairs);
+    plots?.add(rate, it.counters, it.repairs, it.role === "sent");
   }
   const nominal = it.streams[view.stream]?.rate_hz ?? 0;
   const rate = state.speed.rate;

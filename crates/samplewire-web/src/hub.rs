@@ -13,7 +13,7 @@ use crate::account::GapEntry;
 use crate::failures::Failures;
 use crate::frame::{Frame, FrameGap};
 use crate::message::ViewRequest;
-use crate::source::{About, Lane, Source, lock};
+use crate::source::{About, Lane, Role, Source, lock};
 use crate::spectra::{Levels, Spectra, View};
 use crate::state::hop_position;
 use crate::tap::{Run, Tap};
@@ -223,9 +223,9 @@ impl Hub {
         self.sources[usize::from(key.source)].shared.seek(position);
         for viewer in &mut self.viewers {
             if viewer.key.is_some_and(|it| it.source == key.source) {
-                viewer.next_gap = viewer
-                    .next_gap
-                    .filter(|_| !self.sources[usize::from(key.source)].about.is_recording);
+                viewer.next_gap = viewer.next_gap.filter(|_| {
+                    self.sources[usize::from(key.source)].about.role != Role::Recording
+                });
             }
         }
     }

@@ -39,7 +39,7 @@ mod token;
 pub use account::{GapEntry, GapList, Ledger};
 pub use page::{Page, PageError, PageOptions};
 pub use recording::{Recording, RecordingError};
-pub use source::About;
+pub use source::{About, Counters, Role};
 pub use spectra::{Levels, Spectra, SpectraError, View};
 pub use tap::Tap;
 pub use timeline::{Column, Timeline};

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use rtrb::{Consumer, Producer, RingBuffer};
-use samplewire::receiver::ReceiverSnapshot;
+use samplewire::receiver::{self, ReceiverSnapshot};
 use samplewire::source::StreamInfo;
+use samplewire::transmitter::{self, TransmitterSnapshot};
 use samplewire::{DeviceInfo, SampleIndex};
 use tokio::sync::Notify;
 
@@ -21,8 +22,8 @@ pub struct About {
     pub origin: String,
     /// The streams.
     pub streams: Vec<StreamInfo>,
-    /// Whether it is a recording, in which a page can seek.
-    pub is_recording: bool,
+    /// What becomes of the samples here.
+    pub role: Role,
     /// The gaps that the page lists: of a stream the latest, [`Ledger::GAPS_MAX`](crate::Ledger::GAPS_MAX).
     pub gaps_max: usize,
     /// The first fault of a recording that is not proven.
@@ -36,7 +37,7 @@ impl About {
             verb: verb.to_owned(),
             origin: String::new(),
             streams: streams.to_vec(),
-            is_recording: false,
+            role: Role::Received,
             gaps_max: Ledger::GAPS_MAX,
             fault: None,
         }
@@ -53,11 +54,65 @@ impl About {
     }
 }
 
+/// What becomes of the samples of a source in this program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// They arrive.
+    Received,
+    /// They depart. A gap is what found no room before it.
+    Sent,
+    /// They are read from a recording, in which a page can seek.
+    Recording,
+}
+
+impl Role {
+    /// The word in the account.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Received => "received",
+            Self::Sent => "sent",
+            Self::Recording => "recording",
+        }
+    }
+}
+
+/// Where the page reads the counters of a source.
+#[derive(Clone, Debug, Default)]
+pub enum Counters {
+    /// There are none.
+    #[default]
+    None,
+    /// The latest that the program passed.
+    Passed(Box<ReceiverSnapshot>),
+    /// Of a receiver, at each request.
+    Receiver(receiver::StatsHandle),
+    /// Of a sender, at each request.
+    Sender(transmitter::StatsHandle),
+}
+
+/// Counters at one moment.
+#[derive(Clone, Debug)]
+pub(crate) enum Counted {
+    Receiver(Box<ReceiverSnapshot>),
+    Sender(Box<TransmitterSnapshot>),
+}
+
+impl Counters {
+    pub(crate) fn read(&self) -> Option<Counted> {
+        match self {
+            Self::None => None,
+            Self::Passed(snapshot) => Some(Counted::Receiver(snapshot.clone())),
+            Self::Receiver(handle) => Some(Counted::Receiver(Box::new(handle.stats()))),
+            Self::Sender(handle) => Some(Counted::Sender(Box::new(handle.stats()))),
+        }
+    }
+}
+
 /// What the tap and the page's thread share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) ledger: Mutex<Ledger>,
-    pub(crate) counters: Mutex<Option<ReceiverSnapshot>>,
+    pub(crate) counters: Mutex<Counters>,
     /// Why the stream ended, once it has.
     pub(crate) ended: Mutex<Option<String>>,
     pub(crate) lanes: Vec<LaneShared>,

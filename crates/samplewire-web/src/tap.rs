@@ -14,7 +14,7 @@ use samplewire_record::account::Account;
 use samplewire_record::sigmf::{HostDrops, RecordedGap};
 
 use crate::account::{Event, GapEntry};
-use crate::source::{Shared, lock};
+use crate::source::{Counters, Shared, lock};
 
 /// Passes the samples and gaps of a stream, or of aligned streams, to a page.
 ///
@@ -201,8 +201,9 @@ impl Tap {
         self.publish_if_due(Instant::now());
     }
 
-    /// Continues at `first` of another run of the device.
+    /// Continues at `first` of another run of the device, or of another session.
     pub fn restart_at(&mut self, first: SampleIndex) {
+        *lock(&self.shared.ended) = None;
         let range = self.account.range();
         self.before = self.before.saturating_add(range.end - range.start);
         self.account.restart_at(first);
@@ -222,8 +223,16 @@ impl Tap {
 
     /// Publishes counters of the receiver, for example every 20 ms.
     pub fn counters(&mut self, snapshot: &ReceiverSnapshot) {
-        *lock(&self.shared.counters) = Some(*snapshot);
+        match &mut *lock(&self.shared.counters) {
+            Counters::Passed(last) => **last = *snapshot,
+            other => *other = Counters::Passed(Box::new(*snapshot)),
+        }
         self.publish_if_due(Instant::now());
+    }
+
+    /// Sets where the page reads the counters.
+    pub fn count_by(&mut self, counters: Counters) {
+        *lock(&self.shared.counters) = counters;
     }
 
     /// Reports the end of the stream, in words.
