@@ -8,6 +8,7 @@ import { counted, frequency, grouped, measured, percent, span } from "./format.j
 import { History } from "./history.js";
 import { listen } from "./keys.js";
 import { Plots } from "./plots.js";
+import { Processes } from "./processes.js";
 import { RowMaker } from "./rows.js";
 import { Timeline } from "./timeline.js";
 import { painter } from "./waterfall.js";
@@ -57,6 +58,8 @@ const state = {
   /** When the connection was lost. @type {number | null} */
   lostAt: null,
   reason: "",
+  /** Why no process is shown, in words. */
+  absent: "",
   /** Why the last view was refused, in words. */
   refusal: "",
   /** The last view that the program has granted; it keeps that one when it refuses another. */
@@ -88,6 +91,19 @@ const connection = new Connection(takeToken(), {
   closed: (reason) => {
     state.lostAt ??= performance.now();
     state.reason = reason;
+    showState();
+  },
+});
+
+const processes = new Processes(connection, {
+  changed: () => {
+    state.sources = [];
+    state.lostAt = null;
+    rowMaker.isFirst = true;
+    choose("0/0/0");
+  },
+  absent: (words) => {
+    state.absent = words;
     showState();
   },
 });
@@ -178,6 +194,12 @@ function showRate(it) {
 
 function showState() {
   const place = element("state");
+  if (state.absent) {
+    place.dataset.level = "lost";
+    say(element("sentence"), state.absent);
+    say(element("remedy"), "");
+    return;
+  }
   if (state.lostAt !== null) {
     const seconds = (performance.now() - state.lostAt) / 1000;
     place.dataset.level = "lost";
@@ -721,4 +743,5 @@ setInterval(() => {
   showState();
 }, 1000);
 document.addEventListener("visibilitychange", confirm);
+processes.start();
 requestAnimationFrame(draw);

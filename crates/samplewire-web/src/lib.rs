@@ -37,8 +37,10 @@ mod timeline;
 mod token;
 
 pub use account::{GapEntry, GapList, Ledger};
+pub use failures::Failures;
 pub use page::{Page, PageError, PageOptions};
 pub use recording::{Recording, RecordingError};
+pub use server::{LocalAnswers, Process};
 pub use source::{About, Counters, Role};
 pub use spectra::{Levels, Spectra, SpectraError, View};
 pub use tap::Tap;

@@ -4,6 +4,8 @@ mod api;
 mod assets;
 mod connection;
 mod guard;
+mod local;
+mod relay;
 mod viewer;
 
 use std::convert::Infallible;
@@ -14,7 +16,7 @@ use std::{future, io};
 
 use axum::Router;
 use axum::routing::get;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::MissedTickBehavior;
 
 use crate::failures::Failures;
@@ -22,7 +24,12 @@ use crate::hub::Hub;
 use crate::source::lock;
 use crate::state;
 use crate::token::Token;
-use connection::Connections;
+use connection::{Connection, Connections};
+pub(crate) use local::Handed;
+pub use local::LocalAnswers;
+pub use relay::Process;
+pub(crate) use relay::ProcessList;
+use relay::Relay;
 
 /// What every request can reach.
 pub(crate) struct App {
@@ -39,6 +46,8 @@ pub(crate) struct App {
     terms: String,
     /// The last account and its time: all pages share it.
     account: Mutex<Option<(Instant, Arc<str>)>>,
+    /// For a page of several processes, instead of its own streams.
+    relay: Option<Relay>,
 }
 
 impl App {
@@ -54,7 +63,14 @@ impl App {
             started: Instant::now(),
             terms: state::terms().to_string(),
             account: Mutex::default(),
+            relay: None,
         }
+    }
+
+    /// Shows processes instead of this one's streams.
+    pub(crate) fn with_processes(mut self, list: Option<ProcessList>) -> Self {
+        self.relay = list.map(Relay::new);
+        self
     }
 
     pub(crate) fn hub(&self) -> MutexGuard<'_, Hub> {
@@ -85,15 +101,21 @@ impl App {
     }
 }
 
-/// Serves until the page is dropped.
-pub(crate) fn run(app: Arc<App>, listener: TcpListener) -> io::Result<()> {
+/// Serves until the page is dropped: browsers at `listener`, if there is one, and other programs of this
+/// user by the connections that are handed over.
+pub(crate) fn run(
+    app: Arc<App>,
+    listener: Option<TcpListener>,
+    handed: mpsc::Receiver<Handed>,
+) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let listener = listener.map(tokio::net::TcpListener::from_std).transpose()?;
         let connections = Connections::new();
         tokio::select! {
             () = app.stop.notified() => Ok(()),
-            never = accept(&app, &listener, &connections) => match never {},
+            never = accept(&app, listener, &connections) => match never {},
+            never = local::serve(&app, handed) => match never {},
             never = keep_time(&app) => match never {},
         }
     })
@@ -112,13 +134,18 @@ async fn supervise(app: Arc<App>, task: impl Future<Output = ()> + Send + 'stati
 /// Accepts connections for ever.
 async fn accept(
     app: &Arc<App>,
-    listener: &tokio::net::TcpListener,
+    listener: Option<tokio::net::TcpListener>,
     connections: &Connections,
 ) -> Infallible {
+    let Some(listener) = listener else { return future::pending().await };
     let router = router(app);
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => connections.serve(app, stream, router.clone()),
+            Ok((stream, _)) => {
+                // Frames leave at once. A failure only costs time.
+                let _is_set = stream.set_nodelay(true).is_ok();
+                connections.serve(app, stream, router.clone(), Connection::default());
+            }
             // For example too many open files: what is open goes on.
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
         }
@@ -142,6 +169,16 @@ async fn keep_time(app: &App) -> Infallible {
     }
 }
 
+/// The calls that read this program's streams.
+fn reading() -> Router<Arc<App>> {
+    Router::new()
+        .route("/api/ws", get(viewer::upgrade))
+        .route("/api/account", get(api::account))
+        .route("/api/gaps", get(api::gaps))
+        .route("/api/gaps.csv", get(api::gaps_csv))
+        .route("/api/timeline", get(api::timeline))
+}
+
 fn interval(period: Duration) -> tokio::time::Interval {
     let mut interval = tokio::time::interval(period);
     interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -149,13 +186,11 @@ fn interval(period: Duration) -> tokio::time::Interval {
 }
 
 fn router(app: &Arc<App>) -> Router {
-    let api = Router::new()
-        .route("/api/ws", get(viewer::upgrade))
-        .route("/api/account", get(api::account))
-        .route("/api/gaps", get(api::gaps))
-        .route("/api/gaps.csv", get(api::gaps_csv))
-        .route("/api/timeline", get(api::timeline))
-        .route_layer(axum::middleware::from_fn_with_state(Arc::clone(app), guard::token));
+    let api = match app.relay {
+        Some(_) => relay::routes(),
+        None => reading().route("/api/processes", get(relay::processes)),
+    };
+    let api = api.route_layer(axum::middleware::from_fn_with_state(Arc::clone(app), guard::token));
     let pages = assets::ASSETS.iter().fold(Router::new(), |router, asset| {
         router.route(asset.path, get(|| future::ready(asset.response())))
     });
