@@ -107,9 +107,11 @@ def missing() -> str:
 
 
 def run(program: Path, is_alone: bool) -> None:
+    import processes
     from playwright.sync_api import sync_playwright
     from stream import VirtualStream
 
+    samplewire = program.parents[1] / "samplewire"
     with sync_playwright() as playwright, VirtualStream(program, HOSTILE_NAME) as stream:
         rebinding = f"--host-resolver-rules=MAP evil.example {urlsplit(stream.origin).hostname}"
         browser = playwright.chromium.launch(
@@ -125,6 +127,7 @@ def run(program: Path, is_alone: bool) -> None:
             ("another origin", lambda: check_attack(browser, stream)),
             ("latency", lambda: check_latency(browser, stream, is_alone)),
             ("reconnecting", lambda: check_reconnecting(browser, program)),
+            ("processes", lambda: processes.check(browser, samplewire, until)),
         ]
         for name, step in steps:
             started = time.monotonic()

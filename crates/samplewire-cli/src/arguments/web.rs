@@ -11,12 +11,13 @@ use samplewire::options::WINDOW_DEFAULT;
 use super::values;
 use super::{MetricsOption, RealTimeOptions};
 
-/// Shows a device's streams in a browser.
+/// Shows the streams of a device, or of all processes, in a browser.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct WebArguments {
-    /// The device: HOST, HOST:PORT or [IPV6]:PORT; the port is 9100 unless given
-    #[arg(value_name = "ADDR", required_unless_present = "recording")]
+    /// The device: HOST, HOST:PORT or [IPV6]:PORT; the port is 9100 unless given [default: the streams of
+    /// every process of this user, as in `top`]
+    #[arg(value_name = "ADDR")]
     pub(crate) address: Option<String>,
 
     /// Show a SigMF recording instead, from its metadata and by seeking in its data; it is verified
@@ -35,7 +36,8 @@ pub(crate) struct WebArguments {
 
     /// Show these streams of the device aligned, e.g. 0,1: they begin at one index, and a sample that
     /// one stream misses counts as missing for all [default: the first stream that sends]
-    #[arg(long, value_name = "STREAMS", value_delimiter = ',', value_parser = values::stream)]
+    #[arg(long, value_name = "STREAMS", value_delimiter = ',', value_parser = values::stream,
+        requires = "address")]
     pub(crate) channels: Vec<u16>,
 
     /// Receive for this long, then end [default: until Ctrl-C]
@@ -99,6 +101,7 @@ ssh -L 8000:127.0.0.1:8000 HOST, and --listen 127.0.0.1:8000.
 
 Examples:
   samplewire web 127.0.0.1
+  samplewire web
   samplewire web --recording out.sigmf-meta
   samplewire web 10.0.0.2 --channels 0,1 --listen 127.0.0.1:8000
 
