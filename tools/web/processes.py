@@ -62,10 +62,11 @@ def check(browser: Browser, command: Path, until: Callable[[Page, str], None]) -
         complaints: list[str] = []
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(shown.url)
-        until(page, f"{SENTENCE}.startsWith('No process')")
-        device = ["emulate", "--listen", "127.0.0.1:0", "--source", "tone:100k", "--rate", "1M"]
-        one, two = (stack.enter_context(Process(command, folder, *device)) for _ in range(2))
-        until(page, "document.getElementById('process').options.length === 2")
+        arguments = ["emulate", "--listen", "127.0.0.1:0", "--source", "tone:100k", "--rate", "1M"]
+        one, two = (stack.enter_context(Process(command, folder, *arguments)) for _ in range(2))
+        for device in (one, two):
+            option = f"#process option[value='{device.process.pid}']"
+            until(page, f'document.querySelector("{option}")')
         select = page.locator("#process")
         choose(page, one)
         until(page, f"{SENTENCE}.startsWith('No sample was sent')")
@@ -94,4 +95,3 @@ def listening(device: Process) -> str:
     """Where a device listens."""
     assert device.process.stdout
     return device.process.stdout.readline().split("listening on ")[1].strip()
-

@@ -229,22 +229,22 @@ fn page_of_every_process_lists_and_shows_those_of_this_user() {
     let start = |arguments: &[&str]| Running::start_by(&["env", &sockets], arguments);
     let shown = start(&["web"]);
     let url = url_of(&shown);
-    let list = |verbs: &[&str]| {
+    // Processes of other folders may be there too.
+    let until_listed = |expected: &[(&Running, Option<&str>)]| {
         wait_for("the processes", PATIENCE, || {
-            let listed = read(&url, "/api/processes")?["processes"].as_array()?.clone();
-            let verb = |it: &Value| it["verb"].as_str().map(str::to_owned);
-            let found: Vec<_> = listed.iter().filter_map(verb).collect();
-            (verbs.len() == found.len() && verbs.iter().all(|it| found.iter().any(|of| of == it)))
-                .then_some(listed)
+            let answer = read(&url, "/api/processes")?;
+            let listed = answer["processes"].as_array()?;
+            let verb = |id: u32| listed.iter().find(|it| it["id"] == id)?["verb"].as_str();
+            expected.iter().all(|(running, verb_is)| verb(running.id()) == *verb_is).then_some(())
         })
     };
-    list(&[]);
+    until_listed(&[(&shown, None)]);
     let device =
         start(&["emulate", "--listen", "127.0.0.1:0", "--source", "counter", "--rate", "1M"]);
     let begun = concat!("samplewire ", env!("CARGO_PKG_VERSION"), ": a device, listening on ");
     let address = wait_for("the device", PATIENCE, || device.line(begun));
     let recorder = start(&["record", &address, "null", "--json"]);
-    list(&["emulate", "record"]);
+    until_listed(&[(&device, Some("emulate")), (&recorder, Some("record"))]);
     for (running, role) in [(&device, "sent"), (&recorder, "received")] {
         let call = format!("/api/account?process={}", running.id());
         let account = wait_for("samples", PATIENCE, || {
@@ -254,12 +254,13 @@ fn page_of_every_process_lists_and_shows_those_of_this_user() {
     }
     let gaps = format!("/api/gaps?process={}", recorder.id());
     assert_eq!(read(&url, &gaps).expect("an answer")["total"], "0");
+    // It has ended, and is our child until its status is taken.
     recorder.signal(libc::SIGINT);
+    until_listed(&[(&device, Some("emulate")), (&recorder, None)]);
     recorder.finish().expect(130);
-    list(&["emulate"]);
     device.signal(libc::SIGINT);
+    until_listed(&[(&device, None)]);
     device.finish().expect(0);
-    list(&[]);
     shown.signal(libc::SIGINT);
     shown.finish().expect(130);
 }
