@@ -58,6 +58,8 @@ const state = {
   /** When the connection was lost. @type {number | null} */
   lostAt: null,
   reason: "",
+  /** CPU time of spectra of all samples, as a share of a core. @type {number | null} */
+  cost: null,
   /** Why no process is shown, in words. */
   absent: "",
   /** Why the last view was refused, in words. */
@@ -134,6 +136,7 @@ function message(message) {
   } else if (message.type === "account") {
     const isNew = message.sources.length > state.sources.length;
     state.sources = message.sources;
+    state.cost = message.cost ?? null;
     if (isNew && state.refusal) {
       // The stream that was not there may be there.
       request();
@@ -300,10 +303,11 @@ function takeFrame(frame) {
 function showSeen(frame) {
   const share = Number(frame.seenSamples) / Math.max(1, Number(frame.deliveredSamples + frame.lenSamples));
   const width = measured(frame.spanHz / frame.mean.length, "Hz");
+  const cost = state.cost === null ? "" : `, at ${percent(state.cost)} of a core`;
   const omitted = frame.omitted > 0 ? `, ${counted(frame.omitted, "frame")} omitted` : "";
   say(
     element("seen"),
-    `Frames cover ${percent(Math.min(1, share))} of all samples${omitted}. ` +
+    `Frames cover ${percent(Math.min(1, share))} of all samples${cost}${omitted}. ` +
       `Each: ${counted(frame.lenSamples, "sample")}, ${counted(frame.transforms, "transform")}, ` +
       `bins of ${width}. Drawn by ${waterfall.name}.`,
   );

@@ -20,6 +20,7 @@ use crate::token::Token;
 pub struct PageOptions {
     address: Option<SocketAddr>,
     processes: Option<ProcessList>,
+    is_every_sample: bool,
     token: Option<Token>,
     names: Vec<String>,
 }
@@ -27,12 +28,32 @@ pub struct PageOptions {
 impl PageOptions {
     /// Listens at `address`; port 0 picks a free one.
     pub const fn new(address: SocketAddr) -> Self {
-        Self { address: Some(address), processes: None, token: None, names: Vec::new() }
+        Self {
+            address: Some(address),
+            processes: None,
+            is_every_sample: false,
+            token: None,
+            names: Vec::new(),
+        }
     }
 
     /// Listens nowhere: only other programs of this user read the streams, by [`Page::local`].
     pub const fn local() -> Self {
-        Self { address: None, processes: None, token: None, names: Vec::new() }
+        Self {
+            address: None,
+            processes: None,
+            is_every_sample: false,
+            token: None,
+            names: Vec::new(),
+        }
+    }
+
+    /// Has spectra cover all samples, as far as the page's thread can compute them; the page shows what it
+    /// costs. Without it, a frame covers at most 8,192 samples or one transform.
+    #[must_use]
+    pub const fn every_sample(mut self, is_every_sample: bool) -> Self {
+        self.is_every_sample = is_every_sample;
+        self
     }
 
     /// Shows the streams of other processes instead of this one's. `list` returns those that there are;
@@ -97,7 +118,8 @@ impl Page {
             None => Token::draw()?,
         };
         let failures = Failures::default();
-        let hub = Hub::new(Arc::new(Notify::new()), failures.clone());
+        let hub = Hub::new(Arc::new(Notify::new()), failures.clone())
+            .with_every_sample(options.is_every_sample);
         // Without a listener no request is compared with the address.
         let own = address.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 0)));
         let app = App::new(hub, token, own, options.names).with_processes(options.processes);

@@ -178,19 +178,25 @@ pub(crate) struct Source {
 pub(crate) struct Lane {
     wanted: Producer<Run>,
     filled: Consumer<Run>,
-    /// A buffer that the tap does not hold.
-    spare: Option<Run>,
+    /// Buffers that the tap does not hold.
+    spare: Vec<Run>,
     /// Samples of all runs so far.
     pub(crate) seen_samples: u64,
 }
 
 impl Source {
-    /// Creates both ends of a source whose agreed first index is `first`.
-    pub(crate) fn new(about: About, first: SampleIndex, notify: Arc<Notify>) -> (Self, Tap) {
+    /// Creates both ends of a source whose agreed first index is `first`, with so many buffers for each
+    /// stream.
+    pub(crate) fn new(
+        about: About,
+        first: SampleIndex,
+        buffers: usize,
+        notify: Arc<Notify>,
+    ) -> (Self, Tap) {
         let (mut lanes, mut taps, mut shared) = (Vec::new(), Vec::new(), Vec::new());
         for info in &about.streams {
-            let (wanted, wanted_out) = RingBuffer::new(1);
-            let (filled, filled_out) = RingBuffer::new(1);
+            let (wanted, wanted_out) = RingBuffer::new(buffers);
+            let (filled, filled_out) = RingBuffer::new(buffers);
             let frame_bytes = info.frame_bytes();
             let centre_hz = info.centre_frequency_hz.unwrap_or(f64::NAN);
             taps.push(LaneTap {
@@ -200,7 +206,7 @@ impl Source {
                 current: None,
                 centre_hz,
             });
-            let spare = Some(Run::default());
+            let spare = vec![Run::default(); buffers];
             lanes.push(Lane { wanted, filled: filled_out, spare, seen_samples: 0 });
             shared.push(LaneShared { centre_hz_bits: AtomicU64::new(centre_hz.to_bits()) });
         }
@@ -218,15 +224,21 @@ impl Source {
 }
 
 impl Lane {
-    /// Requests a run of `len_samples`, unless one is under way.
+    /// Requests runs of `len_samples`, one for each buffer that is not under way.
     pub(crate) fn request(&mut self, len_samples: usize) {
-        let Some(mut run) = self.spare.take() else { return };
-        run.bytes.clear();
-        if run.bytes.capacity() == 0 {
-            run.bytes.reserve_exact(RUN_BYTES_MAX);
+        for mut run in self.spare.drain(..) {
+            run.bytes.clear();
+            if run.bytes.capacity() == 0 {
+                run.bytes.reserve_exact(RUN_BYTES_MAX);
+            }
+            run.len_samples = len_samples;
+            self.wanted.push(run).expect("there is room for all buffers");
         }
-        run.len_samples = len_samples;
-        self.wanted.push(run).expect("the tap held no run");
+    }
+
+    /// The number of complete runs.
+    pub(crate) fn filled(&self) -> usize {
+        self.filled.slots()
     }
 
     /// Returns a complete run. Give it back to [`Lane::give_back`].
@@ -235,7 +247,7 @@ impl Lane {
     }
 
     pub(crate) fn give_back(&mut self, run: Run) {
-        self.spare = Some(run);
+        self.spare.push(run);
     }
 }
 

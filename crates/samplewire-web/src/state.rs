@@ -54,9 +54,11 @@ fn named(name: &str, remedy: Option<&Remedy>) -> Value {
 }
 
 /// The variable part of all sources. Sums are strings: they may exceed what JavaScript's numbers hold.
-pub(crate) fn account(sources: &[Source], started: Instant) -> Value {
+///
+/// `cost` is the CPU time of spectra of all samples, as a share of a core.
+pub(crate) fn account(sources: &[Source], started: Instant, cost: Option<f64>) -> Value {
     let sources = sources.iter().map(|it| source(it, started)).collect::<Vec<_>>();
-    json!({ "type": "account", "sources": sources })
+    json!({ "type": "account", "sources": sources, "cost": cost })
 }
 
 fn source(source: &Source, started: Instant) -> Value {

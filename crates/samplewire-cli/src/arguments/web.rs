@@ -34,6 +34,9 @@ pub(crate) struct WebArguments {
     #[command(flatten)]
     pub(crate) access: WebAccess,
 
+    #[command(flatten)]
+    pub(crate) spectra: SpectraOption,
+
     /// Show these streams of the device aligned, e.g. 0,1: they begin at one index, and a sample that
     /// one stream misses counts as missing for all [default: the first stream that sends]
     #[arg(long, value_name = "STREAMS", value_delimiter = ',', value_parser = values::stream,
@@ -91,6 +94,18 @@ pub(crate) struct WebOption {
     #[arg(long = "web", id = "web", value_name = "IP:PORT", num_args = 0..=1, require_equals = true,
         default_missing_value = "127.0.0.1:0", value_parser = values::ip_and_port)]
     pub(crate) address: Option<SocketAddr>,
+
+    #[command(flatten)]
+    pub(crate) spectra: SpectraOption,
+}
+
+// No doc comment: clap would use it for the verb.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct SpectraOption {
+    /// Compute the page's spectra of all samples, not of one run for each frame; the page shows what it
+    /// costs
+    #[arg(long, id = "every_sample")]
+    pub(crate) every_sample: bool,
 }
 
 const AFTER_HELP: &str = "\

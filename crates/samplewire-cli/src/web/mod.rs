@@ -184,19 +184,22 @@ pub(crate) fn start_if(
     exporter: &Exporter,
     console: &mut Console,
 ) -> Result<Option<Page>, Failure> {
-    let Some(address) = option.address else { return Ok(start_local(exporter, console)) };
-    let page = start(PageOptions::new(address))?;
+    let every = option.spectra.every_sample;
+    let Some(address) = option.address else {
+        return Ok(start_local(PageOptions::local().every_sample(every), exporter, console));
+    };
+    let page = start(PageOptions::new(address).every_sample(every))?;
     answer(&page, exporter);
     print(&page, console);
     Ok(Some(page))
 }
 
 /// Starts the page that only this user's `samplewire web` reads. The verb goes on without it.
-fn start_local(exporter: &Exporter, console: &mut Console) -> Option<Page> {
+fn start_local(options: PageOptions, exporter: &Exporter, console: &mut Console) -> Option<Page> {
     if !exporter.is_seen() {
         return None;
     }
-    match Page::start(PageOptions::local()) {
+    match Page::start(options) {
         Ok(page) => {
             answer(&page, exporter);
             Some(page)
@@ -239,7 +242,8 @@ pub(crate) fn report(failures: &Failures, console: &mut Console) -> bool {
 /// The options of `web`.
 fn options(arguments: &WebArguments) -> Result<PageOptions, Failure> {
     let WebAccess { token_file, names } = &arguments.access;
-    let mut options = PageOptions::new(arguments.listen);
+    let mut options =
+        PageOptions::new(arguments.listen).every_sample(arguments.spectra.every_sample);
     if let Some(path) = token_file {
         options = options.token(read_token(path)?);
     }

@@ -3,6 +3,7 @@
 mod api;
 mod assets;
 mod connection;
+mod cost;
 mod guard;
 mod local;
 mod relay;
@@ -25,6 +26,7 @@ use crate::source::lock;
 use crate::state;
 use crate::token::Token;
 use connection::{Connection, Connections};
+use cost::Cost;
 pub(crate) use local::Handed;
 pub use local::LocalAnswers;
 pub use relay::Process;
@@ -46,6 +48,8 @@ pub(crate) struct App {
     terms: String,
     /// The last account and its time: all pages share it.
     account: Mutex<Option<(Instant, Arc<str>)>>,
+    /// What the page's thread costs.
+    cost: Mutex<Cost>,
     /// For a page of several processes, instead of its own streams.
     relay: Option<Relay>,
 }
@@ -63,6 +67,7 @@ impl App {
             started: Instant::now(),
             terms: state::terms().to_string(),
             account: Mutex::default(),
+            cost: Mutex::default(),
             relay: None,
         }
     }
@@ -95,7 +100,12 @@ impl App {
         {
             return Arc::clone(text);
         }
-        let text: Arc<str> = state::account(self.hub().sources(), self.started).to_string().into();
+        // Only where the user chose the cost.
+        let hub = self.hub();
+        let cost = hub.is_every_sample().then(|| lock(&self.cost).share(now)).flatten();
+        let text = state::account(hub.sources(), self.started, cost).to_string();
+        drop(hub);
+        let text: Arc<str> = text.into();
         *last = Some((now, Arc::clone(&text)));
         text
     }
@@ -164,7 +174,7 @@ async fn keep_time(app: &App) -> Infallible {
         }
         tokio::select! {
             _ = clock.tick(), if period.is_some() => app.hub().request(),
-            () = app.notify.notified() => app.hub().compute(),
+            () = app.notify.notified() => app.hub().compute_and_request(),
         }
     }
 }
