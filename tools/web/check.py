@@ -108,10 +108,11 @@ def missing() -> str:
 
 
 def run(program: Path, is_alone: bool) -> None:
+    import processes
     from playwright.sync_api import sync_playwright
     from stream import VirtualStream
 
-    command = program.parents[1] / "samplewire"
+    samplewire = program.parents[1] / "samplewire"
     folder = OUT / "recordings"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -131,9 +132,10 @@ def run(program: Path, is_alone: bool) -> None:
             ("keys", lambda: check_keys(browser, stream)),
             ("axe-core and width", lambda: check_access(browser, stream)),
             ("another origin", lambda: check_attack(browser, stream, folder)),
-            ("actions", lambda: check_actions(browser, stream, folder, command)),
+            ("actions", lambda: check_actions(browser, stream, folder, samplewire)),
             ("latency", lambda: check_latency(browser, stream, is_alone)),
             ("reconnecting", lambda: check_reconnecting(browser, program)),
+            ("processes", lambda: processes.check(browser, samplewire, until)),
         ]
         for name, step in steps:
             started = time.monotonic()

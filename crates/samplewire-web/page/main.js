@@ -10,6 +10,7 @@ import { downloadGaps, listGaps } from "./gaps.js";
 import { History } from "./history.js";
 import { listen, toggleDialog } from "./keys.js";
 import { Plots } from "./plots.js";
+import { Processes } from "./processes.js";
 import { RowMaker } from "./rows.js";
 import { Timeline } from "./timeline.js";
 import { painter } from "./waterfall.js";
@@ -59,6 +60,10 @@ const state = {
   /** When the connection was lost. @type {number | null} */
   lostAt: null,
   reason: "",
+  /** CPU time of spectra of all samples, as a share of a core. @type {number | null} */
+  cost: null,
+  /** Why no process is shown, in words. */
+  absent: "",
   /** Why the last view was refused, in words. */
   refusal: "",
   /** The last view that the program has granted; it keeps that one when it refuses another. */
@@ -103,6 +108,19 @@ const actions = new Actions(connection, {
   },
 });
 
+const processes = new Processes(connection, {
+  changed: () => {
+    state.sources = [];
+    state.lostAt = null;
+    rowMaker.isFirst = true;
+    choose("0/0/0");
+  },
+  absent: (words) => {
+    state.absent = words;
+    showState();
+  },
+});
+
 /**
  * @param {string} id
  * @param {string} selector
@@ -129,7 +147,10 @@ function message(message) {
   } else if (message.type === "account") {
     const isNew = message.sources.length > state.sources.length;
     state.sources = message.sources;
-    actions.update(message.control, source()?.recordings ?? []);
+    // Through this page, other processes are only read.
+    const control = { ...message.control, is_allowed: !processes.shown && message.control.is_allowed };
+    actions.update(control, source()?.recordings ?? []);
+    state.cost = message.cost ?? null;
     if (isNew && state.refusal) {
       // The stream that was not there may be there.
       request();
@@ -180,7 +201,7 @@ function showRate(it) {
   } else if (now - state.speed.at >= 1) {
     const rate = Number(samples - state.speed.samples) / (now - state.speed.at);
     state.speed = { at: now, samples, rate };
-    plots?.add(rate, it.counters, it.repairs);
+    plots?.add(rate, it.counters, it.repairs, it.role === "sent");
   }
   const nominal = it.streams[view.stream]?.rate_hz ?? 0;
   const rate = state.speed.rate;
@@ -190,6 +211,12 @@ function showRate(it) {
 
 function showState() {
   const place = element("state");
+  if (state.absent) {
+    place.dataset.level = "lost";
+    say(element("sentence"), state.absent);
+    say(element("remedy"), "");
+    return;
+  }
   if (state.lostAt !== null) {
     const seconds = (performance.now() - state.lostAt) / 1000;
     place.dataset.level = "lost";
@@ -290,10 +317,11 @@ function takeFrame(frame) {
 function showSeen(frame) {
   const share = Number(frame.seenSamples) / Math.max(1, Number(frame.deliveredSamples + frame.lenSamples));
   const width = measured(frame.spanHz / frame.mean.length, "Hz");
+  const cost = state.cost === null ? "" : `, at ${percent(state.cost)} of a core`;
   const omitted = frame.omitted > 0 ? `, ${counted(frame.omitted, "frame")} omitted` : "";
   say(
     element("seen"),
-    `Frames cover ${percent(Math.min(1, share))} of all samples${omitted}. ` +
+    `Frames cover ${percent(Math.min(1, share))} of all samples${cost}${omitted}. ` +
       `Each: ${counted(frame.lenSamples, "sample")}, ${counted(frame.transforms, "transform")}, ` +
       `bins of ${width}. Drawn by ${waterfall.name}.`,
   );
@@ -705,4 +733,5 @@ setInterval(() => {
   showState();
 }, 1000);
 document.addEventListener("visibilitychange", confirm);
+processes.start();
 requestAnimationFrame(draw);

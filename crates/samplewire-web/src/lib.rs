@@ -40,9 +40,11 @@ mod token;
 
 pub use account::{GapEntry, GapList, Ledger};
 pub use control::{Control, Folder};
+pub use failures::Failures;
 pub use page::{Page, PageError, PageOptions};
 pub use recording::{Recording, RecordingError};
-pub use source::About;
+pub use server::{LocalAnswers, Process};
+pub use source::{About, Counters, Role};
 pub use spectra::{Levels, Spectra, SpectraError, View};
 pub use tap::Tap;
 pub use timeline::{Column, Timeline};

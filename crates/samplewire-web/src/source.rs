@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use rtrb::{Consumer, Producer, RingBuffer};
-use samplewire::receiver::ReceiverSnapshot;
+use samplewire::receiver::{self, ReceiverSnapshot};
 use samplewire::source::StreamInfo;
+use samplewire::transmitter::{self, TransmitterSnapshot};
 use samplewire::{DeviceInfo, SampleIndex};
 use tokio::sync::Notify;
 
@@ -23,8 +24,8 @@ pub struct About {
     pub origin: String,
     /// The streams.
     pub streams: Vec<StreamInfo>,
-    /// Whether it is a recording, in which a page can seek.
-    pub is_recording: bool,
+    /// What becomes of the samples here.
+    pub role: Role,
     /// The gaps that the page lists: of a stream the latest, [`Ledger::GAPS_MAX`](crate::Ledger::GAPS_MAX).
     pub gaps_max: usize,
     /// The first fault of a recording that is not proven.
@@ -42,7 +43,7 @@ impl About {
             verb: verb.to_owned(),
             origin: String::new(),
             streams: streams.to_vec(),
-            is_recording: false,
+            role: Role::Received,
             gaps_max: Ledger::GAPS_MAX,
             fault: None,
             numbers: Vec::new(),
@@ -63,11 +64,65 @@ impl About {
     }
 }
 
+/// What becomes of the samples of a source in this program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// They arrive.
+    Received,
+    /// They depart. A gap is what found no room before it.
+    Sent,
+    /// They are read from a recording, in which a page can seek.
+    Recording,
+}
+
+impl Role {
+    /// The word in the account.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Received => "received",
+            Self::Sent => "sent",
+            Self::Recording => "recording",
+        }
+    }
+}
+
+/// Where the page reads the counters of a source.
+#[derive(Clone, Debug, Default)]
+pub enum Counters {
+    /// There are none.
+    #[default]
+    None,
+    /// The latest that the program passed.
+    Passed(Box<ReceiverSnapshot>),
+    /// Of a receiver, at each request.
+    Receiver(receiver::StatsHandle),
+    /// Of a sender, at each request.
+    Sender(transmitter::StatsHandle),
+}
+
+/// Counters at one moment.
+#[derive(Clone, Debug)]
+pub(crate) enum Counted {
+    Receiver(Box<ReceiverSnapshot>),
+    Sender(Box<TransmitterSnapshot>),
+}
+
+impl Counters {
+    pub(crate) fn read(&self) -> Option<Counted> {
+        match self {
+            Self::None => None,
+            Self::Passed(snapshot) => Some(Counted::Receiver(snapshot.clone())),
+            Self::Receiver(handle) => Some(Counted::Receiver(Box::new(handle.stats()))),
+            Self::Sender(handle) => Some(Counted::Sender(Box::new(handle.stats()))),
+        }
+    }
+}
+
 /// What the tap and the page's thread share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) ledger: Mutex<Ledger>,
-    pub(crate) counters: Mutex<Option<ReceiverSnapshot>>,
+    pub(crate) counters: Mutex<Counters>,
     /// Why the stream ended, once it has.
     pub(crate) ended: Mutex<Option<String>>,
     pub(crate) lanes: Vec<LaneShared>,
@@ -151,19 +206,25 @@ pub(crate) struct Source {
 pub(crate) struct Lane {
     wanted: Producer<Run>,
     filled: Consumer<Run>,
-    /// A buffer that the tap does not hold.
-    spare: Option<Run>,
+    /// Buffers that the tap does not hold.
+    spare: Vec<Run>,
     /// Samples of all runs so far.
     pub(crate) seen_samples: u64,
 }
 
 impl Source {
-    /// Creates both ends of a source whose agreed first index is `first`.
-    pub(crate) fn new(about: About, first: SampleIndex, notify: Arc<Notify>) -> (Self, Tap) {
+    /// Creates both ends of a source whose agreed first index is `first`, with so many buffers for each
+    /// stream.
+    pub(crate) fn new(
+        about: About,
+        first: SampleIndex,
+        buffers: usize,
+        notify: Arc<Notify>,
+    ) -> (Self, Tap) {
         let (mut lanes, mut taps, mut shared) = (Vec::new(), Vec::new(), Vec::new());
         for info in &about.streams {
-            let (wanted, wanted_out) = RingBuffer::new(1);
-            let (filled, filled_out) = RingBuffer::new(1);
+            let (wanted, wanted_out) = RingBuffer::new(buffers);
+            let (filled, filled_out) = RingBuffer::new(buffers);
             let frame_bytes = info.frame_bytes();
             let centre_hz = info.centre_frequency_hz.unwrap_or(f64::NAN);
             taps.push(LaneTap {
@@ -173,7 +234,7 @@ impl Source {
                 current: None,
                 centre_hz,
             });
-            let spare = Some(Run::default());
+            let spare = vec![Run::default(); buffers];
             lanes.push(Lane { wanted, filled: filled_out, spare, seen_samples: 0 });
             shared.push(LaneShared { centre_hz_bits: AtomicU64::new(centre_hz.to_bits()) });
         }
@@ -193,15 +254,21 @@ impl Source {
 }
 
 impl Lane {
-    /// Requests a run of `len_samples`, unless one is under way.
+    /// Requests runs of `len_samples`, one for each buffer that is not under way.
     pub(crate) fn request(&mut self, len_samples: usize) {
-        let Some(mut run) = self.spare.take() else { return };
-        run.bytes.clear();
-        if run.bytes.capacity() == 0 {
-            run.bytes.reserve_exact(RUN_BYTES_MAX);
+        for mut run in self.spare.drain(..) {
+            run.bytes.clear();
+            if run.bytes.capacity() == 0 {
+                run.bytes.reserve_exact(RUN_BYTES_MAX);
+            }
+            run.len_samples = len_samples;
+            self.wanted.push(run).expect("there is room for all buffers");
         }
-        run.len_samples = len_samples;
-        self.wanted.push(run).expect("the tap held no run");
+    }
+
+    /// The number of complete runs.
+    pub(crate) fn filled(&self) -> usize {
+        self.filled.slots()
     }
 
     /// Returns a complete run. Give it back to [`Lane::give_back`].
@@ -210,7 +277,7 @@ impl Lane {
     }
 
     pub(crate) fn give_back(&mut self, run: Run) {
-        self.spare = Some(run);
+        self.spare.push(run);
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::App;
 use crate::action::{self, ACTION_BYTES_MAX, Action};
 use crate::control::{Done, Job, Order, Refused, Request};
-use crate::source::{About, Shared};
+use crate::source::{About, Role, Shared};
 
 pub(super) async fn act(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Response {
     let has_header = headers.get(ACTION_HEADER).is_some_and(|value| value == "1");
@@ -84,7 +84,7 @@ fn order(
 fn source_of(app: &App, number: u16) -> Result<(About, Arc<Shared>), Refused> {
     let hub = app.hub();
     let source = hub.sources().get(usize::from(number)).ok_or(Refused::NoSource(number))?;
-    if source.about.is_recording {
+    if source.about.role == Role::Recording {
         return Err(Refused::IsRecording(number));
     }
     Ok((source.about.clone(), Arc::clone(&source.shared)))

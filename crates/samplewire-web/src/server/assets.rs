@@ -48,6 +48,7 @@ pub(super) const ASSETS: &[Asset] = assets! {
     "/keys.js", "keys.js", SCRIPT;
     "/main.js", "main.js", SCRIPT;
     "/plots.js", "plots.js", SCRIPT;
+    "/processes.js", "processes.js", SCRIPT;
     "/repair.js", "repair.js", SCRIPT;
     "/rows.js", "rows.js", SCRIPT;
     "/timeline.js", "timeline.js", SCRIPT;
