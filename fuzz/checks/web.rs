@@ -1,6 +1,8 @@
-//! Any message of a viewer is read or refused, and any bytes are a frame or an error.
+//! Any message of a viewer and any action of a page is read or refused, and any bytes are a frame or an
+//! error.
 
 use samplewire_web::View;
+use samplewire_web::action::{self, ACTION_BYTES_MAX, Action, NAME_CHARS_MAX, TEXT_CHARS_MAX};
 use samplewire_web::frame::Frame;
 use samplewire_web::message::{MESSAGE_BYTES_MAX, Message, decode};
 
@@ -9,13 +11,41 @@ use crate::input::Input;
 /// Reads the bytes after the first as what that byte says.
 ///
 /// # Panics
-/// When a message that is read is out of range, or a frame does not write its own bytes.
+/// When a message or an action that is read is out of range, or a frame does not write its own bytes.
 pub(crate) fn check(bytes: &[u8]) {
     let mut input = Input::new(bytes);
-    if input.byte().is_multiple_of(2) {
-        frame(input.rest());
-    } else if let Ok(text) = std::str::from_utf8(input.rest()) {
-        message(text);
+    match input.byte() % 4 {
+        0 | 2 => frame(input.rest()),
+        3 => act(input.rest()),
+        _ => {
+            if let Ok(text) = std::str::from_utf8(input.rest()) {
+                message(text);
+            }
+        }
+    }
+}
+
+/// A name that is read cannot leave a folder, and a text is one line.
+fn act(bytes: &[u8]) {
+    match action::decode(bytes) {
+        Ok(action) => {
+            assert!(bytes.len() <= ACTION_BYTES_MAX);
+            match action {
+                Action::Record { wanted, .. } => {
+                    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_".contains(char);
+                    assert!(
+                        wanted.name.len() <= NAME_CHARS_MAX && wanted.name.chars().all(is_plain)
+                    );
+                    assert!(!wanted.name.starts_with(['-', '_']));
+                }
+                Action::Event { text, .. } => {
+                    assert!((1..=TEXT_CHARS_MAX).contains(&text.chars().count()));
+                    assert!(!text.contains(char::is_control));
+                }
+                Action::Stop { .. } | Action::End { .. } => {}
+            }
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
     }
 }
 

@@ -11,18 +11,23 @@ from counter_table.table import TableError
 if TYPE_CHECKING:
     from counter_table.table import Counter, Table
 
-GROUP = "receiver_port"
+#: Both ends of a stream: group of counters, type of the snapshot, name of the list, word.
+ENDS = (
+    ("receiver_port", "ReceiverSnapshot", "RECEIVER", "receiver"),
+    ("sender_port", "TransmitterSnapshot", "SENDER", "sender"),
+)
 HOPS, CAUSES = "## Where samples were lost", "### Causes"
 
 
 def page(table: Table, manual: str) -> str:
     """The file of the crate of the page."""
     lines = [
-        *head("The counters of a receiver as the page shows them"),
+        *head("The counters of a receiver and a sender as the page shows them"),
         "use samplewire::receiver::ReceiverSnapshot;",
+        "use samplewire::transmitter::TransmitterSnapshot;",
         "",
         "/// A counter of the page.",
-        "pub(crate) struct Counter {",
+        "pub(crate) struct Counter<T> {",
         "    pub(crate) name: &'static str,",
         "    pub(crate) unit: &'static str,",
         "    /// Whether it rises and falls.",
@@ -30,7 +35,7 @@ def page(table: Table, manual: str) -> str:
         "    pub(crate) meaning: &'static str,",
         "    /// What to do when it is not zero; empty for nothing.",
         "    pub(crate) action: &'static str,",
-        "    pub(crate) value: fn(&ReceiverSnapshot) -> u64,",
+        "    pub(crate) value: fn(&T) -> u64,",
         "}",
         "",
         "/// What to do about samples that are missing.",
@@ -41,13 +46,14 @@ def page(table: Table, manual: str) -> str:
         "    pub(crate) action: &'static str,",
         "}",
         "",
-        "/// The counters of a receiver.",
-        "pub(crate) const COUNTERS: &[Counter] = &[",
     ]
-    for entry in table.entries(GROUP, "web"):
-        if entry.counter.is_number:
-            lines += counter(entry.path, entry.counter)
-    lines += ["];", ""]
+    for group, snapshot, name, end in ENDS:
+        lines.append(f"/// The counters of a {end}.")
+        lines.append(f"pub(crate) const {name}: &[Counter<{snapshot}>] = &[")
+        for entry in table.entries(group, "web"):
+            if entry.counter.is_number:
+                lines += counter(entry.path, entry.counter)
+        lines += ["];", ""]
     for name, title in (("HOPS", HOPS), ("CAUSES", CAUSES)):
         lines += [f"/// The table of `docs/statistics.md`, {title.strip('# ')!r}."]
         lines[-1] = lines[-1].replace("'", '"')

@@ -17,6 +17,7 @@ import json
 import math
 import re
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -107,10 +108,18 @@ def missing() -> str:
 
 
 def run(program: Path, is_alone: bool) -> None:
+    import processes
     from playwright.sync_api import sync_playwright
     from stream import VirtualStream
 
-    with sync_playwright() as playwright, VirtualStream(program, HOSTILE_NAME) as stream:
+    samplewire = program.parents[1] / "samplewire"
+    folder = OUT / "recordings"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    with (
+        sync_playwright() as playwright,
+        VirtualStream(program, HOSTILE_NAME, folder=folder) as stream,
+    ):
         rebinding = f"--host-resolver-rules=MAP evil.example {urlsplit(stream.origin).hostname}"
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"),
@@ -122,9 +131,11 @@ def run(program: Path, is_alone: bool) -> None:
             ("the same on a 2D canvas", lambda: check_pixels(browser, stream, "?plain", TONES[:1])),
             ("keys", lambda: check_keys(browser, stream)),
             ("axe-core and width", lambda: check_access(browser, stream)),
-            ("another origin", lambda: check_attack(browser, stream)),
+            ("another origin", lambda: check_attack(browser, stream, folder)),
+            ("actions", lambda: check_actions(browser, stream, folder, samplewire)),
             ("latency", lambda: check_latency(browser, stream, is_alone)),
             ("reconnecting", lambda: check_reconnecting(browser, program)),
+            ("processes", lambda: processes.check(browser, samplewire, until)),
         ]
         for name, step in steps:
             started = time.monotonic()
@@ -349,6 +360,8 @@ def check_access(browser: Browser, stream: VirtualStream) -> None:
         ("?", ""),
         ("g", "gaps"),
         ("g", ""),
+        ("R", "recording from an index"),
+        ("Escape", ""),
     ):
         if key:
             page.keyboard.press(key)
@@ -366,7 +379,7 @@ def check_access(browser: Browser, stream: VirtualStream) -> None:
     opened.close()
 
 
-def check_attack(browser: Browser, stream: VirtualStream) -> None:
+def check_attack(browser: Browser, stream: VirtualStream, folder: Path) -> None:
     import attack
 
     with attack.site(stream.origin, stream.token) as url:
@@ -376,7 +389,8 @@ def check_attack(browser: Browser, stream: VirtualStream) -> None:
         page.close()
     read = {name: text for name, text in results.items() if text and not text.startswith("error")}
     assert not read, f"another origin reads: {read}"
-    assert len(results) > 40, results
+    assert len(results) > 45, results
+    assert not list(folder.iterdir()), "another origin records"
     # The attacker's name points at our address: the browser then takes both for one origin.
     port = urlsplit(stream.origin).port
     page = browser.new_page()
@@ -389,6 +403,55 @@ def check_attack(browser: Browser, stream: VirtualStream) -> None:
     )
     assert page.evaluate(script, stream.token) == 421, "rebinding reads"
     page.close()
+
+
+def check_actions(browser: Browser, stream: VirtualStream, folder: Path, command: Path) -> None:
+    """By keys: a recording with an event and a gap, from its start to its proof."""
+    opened = Opened(browser, stream)
+    page = opened.page
+    recording = "document.getElementById('recording').textContent"
+    figures = "document.getElementById('recording-figures').textContent"
+    remedy = "document.getElementById('remedy').textContent"
+    until(page, f"!document.getElementById('acting').hidden && {recording} === 'No recording.'")
+    page.keyboard.press("m")
+    until(page, f"{remedy}.includes('none is under way')")
+    page.keyboard.press("w")
+    until(page, f"{recording}.startsWith('Recording 2')")
+    page.keyboard.press("m")
+    until(page, "document.activeElement.id === 'event-text'")
+    page.keyboard.type(HOSTILE_NAME)
+    page.keyboard.press("Enter")
+    until(page, f"{figures}.includes('1 event')")
+    after = stream.command(f"gap {GAP} deadline").index
+    until(page, f"{figures}.includes('1 gap')")
+    page.keyboard.press("w")
+    until(page, f"{recording}.includes(': proven; index ')")
+    page.screenshot(path=OUT / "recording.png")
+    words = page.evaluate(recording)
+    found = re.fullmatch(r"(\S+): proven; index ([\d,]+) to ([\d,]+), .*", words)
+    assert found, words
+    document = json.loads((folder / f"{found[1]}.sigmf-meta").read_text())
+    ends = [document["global"][f"samplewire:{it}_index"] for it in ("first", "end")]
+    assert ends == [int(found[it].replace(",", "")) for it in (2, 3)], words
+    event, gap = sorted(document["annotations"], key=lambda it: it["core:label"])
+    assert event["core:comment"] == HOSTILE_NAME, event
+    assert ends[0] <= event["samplewire:event_index"] < after - GAP, event
+    assert gap["samplewire:first_index"] == after - GAP, gap
+    if command.exists():
+        subprocess.run([command, "verify", folder / found[1]], check=True, capture_output=True)
+    else:
+        print(f"  `samplewire verify` is not run: {command} is not built")
+    # A refusal names both indexes, and leaves no file.
+    page.keyboard.press("R")
+    page.fill("#record-from", "7")
+    page.keyboard.press("Enter")
+    until(page, f"/index 7 has passed: the stream is at index \\d{{6,}}/.test({remedy})")
+    files = [it.name for it in folder.iterdir()]
+    assert len(files) == 2, files
+    # The browser reports the status of the refusal, once.
+    refusal = "Failed to load resource: the server responded with a status of 409 (Conflict)"
+    opened.complaints.remove(refusal)
+    opened.close()
 
 
 def check_latency(browser: Browser, stream: VirtualStream, is_alone: bool) -> None:
@@ -429,14 +492,22 @@ def check_reconnecting(browser: Browser, program: Path) -> None:
         page = browser.new_page(viewport=SIZE)
         page.goto(stream.url)
         until(page, SEEN)
+        # Without --control, the page only shows.
+        page.keyboard.press("w")
+        until(page, "document.getElementById('remedy').textContent.includes('--control')")
+        assert page.locator("#acting").is_hidden()
         address = urlsplit(stream.origin).netloc
     sentence = "document.getElementById('sentence').textContent"
     until(page, f"{sentence}.startsWith('Not connected for')")
     page.screenshot(path=OUT / "lost.png")
-    with VirtualStream(program, "second", address, token):
+    with VirtualStream(program, "second", address, token, OUT):
         until(page, f"{sentence}.startsWith('Whole')")
         remedy = page.locator("#remedy").inner_text()
         assert remedy.startswith("Nothing was seen for"), remedy
+        page.keyboard.press("x")
+        until(page, "document.getElementById('end-dialog').open")
+        page.keyboard.press("Enter")
+        until(page, f"{sentence}.includes('Ended: a page ended it.')")
         page.close()
 
 

@@ -22,6 +22,7 @@ function connect() {
     opened: () => heard.push("opened"),
     closed: (reason) => heard.push(reason),
   });
+  connection.open();
   return { connection, sockets, heard };
 }
 

@@ -24,9 +24,14 @@ class VirtualStream:
     """The program, while the block lasts."""
 
     def __init__(
-        self, program: Path, name: str, address: str = "127.0.0.1:0", token: str = ""
+        self,
+        program: Path,
+        name: str,
+        address: str = "127.0.0.1:0",
+        token: str = "",
+        folder: Path | None = None,
     ) -> None:
-        command = [str(program), name, address, *([token] if token else [])]
+        command = [str(program), name, address, token, *([str(folder)] if folder else [])]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
         self.url = self._line()

@@ -96,6 +96,9 @@ pub(crate) enum Failure {
     /// The token of the page cannot be used.
     #[error("--token-file {path}: {source}")]
     Token { path: String, source: io::Error },
+    /// The folder for recordings of the page cannot be used.
+    #[error("--folder {path}: {source}")]
+    Folder { path: String, source: io::Error },
     /// A ZeroMQ socket cannot bind or connect.
     #[error("{name}: {source}")]
     Zmq { name: String, source: io::Error },

@@ -1,10 +1,10 @@
 //! A page of a stream without a device: a tone whose indexes, frequency, level and gaps are known.
 //!
 //! ```text
-//! cargo run -p samplewire-web --example virtual_stream -- [NAME [ADDRESS:PORT [TOKEN]]]
+//! cargo run -p samplewire-web --example virtual_stream -- [NAME [ADDRESS:PORT [TOKEN [FOLDER]]]]
 //! ```
 //!
-//! It prints the URL, and reads commands, one a line: `tone BIN` (of 2,048, from -1,024), `level DB`,
+//! With a folder, the page may act, and records there. An empty token is a random one. It prints the URL, and reads commands, one a line: `tone BIN` (of 2,048, from -1,024), `level DB`,
 //! `gap SAMPLES CAUSE`, `centre HZ`. Each prints the index from which it holds, and the time in
 //! nanoseconds since 1970. The end of the input ends the program.
 
@@ -16,7 +16,7 @@ use samplewire::source::StreamInfo;
 use samplewire_blocks::kernels::{Noise, Oscillator};
 use samplewire_blocks::{Complex, Complex32};
 use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
-use samplewire_web::{About, Page, PageOptions, Tap};
+use samplewire_web::{About, Control, Folder, Page, PageOptions, Tap};
 
 const RATE_HZ: f64 = 2_048_000.0;
 const BINS: f64 = 2_048.0;
@@ -29,8 +29,11 @@ fn main() -> Result<(), BoxError> {
     let name = words.next().unwrap_or_else(|| "virtual".to_owned());
     let address = words.next().unwrap_or_else(|| "127.0.0.1:0".to_owned());
     let mut options = PageOptions::new(address.parse()?);
-    if let Some(token) = words.next() {
+    if let Some(token) = words.next().filter(|token| !token.is_empty()) {
         options = options.token(token.parse()?);
+    }
+    if let Some(folder) = words.next() {
+        options = options.control(Control::new().folder(Folder::open(folder.as_ref())?));
     }
     let mut page = Page::start(options)?;
     let info = StreamInfo::sc16(&name, RATE_HZ)?;
@@ -71,6 +74,11 @@ impl Stream {
                 Ok(line) => self.obey(&line)?,
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => return Ok(()),
+            }
+            if self.tap.is_ending() {
+                self.tap.end("a page ended it");
+                std::thread::sleep(Duration::from_millis(10));
+                continue;
             }
             let due = (self.started.elapsed().as_secs_f64() * RATE_HZ) as u64;
             while self.next + BLOCK as u64 <= due {

@@ -13,7 +13,8 @@ import { grouped, measured, percent, span } from "./format.js";
 
 /**
  * @typedef {object} Terms
- * @property {Counter[]} counters
+ * @property {Counter[]} counters of a receiver
+ * @property {Counter[]} sender_counters
  * @property {Term[]} hops
  * @property {Term[]} causes
  * @property {number[]} repair_bounds_ms
@@ -29,6 +30,7 @@ import { grouped, measured, percent, span } from "./format.js";
  * @property {string} remedy
  * @property {string | null} ended
  * @property {number} at_s
+ * @property {string} role received, sent or recording
  * @property {boolean} is_recording
  * @property {string} first_index
  * @property {string} next_index
@@ -43,6 +45,7 @@ import { grouped, measured, percent, span } from "./format.js";
  * @property {string[]} causes
  * @property {string[] | null} counters
  * @property {string[] | null} repairs
+ * @property {import("./actions.js").Recording[]} recordings
  */
 
 /** @param {string} id */
@@ -82,6 +85,7 @@ export class AccountView {
   /** @param {Terms} terms */
   constructor(terms) {
     this.terms = terms;
+    this.table = terms.counters;
     /** @type {HTMLElement[]} */
     this.values = [];
     this.alerts = "";
@@ -97,7 +101,7 @@ export class AccountView {
     });
     element("hops").replaceChildren(...hops);
     this.values = [];
-    const counters = this.terms.counters.map((counter) => {
+    const counters = this.table.map((counter) => {
       const value = made("span", "–", "number");
       this.values.push(value);
       return entry(counter, value);
@@ -107,13 +111,18 @@ export class AccountView {
 
   /** @param {Source} source */
   update(source) {
+    const table = source.role === "sent" ? this.terms.sender_counters : this.terms.counters;
+    if (this.table !== table) {
+      this.table = table;
+      this.build();
+    }
     this.sums(source);
     this.hops(source);
     element("counters").parentElement?.toggleAttribute("hidden", !source.counters);
     if (source.counters) {
       this.counters(source.counters);
     } else {
-      this.alert([made("li", "This stream has no counters of a receiver.", "quiet")]);
+      this.alert([made("li", "This stream has no counters.", "quiet")]);
     }
   }
 
@@ -125,7 +134,7 @@ export class AccountView {
     /** @param {bigint} part */
     const share = (part) => (all > 0n ? Number(part) / Number(all) : 0);
     const rows = [
-      { name: "delivered", value: delivered, kind: "delivered" },
+      { name: source.role === "sent" ? "sent" : "delivered", value: delivered, kind: "delivered" },
       { name: "missing", value: missing, kind: "missing" },
       { name: "excluded", value: excluded, kind: "excluded" },
     ];
@@ -169,7 +178,7 @@ export class AccountView {
   counters(values) {
     /** @type {HTMLElement[]} */
     const alerts = [];
-    this.terms.counters.forEach((counter, at) => {
+    this.table.forEach((counter, at) => {
       const text = shown(counter, values[at]);
       say(this.values[at], text);
       if (!counter.gauge && counter.action && values[at] !== "0") {

@@ -39,12 +39,53 @@ export class Connection {
     this.socket = null;
     this.retryMs = RETRY_MS_MIN;
     this.reason = "";
+    /** The process that is shown, on a page of several. @type {number | null} */
+    this.process = null;
+    /** The pause before the next attempt. @type {ReturnType<typeof setTimeout> | undefined} */
+    this.retry = undefined;
+  }
+
+  /**
+   * Shows a process.
+   * @param {number} process
+   */
+  show(process) {
+    this.stop();
+    this.process = process;
+    this.retryMs = RETRY_MS_MIN;
     this.open();
+  }
+
+  /** Closes the connection, and does not open it again. */
+  stop() {
+    clearTimeout(this.retry);
+    if (this.socket) {
+      this.socket.onclose = null;
+      this.socket.onmessage = null;
+      this.socket.close();
+      this.socket = null;
+    }
+  }
+
+  /** Reports that the program does not answer. */
+  fail() {
+    this.listener.closed(this.reason);
+  }
+
+  /**
+   * A call of the API, with the process that it is for.
+   * @param {string} call
+   */
+  path(call) {
+    if (this.process === null) {
+      return call;
+    }
+    return `${call}${call.includes("?") ? "&" : "?"}process=${this.process}`;
   }
 
   open() {
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    const socket = new WebSocket(`${scheme}//${location.host}/api/ws`, [
+    const socket = new WebSocket(`${scheme}//${location.host}${this.path("/api/ws")}`, [
       "samplewire",
       `token.${this.token}`,
     ]);
@@ -69,7 +110,7 @@ export class Connection {
     socket.onclose = ({ reason }) => {
       this.socket = null;
       this.listener.closed(reason || this.reason);
-      setTimeout(() => this.open(), this.retryMs);
+      this.retry = setTimeout(() => this.open(), this.retryMs);
       this.retryMs = Math.min(2 * this.retryMs, RETRY_MS_MAX);
     };
     this.socket = socket;
@@ -83,10 +124,40 @@ export class Connection {
   }
 
   /**
+   * Has the program act; returns its answer.
+   * @param {object} action
+   */
+  async act(action) {
+    const response = await fetch("/api/act", {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${this.token}`,
+        "Content-Type": "application/json",
+        "X-Samplewire-Action": "1",
+      },
+      body: JSON.stringify(action),
+      // Without a referrer, the browser would not send the origin, which the program requires.
+      referrerPolicy: "same-origin",
+    });
+    if (!response.ok) {
+      throw new Error((await response.text()).trim());
+    }
+    return response.json();
+  }
+
+  /**
+   * Reads a call of the API from what is shown.
+   * @param {string} call
+   */
+  async get(call) {
+    return this.read(this.path(call));
+  }
+
+  /**
    * Reads a call of the API.
    * @param {string} path
    */
-  async get(path) {
+  async read(path) {
     const headers = { Authorization: `Bearer ${this.token}` };
     const response = await fetch(path, { headers, referrerPolicy: "no-referrer" });
     if (!response.ok) {

@@ -13,6 +13,21 @@ import { element, made } from "./account.js";
 const NAMES = { " ": "space", ArrowLeft: "←", ArrowRight: "→" };
 
 /**
+ * Opens a dialog and closes the others, or closes it; returns whether it is open.
+ * @param {string} id
+ */
+export function toggleDialog(id) {
+  const dialog = /** @type {HTMLDialogElement} */ (element(id));
+  if (dialog.open) {
+    dialog.close();
+  } else {
+    document.querySelectorAll("dialog").forEach((other) => other.close());
+    dialog.showModal();
+  }
+  return dialog.open;
+}
+
+/**
  * Listens to keys, and lists them in the help.
  * @param {Action[]} actions
  */

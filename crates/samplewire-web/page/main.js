@@ -1,13 +1,16 @@
 // The page: state, actions, and drawing once for each picture of the screen.
 
 import { AccountView, element, made, say } from "./account.js";
+import { Actions } from "./actions.js";
 import { drawSpectrum, drawTimes, GUTTER, nearestRate } from "./axes.js";
 import { colormap } from "./colors.js";
 import { Connection, takeToken } from "./connection.js";
 import { counted, frequency, grouped, measured, percent, span } from "./format.js";
+import { downloadGaps, listGaps } from "./gaps.js";
 import { History } from "./history.js";
-import { listen } from "./keys.js";
+import { listen, toggleDialog } from "./keys.js";
 import { Plots } from "./plots.js";
+import { Processes } from "./processes.js";
 import { RowMaker } from "./rows.js";
 import { Timeline } from "./timeline.js";
 import { painter } from "./waterfall.js";
@@ -57,6 +60,10 @@ const state = {
   /** When the connection was lost. @type {number | null} */
   lostAt: null,
   reason: "",
+  /** CPU time of spectra of all samples, as a share of a core. @type {number | null} */
+  cost: null,
+  /** Why no process is shown, in words. */
+  absent: "",
   /** Why the last view was refused, in words. */
   refusal: "",
   /** The last view that the program has granted; it keeps that one when it refuses another. */
@@ -92,6 +99,28 @@ const connection = new Connection(takeToken(), {
   },
 });
 
+const actions = new Actions(connection, {
+  source: () => view.source,
+  index: () => (state.frame ? String(state.frame.index + state.frame.lenSamples) : null),
+  refuse: (words) => {
+    state.refusal = words;
+    showState();
+  },
+});
+
+const processes = new Processes(connection, {
+  changed: () => {
+    state.sources = [];
+    state.lostAt = null;
+    rowMaker.isFirst = true;
+    choose("0/0/0");
+  },
+  absent: (words) => {
+    state.absent = words;
+    showState();
+  },
+});
+
 /**
  * @param {string} id
  * @param {string} selector
@@ -118,6 +147,10 @@ function message(message) {
   } else if (message.type === "account") {
     const isNew = message.sources.length > state.sources.length;
     state.sources = message.sources;
+    // Through this page, other processes are only read.
+    const control = { ...message.control, is_allowed: !processes.shown && message.control.is_allowed };
+    actions.update(control, source()?.recordings ?? []);
+    state.cost = message.cost ?? null;
     if (isNew && state.refusal) {
       // The stream that was not there may be there.
       request();
@@ -168,7 +201,7 @@ function showRate(it) {
   } else if (now - state.speed.at >= 1) {
     const rate = Number(samples - state.speed.samples) / (now - state.speed.at);
     state.speed = { at: now, samples, rate };
-    plots?.add(rate, it.counters, it.repairs);
+    plots?.add(rate, it.counters, it.repairs, it.role === "sent");
   }
   const nominal = it.streams[view.stream]?.rate_hz ?? 0;
   const rate = state.speed.rate;
@@ -178,6 +211,12 @@ function showRate(it) {
 
 function showState() {
   const place = element("state");
+  if (state.absent) {
+    place.dataset.level = "lost";
+    say(element("sentence"), state.absent);
+    say(element("remedy"), "");
+    return;
+  }
   if (state.lostAt !== null) {
     const seconds = (performance.now() - state.lostAt) / 1000;
     place.dataset.level = "lost";
@@ -278,10 +317,11 @@ function takeFrame(frame) {
 function showSeen(frame) {
   const share = Number(frame.seenSamples) / Math.max(1, Number(frame.deliveredSamples + frame.lenSamples));
   const width = measured(frame.spanHz / frame.mean.length, "Hz");
+  const cost = state.cost === null ? "" : `, at ${percent(state.cost)} of a core`;
   const omitted = frame.omitted > 0 ? `, ${counted(frame.omitted, "frame")} omitted` : "";
   say(
     element("seen"),
-    `Frames cover ${percent(Math.min(1, share))} of all samples${omitted}. ` +
+    `Frames cover ${percent(Math.min(1, share))} of all samples${cost}${omitted}. ` +
       `Each: ${counted(frame.lenSamples, "sample")}, ${counted(frame.transforms, "transform")}, ` +
       `bins of ${width}. Drawn by ${waterfall.name}.`,
   );
@@ -428,43 +468,14 @@ function pause() {
   say(element("pause"), state.isPaused ? "Continue" : "Pause");
 }
 
-/** @param {string} id */
-function toggleDialog(id) {
-  const dialog = /** @type {HTMLDialogElement} */ (element(id));
-  if (dialog.open) {
-    dialog.close();
-  } else {
-    document.querySelectorAll("dialog").forEach((other) => other.close());
-    dialog.showModal();
-  }
-  return dialog.open;
-}
-
 async function showGaps() {
-  if (!toggleDialog("gaps") || !state.terms) {
-    return;
+  if (toggleDialog("gaps") && state.terms) {
+    await listGaps(connection, view.source, state.terms);
   }
-  const { causes, hops } = state.terms;
-  const response = await connection.get(`/api/gaps?source=${view.source}&count=500`);
-  const { total, gaps } = await response.json();
-  const some = gaps.length < Number(total) ? `, of which the latest ${gaps.length} are listed` : "";
-  say(element("gaps-note"), `${counted(total, "gap")}${some}.`);
-  const rows = gaps.map((/** @type {any} */ gap) => {
-    const row = document.createElement("tr");
-    const cells = [grouped(gap.first), grouped(gap.len), causes[gap.cause].name, hops[gap.hop].name];
-    row.append(...cells.map((cell) => made("td", cell)), made("td", gap.stream ?? "all"));
-    return row;
-  });
-  element("gap-rows").replaceChildren(...rows);
 }
 
-async function download() {
-  const response = await connection.get(`/api/gaps.csv?source=${view.source}`);
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(await response.blob());
-  link.download = "gaps.csv";
-  link.click();
-  URL.revokeObjectURL(link.href);
+function download() {
+  return downloadGaps(connection, view.source);
 }
 
 async function readTimeline() {
@@ -700,6 +711,7 @@ listen([
   { keys: ["s"], words: "next stream or channel", run: () => choose(nextStream()) },
   { keys: ["g"], words: "list of gaps", run: showGaps },
   { keys: ["d"], words: "download the gaps as CSV", run: download },
+  ...actions.keys(),
   { keys: ["?"], words: "this list", run: () => toggleDialog("help") },
 ]);
 
@@ -721,4 +733,5 @@ setInterval(() => {
   showState();
 }, 1000);
 document.addEventListener("visibilitychange", confirm);
+processes.start();
 requestAnimationFrame(draw);

@@ -31,6 +31,12 @@ const KINDS = [
 /** Counters that grow: their growth is plotted. */
 const GROWING = ["repaired", "skipped"];
 
+/** What a sender counts instead. */
+const OF_SENDER = new Map([
+  ["repaired", "retransmissions"],
+  ["skipped", "skipped_by_peer"],
+]);
+
 /**
  * Labels of the time axis.
  * @param {unknown} _plot
@@ -48,6 +54,7 @@ export class Plots {
   constructor(place, terms) {
     this.place = place;
     this.names = terms.counters.map(({ name }) => name);
+    this.senderNames = (terms.sender_counters ?? []).map(({ name }) => name);
     /** @type {number[]} */
     this.times = [];
     /** @type {(number | null)[][][]} */
@@ -123,11 +130,12 @@ export class Plots {
    * @param {number} rate samples per second
    * @param {string[] | null} counters
    * @param {string[] | null} repairs packets in each bucket of repair latency
+   * @param {boolean} isSender whether the counters are those of a sender
    */
-  add(rate, counters, repairs) {
+  add(rate, counters, repairs, isSender = false) {
     this.times.push(this.times.length);
     KINDS.forEach((kind, at) => {
-      const values = kind.counters.map((name) => this.value(name, counters));
+      const values = kind.counters.map((name) => this.value(name, counters, isSender));
       const scaled = (values.length > 0 ? values : [rate]).map((value) =>
         value === null ? null : value * kind.factor,
       );
@@ -150,9 +158,12 @@ export class Plots {
   /**
    * @param {string} name
    * @param {string[] | null} counters
+   * @param {boolean} isSender
    */
-  value(name, counters) {
-    const at = this.names.indexOf(name);
+  value(name, counters, isSender) {
+    const at = isSender
+      ? this.senderNames.indexOf(OF_SENDER.get(name) ?? name)
+      : this.names.indexOf(name);
     if (at < 0 || !counters) {
       return null;
     }

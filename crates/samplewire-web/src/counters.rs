@@ -1,11 +1,12 @@
-//! The counters of a receiver as the page shows them; see `docs/statistics.md`.
+//! The counters of a receiver and a sender as the page shows them; see `docs/statistics.md`.
 //!
 //! Written by `python3 tools/statistics.py` from `statistics.toml`; not edited by hand.
 
 use samplewire::receiver::ReceiverSnapshot;
+use samplewire::transmitter::TransmitterSnapshot;
 
 /// A counter of the page.
-pub(crate) struct Counter {
+pub(crate) struct Counter<T> {
     pub(crate) name: &'static str,
     pub(crate) unit: &'static str,
     /// Whether it rises and falls.
@@ -13,7 +14,7 @@ pub(crate) struct Counter {
     pub(crate) meaning: &'static str,
     /// What to do when it is not zero; empty for nothing.
     pub(crate) action: &'static str,
-    pub(crate) value: fn(&ReceiverSnapshot) -> u64,
+    pub(crate) value: fn(&T) -> u64,
 }
 
 /// What to do about samples that are missing.
@@ -25,7 +26,7 @@ pub(crate) struct Remedy {
 }
 
 /// The counters of a receiver.
-pub(crate) const COUNTERS: &[Counter] = &[
+pub(crate) const RECEIVER: &[Counter<ReceiverSnapshot>] = &[
     Counter {
         name: "received",
         unit: "packets",
@@ -321,6 +322,322 @@ pub(crate) const COUNTERS: &[Counter] = &[
     },
 ];
 
+/// The counters of a sender.
+pub(crate) const SENDER: &[Counter<TransmitterSnapshot>] = &[
+    Counter {
+        name: "packets",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "DATA packets sent for the first time",
+        action: "",
+        value: |it| it.stream.packets,
+    },
+    Counter {
+        name: "retransmissions",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "DATA packets sent again; over RDMA packets of the queue pair",
+        action: "Far above repaired: see docs/statistics.md#the-network-loses-packets, see \
+                 docs/statistics.md#packets-are-reordered",
+        value: |it| it.stream.retransmissions,
+    },
+    Counter {
+        name: "bytes",
+        unit: "bytes",
+        is_gauge: false,
+        meaning: "Bytes of UDP payload in DATA packets, retransmissions included",
+        action: "",
+        value: |it| it.stream.bytes,
+    },
+    Counter {
+        name: "reports",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "REPORT packets accepted",
+        action: "Normal; if it stays 0, look for a firewall",
+        value: |it| it.stream.reports,
+    },
+    Counter {
+        name: "reports_refused",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "REPORT packets dropped because their numbers are impossible",
+        action: "The receiver breaks the protocol: report it",
+        value: |it| it.stream.reports_refused,
+    },
+    Counter {
+        name: "requests_refused",
+        unit: "ranges",
+        is_gauge: false,
+        meaning: "Requested ranges dropped because 512 were waiting; the receiver requests them \
+                  again",
+        action: "see docs/statistics.md#the-network-loses-packets",
+        value: |it| it.stream.requests_refused,
+    },
+    Counter {
+        name: "closes_refused",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "CLOSE packets dropped because their numbers are impossible",
+        action: "The receiver breaks the protocol: report it",
+        value: |it| it.stream.closes_refused,
+    },
+    Counter {
+        name: "credit_stalls",
+        unit: "times",
+        is_gauge: false,
+        meaning: "MARK packets sent because data waited for credit",
+        action: "With starved: see docs/statistics.md#the-program-is-slow; otherwise see \
+                 docs/statistics.md#the-window-is-small",
+        value: |it| it.stream.credit_stalls,
+    },
+    Counter {
+        name: "budget_stalls",
+        unit: "times",
+        is_gauge: false,
+        meaning: "Checks of waiting retransmissions that found the budget spent; one wait counts \
+                  often",
+        action: "see docs/statistics.md#the-network-loses-packets",
+        value: |it| it.stream.budget_stalls,
+    },
+    Counter {
+        name: "foreign",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "Packets from the receiver's address with the tag of another stream, OPEN \
+                  included",
+        action: "Many: two programs share an address",
+        value: |it| it.stream.foreign,
+    },
+    Counter {
+        name: "unexpected",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "Packets of a type that a sender does not expect",
+        action: "A few at the end are normal",
+        value: |it| it.stream.unexpected,
+    },
+    Counter {
+        name: "congestion",
+        unit: "times",
+        is_gauge: false,
+        meaning: "Congestion notifications: REPORT packets in which the count of marks rose; over \
+                  RDMA CNPs too",
+        action: "see docs/statistics.md#the-network-is-congested",
+        value: |it| it.stream.congestion,
+    },
+    Counter {
+        name: "cuts",
+        unit: "cuts",
+        is_gauge: false,
+        meaning: "Cuts of the rate that congestion control made",
+        action: "see docs/statistics.md#the-network-is-congested",
+        value: |it| it.stream.cuts,
+    },
+    Counter {
+        name: "limit_bps",
+        unit: "b/s",
+        is_gauge: true,
+        meaning: "Bits a second of wire time that congestion control allows; 0 for no limit",
+        action: "Below what the source needs: see docs/statistics.md#the-network-is-congested",
+        value: |it| it.stream.limit_bps,
+    },
+    Counter {
+        name: "limited_ns",
+        unit: "ns",
+        is_gauge: false,
+        meaning: "Time in which congestion control allowed less than the source needs",
+        action: "see docs/statistics.md#the-network-is-congested",
+        value: |it| it.stream.limited_ns,
+    },
+    Counter {
+        name: "limited_bytes",
+        unit: "bytes",
+        is_gauge: false,
+        meaning: "Wire bytes that congestion control allowed in that time",
+        action: "As limited_ns",
+        value: |it| it.stream.limited_bytes,
+    },
+    Counter {
+        name: "shortages",
+        unit: "times",
+        is_gauge: false,
+        meaning: "Times that congestion control allowed less than the source needs for longer than \
+                  the window holds",
+        action: "see docs/statistics.md#the-network-is-congested",
+        value: |it| it.stream.shortages,
+    },
+    Counter {
+        name: "received_by_peer",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "The receiver's received as last reported, modulo 2^32",
+        action: "Below packets: the rest is lost or in flight",
+        value: |it| it.stream.received_by_peer.into(),
+    },
+    Counter {
+        name: "skipped_by_peer",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "The receiver's skipped as last reported, modulo 2^32",
+        action: "As skipped",
+        value: |it| it.stream.skipped_by_peer.into(),
+    },
+    Counter {
+        name: "late_at_peer",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "The receiver's late, and a device's late_to_play, as last reported, modulo 2^16",
+        action: "As late; of a device: see docs/statistics.md#samples-arrive-too-late",
+        value: |it| it.stream.late_at_peer.into(),
+    },
+    Counter {
+        name: "position_of_peer",
+        unit: "samples",
+        is_gauge: true,
+        meaning: "Last reported index of the receiver's program, or of what a device plays",
+        action: "",
+        value: |it| it.stream.position_of_peer,
+    },
+    Counter {
+        name: "underflow_at_peer",
+        unit: "samples",
+        is_gauge: false,
+        meaning: "The device's underflow_samples; known at the end, and only where this end opened",
+        action: "see docs/statistics.md#samples-arrive-too-late",
+        value: |it| it.stream.underflow_at_peer,
+    },
+    Counter {
+        name: "listen challenged",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "OPEN packets without a valid cookie",
+        action: "One for each opening is normal; many are a scan or a flood",
+        value: |it| it.listen.challenged,
+    },
+    Counter {
+        name: "listen accepted",
+        unit: "openings",
+        is_gauge: false,
+        meaning: "ACCEPT packets of streams and descriptions, repeats not counted",
+        action: "Normal; several for one session: see repeated",
+        value: |it| it.listen.accepted,
+    },
+    Counter {
+        name: "listen repeated",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "ACCEPT packets sent again",
+        action: "Loss or a smaller MTU on the way back: set --mtu at the opener",
+        value: |it| it.listen.repeated,
+    },
+    Counter {
+        name: "listen refused",
+        unit: "requests",
+        is_gauge: false,
+        meaning: "Requests refused",
+        action: "The opener's error has the reason",
+        value: |it| it.listen.refused,
+    },
+    Counter {
+        name: "listen late",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "OPEN packets older than an accepted one, or of a stream that has ended",
+        action: "Harmless, unless a restarted program waits (see docs/protocol.md#3.9)",
+        value: |it| it.listen.late,
+    },
+    Counter {
+        name: "listen unknown",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "Packets of no stream that were answered so",
+        action: "Normal for 250 ms after a restart or a missed end",
+        value: |it| it.listen.unknown,
+    },
+    Counter {
+        name: "listen unanswered",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "Packets of no stream and refused requests without an answer: the rate limit",
+        action: "A flood; openers try again",
+        value: |it| it.listen.unanswered,
+    },
+    Counter {
+        name: "listen unanswerable",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "Packets from an address that cannot be answered, dropped unread",
+        action: "Forged addresses; harmless",
+        value: |it| it.listen.unanswerable,
+    },
+    Counter {
+        name: "corrupted",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "Packets with a wrong CRC, from any address",
+        action: "see docs/statistics.md#packets-are-corrupted",
+        value: |it| it.corrupted,
+    },
+    Counter {
+        name: "foreign",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "Packets that are not of the protocol",
+        action: "A scan, or another program's traffic",
+        value: |it| it.foreign,
+    },
+    Counter {
+        name: "send_errors",
+        unit: "packets",
+        is_gauge: false,
+        meaning: "Packets that the system refused to send, of all streams of the port; they are \
+                  lost",
+        action: "If it grows: ip route get ADDRESS, ip link show IF, nft list ruleset",
+        value: |it| it.send_errors,
+    },
+    Counter {
+        name: "receive_errors",
+        unit: "calls",
+        is_gauge: false,
+        meaning: "Receives and waits of the port that the system refused; nothing is lost",
+        action: "A flood of ICMP, or an unknown kernel error: dmesg",
+        value: |it| it.receive_errors,
+    },
+    Counter {
+        name: "rtt_ns",
+        unit: "ns",
+        is_gauge: true,
+        meaning: "Smoothed round-trip time",
+        action: "Far above ping: see docs/statistics.md#this-host-drops-packets",
+        value: |it| it.rtt_ns,
+    },
+    Counter {
+        name: "credit",
+        unit: "packets",
+        is_gauge: true,
+        meaning: "Packets that may be sent for the first time at present; 0 between sessions",
+        action: "0 for long: see credit_stalls",
+        value: |it| it.credit.into(),
+    },
+    Counter {
+        name: "held",
+        unit: "packets",
+        is_gauge: true,
+        meaning: "Packets held until the receiver has acknowledged them; 0 between sessions",
+        action: "At window with credit left: see docs/statistics.md#the-window-is-small",
+        value: |it| it.held.into(),
+    },
+    Counter {
+        name: "window",
+        unit: "packets",
+        is_gauge: true,
+        meaning: "Most packets that may be held; 0 between sessions",
+        action: "",
+        value: |it| it.window.into(),
+    },
+];
+
 /// The table of `docs/statistics.md`, "Where samples were lost".
 pub(crate) const HOPS: &[Remedy] = &[
     Remedy {
@@ -389,7 +706,8 @@ pub(crate) const CAUSES: &[Remedy] = &[
     },
     Remedy {
         name: "disk behind",
-        meaning: "lost at the device because the file could not keep up",
+        meaning: "lost at the device, or left out of a page's recording, because the file could \
+                  not keep up",
         action: "see docs/recording.md#disks",
     },
     Remedy {

@@ -12,7 +12,7 @@ use crate::source::lock;
 /// The receiving thread takes it. Its lock is held only for a move, so taking never waits for the
 /// page's work.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Failures(Arc<Mutex<Option<String>>>);
+pub struct Failures(Arc<Mutex<Option<String>>>);
 
 impl Failures {
     /// Keeps a failure, unless an earlier one is kept.
@@ -28,7 +28,7 @@ impl Failures {
     }
 
     /// Returns the failure, once.
-    pub(crate) fn take(&self) -> Option<String> {
+    pub fn take(&self) -> Option<String> {
         lock(&self.0).take()
     }
 

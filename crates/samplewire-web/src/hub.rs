@@ -3,6 +3,8 @@
 //! Nothing here waits, and time is an argument. A view is computed once for all of its viewers. A viewer
 //! holds at most [`UNSEEN_MAX`] frames that it has not confirmed; meanwhile its frames are omitted.
 
+mod engine;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,10 +15,11 @@ use crate::account::GapEntry;
 use crate::failures::Failures;
 use crate::frame::{Frame, FrameGap};
 use crate::message::ViewRequest;
-use crate::source::{About, Lane, Source, lock};
+use crate::source::{About, Role, Source, lock};
 use crate::spectra::{Levels, Spectra, View};
 use crate::state::hop_position;
-use crate::tap::{Run, Tap};
+use crate::tap::Tap;
+use engine::{Engine, Key, Picture, Taken};
 
 /// Everything that the page's thread knows.
 #[derive(Debug)]
@@ -28,43 +31,8 @@ pub(crate) struct Hub {
     /// Wakes the page's thread.
     notify: Arc<Notify>,
     failures: Failures,
-}
-
-/// A view that is computed.
-#[derive(Debug)]
-struct Engine {
-    key: Key,
-    spectra: Spectra,
-    latest: Option<Arc<Picture>>,
-    /// How many pictures there were.
-    serial: u64,
-}
-
-/// What an engine computes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Key {
-    source: u16,
-    stream: u16,
-    view: View,
-}
-
-/// A computed frame before it is addressed to a viewer.
-#[derive(Debug)]
-struct Picture {
-    run: RunAbout,
-    levels: Levels,
-    len_samples: u64,
-    seen_samples: u64,
-}
-
-/// A run without its bytes.
-#[derive(Clone, Copy, Debug)]
-struct RunAbout {
-    index: u64,
-    gaps_before: u64,
-    delivered_before: u64,
-    centre_hz: f64,
-    row_samples: u64,
+    /// Whether frames cover all samples.
+    is_every_sample: bool,
 }
 
 /// A connected page.
@@ -111,12 +79,25 @@ impl Hub {
             next_viewer: 0,
             notify,
             failures,
+            is_every_sample: false,
         }
+    }
+
+    /// Has frames cover all samples, as far as the page's thread can.
+    pub(crate) const fn with_every_sample(mut self, is_every_sample: bool) -> Self {
+        self.is_every_sample = is_every_sample;
+        self
+    }
+
+    /// Whether frames cover all samples.
+    pub(crate) const fn is_every_sample(&self) -> bool {
+        self.is_every_sample
     }
 
     /// Adds a source whose agreed first index is `first`.
     pub(crate) fn add(&mut self, about: About, first: u64) -> Tap {
-        let (source, tap) = Source::new(about, first, Arc::clone(&self.notify));
+        let buffers = if self.is_every_sample { EVERY_BUFFERS } else { 1 };
+        let (source, tap) = Source::new(about, first, buffers, Arc::clone(&self.notify));
         self.sources.push(source);
         // Pages may have requested the stream before it was there.
         let waiting = self.viewers.iter().filter_map(|it| Some((it.id, it.waiting?)));
@@ -226,9 +207,9 @@ impl Hub {
         self.sources[usize::from(key.source)].shared.seek(position);
         for viewer in &mut self.viewers {
             if viewer.key.is_some_and(|it| it.source == key.source) {
-                viewer.next_gap = viewer
-                    .next_gap
-                    .filter(|_| !self.sources[usize::from(key.source)].about.is_recording);
+                viewer.next_gap = viewer.next_gap.filter(|_| {
+                    self.sources[usize::from(key.source)].about.role != Role::Recording
+                });
             }
         }
     }
@@ -247,11 +228,23 @@ impl Hub {
                 let of_lane = |it: &&Engine| it.key.source == number && it.key.stream == stream;
                 let info = &source.about.streams[usize::from(stream)];
                 let engines = self.engines.iter().filter(of_lane);
-                let wanted = engines.map(|it| it.key.view.run_samples(info, period)).max();
+                let samples = |it: &Engine| match self.is_every_sample {
+                    true => it.key.view.whole_run_samples(info, period),
+                    false => it.key.view.run_samples(info, period),
+                };
+                let wanted = engines.map(samples).max();
                 if let Some(len_samples) = wanted {
                     lane.request(len_samples);
                 }
             }
+        }
+    }
+
+    /// Computes frames, and requests further runs at once where frames cover all samples.
+    pub(crate) fn compute_and_request(&mut self) {
+        self.compute();
+        if self.is_every_sample {
+            self.request();
         }
     }
 
@@ -260,21 +253,27 @@ impl Hub {
         let period = self.period().unwrap_or(Duration::from_secs(1));
         for (number, source) in (0_u16..).zip(&mut self.sources) {
             for (stream, lane) in (0_u16..).zip(&mut source.lanes) {
-                let Some(run) = lane.next() else { continue };
-                let info = &source.about.streams[usize::from(stream)];
-                lane.seen_samples += (run.bytes.len() / info.frame_bytes()) as u64;
-                for engine in &mut self.engines {
-                    if engine.key.source != number || engine.key.stream != stream {
-                        continue;
+                // Bounded: a run that the tap fills meanwhile is for the next call.
+                for _ in 0..lane.filled() {
+                    let Some(run) = lane.next() else { break };
+                    let info = &source.about.streams[usize::from(stream)];
+                    lane.seen_samples += (run.bytes.len() / info.frame_bytes()) as u64;
+                    for engine in &mut self.engines {
+                        if engine.key.source != number || engine.key.stream != stream {
+                            continue;
+                        }
+                        let taken = Taken {
+                            info,
+                            period,
+                            seen_samples: lane.seen_samples,
+                            is_every_sample: self.is_every_sample,
+                        };
+                        if let Err(error) = engine.take(&run, &taken) {
+                            self.failures.note(error.to_string());
+                        }
                     }
-                    let samples = engine.key.view.run_samples(info, period);
-                    let bytes = (samples * info.frame_bytes()).min(run.bytes.len());
-                    let bytes = &run.bytes[..bytes];
-                    if let Err(error) = engine.compute(&run, bytes, lane, info.frame_bytes()) {
-                        self.failures.note(error.to_string());
-                    }
+                    lane.give_back(run);
                 }
-                lane.give_back(run);
             }
         }
         for viewer in &self.viewers {
@@ -331,7 +330,7 @@ impl Hub {
             self.failures.note(error.to_string());
             Refusal::Failed
         })?;
-        self.engines.push(Engine { key, spectra, latest: None, serial: 0 });
+        self.engines.push(Engine::new(key, spectra));
         Ok(self.engines.last_mut().expect("it was added"))
     }
 
@@ -339,35 +338,6 @@ impl Hub {
     fn drop_unused(&mut self) {
         let Self { engines, viewers, .. } = self;
         engines.retain(|engine| viewers.iter().any(|viewer| viewer.key == Some(engine.key)));
-    }
-}
-
-impl Engine {
-    fn compute(
-        &mut self,
-        run: &Run,
-        bytes: &[u8],
-        lane: &Lane,
-        frame_bytes: usize,
-    ) -> Result<(), crate::spectra::SpectraError> {
-        let Some(levels) = self.spectra.compute(run.index, bytes)? else { return Ok(()) };
-        // A recording's piece may be shorter than the view wants: a frame covers whole transforms.
-        let bins = self.spectra.view().bins as usize;
-        let len_samples = (bytes.len() / frame_bytes / bins * bins) as u64;
-        self.serial += 1;
-        self.latest = Some(Arc::new(Picture {
-            run: RunAbout {
-                index: run.index,
-                gaps_before: run.gaps_before,
-                delivered_before: run.delivered_before,
-                centre_hz: run.centre_hz,
-                row_samples: run.row_samples,
-            },
-            levels,
-            len_samples,
-            seen_samples: lane.seen_samples,
-        }));
-        Ok(())
     }
 }
 
@@ -435,6 +405,8 @@ fn gap_of(entry: &GapEntry) -> FrameGap {
     }
 }
 
+/// Buffers of each stream where frames cover all samples: 4 MiB.
+const EVERY_BUFFERS: usize = 16;
 /// The most pages at once.
 pub(crate) const VIEWERS_MAX: usize = 16;
 /// The most zooms at once.

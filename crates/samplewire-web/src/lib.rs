@@ -21,6 +21,8 @@
 #![forbid(unsafe_code)]
 
 mod account;
+pub mod action;
+mod control;
 mod counters;
 mod failures;
 pub mod frame;
@@ -37,9 +39,12 @@ mod timeline;
 mod token;
 
 pub use account::{GapEntry, GapList, Ledger};
+pub use control::{Control, Folder};
+pub use failures::Failures;
 pub use page::{Page, PageError, PageOptions};
 pub use recording::{Recording, RecordingError};
-pub use source::About;
+pub use server::{LocalAnswers, Process};
+pub use source::{About, Counters, Role};
 pub use spectra::{Levels, Spectra, SpectraError, View};
 pub use tap::Tap;
 pub use timeline::{Column, Timeline};

@@ -8,9 +8,10 @@ use std::{fmt, io};
 use tokio::sync::Notify;
 
 use crate::account::Ledger;
+use crate::control::Control;
 use crate::failures::Failures;
 use crate::hub::Hub;
-use crate::server::{self, App};
+use crate::server::{self, App, LocalAnswers, Process, ProcessList};
 use crate::source::{About, lock};
 use crate::tap::Tap;
 use crate::token::Token;
@@ -18,21 +19,66 @@ use crate::token::Token;
 /// Where the page listens, and which secret it requires.
 #[derive(Clone, Debug)]
 pub struct PageOptions {
-    address: SocketAddr,
+    address: Option<SocketAddr>,
+    processes: Option<ProcessList>,
+    is_every_sample: bool,
     token: Option<Token>,
     names: Vec<String>,
+    control: Option<Control>,
 }
 
 impl PageOptions {
     /// Listens at `address`; port 0 picks a free one.
     pub const fn new(address: SocketAddr) -> Self {
-        Self { address, token: None, names: Vec::new() }
+        Self {
+            address: Some(address),
+            processes: None,
+            is_every_sample: false,
+            token: None,
+            names: Vec::new(),
+            control: None,
+        }
+    }
+
+    /// Listens nowhere: only other programs of this user read the streams, by [`Page::local`].
+    pub const fn local() -> Self {
+        Self {
+            address: None,
+            processes: None,
+            is_every_sample: false,
+            token: None,
+            names: Vec::new(),
+            control: None,
+        }
+    }
+
+    /// Has spectra cover all samples, as far as the page's thread can compute them; the page shows what it
+    /// costs. Without it, a frame covers at most 8,192 samples or one transform.
+    #[must_use]
+    pub const fn every_sample(mut self, is_every_sample: bool) -> Self {
+        self.is_every_sample = is_every_sample;
+        self
+    }
+
+    /// Shows the streams of other processes instead of this one's. `list` returns those that there are;
+    /// a call may block for a second.
+    #[must_use]
+    pub fn processes(mut self, list: impl Fn() -> Vec<Process> + Send + Sync + 'static) -> Self {
+        self.processes = Some(ProcessList::new(list));
+        self
     }
 
     /// Requires this token instead of a random one.
     #[must_use]
     pub fn token(mut self, token: Token) -> Self {
         self.token = Some(token);
+        self
+    }
+
+    /// Permits the page to act. Default: it only shows, and every action is refused.
+    #[must_use]
+    pub fn control(mut self, control: Control) -> Self {
+        self.control = Some(control);
         self
     }
 
@@ -64,7 +110,8 @@ pub enum PageError {
 /// Serves the page until it is dropped.
 pub struct Page {
     app: Arc<App>,
-    address: SocketAddr,
+    address: Option<SocketAddr>,
+    local: LocalAnswers,
     thread: Option<JoinHandle<()>>,
     failures: Failures,
 }
@@ -75,23 +122,28 @@ impl Page {
     /// # Errors
     /// [`PageError`].
     pub fn start(options: PageOptions) -> Result<Self, PageError> {
-        let listen = |source| PageError::Listen { address: options.address, source };
-        let listener = TcpListener::bind(options.address).map_err(listen)?;
-        listener.set_nonblocking(true).map_err(listen)?;
-        let address = listener.local_addr().map_err(listen)?;
+        let listener = options.address.map(listen).transpose()?;
+        let (listener, address) = listener.unzip();
         let token = match options.token {
             Some(token) => token,
             None => Token::draw()?,
         };
         let failures = Failures::default();
-        let hub = Hub::new(Arc::new(Notify::new()), failures.clone());
-        let app = Arc::new(App::new(hub, token, address, options.names));
+        let hub = Hub::new(Arc::new(Notify::new()), failures.clone())
+            .with_every_sample(options.is_every_sample);
+        // Without a listener no request is compared with the address.
+        let own = address.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 0)));
+        let app = App::new(hub, token, own, options.names)
+            .with_processes(options.processes)
+            .with_control(options.control);
+        let app = Arc::new(app);
+        let (local, handed) = LocalAnswers::channel();
         let run = {
             let (app, failures) = (Arc::clone(&app), failures.clone());
-            move || failures.supervise(|| server::run(app, listener))
+            move || failures.supervise(|| server::run(app, listener, handed))
         };
         let thread = std::thread::Builder::new().name("samplewire-web".into()).spawn(run)?;
-        Ok(Self { app, address, thread: Some(thread), failures })
+        Ok(Self { app, address, local, thread: Some(thread), failures })
     }
 
     /// Shows a source whose agreed first index is `first`. The program passes its samples to the tap.
@@ -100,8 +152,16 @@ impl Page {
     }
 
     /// The address; the system may have chosen the port.
+    ///
+    /// # Panics
+    /// The page listens nowhere: [`PageOptions::local`].
     pub const fn address(&self) -> SocketAddr {
-        self.address
+        self.address.expect("the page has an address")
+    }
+
+    /// Where the program passes connections of this user's other programs.
+    pub const fn local(&self) -> &LocalAnswers {
+        &self.local
     }
 
     /// The token. It is a secret.
@@ -111,8 +171,11 @@ impl Page {
 
     /// The address of the page with the token in its fragment, which a browser sends to no server. It is
     /// a secret.
+    ///
+    /// # Panics
+    /// The page listens nowhere: [`PageOptions::local`].
     pub fn url(&self) -> String {
-        format!("http://{}/#{}", self.address, self.token().as_str())
+        format!("http://{}/#{}", self.address(), self.token().as_str())
     }
 
     /// Returns a copy of the account of a source, by its number from 0.
@@ -125,11 +188,38 @@ impl Page {
         self.app.hub().viewers()
     }
 
+    /// Returns the next line about a recording that a page started, once it is complete.
+    pub fn take_report(&mut self) -> Option<String> {
+        self.app.keepers().take_report()
+    }
+
+    /// Waits until the files of all recordings are complete whose streams have ended. Dropping the page
+    /// does so too. A verification that is under way is given up when the program ends.
+    ///
+    /// # Blocking
+    /// As long as the disk needs, and their hashes.
+    pub fn finish_recordings(&self) {
+        self.app.keepers().wait();
+    }
+
+    /// A handle to [`take_failure`](Self::take_failure).
+    pub const fn failures(&self) -> &Failures {
+        &self.failures
+    }
+
     /// Returns, once, why the page ended or why a view of it is not computed. The streams do not depend
     /// on it. The call never waits for the page's work.
     pub fn take_failure(&mut self) -> Option<String> {
         self.failures.take()
     }
+}
+
+fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), PageError> {
+    let failed = |source| PageError::Listen { address, source };
+    let listener = TcpListener::bind(address).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
 }
 
 impl Drop for Page {
@@ -139,6 +229,7 @@ impl Drop for Page {
             // `supervise` returns panics as a failure.
             let _is_whole = thread.join().is_ok();
         }
+        self.finish_recordings();
     }
 }
 

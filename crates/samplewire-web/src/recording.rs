@@ -17,7 +17,7 @@ use samplewire_record::sigmf::{
 use samplewire_record::verify::{Boot, VerifyError};
 
 use crate::page::Page;
-use crate::source::About;
+use crate::source::{About, Role};
 use crate::tap::{RUN_BYTES_MAX, Shown, Tap};
 
 /// A recording that a page shows until it is dropped.
@@ -139,7 +139,7 @@ impl Recording {
         let first = report.boots.first().map_or(0, |boot| boot.indexes.start);
         let about = About {
             origin: path.display().to_string(),
-            is_recording: true,
+            role: Role::Recording,
             // All are in memory already.
             gaps_max: gaps.len().max(1),
             fault: report.faults.first().map(ToString::to_string),

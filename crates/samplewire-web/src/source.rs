@@ -1,15 +1,18 @@
 //! A stream of the page: what the tap and the page's thread share, and the page's end of the runs.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use rtrb::{Consumer, Producer, RingBuffer};
-use samplewire::receiver::ReceiverSnapshot;
+use samplewire::receiver::{self, ReceiverSnapshot};
 use samplewire::source::StreamInfo;
+use samplewire::transmitter::{self, TransmitterSnapshot};
 use samplewire::{DeviceInfo, SampleIndex};
 use tokio::sync::Notify;
 
 use crate::account::Ledger;
+use crate::control::{Kept, Orders};
 use crate::tap::{LaneTap, RUN_BYTES_MAX, Run, Tap};
 
 /// The constant description of a source: one stream, or several aligned ones.
@@ -21,12 +24,16 @@ pub struct About {
     pub origin: String,
     /// The streams.
     pub streams: Vec<StreamInfo>,
-    /// Whether it is a recording, in which a page can seek.
-    pub is_recording: bool,
+    /// What becomes of the samples here.
+    pub role: Role,
     /// The gaps that the page lists: of a stream the latest, [`Ledger::GAPS_MAX`](crate::Ledger::GAPS_MAX).
     pub gaps_max: usize,
     /// The first fault of a recording that is not proven.
     pub fault: Option<String>,
+    /// The device's numbers of the streams, if they come from one.
+    pub numbers: Vec<u16>,
+    /// The device's run, if the streams come from one.
+    pub boot_id: Option<u64>,
 }
 
 impl About {
@@ -36,9 +43,11 @@ impl About {
             verb: verb.to_owned(),
             origin: String::new(),
             streams: streams.to_vec(),
-            is_recording: false,
+            role: Role::Received,
             gaps_max: Ledger::GAPS_MAX,
             fault: None,
+            numbers: Vec::new(),
+            boot_id: None,
         }
     }
 
@@ -48,8 +57,64 @@ impl About {
         for info in infos {
             about.origin = info.address.to_string();
             about.streams.push(info.stream_info());
+            about.numbers.push(info.stream);
+            about.boot_id = Some(info.boot_id);
         }
         about
+    }
+}
+
+/// What becomes of the samples of a source in this program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// They arrive.
+    Received,
+    /// They depart. A gap is what found no room before it.
+    Sent,
+    /// They are read from a recording, in which a page can seek.
+    Recording,
+}
+
+impl Role {
+    /// The word in the account.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Received => "received",
+            Self::Sent => "sent",
+            Self::Recording => "recording",
+        }
+    }
+}
+
+/// Where the page reads the counters of a source.
+#[derive(Clone, Debug, Default)]
+pub enum Counters {
+    /// There are none.
+    #[default]
+    None,
+    /// The latest that the program passed.
+    Passed(Box<ReceiverSnapshot>),
+    /// Of a receiver, at each request.
+    Receiver(receiver::StatsHandle),
+    /// Of a sender, at each request.
+    Sender(transmitter::StatsHandle),
+}
+
+/// Counters at one moment.
+#[derive(Clone, Debug)]
+pub(crate) enum Counted {
+    Receiver(Box<ReceiverSnapshot>),
+    Sender(Box<TransmitterSnapshot>),
+}
+
+impl Counters {
+    pub(crate) fn read(&self) -> Option<Counted> {
+        match self {
+            Self::None => None,
+            Self::Passed(snapshot) => Some(Counted::Receiver(snapshot.clone())),
+            Self::Receiver(handle) => Some(Counted::Receiver(Box::new(handle.stats()))),
+            Self::Sender(handle) => Some(Counted::Sender(Box::new(handle.stats()))),
+        }
     }
 }
 
@@ -57,12 +122,16 @@ impl About {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) ledger: Mutex<Ledger>,
-    pub(crate) counters: Mutex<Option<ReceiverSnapshot>>,
+    pub(crate) counters: Mutex<Counters>,
     /// Why the stream ended, once it has.
     pub(crate) ended: Mutex<Option<String>>,
     pub(crate) lanes: Vec<LaneShared>,
     /// The position that a page requests; `u64::MAX` for none.
     sought: AtomicU64,
+    /// What pages want done.
+    pub(crate) orders: Orders,
+    /// The latest recordings that pages started, oldest first.
+    recordings: Mutex<VecDeque<Arc<Kept>>>,
     /// Wakes the page's thread: a run is complete.
     pub(crate) notify: Arc<Notify>,
 }
@@ -100,6 +169,20 @@ impl Shared {
         (position != u64::MAX).then_some(position)
     }
 
+    /// Lists a recording that a page has started.
+    pub(crate) fn list_recording(&self, kept: &Arc<Kept>) {
+        let mut recordings = lock(&self.recordings);
+        if recordings.len() >= RECORDINGS_MAX {
+            recordings.pop_front();
+        }
+        recordings.push_back(Arc::clone(kept));
+    }
+
+    /// The latest recordings that pages started, oldest first.
+    pub(crate) fn recordings(&self) -> Vec<Arc<Kept>> {
+        lock(&self.recordings).iter().cloned().collect()
+    }
+
     /// Returns the account unless the page's thread reads it.
     pub(crate) fn try_ledger(&self) -> Option<MutexGuard<'_, Ledger>> {
         match self.ledger.try_lock() {
@@ -123,19 +206,25 @@ pub(crate) struct Source {
 pub(crate) struct Lane {
     wanted: Producer<Run>,
     filled: Consumer<Run>,
-    /// A buffer that the tap does not hold.
-    spare: Option<Run>,
+    /// Buffers that the tap does not hold.
+    spare: Vec<Run>,
     /// Samples of all runs so far.
     pub(crate) seen_samples: u64,
 }
 
 impl Source {
-    /// Creates both ends of a source whose agreed first index is `first`.
-    pub(crate) fn new(about: About, first: SampleIndex, notify: Arc<Notify>) -> (Self, Tap) {
+    /// Creates both ends of a source whose agreed first index is `first`, with so many buffers for each
+    /// stream.
+    pub(crate) fn new(
+        about: About,
+        first: SampleIndex,
+        buffers: usize,
+        notify: Arc<Notify>,
+    ) -> (Self, Tap) {
         let (mut lanes, mut taps, mut shared) = (Vec::new(), Vec::new(), Vec::new());
         for info in &about.streams {
-            let (wanted, wanted_out) = RingBuffer::new(1);
-            let (filled, filled_out) = RingBuffer::new(1);
+            let (wanted, wanted_out) = RingBuffer::new(buffers);
+            let (filled, filled_out) = RingBuffer::new(buffers);
             let frame_bytes = info.frame_bytes();
             let centre_hz = info.centre_frequency_hz.unwrap_or(f64::NAN);
             taps.push(LaneTap {
@@ -145,7 +234,7 @@ impl Source {
                 current: None,
                 centre_hz,
             });
-            let spare = Some(Run::default());
+            let spare = vec![Run::default(); buffers];
             lanes.push(Lane { wanted, filled: filled_out, spare, seen_samples: 0 });
             shared.push(LaneShared { centre_hz_bits: AtomicU64::new(centre_hz.to_bits()) });
         }
@@ -155,6 +244,8 @@ impl Source {
             ended: Mutex::default(),
             lanes: shared,
             sought: AtomicU64::new(u64::MAX),
+            orders: Orders::default(),
+            recordings: Mutex::default(),
             notify,
         });
         let tap = Tap::new(Arc::clone(&shared), taps, first);
@@ -163,15 +254,21 @@ impl Source {
 }
 
 impl Lane {
-    /// Requests a run of `len_samples`, unless one is under way.
+    /// Requests runs of `len_samples`, one for each buffer that is not under way.
     pub(crate) fn request(&mut self, len_samples: usize) {
-        let Some(mut run) = self.spare.take() else { return };
-        run.bytes.clear();
-        if run.bytes.capacity() == 0 {
-            run.bytes.reserve_exact(RUN_BYTES_MAX);
+        for mut run in self.spare.drain(..) {
+            run.bytes.clear();
+            if run.bytes.capacity() == 0 {
+                run.bytes.reserve_exact(RUN_BYTES_MAX);
+            }
+            run.len_samples = len_samples;
+            self.wanted.push(run).expect("there is room for all buffers");
         }
-        run.len_samples = len_samples;
-        self.wanted.push(run).expect("the tap held no run");
+    }
+
+    /// The number of complete runs.
+    pub(crate) fn filled(&self) -> usize {
+        self.filled.slots()
     }
 
     /// Returns a complete run. Give it back to [`Lane::give_back`].
@@ -180,9 +277,12 @@ impl Lane {
     }
 
     pub(crate) fn give_back(&mut self, run: Run) {
-        self.spare = Some(run);
+        self.spare.push(run);
     }
 }
+
+/// Recordings that are listed.
+const RECORDINGS_MAX: usize = 8;
 
 /// Locks a mutex, even after a panic: no guarded data is ever half written.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -9,18 +9,12 @@ use samplewire_record::sigmf::RecordedCause;
 use serde_json::{Value, json};
 
 use crate::account::{GapEntry, GapList};
-use crate::counters::{CAUSES, COUNTERS, HOPS, Remedy};
-use crate::source::{Source, lock};
+use crate::counters::{CAUSES, Counter, HOPS, RECEIVER, Remedy, SENDER};
+use crate::source::{Counted, Role, Source, lock};
 use crate::timeline::Column;
 
 /// The constant part: counters, hops and causes with their meaning and remedy.
 pub(crate) fn terms() -> Value {
-    let counters = COUNTERS.iter().map(|it| {
-        json!({
-            "name": it.name, "unit": it.unit, "gauge": it.is_gauge,
-            "meaning": it.meaning, "action": it.action,
-        })
-    });
     let hops = Hop::ALL.into_iter().map(|hop| named(hop.as_str(), remedy(HOPS, hop.as_str())));
     let causes = RecordedCause::ALL.into_iter();
     let causes = causes.map(|cause| named(cause.as_str(), remedy(CAUSES, cause.as_str())));
@@ -28,11 +22,26 @@ pub(crate) fn terms() -> Value {
     json!({
         "type": "terms",
         "version": env!("CARGO_PKG_VERSION"),
-        "counters": counters.collect::<Vec<_>>(),
+        "counters": counters(RECEIVER),
+        "sender_counters": counters(SENDER),
         "hops": hops.collect::<Vec<_>>(),
         "causes": causes.collect::<Vec<_>>(),
         "repair_bounds_ms": bounds_ms.collect::<Vec<_>>(),
     })
+}
+
+fn counters<T>(table: &[Counter<T>]) -> Vec<Value> {
+    let named = |it: &Counter<T>| {
+        json!({
+            "name": it.name, "unit": it.unit, "gauge": it.is_gauge,
+            "meaning": it.meaning, "action": it.action,
+        })
+    };
+    table.iter().map(named).collect()
+}
+
+fn values<T>(table: &[Counter<T>], snapshot: &T) -> Vec<String> {
+    table.iter().map(|it| (it.value)(snapshot).to_string()).collect()
 }
 
 fn remedy(table: &'static [Remedy], name: &str) -> Option<&'static Remedy> {
@@ -45,37 +54,42 @@ fn named(name: &str, remedy: Option<&Remedy>) -> Value {
 }
 
 /// The variable part of all sources. Sums are strings: they may exceed what JavaScript's numbers hold.
-pub(crate) fn account(sources: &[Source], started: Instant) -> Value {
+///
+/// `cost` is the CPU time of spectra of all samples, as a share of a core.
+pub(crate) fn account(sources: &[Source], started: Instant, cost: Option<f64>) -> Value {
     let sources = sources.iter().map(|it| source(it, started)).collect::<Vec<_>>();
-    json!({ "type": "account", "sources": sources })
+    json!({ "type": "account", "sources": sources, "cost": cost })
 }
 
 fn source(source: &Source, started: Instant) -> Value {
     let ended = lock(&source.shared.ended).clone();
-    let counters = *lock(&source.shared.counters);
+    let counters = lock(&source.shared.counters).clone();
     // A copy: the receiving thread may wait for the ledger.
     let (account, positions, updated) = {
         let ledger = lock(&source.shared.ledger);
         (ledger.account().clone(), ledger.timeline().len(), ledger.updated_at())
     };
     let fault = source.about.fault.as_deref();
-    let state = fault.map_or_else(|| State::of(&account, ended.as_deref()), State::of_fault);
+    let role = source.about.role;
+    let state = fault.map_or_else(|| State::of(&account, role, ended.as_deref()), State::of_fault);
     let streams = source.about.streams.iter().zip(&source.shared.lanes);
     let streams: Vec<_> = streams.map(|(info, lane)| stream(info, lane.centre_hz())).collect();
     let hops = Hop::ALL.map(|hop| account.hops().of(hop).to_string());
     let causes = account.gap_samples().map(|samples| samples.to_string());
     let balance = account.balance(account.delivered());
-    let repairs = counters.map(|snapshot| {
-        let counts = snapshot.stream.repair_latency.counts().iter();
-        counts.map(u64::to_string).collect::<Vec<_>>()
-    });
-    let counters = counters.map(|snapshot| {
-        let values = COUNTERS.iter().map(|it| (it.value)(&snapshot).to_string());
-        values.collect::<Vec<_>>()
-    });
+    let (counters, repairs) = match counters.read() {
+        Some(Counted::Receiver(snapshot)) => {
+            let counts = snapshot.stream.repair_latency.counts().iter();
+            let repairs = counts.map(u64::to_string).collect::<Vec<_>>();
+            (Some(values(RECEIVER, &snapshot)), Some(repairs))
+        }
+        Some(Counted::Sender(snapshot)) => (Some(values(SENDER, &snapshot)), None),
+        None => (None, None),
+    };
     json!({
         "verb": source.about.verb,
-        "is_recording": source.about.is_recording,
+        "role": role.as_str(),
+        "is_recording": role == Role::Recording,
         "origin": source.about.origin,
         "streams": streams,
         "level": state.level,
@@ -96,6 +110,7 @@ fn source(source: &Source, started: Instant) -> Value {
         "causes": causes,
         "counters": counters,
         "repairs": repairs,
+        "recordings": source.shared.recordings().iter().map(|it| it.json()).collect::<Vec<_>>(),
     })
 }
 
@@ -170,20 +185,21 @@ impl State {
         }
     }
 
-    fn of(account: &Account, ended: Option<&str>) -> Self {
+    fn of(account: &Account, role: Role, ended: Option<&str>) -> Self {
+        let words = SentenceWords::of(role);
         let (delivered, missing) = (account.delivered(), account.missing());
         let end = ended.map(|words| format!(" Ended: {words}.")).unwrap_or_default();
         let quiet = |level, sentence| Self { level, sentence, remedy: String::new() };
         if account.balance(delivered).is_err() {
-            let words = "The account does not add up: please report this defect.";
-            return quiet("defect", format!("{words}{end}"));
+            let defect = "The account does not add up: please report this defect.";
+            return quiet("defect", format!("{defect}{end}"));
         }
         if delivered == 0 && missing == 0 {
-            return quiet("waiting", format!("No sample has arrived yet.{end}"));
+            return quiet("waiting", format!("No sample {} yet.{end}", words.none));
         }
         if missing == 0 {
-            let words = format!("Whole: all {} samples arrived.{end}", grouped(delivered));
-            return quiet("whole", words);
+            let all = grouped(delivered);
+            return quiet("whole", format!("Whole: all {all} samples {}.{end}", words.all));
         }
         let share = missing as f64 / (missing as f64 + delivered as f64);
         let most = Hop::ALL.into_iter().max_by_key(|&hop| account.hops().of(hop));
@@ -192,11 +208,34 @@ impl State {
         Self {
             level: "missing",
             sentence: format!(
-                "Missing: {} samples ({}), most at hop {most}.{end}",
+                "{}: {} samples ({}), most at hop {most}.{end}",
+                words.some,
                 grouped(missing),
                 percent(share),
             ),
             remedy: action.to_owned(),
+        }
+    }
+}
+
+/// What a sentence says of samples that are not there yet, of all, and of some that are missing.
+struct SentenceWords {
+    none: &'static str,
+    all: &'static str,
+    some: &'static str,
+}
+
+impl SentenceWords {
+    const fn of(role: Role) -> Self {
+        match role {
+            Role::Received | Role::Recording => {
+                Self { none: "has arrived", all: "arrived", some: "Missing" }
+            }
+            Role::Sent => Self {
+                none: "was sent",
+                all: "found room to be sent",
+                some: "Lost before they were sent",
+            },
         }
     }
 }
@@ -254,9 +293,12 @@ mod tests {
     #[test]
     fn sentence_states_what_is_missing_and_where() {
         let mut account = Account::new(0, None);
-        assert_eq!(State::of(&account, None).sentence, "No sample has arrived yet.");
+        assert_eq!(
+            State::of(&account, Role::Received, None).sentence,
+            "No sample has arrived yet."
+        );
         account.take_samples(0, 1_234_567);
-        let whole = State::of(&account, Some("done"));
+        let whole = State::of(&account, Role::Received, Some("done"));
         assert_eq!(whole.sentence, "Whole: all 1,234,567 samples arrived. Ended: done.");
         let cause = RecordedCause::Stream(Cause::Deadline);
         let gap = RecordedGap {
@@ -268,12 +310,14 @@ mod tests {
             stream: None,
         };
         account.take_gap(&gap, false);
-        let state = State::of(&account, None);
+        let state = State::of(&account, Role::Received, None);
         let sentence = "Missing: 123 samples (0.00996 %), most at hop wire.";
         assert_eq!((state.level, &*state.sentence), ("missing", sentence));
         assert!(state.remedy.contains("docs/statistics.md#the-network-loses-packets"));
+        let sent = State::of(&account, Role::Sent, None).sentence;
+        assert!(sent.starts_with("Lost before they were sent: 123 samples"), "{sent}");
         account.take_samples(7, 1);
-        assert_eq!(State::of(&account, None).level, "defect");
+        assert_eq!(State::of(&account, Role::Received, None).level, "defect");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The program's end: passes a stream to the page without waiting for it.
 //!
 //! Per block the tap counts indexes and checks whether the page wants samples. It copies one contiguous
-//! run per requested frame, at most 256 KiB, and skips all other samples. A gap discards a run
+//! run per requested frame, at most 256 KiB, and skips all other samples; a page that wants every sample
+//! requests as many runs. A gap discards a run
 //! that is not complete: no run spans a gap.
 
 use std::sync::Arc;
@@ -14,7 +15,8 @@ use samplewire_record::account::Account;
 use samplewire_record::sigmf::{HostDrops, RecordedGap};
 
 use crate::account::{Event, GapEntry};
-use crate::source::{Shared, lock};
+use crate::control::Desk;
+use crate::source::{Counters, Shared, lock};
 
 /// Passes the samples and gaps of a stream, or of aligned streams, to a page.
 ///
@@ -25,6 +27,8 @@ pub struct Tap {
     shared: Arc<Shared>,
     lanes: Vec<LaneTap>,
     account: Account,
+    /// Carries out what pages want done, in each call.
+    desk: Desk,
     /// The number of indexes of the device's earlier runs.
     before: u64,
     events: Vec<Event>,
@@ -65,6 +69,14 @@ pub(crate) struct Run {
     pub(crate) row_samples: u64,
 }
 
+/// The part of a block that is in no run yet.
+struct Rest<'a> {
+    index: SampleIndex,
+    bytes: &'a [u8],
+    gaps_before: u64,
+    delivered_before: u64,
+}
+
 /// Samples of a recording, for [`Tap::show`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown<'a> {
@@ -82,6 +94,7 @@ impl Tap {
             shared,
             lanes,
             account: Account::new(first, None),
+            desk: Desk::default(),
             before: 0,
             events: Vec::with_capacity(EVENTS_MAX),
             published: Instant::now(),
@@ -91,20 +104,30 @@ impl Tap {
 
     /// Passes a block without a gap: the samples of each stream from `index` on, as on the wire.
     pub fn samples<'a>(&mut self, index: SampleIndex, streams: impl IntoIterator<Item = &'a [u8]>) {
+        self.obey();
         let (gaps_before, delivered_before) = (self.account.gaps(), self.account.delivered());
         for (at, bytes) in streams.into_iter().enumerate().take(self.lanes.len()) {
-            let lane = &mut self.lanes[at];
             if at == 0 {
-                let len = bytes.len() / lane.frame_bytes;
+                let len = bytes.len() / self.lanes[at].frame_bytes;
                 Self::count(&mut self.account, &mut self.events, self.before, index, len);
+                self.desk.open(index, len);
             }
-            if let Some(run) = lane.take(index, bytes, gaps_before, delivered_before) {
+            self.desk.put(self.lanes[at].frame_bytes, bytes);
+            let mut rest = Rest { index, bytes, gaps_before, delivered_before };
+            // Ends: a run that is complete takes a sample at least.
+            while let Some(run) = self.lanes[at].take(&mut rest) {
                 // The page lists the gaps before a run with the run.
                 self.publish(!self.events.is_empty());
                 self.complete(at, run);
             }
         }
+        self.desk.end_if_over(self.account.range().end);
         self.publish_if_due(Instant::now());
+    }
+
+    /// Carries out what pages want done.
+    fn obey(&mut self) {
+        self.desk.obey(&self.shared, self.account.range().end);
     }
 
     /// Passes a run to the page.
@@ -171,6 +194,7 @@ impl Tap {
         if gap.count() == 0 {
             return;
         }
+        self.obey();
         for lane in &mut self.lanes {
             lane.restart();
         }
@@ -183,6 +207,8 @@ impl Tap {
         let number = self.account.gaps();
         // The account states how much of the gap this host dropped.
         let Some(taken) = self.account.take_gap(gap, is_held_up) else { return };
+        self.desk.gap(&taken);
+        self.desk.end_if_over(self.account.range().end);
         let entry = GapEntry::new(taken, is_held_up, number);
         self.events.push(Event::Gap { entry, position: position.saturating_add(jump) });
         self.is_stale = true;
@@ -201,8 +227,10 @@ impl Tap {
         self.publish_if_due(Instant::now());
     }
 
-    /// Continues at `first` of another run of the device.
+    /// Continues at `first` of another run of the device, or of another session.
     pub fn restart_at(&mut self, first: SampleIndex) {
+        self.desk.end("the device restarted");
+        *lock(&self.shared.ended) = None;
         let range = self.account.range();
         self.before = self.before.saturating_add(range.end - range.start);
         self.account.restart_at(first);
@@ -222,14 +250,30 @@ impl Tap {
 
     /// Publishes counters of the receiver, for example every 20 ms.
     pub fn counters(&mut self, snapshot: &ReceiverSnapshot) {
-        *lock(&self.shared.counters) = Some(*snapshot);
+        self.obey();
+        match &mut *lock(&self.shared.counters) {
+            Counters::Passed(last) => **last = *snapshot,
+            other => *other = Counters::Passed(Box::new(*snapshot)),
+        }
         self.publish_if_due(Instant::now());
+    }
+
+    /// Sets where the page reads the counters.
+    pub fn count_by(&mut self, counters: Counters) {
+        *lock(&self.shared.counters) = counters;
     }
 
     /// Reports the end of the stream, in words.
     pub fn end(&mut self, words: &str) {
+        self.shared.orders.close();
+        self.desk.end(words);
         self.publish(true);
         *lock(&self.shared.ended) = Some(words.to_owned());
+    }
+
+    /// Whether a page has ended the stream: the program then closes it. Recordings of the page are over.
+    pub const fn is_ending(&self) -> bool {
+        self.desk.is_ending()
     }
 
     /// The account of all indexes so far.
@@ -258,6 +302,8 @@ impl Tap {
 
 impl Drop for Tap {
     fn drop(&mut self) {
+        self.shared.orders.close();
+        self.desk.end("the program closed the stream");
         self.publish(true);
         lock(&self.shared.ended).get_or_insert_with(|| "the program closed the stream".to_owned());
         self.shared.notify.notify_one();
@@ -266,28 +312,23 @@ impl Drop for Tap {
 
 impl LaneTap {
     /// Copies what a wanted run needs of a block; returns the run when it is complete.
-    fn take(
-        &mut self,
-        index: SampleIndex,
-        bytes: &[u8],
-        gaps_before: u64,
-        delivered_before: u64,
-    ) -> Option<Run> {
-        let mut bytes = bytes;
+    fn take(&mut self, rest: &mut Rest<'_>) -> Option<Run> {
         let mut run = match self.current.take() {
             Some(run) => run,
             None => self.wanted.pop().ok()?,
         };
         let taken = run.bytes.len() / self.frame_bytes;
-        if taken == 0 || run.index + taken as u64 != index {
+        if taken == 0 || run.index + taken as u64 != rest.index {
             run.bytes.clear();
-            (run.index, run.gaps_before) = (index, gaps_before);
-            (run.delivered_before, run.centre_hz) = (delivered_before, self.centre_hz);
+            (run.index, run.gaps_before) = (rest.index, rest.gaps_before);
+            (run.delivered_before, run.centre_hz) = (rest.delivered_before, self.centre_hz);
         }
         let left_bytes = (run.len_samples * self.frame_bytes).min(RUN_BYTES_MAX) - run.bytes.len();
-        let whole = left_bytes.min(bytes.len()) / self.frame_bytes * self.frame_bytes;
-        bytes = &bytes[..whole];
-        run.bytes.extend_from_slice(bytes);
+        let whole = left_bytes.min(rest.bytes.len()) / self.frame_bytes * self.frame_bytes;
+        run.bytes.extend_from_slice(&rest.bytes[..whole]);
+        rest.bytes = &rest.bytes[whole..];
+        rest.index += (whole / self.frame_bytes) as u64;
+        rest.delivered_before += (whole / self.frame_bytes) as u64;
         if left_bytes - whole >= self.frame_bytes {
             self.current = Some(run);
             return None;

@@ -1,5 +1,5 @@
 //! Runs the check of the fuzz target `web` without a fuzzer: on its corpus, and on seeded mutations of
-//! valid messages and frames.
+//! valid messages, actions and frames.
 
 #[path = "../../../fuzz/checks/input.rs"]
 mod input;
@@ -17,9 +17,11 @@ fn corpus_of_web() {
 }
 
 #[test]
-fn mutated_messages_and_frames_are_read_or_refused() {
-    let good: Vec<Vec<u8>> =
-        MESSAGES.iter().map(|text| [&[1], text.as_bytes()].concat()).chain([frame()]).collect();
+fn mutated_messages_actions_and_frames_are_read_or_refused() {
+    let kind = |kind: u8, texts: &[&str]| -> Vec<Vec<u8>> {
+        texts.iter().map(|text| [&[kind], text.as_bytes()].concat()).collect()
+    };
+    let good = [kind(1, &MESSAGES), kind(3, &ACTIONS), vec![frame()]].concat();
     run_random(RUNS, web::check, |rng| {
         let mut bytes = choose(rng, &good).clone();
         for _ in 0..=rng.index(4) {
@@ -63,6 +65,13 @@ const MESSAGES: [&str; 3] = [
     r#"{"view": {"bins": 2048, "fps": 30}}"#,
     r#"{"view": {"source": 0, "stream": 1, "channel": 2, "bins": 256, "fps": 60, "zoom": 64,
         "centre": -0.25}}"#,
+];
+
+const ACTIONS: [&str; 4] = [
+    r#"{"record": {"source": 1, "from": "7", "until": "900", "name": "a-b", "form": "raw"}}"#,
+    r#"{"stop": {"at": "18446744073709551615"}}"#,
+    r#"{"event": {"text": "what", "at": "7"}}"#,
+    r#"{"end": {}}"#,
 ];
 
 const RUNS: u64 = 50_000;

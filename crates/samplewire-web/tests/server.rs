@@ -1,7 +1,10 @@
 //! The server under honest and hostile clients, over loopback.
 
+mod client;
+
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -9,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use samplewire::source::StreamInfo;
 use samplewire_web::frame::Frame;
-use samplewire_web::{About, Page, PageOptions, Tap};
-use tungstenite::client::IntoClientRequest;
-use tungstenite::http::HeaderValue;
+use samplewire_web::{About, Page, PageOptions};
 use tungstenite::{Message, WebSocket};
+
+use client::{Answer, VIEW, connect, feed, next_frame, request};
 
 const HOSTILE_NAME: &str = "<img src=x onerror=alert(1)>";
 
@@ -66,7 +69,7 @@ impl Rig {
     /// Connects as the page's own script does.
     fn connect(&self) -> WebSocket<TcpStream> {
         let origin = format!("http://{}", self.address());
-        connect(self.address(), self.token(), &origin).expect("it is admitted")
+        connect(self.address(), "/api/ws", self.token(), &origin).expect("it is admitted")
     }
 }
 
@@ -79,78 +82,12 @@ impl Drop for Rig {
     }
 }
 
-fn feed(mut tap: Tap, is_over: &AtomicBool) {
-    let block = vec![0; 4 * 1_000];
-    let (mut next, started) = (0, Instant::now());
-    while !is_over.load(Ordering::Relaxed) {
-        let due = (started.elapsed().as_secs_f64() * 1e6) as u64;
-        while next + 1_000 <= due {
-            tap.samples(next, [&block[..]]);
-            next += 1_000;
-        }
-        std::thread::park_timeout(Duration::from_millis(1));
-    }
-}
-
-struct Answer {
-    status: u16,
-    text: String,
-}
-
-/// Sends the lines of a head, and reads to the end of the connection.
-fn request(address: SocketAddr, lines: &str) -> Answer {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let head =
-        format!("{lines}\r\nConnection: close\r\n\r\n").replace("ADDRESS", &address.to_string());
-    stream.write_all(head.as_bytes()).unwrap();
-    let mut bytes = Vec::new();
-    // A refused request may be cut off by a reset.
-    let _is_whole = stream.read_to_end(&mut bytes).is_ok();
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let status = text.split(' ').nth(1).and_then(|it| it.parse().ok()).unwrap_or(0);
-    Answer { status, text }
-}
-
-fn connect(
-    address: SocketAddr,
-    token: &str,
-    origin: &str,
-) -> Result<WebSocket<TcpStream>, tungstenite::Error> {
-    let mut request = format!("ws://{address}/api/ws").into_client_request().unwrap();
-    let protocols = HeaderValue::from_str(&format!("samplewire, token.{token}")).unwrap();
-    request.headers_mut().insert("Sec-WebSocket-Protocol", protocols);
-    if !origin.is_empty() {
-        request.headers_mut().insert("Origin", HeaderValue::from_str(origin).unwrap());
-    }
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    match tungstenite::client(request, stream) {
-        Ok((socket, _)) => Ok(socket),
-        Err(tungstenite::HandshakeError::Failure(error)) => Err(error),
-        Err(tungstenite::HandshakeError::Interrupted(_)) => panic!("the socket blocks"),
-    }
-}
-
-/// Reads until a frame comes, and confirms it.
-fn next_frame(socket: &mut WebSocket<TcpStream>) -> Frame {
-    loop {
-        if let Message::Binary(bytes) = socket.read().unwrap() {
-            let frame = Frame::decode(&bytes).unwrap();
-            socket.send(Message::text(format!(r#"{{"seen": {}}}"#, frame.number))).unwrap();
-            return frame;
-        }
-    }
-}
-
 fn status_of(error: &tungstenite::Error) -> u16 {
     match error {
         tungstenite::Error::Http(response) => response.status().as_u16(),
         other => panic!("{other}"),
     }
 }
-
-const VIEW: &str = r#"{"view": {"bins": 2048, "fps": 60}}"#;
 
 #[test]
 fn token_host_and_origin_decide_who_reads() {
@@ -229,7 +166,7 @@ fn socket_needs_token_and_origin_and_sends_frames() {
         (&*wrong, &*own, 401),
         ("", &*own, 401),
     ] {
-        let refused = connect(rig.address(), token, origin).expect_err("it is refused");
+        let refused = connect(rig.address(), "/api/ws", token, origin).expect_err("it is refused");
         assert_eq!(status_of(&refused), status, "{token} {origin}");
     }
     let mut socket = rig.connect();
@@ -335,8 +272,14 @@ fn heads_are_limited_in_bytes_and_time() {
     let mut slow = TcpStream::connect(rig.address()).unwrap();
     slow.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
     let mut silent = TcpStream::connect(rig.address()).unwrap();
-    for stream in [&mut slow, &mut silent] {
+    // A program of this user, of whose first request only a part was read.
+    let (mut local, handed) = UnixStream::pair().unwrap();
+    assert!(rig.page.local().take(handed, b"GET /api/acc".to_vec()));
+    for stream in [&slow, &silent] {
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    }
+    local.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    for stream in [&mut slow as &mut dyn Read, &mut silent, &mut local] {
         let mut bytes = Vec::new();
         match stream.read_to_end(&mut bytes) {
             Ok(_) => {}
@@ -372,10 +315,12 @@ fn strangers_who_hold_connections_or_guess_do_not_keep_the_user_out() {
 fn two_pages_have_two_tokens() {
     let (one, other) = (Rig::new(), Rig::new());
     let origin = format!("http://{}", other.address());
-    let refused = connect(other.address(), one.token(), &origin).expect_err("another's token");
+    let refused =
+        connect(other.address(), "/api/ws", one.token(), &origin).expect_err("another's token");
     assert_eq!(status_of(&refused), 401);
     let origin = format!("http://{}", one.address());
-    let refused = connect(other.address(), other.token(), &origin).expect_err("another's origin");
+    let refused =
+        connect(other.address(), "/api/ws", other.token(), &origin).expect_err("another's origin");
     assert_eq!(status_of(&refused), 403);
 }
 

@@ -9,7 +9,7 @@ use samplewire::format::Format;
 use samplewire::options::WINDOW_DEFAULT;
 
 use super::values;
-use super::{ControlOptions, LinkOption, MetricsOption, RealTimeOptions};
+use super::{ControlOptions, LinkOption, MetricsOption, RealTimeOptions, WebOption};
 use crate::bridge::GapFill;
 use crate::faults::FaultOption;
 use crate::zmtp::{Endpoint, Kind};
@@ -132,6 +132,9 @@ pub(crate) struct BridgeArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) web: WebOption,
 
     #[command(flatten)]
     pub(crate) link: LinkOption,

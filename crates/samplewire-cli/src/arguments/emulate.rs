@@ -14,6 +14,7 @@ use samplewire_record::source::{Repeat, SourceSpec};
 use super::values::{self, Pace};
 use super::{
     CarriageOption, ControlOptions, LinkOption, MetricsOption, RealTimeOptions, SlowOption,
+    WebOption,
 };
 use crate::faults::FaultOption;
 
@@ -114,6 +115,9 @@ pub(crate) struct EmulateArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) web: WebOption,
 
     #[command(flatten)]
     pub(crate) carriage: CarriageOption,

@@ -69,7 +69,7 @@ pub(crate) use study::{PacingArguments, Study, StudyArguments, WindowArguments};
 pub(crate) use switch::{MarkAt, SwitchArguments};
 pub(crate) use top::TopArguments;
 pub(crate) use verify::VerifyArguments;
-pub(crate) use web::{WebAccess, WebArguments, WebOption};
+pub(crate) use web::{WebAccess, WebArguments, WebControl, WebOption};
 
 /// Samples over Ethernet: every index is delivered, or listed in a gap with its cause.
 #[derive(Debug, Parser)]

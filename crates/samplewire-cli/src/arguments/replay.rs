@@ -10,7 +10,7 @@ use samplewire::{Delivery, Underflow};
 use samplewire_record::source::Repeat;
 
 use super::values::{self, At, Threshold};
-use super::{ControlOptions, LinkOption, MetricsOption, RealTimeOptions};
+use super::{ControlOptions, LinkOption, MetricsOption, RealTimeOptions, WebOption};
 use crate::faults::FaultOption;
 
 /// Sends a recording to a device.
@@ -107,6 +107,9 @@ pub(crate) struct ReplayArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) web: WebOption,
 
     #[command(flatten)]
     pub(crate) link: LinkOption,

@@ -11,12 +11,13 @@ use samplewire::options::WINDOW_DEFAULT;
 use super::values;
 use super::{MetricsOption, RealTimeOptions};
 
-/// Shows a device's streams in a browser.
+/// Shows the streams of a device, or of all processes, in a browser.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct WebArguments {
-    /// The device: HOST, HOST:PORT or [IPV6]:PORT; the port is 9100 unless given
-    #[arg(value_name = "ADDR", required_unless_present = "recording")]
+    /// The device: HOST, HOST:PORT or [IPV6]:PORT; the port is 9100 unless given [default: the streams of
+    /// every process of this user, as in `top`]
+    #[arg(value_name = "ADDR")]
     pub(crate) address: Option<String>,
 
     /// Show a SigMF recording instead, from its metadata and by seeking in its data; it is verified
@@ -33,9 +34,16 @@ pub(crate) struct WebArguments {
     #[command(flatten)]
     pub(crate) access: WebAccess,
 
+    #[command(flatten)]
+    pub(crate) control: WebControl,
+
+    #[command(flatten)]
+    pub(crate) spectra: SpectraOption,
+
     /// Show these streams of the device aligned, e.g. 0,1: they begin at one index, and a sample that
     /// one stream misses counts as missing for all [default: the first stream that sends]
-    #[arg(long, value_name = "STREAMS", value_delimiter = ',', value_parser = values::stream)]
+    #[arg(long, value_name = "STREAMS", value_delimiter = ',', value_parser = values::stream,
+        requires = "address")]
     pub(crate) channels: Vec<u16>,
 
     /// Receive for this long, then end [default: until Ctrl-C]
@@ -82,6 +90,21 @@ pub(crate) struct WebAccess {
 }
 
 // No doc comment: clap would use it for the verb.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct WebControl {
+    /// Let the page act: start and stop recordings, note events in them, and end the stream
+    /// [default: it only shows]
+    #[arg(long = "control", id = "web_control", conflicts_with = "recording")]
+    pub(crate) is_allowed: bool,
+
+    /// Where the page records to. Names are TIME-NUMBER, behind a beginning that the page may choose;
+    /// nothing is overwritten [default: it does not record]
+    #[arg(long = "folder", id = "web_folder", value_name = "DIR", requires = "web_control",
+        value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+// No doc comment: clap would use it for the verb.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct WebOption {
     /// Show the streams in a browser while this runs: prints a URL. The page listens at IP:PORT;
@@ -89,19 +112,35 @@ pub(crate) struct WebOption {
     #[arg(long = "web", id = "web", value_name = "IP:PORT", num_args = 0..=1, require_equals = true,
         default_missing_value = "127.0.0.1:0", value_parser = values::ip_and_port)]
     pub(crate) address: Option<SocketAddr>,
+
+    #[command(flatten)]
+    pub(crate) spectra: SpectraOption,
+}
+
+// No doc comment: clap would use it for the verb.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct SpectraOption {
+    /// Compute the page's spectra of all samples, not of one run for each frame; the page shows what it
+    /// costs
+    #[arg(long, id = "every_sample")]
+    pub(crate) every_sample: bool,
 }
 
 const AFTER_HELP: &str = "\
 The page shows the spectrum, a waterfall in which missing samples are hatched, \
 and the account of every index. It stays open after the stream's end. Everyone who \
-has the URL can read all of it: it contains a secret. From another computer: \
+has the URL can read all of it, and act with --control: it contains a secret. A \
+recording is verified when it stops. From another computer: \
 ssh -L 8000:127.0.0.1:8000 HOST, and --listen 127.0.0.1:8000.
 
 Examples:
   samplewire web 127.0.0.1
+  samplewire web
   samplewire web --recording out.sigmf-meta
+  samplewire web 127.0.0.1 --control --folder recordings
   samplewire web 10.0.0.2 --channels 0,1 --listen 127.0.0.1:8000
 
-Exit status: 0 --duration is over and nothing is missing, 1 usage, 2 \
+Exit status: 0 --duration is over or the page ended \
+the stream, and nothing is missing, 1 usage, 2 \
 unreachable, refused or broken off, 3 samples are missing, 130 Ctrl-C, \
 128 + N any other signal N";

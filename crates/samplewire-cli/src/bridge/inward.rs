@@ -88,10 +88,11 @@ impl Inward {
                 },
                 _ => false,
             };
-            if let Some(Open { filling, len_bytes }) = open.take_if(|_| is_full || items == 0) {
+            if let Some(Open { mut filling, len_bytes }) = open.take_if(|_| is_full || items == 0) {
                 if flags.contains(Flags::START) {
                     index = index.max(stats.stats().stream.position_of_peer) + lead;
                 }
+                report.samples(index, &filling.bytes_mut()[..len_bytes]);
                 stream.submit(filling, len_bytes, index, flags)?;
                 (index, flags) = (stream.next_index(), Flags::NONE);
             }

@@ -111,8 +111,9 @@ impl Outward {
                                     account.note_host_drops(report.host_drops(receiver));
                                 }
                                 let gap = account.take_gap(&gap, is_held_up).unwrap_or(gap);
-                                report.gap(&gap);
+                                report.gap(&gap, is_held_up);
                             }
+                            report.samples(block.index(), block.bytes());
                             pending = self.follow(&mut account, block);
                         }
                     }

@@ -22,8 +22,12 @@ pub(crate) trait Report {
     /// Returns what the host has dropped of the stream that is received, before its socket.
     fn host_drops(&mut self, stream: &ReceiveStream) -> HostDrops;
 
-    /// Samples are missing in the stream that is received.
-    fn gap(&mut self, gap: &RecordedGap);
+    /// Samples are missing in the stream that is received. `is_held_up`: see
+    /// [`samplewire_record::account::Hops::add`].
+    fn gap(&mut self, gap: &RecordedGap, is_held_up: bool);
+
+    /// These samples of the session go on, as on the wire.
+    fn samples(&mut self, index: SampleIndex, bytes: &[u8]);
 
     /// Something has happened at a socket.
     fn notice(&mut self, socket: &Socket, notice: &Notice);

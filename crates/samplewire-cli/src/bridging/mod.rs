@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use samplewire::source::StreamInfo;
 use samplewire_io::FaultLog;
 use samplewire_io::faults::Direction;
+use samplewire_web::{About as Shown, Page, Role, Tap as PageTap};
 
 use crate::arguments::BridgeArguments;
 use crate::arguments::values::delivery_words;
@@ -30,6 +31,7 @@ use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::real_time;
 use crate::stream::{path_words, stream_words};
+use crate::web;
 use crate::wiring::{self, Flow};
 use crate::zmtp::Socket;
 
@@ -54,6 +56,9 @@ struct Ways {
     /// Those of the other streams.
     entries: Vec<Entry>,
     faults: Vec<FaultLog>,
+    /// Show the streams on a page.
+    outward_tap: Option<PageTap>,
+    inward_tap: Option<PageTap>,
 }
 
 fn bridge(
@@ -62,9 +67,11 @@ fn bridge(
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
     let exporter = wiring::export("bridge", &arguments.metrics, console)?;
+    let mut page = web::start_if(&arguments.web, &exporter, console)?;
     let faults = FaultPair::new(&arguments.faults)?;
     let (registry, faults) = (exporter.registry(), faults.as_ref());
-    let setup = Setup { arguments, faults, registry, console, sockets: Vec::new() };
+    let setup =
+        Setup { arguments, faults, registry, page: page.as_mut(), console, sockets: Vec::new() };
     let (ways, start) = match (&arguments.listen, &arguments.address) {
         (Some(text), _) => setup.listening(text),
         (None, Some(text)) => setup.opening(text),
@@ -75,7 +82,7 @@ fn bridge(
         faults.print(console);
     }
     let logs = ways.faults.clone();
-    let outcome = carry(arguments, ways, console, document)?;
+    let outcome = carry(arguments, ways, page, console, document)?;
     for log in &logs {
         print_counts(console, "sent", &log.counts(Direction::Transmit));
         print_counts(console, "received", &log.counts(Direction::Receive));
@@ -88,6 +95,7 @@ struct Setup<'a> {
     arguments: &'a BridgeArguments,
     faults: Option<&'a FaultPair>,
     registry: &'a Registry,
+    page: Option<&'a mut Page>,
     console: &'a mut Console,
     /// The sockets, for the document.
     sockets: Vec<SocketEntry>,
@@ -118,11 +126,13 @@ impl Setup<'_> {
                 info: info.clone(),
             };
             ways.received = Some(self.registry.add(about, View::default));
+            ways.outward_tap = self.tap(Role::Received, info, device.address.to_string());
             ways.outward = Some((Tap::Listens(Box::new(receive_listener)), outward));
         }
         if let Some(listener) = listener {
             self.console.line(format_args!("  gives      {}", stream_words(listener.info())));
             ways.entries.push(self.registry.add_device(0, &listener));
+            ways.inward_tap = self.tap(Role::Sent, listener.info(), device.address.to_string());
             let inward = self.inward(listener.info())?;
             wiring::print_buffer(self.console, listener.capabilities(), Flow::Out, true);
             ways.inward = Some((Spout::Listens(Box::new(listener)), inward));
@@ -170,6 +180,7 @@ impl Setup<'_> {
             let delivery = delivery_words(self.arguments.delivery);
             self.console.line(format_args!("  delivery   {delivery}"));
             wiring::print_buffer(self.console, receiver.capabilities(), Flow::In, true);
+            ways.outward_tap = self.tap(Role::Received, &info, text.to_owned());
             ways.outward = Some((Tap::Opened(Box::new(receiver)), self.outward(&info)?));
         }
         if let Some(sender) = sender {
@@ -178,12 +189,21 @@ impl Setup<'_> {
             self.console.line(format_args!("  to         {}; {path}", stream_words(&info)));
             wiring::print_buffer(self.console, sender.capabilities(), Flow::Out, true);
             let lead = (self.arguments.lead.as_secs_f64() * info.rate_hz()).round() as u64;
+            ways.inward_tap = self.tap(Role::Sent, &info, text.to_owned());
             let inward = self.inward(&info)?;
             ways.inward = Some((Spout::Opened { stream: Box::new(sender), lead }, inward));
         }
         real_time::print(self.console, &Vec::from_iter(&granted), true);
         start.sockets = self.sockets;
         Ok((ways, start))
+    }
+
+    /// Shows a stream on the page, if there is one.
+    fn tap(&mut self, role: Role, info: &StreamInfo, origin: String) -> Option<PageTap> {
+        let streams = std::slice::from_ref(info);
+        let shown = Shown { role, origin, ..Shown::new("bridge", streams) };
+        // Each session begins at its own index.
+        self.page.as_mut().map(|page| page.add(shown, 0))
     }
 
     /// The sockets that a stream goes to.
@@ -226,6 +246,7 @@ impl Setup<'_> {
 fn carry(
     arguments: &BridgeArguments,
     ways: Ways,
+    mut page: Option<Page>,
     console: &mut Console,
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
@@ -241,15 +262,16 @@ fn carry(
     };
     let (is_device, timeout) = (arguments.listen.is_some(), arguments.timeout);
     let lines = if arguments.json { Lines::Nowhere } else { Lines::Stdout };
-    let reporter =
-        |entry| Reporter::new(Console::new(lines, false), interrupt.clone(), is_device, entry);
+    let reporter = |entry, tap| {
+        Reporter::new(Console::new(lines, false), interrupt.clone(), is_device, entry, tap)
+    };
     let _exported = ways.entries;
     let started = Instant::now();
     let (mut reported, mut reported_at) = (watches.now(), Duration::ZERO);
     let (outward, inward) = std::thread::scope(|scope| {
         let ending = &ending;
         let outward = ways.outward.map(|(tap, outward)| {
-            let mut report = reporter(ways.received);
+            let mut report = reporter(ways.received, ways.outward_tap);
             scope.spawn(move || {
                 let served = serve_outward(tap, outward, ending, &mut report);
                 ending.end();
@@ -257,7 +279,7 @@ fn carry(
             })
         });
         let inward = ways.inward.map(|(spout, inward)| {
-            let report = reporter(None);
+            let report = reporter(None, ways.inward_tap);
             scope.spawn(move || {
                 let result = send(spout, inward, timeout, ending, report);
                 ending.end();
@@ -267,6 +289,9 @@ fn carry(
         let mut cadence = Cadence::new(Duration::from_secs(1), started);
         loop {
             std::thread::sleep(PAUSE);
+            if let Some(page) = &mut page {
+                web::report_failure(page, console);
+            }
             let is_over = outward.as_ref().is_none_or(|it| it.is_finished())
                 && inward.as_ref().is_none_or(|it| it.is_finished());
             if is_over || cadence.is_due(Instant::now()) {

@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use samplewire::SampleIndex;
 use samplewire::receiver::ReceiveStream;
 use samplewire::transmitter::SendStream;
 use samplewire_record::sigmf::{HostDrops, RecordedGap};
+use samplewire_web::{Counters, Tap};
 
 use super::news::News;
 use super::summary::Passed;
@@ -42,6 +44,8 @@ pub(super) struct Reporter {
     entry: Option<Entry>,
     /// What the host drops of the session.
     host: Option<HostWatch>,
+    /// Shows the samples on a page.
+    tap: Option<Tap>,
     gaps: GapLines,
     news: News,
     cadence: Cadence,
@@ -54,6 +58,7 @@ impl Reporter {
         interrupt: Interrupt,
         is_device: bool,
         entry: Option<Entry>,
+        tap: Option<Tap>,
     ) -> Self {
         let outcome = Outcome::Whole;
         let way = Way { outcome, sessions: Vec::new(), left_out: 0, untaken: 0, error: None };
@@ -63,6 +68,7 @@ impl Reporter {
             is_device,
             entry,
             host: None,
+            tap,
             gaps: GapLines::new(0.0),
             news: News::default(),
             cadence: Cadence::new(Duration::from_secs(1), Instant::now()),
@@ -91,6 +97,16 @@ impl Reporter {
     }
 }
 
+impl Reporter {
+    /// Shows another session on the page.
+    fn begin(&mut self, first: SampleIndex, counters: Counters) {
+        if let Some(tap) = &mut self.tap {
+            tap.restart_at(first);
+            tap.count_by(counters);
+        }
+    }
+}
+
 impl Report for Reporter {
     fn receives(&mut self, stream: &ReceiveStream) {
         let info = stream.info();
@@ -103,6 +119,7 @@ impl Report for Reporter {
             let view = View { peer, packet_samples, ..View::default() };
             entry.set(move || View { receiver: Some(stats.stats()), ..view.clone() });
         }
+        self.begin(info.first_index, Counters::Receiver(stream.stats_handle()));
         let mut host = HostWatch::new();
         host.follow(stream.local_addr(), std::iter::once(info), None);
         self.host = Some(host);
@@ -113,15 +130,29 @@ impl Report for Reporter {
         if self.is_device {
             self.console.line(format_args!("{} opened", stream.session().peer));
         }
+        self.begin(stream.session().first_index, Counters::Sender(stream.stats_handle()));
     }
 
     fn host_drops(&mut self, stream: &ReceiveStream) -> HostDrops {
         let received = stream.stats().stream.received;
-        self.host.as_mut().map_or(HostDrops::NONE, |host| host.drops(received))
+        let drops = self.host.as_mut().map_or(HostDrops::NONE, |host| host.drops(received));
+        if let Some(tap) = &mut self.tap {
+            tap.host_drops(drops);
+        }
+        drops
     }
 
-    fn gap(&mut self, gap: &RecordedGap) {
+    fn gap(&mut self, gap: &RecordedGap, is_held_up: bool) {
         self.gaps.print(&mut self.console, gap);
+        if let Some(tap) = &mut self.tap {
+            tap.gap(gap, is_held_up);
+        }
+    }
+
+    fn samples(&mut self, index: SampleIndex, bytes: &[u8]) {
+        if let Some(tap) = &mut self.tap {
+            tap.samples(index, [bytes]);
+        }
     }
 
     fn notice(&mut self, socket: &Socket, notice: &Notice) {
@@ -143,6 +174,9 @@ impl Report for Reporter {
         }
         let passed = Passed::of(session, self.interrupt.signal(), self.host.take());
         passed.print(&mut self.console);
+        if let Some(tap) = &mut self.tap {
+            tap.end(&passed.words);
+        }
         self.way.outcome = passed.outcome;
         self.way.error.clone_from(&passed.error);
         push_bounded(&mut self.way.sessions, &mut self.way.left_out, SESSIONS_MAX, passed);

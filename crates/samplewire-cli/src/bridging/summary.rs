@@ -20,7 +20,7 @@ pub(super) struct Passed {
     peer: SocketAddr,
     pub(super) outcome: Outcome,
     /// How it ended.
-    words: String,
+    pub(super) words: String,
     /// For a stream to ZeroMQ: its counts, and the zeros that replaced gaps and pauses.
     received: Option<(tally::Received, u64)>,
     /// For a stream from ZeroMQ.

@@ -16,6 +16,11 @@ impl<'a> Metered<'a> {
     pub(super) fn new(source: &'a mut dyn ReadSamples, read_bytes: &'a AtomicU64) -> Self {
         Self { source, read_bytes }
     }
+
+    fn count(&self, len_bytes: usize) {
+        // Relaxed: only for display.
+        self.read_bytes.fetch_add(len_bytes as u64, Ordering::Relaxed);
+    }
 }
 
 impl ReadSamples for Metered<'_> {
@@ -25,8 +30,13 @@ impl ReadSamples for Metered<'_> {
 
     fn read(&mut self, out: &mut [u8]) -> Result<usize, BoxError> {
         let len_bytes = self.source.read(out)?;
-        // Relaxed: only for display.
-        self.read_bytes.fetch_add(len_bytes as u64, Ordering::Relaxed);
+        self.count(len_bytes);
+        Ok(len_bytes)
+    }
+
+    fn read_lost(&mut self, out: &mut [u8]) -> Result<usize, BoxError> {
+        let len_bytes = self.source.read_lost(out)?;
+        self.count(len_bytes);
         Ok(len_bytes)
     }
 

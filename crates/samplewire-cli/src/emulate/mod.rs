@@ -19,6 +19,7 @@ use samplewire_io::faults::Direction;
 use samplewire_io::links::LINKS_MAX;
 use samplewire_io::{Links, Xdp};
 use samplewire_record::source::SourceSpec;
+use samplewire_web::Page;
 
 use crate::arguments::EmulateArguments;
 use crate::arguments::values::Pace;
@@ -32,6 +33,7 @@ use crate::metrics::{self, About};
 use crate::outcome::Outcome;
 use crate::real_time;
 use crate::stream::stream_words;
+use crate::web::{self, SentTap};
 use crate::wiring::{self, Flow, Wiring};
 
 use parts::{Ending, Part};
@@ -43,6 +45,7 @@ use supply::Supply;
 pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     let mut console = Console::new(Lines::Stdout, arguments.progress);
     let exporter = wiring::export("emulate", &arguments.metrics, &mut console)?;
+    let mut page = web::start_if(&arguments.web, &exporter, &mut console)?;
     let addresses = arguments.listen.iter().map(|text| wiring::address(text));
     let addresses = addresses.collect::<Result<Vec<_>, _>>()?;
     if addresses.len() > LINKS_MAX {
@@ -50,6 +53,11 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     }
     let faults = FaultPair::new(&arguments.faults)?;
     let supplies = Supply::of(arguments)?;
+    if supplies.is_empty() && arguments.web.address.is_some() {
+        return Err(Failure::Contradiction(
+            "--web shows what is sent, and with --play alone nothing is sent".into(),
+        ));
+    }
     // Opening a source takes time, so options that are invalid even for the smallest packets fail
     // first.
     let windows = supplies.len().max(1) as u32;
@@ -125,13 +133,17 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
         (_, Some(_)) => "receivers and a sender",
     };
     console.line(format_args!("waiting for {peers}; Ctrl-C ends"));
+    let failures = page.as_ref().map(|page| page.failures().clone());
+    let mut taps = shown(page.as_mut(), &device.listeners, &addresses.join(", "));
     let has_several = sends.len() > 1;
     let streams = device.listeners.into_iter().zip(supplies).zip(sources);
     let senders = streams.map(|((listener, supply), source)| {
         let overflow = overflow(arguments, listener.info(), clock);
         let stream = has_several.then_some(supply.stream);
         let faults = wiring.logs.faults.clone().filter(|_| !has_several);
-        let player = Player { listener, stream, overflow, faults, ending: ending.clone() };
+        let (shown, failures) = (taps.next(), failures.clone());
+        let ending = ending.clone();
+        let player = Player { listener, stream, overflow, faults, ending, shown, failures };
         Part::Sends { player: Box::new(player), supply, source }
     });
     let parts = senders.chain(stage.map(|stage| Part::Plays(Box::new(stage)))).collect();
@@ -142,6 +154,23 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
         print_counts(&mut console, "feedback", &log.counts(Direction::Receive));
     }
     Ok(outcome)
+}
+
+/// Shows the first streams of a device on a page.
+fn shown(
+    page: Option<&mut Page>,
+    listeners: &[Listener],
+    origin: &str,
+) -> impl Iterator<Item = SentTap> + use<> {
+    let taps: Vec<_> = page.map_or_else(Vec::new, |page| {
+        let listeners = listeners.iter().take(SHOWN_MAX);
+        let tap = |listener: &Listener| {
+            let (info, stats) = (listener.info(), listener.stats_handle());
+            SentTap::new(page, "emulate", origin.to_owned(), info, stats, 0)
+        };
+        listeners.map(tap).collect()
+    });
+    taps.into_iter()
 }
 
 /// The clock of a device that plays, or whose streams share one index.
@@ -280,6 +309,9 @@ const fn pace_words(overflow: Overflow) -> &'static str {
         }
     }
 }
+
+/// Streams on a page: each takes 3 MB.
+const SHOWN_MAX: usize = 16;
 
 /// The default rate of a played stream: that of generators.
 const PLAY_RATE_HZ: f64 = 20e6;

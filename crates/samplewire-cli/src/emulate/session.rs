@@ -11,6 +11,7 @@ use samplewire_io::faults::Direction;
 use samplewire_proto::SampleIndex;
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::CloseReason;
+use samplewire_web::Failures;
 
 use super::metered::Metered;
 use super::parts::Ending;
@@ -21,6 +22,7 @@ use crate::failure::Failure;
 use crate::faults::print_counts;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
 use crate::outcome::Outcome;
+use crate::web::{self, SentTap, ShownSource};
 
 /// A stream of the device, for one session after another.
 pub(super) struct Player {
@@ -31,6 +33,10 @@ pub(super) struct Player {
     /// The faults of the port, if it has only this stream.
     pub(super) faults: Option<FaultLog>,
     pub(super) ending: Ending,
+    /// Shows the stream on a page.
+    pub(super) shown: Option<SentTap>,
+    /// Why the page failed.
+    pub(super) failures: Option<Failures>,
 }
 
 /// The result of a session.
@@ -45,7 +51,7 @@ pub(super) struct Played {
 impl Player {
     /// Sends `source` until it or the session ends, or the command is interrupted.
     pub(super) fn play(
-        &self,
+        &mut self,
         stream: &mut SendStream,
         source: &mut dyn ReadSamples,
         console: &mut Console,
@@ -95,6 +101,9 @@ impl Player {
                     measured(bits_per_second(bytes, elapsed), "b/s")
                 ));
             }
+            if let Some(failures) = &self.failures {
+                web::report(failures, console);
+            }
             let is_interrupted = ending.has_come(console);
             if is_interrupted {
                 console.line(format_args!(
@@ -103,8 +112,12 @@ impl Player {
             }
             is_interrupted
         };
-        let mut metered = Metered::new(source, &read_bytes);
+        let mut source = ShownSource::new(source, self.shown.as_mut());
+        let mut metered = Metered::new(&mut source, &read_bytes);
         let summary = stream.play(&mut metered, self.overflow, should_stop)?;
+        if let Some(shown) = &mut self.shown {
+            shown.end(&end_words(summary.end.end));
+        }
         // Other streams end at the same time; the lock keeps their lines apart.
         let _together = std::io::stdout().lock();
         let first_index = session.first_index;

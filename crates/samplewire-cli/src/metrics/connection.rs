@@ -1,15 +1,33 @@
 //! One client connection: a request of bounded length, one answer, and a time limit for both.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
 
-/// A non-blocking byte stream.
-pub(super) trait Wire: Read + Write + AsFd + Send {}
+use super::Api;
 
-impl<T: Read + Write + AsFd + Send> Wire for T {}
+/// A non-blocking byte stream.
+pub(super) trait Wire: Read + Write + AsFd + Send {
+    /// Another handle to it, if it is of this user.
+    fn local(&self) -> Option<UnixStream>;
+}
+
+impl Wire for TcpStream {
+    fn local(&self) -> Option<UnixStream> {
+        None
+    }
+}
+
+impl Wire for UnixStream {
+    fn local(&self) -> Option<UnixStream> {
+        // Without a file descriptor, the connection gets the answer of one over TCP.
+        self.try_clone().ok()
+    }
+}
 
 /// An open connection.
 pub(super) struct Connection {
@@ -48,8 +66,9 @@ impl Connection {
         self.until
     }
 
-    /// Proceeds as far as possible without waiting; returns whether there is more to do.
-    pub(super) fn advance(&mut self, page: impl FnOnce() -> String) -> bool {
+    /// Proceeds as far as possible without waiting; returns whether there is more to do. `api` takes over
+    /// a connection of this user whose request is for it.
+    pub(super) fn advance(&mut self, page: impl FnOnce() -> String, api: Option<&Api>) -> bool {
         let moved = match &mut self.state {
             State::Asked(request) => read(&mut self.wire, request),
             State::Answered(..) => Ok(true),
@@ -59,7 +78,13 @@ impl Connection {
             Ok(true) => {}
             Err(_) => return false,
         }
-        if let State::Asked(request) = &self.state {
+        if let State::Asked(request) = &mut self.state {
+            if let (Some(Api(take)), true) = (api, is_for_api(request))
+                && let Some(wire) = self.wire.local()
+            {
+                take(wire, std::mem::take(request));
+                return false;
+            }
             self.state = State::Answered(answer(request, page), 0);
         }
         match &mut self.state {
@@ -102,6 +127,11 @@ fn write(wire: &mut Box<dyn Wire>, answer: &[u8], sent: &mut usize) -> io::Resul
         }
     }
     Ok(true)
+}
+
+/// Whether a request is complete and for the page.
+fn is_for_api(request: &[u8]) -> bool {
+    request.len() <= REQUEST_BYTES_MAX && request.starts_with(b"GET /api/")
 }
 
 /// The whole answer, head and body (RFC 9112).

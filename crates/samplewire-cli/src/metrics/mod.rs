@@ -4,6 +4,9 @@
 //! request it reads the same snapshots as progress lines, and touches nothing else of a stream. A
 //! client that sends too many, slow or invalid requests thus costs only the time of that thread.
 //! The counters are up to 20 ms old.
+//!
+//! Over the socket of this user, calls below `/api/` are for a page ([`Registry::pass_api`]): spectra and
+//! gaps. The thread reads the head of such a request, and passes the connection on.
 
 pub(crate) mod client;
 mod connection;
@@ -38,7 +41,7 @@ pub(crate) struct Exporter {
     stop: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
     /// Its file is removed after the thread has ended.
-    _local: Option<LocalSocket>,
+    local: Option<LocalSocket>,
 }
 
 /// Where the counters of a process can be read.
@@ -96,7 +99,12 @@ impl Exporter {
         };
         let local = local.filter(|_| served.is_some());
         let (stop, thread) = served.unzip();
-        Ok((Self { registry, stop, thread, _local: local }, reach))
+        Ok((Self { registry, stop, thread, local }, reach))
+    }
+
+    /// Whether other programs of this user can read the streams.
+    pub(crate) const fn is_seen(&self) -> bool {
+        self.local.is_some()
     }
 
     /// The list of exported streams.
@@ -136,6 +144,18 @@ struct List {
     entries: Vec<Listed>,
     /// The ports of a switch.
     switch: Option<Exported<Vec<PortFigures>>>,
+    /// Takes connections of this user that call a page.
+    api: Option<Api>,
+}
+
+/// Takes a connection, and the bytes that were read from it.
+#[derive(Clone)]
+pub(crate) struct Api(Arc<dyn Fn(UnixStream, Vec<u8>) + Send + Sync>);
+
+impl std::fmt::Debug for Api {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Api").finish_non_exhaustive()
+    }
 }
 
 struct Listed {
@@ -188,6 +208,17 @@ impl Registry {
     /// Exports the ports of a switch.
     pub(crate) fn add_switch(&self, ports: Exported<Vec<PortFigures>>) {
         lock(&self.list).switch = Some(ports);
+    }
+
+    /// Passes connections of this user to a page when they call `/api/..`, with the bytes that were
+    /// read; `take` does not wait.
+    pub(crate) fn pass_api(&self, take: impl Fn(UnixStream, Vec<u8>) + Send + Sync + 'static) {
+        lock(&self.list).api = Some(Api(Arc::new(take)));
+    }
+
+    /// See [`Self::pass_api`].
+    fn api(&self) -> Option<Api> {
+        lock(&self.list).api.clone()
     }
 
     /// The current page, in the format of Prometheus.

@@ -94,10 +94,11 @@ impl Server {
             let now = Instant::now();
             let mut moved = moved.iter();
             let page = &mut self.page;
+            let api = page.registry.api();
             self.connections.retain_mut(|connection| {
                 let is_ready = moved.next().is_some_and(|is_ready| *is_ready);
                 connection.until() > now
-                    && (!is_ready || connection.advance(|| page.get(now).to_owned()))
+                    && (!is_ready || connection.advance(|| page.get(now).to_owned(), api.as_ref()))
             });
             for (at, _) in asked.iter().enumerate().filter(|(_, is_asked)| **is_asked) {
                 self.accept(at, now);
@@ -134,7 +135,8 @@ impl Server {
                     self.connections.remove(0);
                 }
                 let mut connection = Connection::new(wire, now);
-                if connection.advance(|| self.page.get(now).to_owned()) {
+                let api = self.page.registry.api();
+                if connection.advance(|| self.page.get(now).to_owned(), api.as_ref()) {
                     self.connections.push(connection);
                 }
             }
@@ -191,12 +193,19 @@ mod tests {
 
     /// Starts a server without streams; closing the socket ends it.
     fn start() -> (SocketAddr, UnixStream, JoinHandle<()>) {
+        start_with(Registry::of("test"), Vec::new())
+    }
+
+    fn start_with(
+        registry: Registry,
+        others: Vec<Listener>,
+    ) -> (SocketAddr, UnixStream, JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = UnixStream::pair().unwrap();
-        let registry = Registry::of("test");
-        let server = Server::new(vec![Listener::Tcp(listener)], stopped, registry);
+        let listeners = std::iter::once(Listener::Tcp(listener)).chain(others).collect();
+        let server = Server::new(listeners, stopped, registry);
         (address, stop, std::thread::spawn(move || server.run()))
     }
 
@@ -233,6 +242,46 @@ mod tests {
         drop(stop);
         thread.join().unwrap();
         assert!(started.elapsed() < Duration::from_secs(1));
+    }
+
+    #[test]
+    fn only_this_user_reaches_the_page_and_only_by_whole_requests() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("1.sock");
+        let listener = UnixListener::bind(&path).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let registry = Registry::of("test");
+        let (taken, passed) = std::sync::mpsc::channel();
+        registry.pass_api(move |wire, read| taken.send((wire, read)).unwrap());
+        let (address, _stop, _thread) = start_with(registry, vec![Listener::Unix(listener)]);
+        let call = b"GET /api/account HTTP/1.1\r\n\r\n";
+        assert!(
+            answer_to(address, call).starts_with("HTTP/1.1 404 "),
+            "over TCP there are counters"
+        );
+        let local = |request: &[u8]| {
+            let mut wire = UnixStream::connect(&path).unwrap();
+            wire.write_all(request).unwrap();
+            let mut answer = String::new();
+            wire.read_to_string(&mut answer).unwrap();
+            answer
+        };
+        assert!(local(b"GET /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 200 "));
+        assert!(local(b"POST /api/account HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+        let endless = [b"GET /api/gaps HTTP/1.1\r\nX: ".as_slice(), &[b'x'; 8_300]].concat();
+        assert!(local(&endless).starts_with("HTTP/1.1 431 "));
+        assert!(passed.try_recv().is_err());
+        let mut wire = UnixStream::connect(&path).unwrap();
+        for piece in call.chunks(7) {
+            wire.write_all(piece).unwrap();
+        }
+        let (mut other, read) = passed.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert_eq!(read, call);
+        other.write_all(b"whole").unwrap();
+        drop(other);
+        let mut answer = String::new();
+        wire.read_to_string(&mut answer).unwrap();
+        assert_eq!(answer, "whole");
     }
 
     #[test]

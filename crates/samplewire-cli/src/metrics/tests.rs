@@ -200,7 +200,7 @@ fn entry_may_be_replaced_and_goes_when_it_is_dropped() {
 fn thread_that_panicked_takes_nothing_with_it() {
     let thread = std::thread::spawn(|| panic!("as it should"));
     let registry = Registry::of("test");
-    drop(Exporter { registry, stop: None, thread: Some(thread), _local: None });
+    drop(Exporter { registry, stop: None, thread: Some(thread), local: None });
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn measure(
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
     let exporter = wiring::export("rate", &arguments.metrics, console)?;
-    let mut page = web::start_if(&arguments.web, console)?;
+    let mut page = web::start_if(&arguments.web, &exporter, console)?;
     let address = wiring::address(&arguments.address)?;
     wiring::check_channels(&arguments.channels)?;
     arguments.carriage.check()?;

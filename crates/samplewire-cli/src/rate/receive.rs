@@ -72,8 +72,13 @@ impl Receiving {
         let started = Instant::now();
         let mut cadence = Cadence::new(COUNTERS_PERIOD, started);
         let (mut ended, mut failed) = (None, None);
+        let is_ending = |tap: &Option<Tap>| tap.as_ref().is_some_and(Tap::is_ending);
         // Relaxed: figures for display, and a flag that is read again soon.
-        while !is_over.load(Ordering::Relaxed) && ended.is_none() && failed.is_none() {
+        while !is_over.load(Ordering::Relaxed)
+            && ended.is_none()
+            && failed.is_none()
+            && !is_ending(&self.tap)
+        {
             match self.aligned.next_within(PAUSE_MAX) {
                 Ok(Some(AlignedItem::Gap(lost))) => {
                     let gap = RecordedGap::from(&lost.gap);
@@ -124,8 +129,12 @@ impl Receiving {
             self.aligned.stats().map(|(snapshot, _)| snapshot),
             self.aligned.port_stats(),
         ));
-        if let (Some(tap), Some(error)) = (&mut self.tap, &ended) {
-            tap.end(&error.to_string());
+        if let Some(tap) = &mut self.tap {
+            match &ended {
+                Some(error) => tap.end(&error.to_string()),
+                None if tap.is_ending() => tap.end("a page ended it"),
+                None => {}
+            }
         }
         let error = ended.filter(|error| !is_finished(error));
         let mut error = error.map(|error| format!("receiving: {error}"));

@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<Outcome, Failure> {
 
 fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcome, Failure> {
     let exporter = wiring::export("record", &arguments.metrics, reporter.console())?;
-    let page = web::start_if(&arguments.web, reporter.console())?;
+    let page = web::start_if(&arguments.web, &exporter, reporter.console())?;
     let found = match arguments.append {
         true => {
             sink::resumable(&arguments.file, arguments.split.is_some()).map_err(Failure::Create)?

@@ -14,6 +14,7 @@ use samplewire::{DeviceInfo, SampleIndex, SendOptions, SendStream, Underflow};
 use samplewire_io::Xdp;
 use samplewire_io::faults::Direction;
 use samplewire_record::source::{ConvertingSource, SourceOptions, open_recording};
+use samplewire_web::Page;
 
 use crate::arguments::ReplayArguments;
 use crate::arguments::values::{At, delivery_words};
@@ -29,6 +30,7 @@ use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::real_time;
 use crate::stream::{path_words, stream_words};
+use crate::web::{self, SentTap, ShownSource};
 use crate::wiring::{self, Flow, Wiring};
 
 use bursts::Limited;
@@ -50,6 +52,7 @@ fn replay(
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
     let exporter = wiring::export("replay", &arguments.metrics, console)?;
+    let mut page = web::start_if(&arguments.web, &exporter, console)?;
     let address = wiring::address(&arguments.address)?;
     let faults = FaultPair::new(&arguments.faults)?;
     let source = open_source(arguments)?;
@@ -80,8 +83,12 @@ fn replay(
     }
     wiring::print_buffer(console, &capabilities, Flow::Out, true);
     real_time::print(console, &[stream.granted()], true);
+    let shown = page.as_mut().map(|page| {
+        let (origin, info) = (address.to_string(), device.stream_info());
+        SentTap::new(page, "replay", origin, &info, stream.stats_handle(), first)
+    });
     let progress = Progress::new(started, first, device.frame_bytes(), console, document);
-    let mut replay = Replay { arguments, stream: &mut stream, progress, interrupt };
+    let mut replay = Replay { arguments, stream: &mut stream, progress, interrupt, page, shown };
     let (stop, end) = replay.run(&mut *source, first)?;
     let sent = replay.progress.finish(replay.stream);
     let snapshot = stream.stats();
@@ -119,6 +126,8 @@ struct Replay<'a> {
     stream: &'a mut SendStream,
     progress: Progress<'a>,
     interrupt: Interrupt,
+    page: Option<Page>,
+    shown: Option<SentTap>,
 }
 
 impl Replay<'_> {
@@ -171,15 +180,22 @@ impl Replay<'_> {
         source: &mut dyn ReadSamples,
         first: SampleIndex,
     ) -> Result<Stop, PlayError> {
-        let Self { arguments, stream, progress, interrupt } = self;
+        let Self { arguments, stream, progress, interrupt, page, shown } = self;
         let pause = arguments.pause.unwrap_or_default().as_secs_f64();
         let pause_samples = (pause * stream.info().rate_hz()).round() as u64;
         let mut next = first;
         loop {
-            let mut burst = Limited::new(source, arguments.burst);
+            if let Some(shown) = shown {
+                shown.continue_at(next);
+            }
+            let mut source = ShownSource::new(source, shown.as_mut());
+            let mut burst = Limited::new(&mut source, arguments.burst);
             let stats = stream.stats_handle();
             let on_progress = |index| {
                 progress.look(&stats.stats(), index);
+                if let Some(page) = page {
+                    web::report_failure(page, progress.console());
+                }
                 progress.stop_signal(interrupt).is_some()
             };
             let end = stream.send_burst(&mut burst, next, on_progress)?;

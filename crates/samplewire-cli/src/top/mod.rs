@@ -8,10 +8,14 @@ mod survey;
 mod view;
 mod words;
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
+
+use samplewire_web::Process;
 
 use crate::arguments::TopArguments;
 use crate::failure::Failure;
+use crate::metrics::client::Endpoint;
 use crate::outcome::Outcome;
 use crate::wiring;
 
@@ -28,6 +32,32 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<Outcome, Failure> {
         live::run(surveyor, arguments.interval)
     }
 }
+
+/// The processes of this user that have streams, in the order of their numbers.
+///
+/// # Blocking
+/// As [`Surveyor::look`].
+pub(crate) fn processes() -> Vec<Process> {
+    let mut found = BTreeMap::new();
+    for facts in Surveyor::default().look().streams {
+        let (Endpoint::Local(socket), Ok(id)) = (facts.key.endpoint, facts.pid.parse()) else {
+            continue;
+        };
+        let process = found.entry(id).or_insert_with(|| Process {
+            id,
+            socket,
+            verb: facts.verb,
+            streams: Vec::new(),
+        });
+        if process.streams.len() < NAMES_MAX && !facts.name.is_empty() {
+            process.streams.push(facts.name);
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Names of streams in the description of a process.
+const NAMES_MAX: usize = 4;
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,6 @@
-//! `web`: shows a device's streams in a browser. And the option `--web` of other verbs.
+//! `web`: shows a device's streams in a browser. And the pages of other verbs.
+
+mod sent;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -6,20 +8,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use samplewire::AlignedStreams;
-use samplewire_web::{About, Page, PageOptions, Recording, Tap, Token};
+use samplewire_web::{About, Control, Failures, Folder, Page, PageOptions, Recording, Tap, Token};
 
 use crate::account;
-use crate::arguments::{WebAccess, WebArguments, WebOption};
+use crate::arguments::{WebAccess, WebArguments, WebControl, WebOption};
 use crate::console::{Console, Lines};
 use crate::failure::Failure;
+use crate::finishing;
 use crate::host_watch::HostWatch;
 use crate::interrupt::{Interrupt, STOP_PAUSE};
+use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::rate::receive::Receiving;
 use crate::rate::tally::Received;
 use crate::real_time;
 use crate::stream::{path_words, stream_words};
+use crate::top;
 use crate::wiring::{self, Flow};
+pub(crate) use sent::{SentTap, ShownSource};
 
 /// Opens the device, and serves the page until a signal comes or the time is over.
 pub(crate) fn run(arguments: &WebArguments) -> Result<Outcome, Failure> {
@@ -27,12 +33,15 @@ pub(crate) fn run(arguments: &WebArguments) -> Result<Outcome, Failure> {
     if let Some(path) = &arguments.recording {
         return show_recording(arguments, path, &mut console);
     }
+    let Some(text) = arguments.address.as_deref() else {
+        return show_processes(arguments, &mut console);
+    };
     let exporter = wiring::export("web", &arguments.metrics, &mut console)?;
-    let text = arguments.address.as_deref().expect("clap requires one of the two");
     let address = wiring::address(text)?;
     wiring::check_channels(&arguments.channels)?;
     // A page that cannot be served is an error before the device is opened.
-    let mut page = start(arguments.listen, Some(&arguments.access))?;
+    let mut page = start(options(arguments)?)?;
+    answer(&page, &exporter);
     let host = HostWatch::new();
     let aligned = open(arguments, address)?;
     let _printed = exporter.registry().add_opened(aligned.counters(), None);
@@ -42,6 +51,9 @@ pub(crate) fn run(arguments: &WebArguments) -> Result<Outcome, Failure> {
     let tap = follow(&mut page, "web", &aligned);
     let receiving = Receiving::new(aligned, None, host).counting(None).with_tap(Some(tap));
     let received = receive(arguments, receiving, &mut page, &interrupt, &mut console);
+    let left = || "completing the files of a recording".to_owned();
+    finishing::finish(&mut console, &interrupt, left, || page.finish_recordings());
+    report_recordings(&mut page, &mut console);
     Ok(conclude(&received, &interrupt, &mut console))
 }
 
@@ -51,14 +63,29 @@ fn show_recording(
     path: &Path,
     console: &mut Console,
 ) -> Result<Outcome, Failure> {
-    let mut page = start(arguments.listen, Some(&arguments.access))?;
+    let mut page = start(options(arguments)?)?;
     let _shown = Recording::show(&mut page, path)?;
+    serve(arguments, &mut page, console)
+}
+
+/// Serves the page of all processes of this user until a signal comes or the time is over.
+fn show_processes(arguments: &WebArguments, console: &mut Console) -> Result<Outcome, Failure> {
+    let mut page = start(options(arguments)?.processes(top::processes))?;
+    serve(arguments, &mut page, console)
+}
+
+/// Serves a page without a stream of this process until a signal comes or the time is over.
+fn serve(
+    arguments: &WebArguments,
+    page: &mut Page,
+    console: &mut Console,
+) -> Result<Outcome, Failure> {
     let interrupt = Interrupt::install()?;
-    print(&page, console);
+    print(page, console);
     let started = Instant::now();
     loop {
         std::thread::sleep(STOP_PAUSE);
-        report_failure(&mut page, console);
+        report_failure(page, console);
         if let Some(signal) = interrupt.stop_signal(console).and(interrupt.signal()) {
             return Ok(Outcome::Interrupted { signal });
         }
@@ -88,6 +115,7 @@ fn receive(
                 console.line(format_args!("the stream has ended; Ctrl-C ends the page"));
             }
             has_failed |= report_failure(page, console);
+            report_recordings(page, console);
             let is_late = arguments.duration.is_some_and(|it| started.elapsed() >= it);
             let is_interrupted = interrupt.stop_signal(console).is_some();
             if is_late || is_interrupted || (has_failed && has_ended) {
@@ -151,15 +179,50 @@ fn announce(
     real_time::print(console, &[aligned.granted()], true);
 }
 
-/// Starts the page that `--web` requests, and prints its URL.
+/// Starts the page of a verb: where `--web` requests it, and for this user's `samplewire web`. Returns
+/// none without both. Prints the URL, if there is one.
 ///
 /// # Errors
-/// [`Failure::Web`].
-pub(crate) fn start_if(option: &WebOption, console: &mut Console) -> Result<Option<Page>, Failure> {
-    let Some(address) = option.address else { return Ok(None) };
-    let page = start(address, None)?;
+/// [`Failure::Web`]: the page of `--web` cannot be served.
+pub(crate) fn start_if(
+    option: &WebOption,
+    exporter: &Exporter,
+    console: &mut Console,
+) -> Result<Option<Page>, Failure> {
+    let every = option.spectra.every_sample;
+    let Some(address) = option.address else {
+        return Ok(start_local(PageOptions::local().every_sample(every), exporter, console));
+    };
+    let page = start(PageOptions::new(address).every_sample(every))?;
+    answer(&page, exporter);
     print(&page, console);
     Ok(Some(page))
+}
+
+/// Starts the page that only this user's `samplewire web` reads. The verb goes on without it.
+fn start_local(options: PageOptions, exporter: &Exporter, console: &mut Console) -> Option<Page> {
+    if !exporter.is_seen() {
+        return None;
+    }
+    match Page::start(options) {
+        Ok(page) => {
+            answer(&page, exporter);
+            Some(page)
+        }
+        Err(error) => {
+            console.warn(format_args!("`samplewire web` does not see this: {error}"));
+            None
+        }
+    }
+}
+
+/// Has the socket of this process answer for the page.
+fn answer(page: &Page, exporter: &Exporter) {
+    let local = page.local().clone();
+    exporter.registry().pass_api(move |stream, read| {
+        // Without room the connection is closed, and its client tries again.
+        let _is_taken = local.take(stream, read);
+    });
 }
 
 /// Shows received streams on a page.
@@ -169,21 +232,50 @@ pub(crate) fn follow(page: &mut Page, verb: &str, aligned: &AlignedStreams) -> T
 
 /// Prints why the page failed, once; returns whether it has.
 pub(crate) fn report_failure(page: &mut Page, console: &mut Console) -> bool {
-    let failure = page.take_failure();
+    report(page.failures(), console)
+}
+
+/// See [`report_failure`].
+pub(crate) fn report(failures: &Failures, console: &mut Console) -> bool {
+    let failure = failures.take();
     if let Some(words) = &failure {
         console.warn(format_args!("the page: {words}; the stream goes on"));
     }
     failure.is_some()
 }
 
-fn start(listen: SocketAddr, access: Option<&WebAccess>) -> Result<Page, Failure> {
-    let mut options = PageOptions::new(listen);
-    if let Some(access) = access {
-        if let Some(path) = &access.token_file {
-            options = options.token(read_token(path)?);
-        }
-        options = access.names.iter().fold(options, |options, name| options.name(name));
+/// Prints what became of recordings that the page started.
+fn report_recordings(page: &mut Page, console: &mut Console) {
+    while let Some(words) = page.take_report() {
+        console.line(format_args!("{words}"));
     }
+}
+
+/// What the page may do; `None` if it only shows.
+fn control(options: &WebControl) -> Result<Option<Control>, Failure> {
+    if !options.is_allowed {
+        return Ok(None);
+    }
+    let Some(path) = &options.folder else { return Ok(Some(Control::new())) };
+    let failed = |source| Failure::Folder { path: path.display().to_string(), source };
+    Ok(Some(Control::new().folder(Folder::open(path).map_err(failed)?)))
+}
+
+/// The options of `web`.
+fn options(arguments: &WebArguments) -> Result<PageOptions, Failure> {
+    let WebAccess { token_file, names } = &arguments.access;
+    let mut options =
+        PageOptions::new(arguments.listen).every_sample(arguments.spectra.every_sample);
+    if let Some(control) = control(&arguments.control)? {
+        options = options.control(control);
+    }
+    if let Some(path) = token_file {
+        options = options.token(read_token(path)?);
+    }
+    Ok(names.iter().fold(options, |options, name| options.name(name)))
+}
+
+fn start(options: PageOptions) -> Result<Page, Failure> {
     Ok(Page::start(options)?)
 }
 

@@ -94,9 +94,14 @@ impl Running {
         wait_until(words, PATIENCE, || self.stdout.has(words) || self.stderr.has(words));
     }
 
-    /// The rest of the first line on standard error that begins like this.
+    /// The rest of the first line on standard error, or else on standard output, that begins like this.
     pub(crate) fn line(&self, begin: &str) -> Option<String> {
-        self.stderr.line(begin)
+        self.stderr.line(begin).or_else(|| self.stdout.line(begin))
+    }
+
+    /// The number of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Waits until this metric fits, of a command with [`METRICS`].

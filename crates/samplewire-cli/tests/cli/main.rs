@@ -44,4 +44,5 @@ mod terminal;
 mod verification;
 mod vocabulary;
 mod web;
+mod web_control;
 mod zmtp;

@@ -1,4 +1,4 @@
-//! The web page of `web`, `record` and `rate`.
+//! The web page of `web`, and of the verbs that have `--web`.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -16,9 +16,14 @@ const LOSS: [&str; 4] = ["--rate", "2M", "--fault", "data:loss=0.02,seed=5"];
 
 /// Reads the account of the page that a command serves; `None` when it has ended.
 fn account(url: &str) -> Option<Value> {
+    Some(read(url, "/api/account")?["sources"][0].clone())
+}
+
+/// Makes a call of the API.
+fn read(url: &str, call: &str) -> Option<Value> {
     let (address, token) = url.split_once("/#").expect("a fragment");
     let head = format!(
-        "GET /api/account HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
+        "GET {call} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
          Connection: close\r\n\r\n"
     );
     let mut wire = TcpStream::connect(address).ok()?;
@@ -27,8 +32,7 @@ fn account(url: &str) -> Option<Value> {
     wire.read_to_string(&mut answer).ok()?;
     let (head, body) = answer.split_once("\r\n\r\n")?;
     assert!(head.starts_with("HTTP/1.1 200"), "{answer}");
-    let account: Value = serde_json::from_str(body).expect("JSON");
-    Some(account["sources"][0].clone())
+    Some(serde_json::from_str(body).expect("JSON"))
 }
 
 fn number(account: &Value, key: &str) -> u64 {
@@ -135,4 +139,128 @@ fn rate_serves_the_page_too_and_warns_of_an_open_address() {
     assert_eq!(found["repairs"].as_array().map(Vec::len), Some(48), "{found}");
     measured.signal(libc::SIGINT);
     measured.finish().expect(130);
+}
+
+/// Starts a device with a page; returns its address too.
+fn shown_device(arguments: &[&str]) -> (Running, String) {
+    let device =
+        Running::start(&[&["emulate", "--listen", "127.0.0.1:0", "--web"], arguments].concat());
+    let begun = concat!("samplewire ", env!("CARGO_PKG_VERSION"), ": a device, listening on ");
+    let address = wait_for("the device", PATIENCE, || device.line(begun));
+    (device, address)
+}
+
+#[test]
+fn device_shows_what_it_has_sent_session_after_session() {
+    let file = folder("web-sent").join("source");
+    let source = Device::start(&["--source", "counter", "--rate", "max:1M"]);
+    run(&["record", &source.address, text(&file), "--nsamps", "500k"]).expect(0);
+    let (device, address) = shown_device(&["--source", text(&file), "--rate", "1M"]);
+    let url = url_of(&device);
+    let mut sums = [0, 0];
+    for _ in 0..2 {
+        let ran = run(&["record", &address, "null", "--json", "--nsamps", "500k"]);
+        let document: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+        // A busy machine may be late: what found no room is the recorder's gap, and the page's.
+        for (sum, key) in sums.iter_mut().zip(["samples_delivered", "samples_missing"]) {
+            *sum += document["end"][key].as_u64().expect("a number");
+        }
+        let sent = wait_for("the end of the session", PATIENCE, || {
+            account(&url).filter(|it| ["samples", "missing"].map(|key| number(it, key)) == sums)
+        });
+        assert_eq!((sent["verb"].as_str(), sent["role"].as_str()), (Some("emulate"), Some("sent")));
+        let sentence = sent["sentence"].as_str().expect("words");
+        assert!(sentence.contains("sent"), "{sentence}");
+        assert_eq!(sent["origin"], *address);
+        assert!(sent["counters"].as_array().is_some_and(|it| !it.is_empty()), "{sent}");
+    }
+    assert_eq!(sums.iter().sum::<u64>(), 1_000_000);
+    device.signal(libc::SIGINT);
+    device.finish().expect(0);
+    let play = ["emulate", "--listen", "127.0.0.1:0", "--play", "null", "--web"];
+    run(&play).expect_error(1, &["--web shows what is sent"]);
+}
+
+#[test]
+fn replay_and_bridge_show_what_they_pass_on() {
+    let file = folder("web-passed").join("source");
+    let source = Device::start(&["--source", "counter", "--rate", "max:1M"]);
+    run(&["record", &source.address, text(&file), "--nsamps", "100k"]).expect(0);
+    let player = Device::start(&["--play", "null", "--rate", "1M"]);
+    let arguments = ["replay", text(&file), &player.address, "--loop", "forever", "--web"];
+    let replay = Running::start(&arguments);
+    let url = url_of(&replay);
+    let sent = wait_for("more than one turn", PATIENCE, || {
+        account(&url).filter(|it| number(it, "samples") > 150_000)
+    });
+    let words = |account: &Value, key: &str| account[key].as_str().unwrap_or_default().to_owned();
+    assert_eq!((words(&sent, "verb"), words(&sent, "role")), ("replay".into(), "sent".into()));
+    assert_eq!((words(&sent, "level"), number(&sent, "missing")), ("whole".into(), 0));
+    assert!(sent["counters"].is_array() && sent["repairs"].is_null(), "{sent}");
+    replay.signal(libc::SIGINT);
+    replay.finish().expect(130);
+
+    let device = Device::start(&[&["--source", "counter"], &LOSS[..]].concat());
+    let arguments = ["bridge", &device.address, "--zmq-pub", "tcp://127.0.0.1:0", "--web"];
+    let arguments = [&arguments[..], &["--delivery", "best-effort", "--json"]].concat();
+    let bridge = Running::start(&arguments);
+    let url = url_of(&bridge);
+    let passed = wait_for("a gap", PATIENCE, || {
+        account(&url).filter(|it| number(it, "missing") > 0 && number(it, "samples") > 0)
+    });
+    assert_eq!(
+        (words(&passed, "verb"), words(&passed, "role")),
+        ("bridge".into(), "received".into())
+    );
+    assert_eq!(words(&passed, "level"), "missing");
+    assert!(passed["repairs"].is_array(), "{passed}");
+    bridge.signal(libc::SIGINT);
+    let ran = bridge.finish().expect(130);
+    let document: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    let received = &document["end"]["sessions"][0]["receive"];
+    let total = |key: &str| received[key].as_u64().expect("a number");
+    assert!(number(&passed, "missing") <= total("samples_missing"), "{document}");
+    assert!(number(&passed, "samples") <= total("samples_delivered"), "{document}");
+}
+
+#[test]
+fn page_of_every_process_lists_and_shows_those_of_this_user() {
+    let sockets = format!("XDG_RUNTIME_DIR={}", text(&folder("web-processes")));
+    let start = |arguments: &[&str]| Running::start_by(&["env", &sockets], arguments);
+    let shown = start(&["web"]);
+    let url = url_of(&shown);
+    // Processes of other folders may be there too.
+    let until_listed = |expected: &[(&Running, Option<&str>)]| {
+        wait_for("the processes", PATIENCE, || {
+            let answer = read(&url, "/api/processes")?;
+            let listed = answer["processes"].as_array()?;
+            let verb = |id: u32| listed.iter().find(|it| it["id"] == id)?["verb"].as_str();
+            expected.iter().all(|(running, verb_is)| verb(running.id()) == *verb_is).then_some(())
+        })
+    };
+    until_listed(&[(&shown, None)]);
+    let device =
+        start(&["emulate", "--listen", "127.0.0.1:0", "--source", "counter", "--rate", "1M"]);
+    let begun = concat!("samplewire ", env!("CARGO_PKG_VERSION"), ": a device, listening on ");
+    let address = wait_for("the device", PATIENCE, || device.line(begun));
+    let recorder = start(&["record", &address, "null", "--json"]);
+    until_listed(&[(&device, Some("emulate")), (&recorder, Some("record"))]);
+    for (running, role) in [(&device, "sent"), (&recorder, "received")] {
+        let call = format!("/api/account?process={}", running.id());
+        let account = wait_for("samples", PATIENCE, || {
+            read(&url, &call).filter(|it| number(&it["sources"][0], "samples") > 0)
+        });
+        assert_eq!(account["sources"][0]["role"], role);
+    }
+    let gaps = format!("/api/gaps?process={}", recorder.id());
+    assert_eq!(read(&url, &gaps).expect("an answer")["total"], "0");
+    // It has ended, and is our child until its status is taken.
+    recorder.signal(libc::SIGINT);
+    until_listed(&[(&device, Some("emulate")), (&recorder, None)]);
+    recorder.finish().expect(130);
+    device.signal(libc::SIGINT);
+    until_listed(&[(&device, None)]);
+    device.finish().expect(0);
+    shown.signal(libc::SIGINT);
+    shown.finish().expect(130);
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Formats `instant` in UTC to the millisecond, e.g. `2024-02-29T12:00:00.250Z` (RFC 3339). A time
 /// before 1970 is written as 1970.
-pub(crate) fn rfc3339(instant: SystemTime) -> String {
+pub fn rfc3339(instant: SystemTime) -> String {
     let since = instant.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let (days, of_day) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
     let (year, month, day) = date_of(days);

@@ -9,12 +9,12 @@ use samplewire_proto::SampleIndex;
 
 use super::Capture;
 use super::datatype::datatype_of;
-use super::entry::{Mark, MarkKind, RECORDER, Run};
+use super::entry::{Event, Mark, MarkKind, RECORDER, Run};
 use super::gap::RecordedGap;
 use super::notes::Notes;
 
 /// The metadata: global fields, a capture for each run of samples without a gap, and an annotation
-/// for each gap or jump. It can be written at any time.
+/// for each gap, jump or event. It can be written at any time.
 #[derive(Debug)]
 pub(crate) struct Document {
     global: Map<String, Value>,
@@ -29,6 +29,9 @@ pub(crate) struct Document {
     opening: Option<Option<u64>>,
     runs: Vec<Run>,
     marks: Vec<Mark>,
+    /// In the order of their samples.
+    events: Vec<Event>,
+    events_bytes_max: u64,
 }
 
 /// The runs of one opening of the stream.
@@ -101,15 +104,19 @@ impl Document {
             opening: Some(None),
             runs: Vec::new(),
             marks: Vec::new(),
+            events: Vec::new(),
+            events_bytes_max: 0,
         }
     }
 
-    /// Restores the document of `captures` and `marks`; those without an index are left out.
+    /// Restores the document of `captures`, `marks` and `events`; captures without an index are left
+    /// out.
     pub(crate) fn restored(
         info: &StreamInfo,
         notes: &Notes,
         captures: &[Capture],
         marks: &[Mark],
+        events: &[Event],
     ) -> Self {
         let mut document = Self::new(info, notes);
         for Capture { sample_start, global_index, boot_id, datetime, .. } in captures {
@@ -122,6 +129,8 @@ impl Document {
             document.runs.push(Run { sample_start: *sample_start, index });
         }
         document.marks = marks.to_vec();
+        document.events = events.to_vec();
+        document.events_bytes_max = events.iter().map(Event::len_bytes_max).sum();
         document
     }
 
@@ -162,7 +171,9 @@ impl Document {
         let mut sessions = SessionsInOrder::of(&self.sessions);
         let captures = (0..self.runs.len())
             .map(move |number| ("capture", self.capture(number, sessions.at(number))));
-        captures.chain(self.marks.iter().map(|mark| ("annotation", mark.annotation())))
+        let marks = self.marks.iter().map(Mark::annotation);
+        let annotations = marks.chain(self.events.iter().map(Event::annotation));
+        captures.chain(annotations.map(|annotation| ("annotation", annotation)))
     }
 
     /// Notes that the next run begins a session with the device's run `boot_id`.
@@ -214,10 +225,43 @@ impl Document {
         Some(mark.annotation())
     }
 
+    /// Adds an event at an index of the device's last run, and returns its annotation; `None` if there
+    /// are [`EVENTS_MAX`] already. The file has `len_samples` samples.
+    pub(crate) fn add_event(
+        &mut self,
+        len_samples: u64,
+        index: SampleIndex,
+        text: &str,
+    ) -> Option<Value> {
+        if self.events.len() >= EVENTS_MAX {
+            return None;
+        }
+        let sample_start = self.place_of(index, len_samples);
+        let event = Event { sample_start, index, text: text.to_owned() };
+        let annotation = event.annotation();
+        self.events_bytes_max += event.len_bytes_max();
+        let at = self.events.partition_point(|it| it.sample_start <= sample_start);
+        self.events.insert(at, event);
+        Some(annotation)
+    }
+
+    /// Returns the sample at an index of the device's last run, or the first in the file after it.
+    fn place_of(&self, index: SampleIndex, len_samples: u64) -> u64 {
+        let first_run = self.sessions.last().map_or(0, |session| session.first_run);
+        let runs = &self.runs[first_run.min(self.runs.len())..];
+        let after = runs.partition_point(|run| run.index <= index);
+        let end = runs.get(after).map_or(len_samples, |next| next.sample_start);
+        match after.checked_sub(1) {
+            Some(at) => runs[at].sample_start.saturating_add(index - runs[at].index).min(end),
+            None => end,
+        }
+    }
+
     /// Removes everything after the first `len_samples` of the file.
     pub(crate) fn truncate(&mut self, len_samples: u64) {
         self.runs.truncate(self.runs_before(len_samples));
         self.marks.truncate(self.marks_until(len_samples));
+        self.events.truncate(self.events_until(len_samples));
         let runs = self.runs.len();
         self.sessions.retain(|session| session.first_run < runs);
     }
@@ -225,7 +269,7 @@ impl Document {
     /// Returns an upper bound of the text's length in bytes.
     pub(crate) fn len_bytes_max(&self) -> u64 {
         let lists = self.runs.len() * RUN_BYTES_MAX + self.marks.len() * MARK_BYTES_MAX;
-        self.global_bytes_max + lists as u64
+        self.global_bytes_max + lists as u64 + self.events_bytes_max
     }
 
     /// Writes the whole document.
@@ -237,9 +281,22 @@ impl Document {
         let mut sessions = SessionsInOrder::of(&self.sessions);
         list(out, (0..runs).map(|number| self.capture(number, sessions.at(number))))?;
         out.write_all(b"\n],\n\"annotations\": [")?;
-        let marks = &self.marks[..self.marks_until(progress.samples)];
-        list(out, marks.iter().map(Mark::annotation))?;
+        list(out, self.annotations(progress.samples))?;
         out.write_all(b"\n]\n}\n")
+    }
+
+    /// Returns the annotations within the first `len_samples` of the file, in the order of their
+    /// samples.
+    fn annotations(&self, len_samples: u64) -> impl Iterator<Item = Value> {
+        let mut marks = self.marks[..self.marks_until(len_samples)].iter().peekable();
+        let mut events = self.events[..self.events_until(len_samples)].iter().peekable();
+        std::iter::from_fn(move || {
+            let event_start = events.peek().map_or(u64::MAX, |event| event.sample_start);
+            match marks.next_if(|mark| mark.sample_start <= event_start) {
+                Some(mark) => Some(mark.annotation()),
+                None => events.next().map(Event::annotation),
+            }
+        })
     }
 
     fn global(&self, progress: &Progress<'_>) -> Map<String, Value> {
@@ -304,6 +361,11 @@ impl Document {
     fn marks_until(&self, len_samples: u64) -> usize {
         self.marks.partition_point(|mark| mark.sample_start <= len_samples)
     }
+
+    /// Returns how many events lie within the first `len_samples` of the file, or at their end.
+    fn events_until(&self, len_samples: u64) -> usize {
+        self.events.partition_point(|event| event.sample_start <= len_samples)
+    }
 }
 
 /// Formats a boot id for metadata.
@@ -329,6 +391,9 @@ fn rate(info: &StreamInfo) -> Value {
 
 /// The maximum number of gaps in a recording: their memory is 80 MiB, their text some 300 MB.
 pub(crate) const GAPS_MAX: usize = 1 << 20;
+
+/// The maximum number of events in a recording.
+pub(crate) const EVENTS_MAX: usize = 1 << 16;
 
 /// The length of the hash, the first capture's time and the brackets.
 const AROUND_BYTES_MAX: usize = 768;

@@ -140,6 +140,45 @@ impl Mark {
     }
 }
 
+/// A remark about an index, which does not affect the account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// The sample at the index, or the first in the file after it.
+    pub(crate) sample_start: u64,
+    pub(crate) index: SampleIndex,
+    pub(crate) text: String,
+}
+
+impl Event {
+    /// Returns the annotation of this event.
+    pub(crate) fn annotation(&self) -> Value {
+        json!({
+            "core:sample_start": self.sample_start,
+            "core:sample_count": 0,
+            "core:generator": RECORDER,
+            "core:label": "event",
+            "core:comment": self.text,
+            (EVENT_INDEX): self.index,
+        })
+    }
+
+    /// Returns an upper bound of the annotation's length in bytes.
+    pub(super) const fn len_bytes_max(&self) -> u64 {
+        // JSON writes a control character in six bytes.
+        EVENT_BYTES_MAX + 6 * self.text.len() as u64
+    }
+
+    /// Reads an annotation; `None` if it is not an event.
+    pub(super) fn read(object: &Object<'_>) -> Result<Option<Self>, MetadataError> {
+        let Some(index) = object.count(EVENT_INDEX)? else { return Ok(None) };
+        let sample_start = object
+            .count("core:sample_start")?
+            .ok_or_else(|| MetadataError::Missing { field: object.path("core:sample_start") })?;
+        let text = object.text("core:comment")?.unwrap_or_default().to_owned();
+        Ok(Some(Self { sample_start, index, text }))
+    }
+}
+
 /// Reads what the host dropped of a gap.
 fn host_drops(object: &Object<'_>, not_repaired: u64) -> Result<HostDrops, MetadataError> {
     let count = |field| Ok::<_, MetadataError>(object.count(field)?.unwrap_or(0));
@@ -180,6 +219,12 @@ fn gap_words(gap: &RecordedGap) -> String {
 /// Samples of a gap that this host's card, and its kernel, dropped; absent for none.
 const NIC_DROPPED: &str = "samplewire:nic_dropped";
 const KERNEL_DROPPED: &str = "samplewire:kernel_dropped";
+
+/// The index of an event.
+const EVENT_INDEX: &str = "samplewire:event_index";
+
+/// The maximum length of an event's annotation without its text.
+const EVENT_BYTES_MAX: u64 = 320;
 
 /// The program and version that write the metadata.
 pub(super) const RECORDER: &str = concat!("samplewire ", env!("CARGO_PKG_VERSION"));

@@ -116,7 +116,7 @@ pub enum RecordedCause {
     /// The stream lost them.
     Stream(Cause),
     /// The source lost them because the program that writes the recording held all the stream's
-    /// memory.
+    /// memory. In a recording that a page started: the file had no room for them.
     DiskBehind,
     /// The stream broke and was opened again within one boot of the device.
     Reconnected,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::datatype::{UnknownDatatype, format_of};
-use super::entry::{Mark, MarkKind};
+use super::entry::{Event, Mark, MarkKind};
 use super::field::{Object, Place, excerpt};
 use super::gap::RecordedGap;
 use super::notes::Notes;
@@ -189,6 +189,17 @@ pub(crate) fn marks(root: &Value) -> Result<Vec<Mark>, MetadataError> {
     let annotations = list(root, "annotations")?.iter().enumerate();
     let read = |(number, value)| Mark::read(&Object::new(Place::Annotation(number), Some(value))?);
     annotations.filter_map(|annotation| read(annotation).transpose()).collect()
+}
+
+/// Reads the events from the annotations of a recording, in the order of their samples.
+pub(crate) fn events(root: &Value) -> Result<Vec<Event>, MetadataError> {
+    let annotations = list(root, "annotations")?.iter().enumerate();
+    let read = |(number, value)| Event::read(&Object::new(Place::Annotation(number), Some(value))?);
+    let events = annotations.filter_map(|annotation| read(annotation).transpose());
+    let mut events: Vec<_> = events.collect::<Result<_, _>>()?;
+    // A journal has them in the order of their writing.
+    events.sort_by_key(|event| event.sample_start);
+    Ok(events)
 }
 
 fn list<'a>(root: &'a Value, field: &'static str) -> Result<&'a Vec<Value>, MetadataError> {

@@ -18,14 +18,14 @@ mod notes;
 mod paths;
 
 pub use datatype::{UnknownDatatype, datatype_of, format_of};
-pub(crate) use datetime::rfc3339;
+pub use datetime::rfc3339;
 pub use digest::sha512_of;
 pub(crate) use digest::{Sha512Hex, new_sha512};
-pub(crate) use document::{Document, GAPS_MAX, Progress};
-pub(crate) use entry::{Mark, MarkKind, Run};
+pub(crate) use document::{Document, EVENTS_MAX, GAPS_MAX, Progress};
+pub(crate) use entry::{Event, Mark, MarkKind, Run};
 pub use gap::{HostDrops, RecordedCause, RecordedGap};
 pub(crate) use journal::Journal;
 pub use metadata::{Capture, Claims, Metadata, MetadataError, PlacedGap, gaps};
-pub(crate) use metadata::{captures, marks};
+pub(crate) use metadata::{captures, events, marks};
 pub use notes::Notes;
 pub use paths::Paths;

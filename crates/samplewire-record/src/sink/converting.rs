@@ -50,6 +50,10 @@ impl<S: WriteSamples> WriteSamples for ConvertingSink<S> {
         self.inner.gap(gap)
     }
 
+    fn event(&mut self, index: SampleIndex, text: &str) -> Result<(), SinkError> {
+        self.inner.event(index, text)
+    }
+
     fn session(&mut self, boot_id: u64) -> Result<(), SinkError> {
         self.inner.session(boot_id)
     }

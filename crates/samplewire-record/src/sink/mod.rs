@@ -77,6 +77,15 @@ pub trait WriteSamples: Send + fmt::Debug {
     /// [`SinkError`].
     fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError>;
 
+    /// Records a remark about an index of the device's present run, at most the next one. Formats
+    /// without metadata ignore it. Default: ignored.
+    ///
+    /// # Errors
+    /// [`SinkError`].
+    fn event(&mut self, _index: SampleIndex, _text: &str) -> Result<(), SinkError> {
+        Ok(())
+    }
+
     /// Records that the next samples come from a stream that was opened in the device's run
     /// `boot_id`. Indexes of one run are comparable.
     ///
@@ -126,6 +135,10 @@ impl<S: WriteSamples + ?Sized> WriteSamples for Box<S> {
 
     fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
         (**self).gap(gap)
+    }
+
+    fn event(&mut self, index: SampleIndex, text: &str) -> Result<(), SinkError> {
+        (**self).event(index, text)
     }
 
     fn session(&mut self, boot_id: u64) -> Result<(), SinkError> {
@@ -354,6 +367,14 @@ pub enum SinkError {
         path: PathBuf,
         /// The maximum.
         gaps_max: usize,
+    },
+    /// The recording has more events than its metadata can list.
+    #[error("{path}: more than {events_max} events", path = path.display())]
+    TooManyEvents {
+        /// The metadata file.
+        path: PathBuf,
+        /// The maximum.
+        events_max: usize,
     },
     /// The chain before the sink failed.
     #[error("chain: {why}")]

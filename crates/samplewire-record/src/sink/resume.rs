@@ -8,7 +8,9 @@ use samplewire::StreamInfo;
 use samplewire_proto::SampleIndex;
 
 use super::{Frames, SinkError, SinkOptions, frames_of, part_path, parts_of};
-use crate::sigmf::{Capture, Document, Journal, Mark, MarkKind, Metadata, Paths, captures, marks};
+use crate::sigmf::{
+    Capture, Document, Event, Journal, Mark, MarkKind, Metadata, Paths, captures, events, marks,
+};
 use crate::storage::{OpenMode, OsStorage, Storage, StoredFile};
 
 /// Where an existing recording ends.
@@ -177,6 +179,7 @@ pub(super) struct Found {
     pub(super) metadata: Metadata,
     captures: Vec<Capture>,
     marks: Vec<Mark>,
+    events: Vec<Event>,
     /// Whole samples in the data, or in its whole frames.
     pub(super) samples: u64,
     /// The length of these samples or frames in the file.
@@ -213,6 +216,7 @@ impl Found {
         };
         let captures = captures(&root, metadata.offset).map_err(|error| wrong(path, &error))?;
         let marks = marks(&root).map_err(|error| wrong(path, &error))?;
+        let events = events(&root).map_err(|error| wrong(path, &error))?;
         let data_path = paths.data_of(&metadata);
         let mut written_bytes = len_of(storage, &data_path)?;
         let content_bytes = match metadata.is_compressed && written_bytes > 0 {
@@ -231,7 +235,7 @@ impl Found {
         };
         let samples = content_bytes / frame_bytes_of(&metadata);
         check_claim(&metadata, paths, samples)?;
-        Ok(Some(Self { metadata, captures, marks, samples, written_bytes, owner }))
+        Ok(Some(Self { metadata, captures, marks, events, samples, written_bytes, owner }))
     }
 
     /// Checks that samples of `info` may follow.
@@ -277,7 +281,8 @@ impl Found {
     /// Restores the document, so that it can be continued.
     pub(super) fn document(&self, info: &StreamInfo) -> Document {
         let notes = &self.metadata.notes;
-        let mut document = Document::restored(info, notes, &self.captures, &self.marks);
+        let mut document =
+            Document::restored(info, notes, &self.captures, &self.marks, &self.events);
         document.truncate(self.samples);
         document
     }

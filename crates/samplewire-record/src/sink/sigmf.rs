@@ -17,7 +17,7 @@ use super::meta_file::MetaFile;
 use super::resume::Found;
 use super::zstd_file::ZstdFile;
 use super::{Backlog, Holes, SinkError, SinkOptions, SinkSummary, WriteSamples, samples_in};
-use crate::sigmf::{Document, GAPS_MAX, Paths, Progress, RecordedGap, Run, rfc3339};
+use crate::sigmf::{Document, EVENTS_MAX, GAPS_MAX, Paths, Progress, RecordedGap, Run, rfc3339};
 use crate::storage::Storage;
 
 /// Writes `NAME.sigmf-data` and `NAME.sigmf-meta`, and `NAME.sigmf-journal` until it is finished.
@@ -373,6 +373,17 @@ impl WriteSamples for SigmfSink {
         self.push_annotation(annotation)?;
         self.next = (!gap.is_estimated()).then(|| gap.end());
         self.summary.count(gap);
+        Ok(())
+    }
+
+    fn event(&mut self, index: SampleIndex, text: &str) -> Result<(), SinkError> {
+        self.check_open()?;
+        let annotation = self.document.add_event(self.data.len_samples(), index, text);
+        let annotation = annotation.ok_or_else(|| SinkError::TooManyEvents {
+            path: self.paths.meta.clone(),
+            events_max: EVENTS_MAX,
+        })?;
+        self.journal.push_annotation(annotation);
         Ok(())
     }
 

@@ -197,6 +197,10 @@ impl WriteSamples for SplitSink {
         self.part.gap(gap)
     }
 
+    fn event(&mut self, index: SampleIndex, text: &str) -> Result<(), SinkError> {
+        self.part.event(index, text)
+    }
+
     fn session(&mut self, boot_id: u64) -> Result<(), SinkError> {
         self.boot_id = Some(boot_id);
         self.part.session(boot_id)

@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
 use samplewire::Block;
@@ -16,7 +16,8 @@ use crate::sigmf::RecordedGap;
 /// Writes blocks directly from the receiver's memory: there is no copy before the sink.
 ///
 /// Waiting blocks hold the stream's memory. A sink that is too slow therefore reduces the sender's
-/// credit, and a converter then loses samples. The queue itself adds only its slots.
+/// credit, and a converter then loses samples. The queue itself adds only its slots. A program that
+/// must not hold the stream's memory passes [copies](Self::copied).
 #[derive(Debug)]
 pub struct Writer {
     /// `None` after the end of the input.
@@ -25,6 +26,8 @@ pub struct Writer {
     thread: Option<JoinHandle<Ended>>,
     sink: Option<Box<dyn WriteSamples>>,
     waiting: Arc<AtomicUsize>,
+    /// Copies that were written.
+    spares: Receiver<Vec<u8>>,
     backlog: Backlog,
     depth: Depth,
 }
@@ -47,7 +50,9 @@ pub struct Depth {
 #[derive(Debug)]
 enum Job {
     Samples { block: Block, index: SampleIndex, bytes: Range<usize> },
+    Copied { index: SampleIndex, bytes: Vec<u8> },
     Gap(RecordedGap),
+    Event { index: SampleIndex, text: String },
     Session(u64),
 }
 
@@ -66,13 +71,15 @@ impl Writer {
     pub fn start(sink: Box<dyn WriteSamples>, depth_max: usize) -> io::Result<Self> {
         let max = depth_max.max(Self::ROOM);
         let (jobs, to_do) = sync_channel(max);
+        let (written, spares) = sync_channel(SPARES_MAX);
         let waiting = Arc::new(AtomicUsize::new(0));
         let backlog = sink.backlog();
-        let seen = (Arc::clone(&waiting), backlog.clone());
+        let done = Done { waiting: Arc::clone(&waiting), backlog: backlog.clone(), written };
         let builder = Builder::new().name("samplewire-file".to_owned());
-        let thread = builder.spawn(move || write(sink, &to_do, &seen))?;
+        let thread = builder.spawn(move || write(sink, &to_do, &done))?;
         let depth = Depth { max, ..Depth::default() };
-        Ok(Self { jobs: Some(jobs), thread: Some(thread), sink: None, waiting, backlog, depth })
+        let (jobs, thread) = (Some(jobs), Some(thread));
+        Ok(Self { jobs, thread, sink: None, waiting, spares, backlog, depth })
     }
 
     /// The number of slots that one block and its gaps may need.
@@ -104,6 +111,23 @@ impl Writer {
         self.queue(Job::Samples { block, index, bytes })
     }
 
+    /// Queues a copy of samples; the first has `index`.
+    ///
+    /// # Errors
+    /// As [`Self::samples`].
+    ///
+    /// # Blocking
+    /// Until there is room.
+    pub fn copied(&mut self, index: SampleIndex, bytes: Vec<u8>) -> Result<(), SinkError> {
+        self.backlog.add_to_write(bytes.len());
+        self.queue(Job::Copied { index, bytes })
+    }
+
+    /// Returns the empty memory of a copy that was written, if any, for the next one.
+    pub fn spare(&mut self) -> Option<Vec<u8>> {
+        self.spares.try_recv().ok()
+    }
+
     /// Queues [`WriteSamples::gap`].
     ///
     /// # Errors
@@ -113,6 +137,17 @@ impl Writer {
     /// Until there is room.
     pub fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
         self.queue(Job::Gap(*gap))
+    }
+
+    /// Queues [`WriteSamples::event`].
+    ///
+    /// # Errors
+    /// As [`Self::samples`].
+    ///
+    /// # Blocking
+    /// Until there is room.
+    pub fn event(&mut self, index: SampleIndex, text: String) -> Result<(), SinkError> {
+        self.queue(Job::Event { index, text })
     }
 
     /// Queues [`WriteSamples::session`].
@@ -179,23 +214,44 @@ impl SinkError {
     }
 }
 
-fn write(
-    mut sink: Box<dyn WriteSamples>,
-    to_do: &Receiver<Job>,
-    (waiting, backlog): &(Arc<AtomicUsize>, Backlog),
-) -> Ended {
+/// What the thread reports while it works.
+struct Done {
+    waiting: Arc<AtomicUsize>,
+    backlog: Backlog,
+    written: SyncSender<Vec<u8>>,
+}
+
+impl Done {
+    /// Gives the memory of a copy back. What finds no room there is freed.
+    fn give_back(&self, mut bytes: Vec<u8>) {
+        bytes.clear();
+        match self.written.try_send(bytes) {
+            Ok(()) => {}
+            Err(TrySendError::Full(bytes) | TrySendError::Disconnected(bytes)) => drop(bytes),
+        }
+    }
+}
+
+fn write(mut sink: Box<dyn WriteSamples>, to_do: &Receiver<Job>, done: &Done) -> Ended {
     for job in to_do {
         let written = match job {
             Job::Samples { block, index, bytes } => {
                 let len_bytes = bytes.len();
                 let written = sink.write(index, &block.bytes()[bytes]);
-                backlog.wrote(len_bytes);
+                done.backlog.wrote(len_bytes);
+                written
+            }
+            Job::Copied { index, bytes } => {
+                let written = sink.write(index, &bytes);
+                done.backlog.wrote(bytes.len());
+                done.give_back(bytes);
                 written
             }
             Job::Gap(gap) => sink.gap(&gap),
+            Job::Event { index, text } => sink.event(index, &text),
             Job::Session(boot_id) => sink.session(boot_id),
         };
-        waiting.fetch_sub(1, Ordering::Relaxed);
+        done.waiting.fetch_sub(1, Ordering::Relaxed);
         if written.is_err() {
             return Ended { sink, result: written };
         }
@@ -203,12 +259,19 @@ fn write(
     Ended { sink, result: Ok(()) }
 }
 
+/// Memory of copies that is kept for the next ones.
+const SPARES_MAX: usize = 64;
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
 
+    use samplewire::StreamInfo;
+    use samplewire_proto::wire::Format;
+
     use super::*;
     use crate::sigmf::{HostDrops, RecordedCause};
+    use crate::sink::NullSink;
 
     /// Accepts a gap for each message in the channel, and fails at index 13.
     #[derive(Debug)]
@@ -279,5 +342,23 @@ mod tests {
             assert!(matches!(error_before.or(error), Some(SinkError::Busy { .. })));
             assert_eq!(summary.gaps, 1);
         }
+    }
+
+    #[test]
+    fn memory_of_a_copy_comes_back_when_it_is_written() {
+        let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+        let mut writer = Writer::start(Box::new(NullSink::new(&info)), 10).unwrap();
+        let copy = vec![1; 4_000];
+        let place = copy.as_ptr();
+        writer.copied(5, copy).unwrap();
+        let spare = loop {
+            match writer.spare() {
+                Some(spare) => break spare,
+                None => std::thread::yield_now(),
+            }
+        };
+        assert_eq!((spare.as_ptr(), spare.len(), spare.capacity()), (place, 0, 4_000));
+        assert_eq!(writer.backlog().to_write_bytes(), 0);
+        assert_eq!(writer.finish().0.samples, 1_000);
     }
 }

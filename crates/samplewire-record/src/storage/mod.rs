@@ -1,9 +1,10 @@
 //! The file operations of a recorder, and its clock.
 //!
 //! Sinks and [`crate::verify()`] access files only through [`Storage`]. [`OsStorage`] uses the
-//! operating system; tests record into memory. A test can thus stop a recorder after any operation,
-//! fill the disk at any write, and inspect the files that remain.
+//! operating system, [`FolderStorage`] one of its folders; tests record into memory. A test can thus
+//! stop a recorder after any operation, fill the disk at any write, and inspect the files that remain.
 
+mod folder;
 mod os;
 mod replace;
 
@@ -12,6 +13,7 @@ use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
+pub use folder::FolderStorage;
 pub use os::OsStorage;
 pub(crate) use os::stdout;
 

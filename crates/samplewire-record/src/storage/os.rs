@@ -20,7 +20,7 @@ pub struct OsStorage;
 impl Storage for OsStorage {
     fn open(&self, path: &Path, mode: OpenMode, directly: bool) -> io::Result<Box<dyn StoredFile>> {
         let file = open(path, mode, directly)?;
-        Ok(Box::new(OsFile { file, path: path.to_owned(), is_direct: directly }))
+        Ok(Box::new(OsFile { file, path: Some(path.to_owned()), is_direct: directly }))
     }
 
     fn entry(&self, path: &Path) -> io::Result<Entry> {
@@ -48,14 +48,22 @@ impl Storage for OsStorage {
 /// Opens standard output, without Rust's line buffer.
 pub(crate) fn stdout() -> io::Result<Box<dyn StoredFile>> {
     let fd = io::stdout().as_fd().try_clone_to_owned()?;
-    Ok(Box::new(OsFile { file: fd.into(), path: PathBuf::from("-"), is_direct: false }))
+    Ok(Box::new(OsFile { file: fd.into(), path: None, is_direct: false }))
 }
 
 #[derive(Debug)]
-struct OsFile {
+pub(super) struct OsFile {
     file: File,
-    path: PathBuf,
+    /// `None` for a file whose path does not lead to it: it is not replaced.
+    path: Option<PathBuf>,
     is_direct: bool,
+}
+
+impl OsFile {
+    /// A file of an open folder.
+    pub(super) const fn in_folder(file: File, is_direct: bool) -> Self {
+        Self { file, path: None, is_direct }
+    }
 }
 
 impl StoredFile for OsFile {
@@ -70,7 +78,8 @@ impl StoredFile for OsFile {
     /// A long file is replaced by a new one.
     fn empty(&mut self) -> io::Result<()> {
         let create = |path: &Path| open(path, OpenMode::CreateNew, self.is_direct);
-        match replace(&self.file, &self.path, create) {
+        let path = self.path.as_deref();
+        match path.and_then(|path| replace(&self.file, path, create)) {
             Some(new) => free(std::mem::replace(&mut self.file, new)),
             None => self.file.set_len(0)?,
         }
@@ -131,7 +140,7 @@ fn open(path: &Path, mode: OpenMode, directly: bool) -> io::Result<File> {
     options.open(path)
 }
 
-fn entry_of(metadata: &fs::Metadata) -> io::Result<Entry> {
+pub(super) fn entry_of(metadata: &fs::Metadata) -> io::Result<Entry> {
     Ok(Entry {
         is_file: metadata.is_file(),
         is_folder: metadata.is_dir(),

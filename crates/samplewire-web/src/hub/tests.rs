@@ -8,7 +8,7 @@ use samplewire_record::account::Hop;
 use samplewire_record::sigmf::{HostDrops, RecordedCause};
 
 use super::*;
-use crate::tap::Shown;
+use crate::tap::{RUN_BYTES_MAX, Shown};
 
 const RATE_HZ: f64 = 1e6;
 const BINS: u32 = 1_024;
@@ -24,8 +24,11 @@ struct Rig {
 
 impl Rig {
     fn new(frames_per_second: u32) -> Self {
+        Self::of(hub(), frames_per_second)
+    }
+
+    fn of(mut hub: Hub, frames_per_second: u32) -> Self {
         let now = Instant::now();
-        let mut hub = hub();
         let info = StreamInfo::new(Format::Fc32, 1, RATE_HZ).unwrap();
         let tap = hub.add(About::new("test", &[info]), 0);
         let id = hub.join(now).unwrap().0;
@@ -316,4 +319,46 @@ fn nothing_is_copied_without_a_page() {
     let lane = &rig.hub.sources[0].lanes[0];
     assert_eq!((lane.seen_samples, rig.hub.engines.len()), (0, 0));
     assert_eq!(rig.tap.account().delivered(), 1_000_000);
+}
+
+#[test]
+fn frames_of_every_sample_cover_all_but_what_a_gap_cuts() {
+    /// Samples of a run, and of a frame.
+    const RUN: usize = RUN_BYTES_MAX / 8;
+    const FRAME: usize = 7 * RUN;
+    let mut rig = Rig::of(hub().with_every_sample(true), 5);
+    rig.hub.request();
+    let mut next = 0;
+    let mut take = |rig: &mut Rig, len: usize| {
+        rig.hub.compute_and_request();
+        rig.now += Duration::from_secs(1);
+        let mut out = Vec::new();
+        assert!(rig.hub.frame(rig.id, rig.now, &mut out));
+        let frame = Frame::decode(&out).unwrap();
+        rig.seen(&frame);
+        assert_eq!((frame.index, frame.len_samples), (next, len as u64));
+        assert_eq!(frame.len_samples, u64::from(frame.transforms) * u64::from(BINS));
+        assert_eq!((highest(&frame.mean), frame.omitted), (9 + 512, 0));
+        next = rig.next;
+        frame
+    };
+    for _ in 0..10 {
+        rig.tone(9, FRAME);
+        take(&mut rig, FRAME);
+    }
+    // The samples before a gap that fill no run are in no frame.
+    rig.tone(9, 3 * RUN + 100);
+    rig.hub.compute_and_request();
+    rig.gap(5_000);
+    let behind_gap = rig.next;
+    rig.tone(9, RUN);
+    let cut = take(&mut rig, 3 * RUN);
+    assert_eq!(cut.index + cut.len_samples + 100 + 5_000, behind_gap);
+    rig.tone(9, 6 * RUN);
+    rig.hub.compute_and_request();
+    let mut out = Vec::new();
+    assert!(rig.hub.frame(rig.id, rig.now + Duration::from_secs(1), &mut out));
+    let last = Frame::decode(&out).unwrap();
+    assert_eq!((last.index, last.len_samples), (behind_gap, FRAME as u64));
+    assert_eq!(last.seen_samples + 100, rig.tap.account().delivered());
 }

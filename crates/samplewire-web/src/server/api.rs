@@ -120,7 +120,7 @@ fn no_source() -> Response {
     (StatusCode::NOT_FOUND, "there is no such source\n").into_response()
 }
 
-fn json(text: String) -> Response {
+pub(super) fn json(text: String) -> Response {
     typed("application/json", text)
 }
 

@@ -37,15 +37,18 @@ pub(super) const ASSETS: &[Asset] = assets! {
     "/uplot.css", "uplot.css", CSS;
     "/uplot-LICENSE.txt", "uplot-LICENSE.txt", "text/plain; charset=utf-8";
     "/account.js", "account.js", SCRIPT;
+    "/actions.js", "actions.js", SCRIPT;
     "/axes.js", "axes.js", SCRIPT;
     "/colors.js", "colors.js", SCRIPT;
     "/connection.js", "connection.js", SCRIPT;
     "/format.js", "format.js", SCRIPT;
     "/frame.js", "frame.js", SCRIPT;
+    "/gaps.js", "gaps.js", SCRIPT;
     "/history.js", "history.js", SCRIPT;
     "/keys.js", "keys.js", SCRIPT;
     "/main.js", "main.js", SCRIPT;
     "/plots.js", "plots.js", SCRIPT;
+    "/processes.js", "processes.js", SCRIPT;
     "/repair.js", "repair.js", SCRIPT;
     "/rows.js", "rows.js", SCRIPT;
     "/timeline.js", "timeline.js", SCRIPT;

@@ -14,7 +14,7 @@ use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
 
 use super::{App, supervise};
@@ -33,6 +33,11 @@ pub(super) struct Connection {
 }
 
 impl Connection {
+    /// A connection that needs no token.
+    pub(super) fn known() -> Self {
+        Self { is_known: true.into(), ..Self::default() }
+    }
+
     /// Notes that the connection has shown the token.
     pub(super) fn know(&self) {
         // Relaxed: only this thread reads it.
@@ -81,14 +86,18 @@ impl Connections {
     }
 
     /// Serves a connection in a task, if there is room or room can be made.
-    pub(super) fn serve(&self, app: &Arc<App>, stream: TcpStream, router: Router) {
-        let connection = Arc::new(Connection::default());
+    pub(super) fn serve(
+        &self,
+        app: &Arc<App>,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        router: Router,
+        connection: Connection,
+    ) {
+        let connection = Arc::new(connection);
         if !self.admit(&connection) {
             // Dropping the stream closes it.
             return;
         }
-        // Frames leave at once. A failure only costs time.
-        let _is_set = stream.set_nodelay(true).is_ok();
         let service = TowerToHyperService::new(router.layer(Extension(Arc::clone(&connection))));
         let task = async move {
             let mut builder = http1::Builder::new();
@@ -127,7 +136,7 @@ const CONNECTIONS_MAX: usize = 32;
 /// The time for the head of a request, and between two requests.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes of the head of a request.
-const HEAD_BYTES_MAX: usize = 8 << 10;
+pub(super) const HEAD_BYTES_MAX: usize = 8 << 10;
 /// Headers of a request.
 const HEADERS_MAX: usize = 64;
 

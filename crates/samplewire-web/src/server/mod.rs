@@ -1,9 +1,13 @@
 //! The page's thread: HTTP and WebSockets on one runtime, and the clock of the frames.
 
+mod act;
 mod api;
 mod assets;
 mod connection;
+mod cost;
 mod guard;
+mod local;
+mod relay;
 mod viewer;
 
 use std::convert::Infallible;
@@ -13,16 +17,23 @@ use std::time::{Duration, Instant};
 use std::{future, io};
 
 use axum::Router;
-use axum::routing::get;
-use tokio::sync::Notify;
+use axum::routing::{get, post};
+use tokio::sync::{Notify, mpsc};
 use tokio::time::MissedTickBehavior;
 
+use crate::control::{self, Control, Keepers};
 use crate::failures::Failures;
 use crate::hub::Hub;
 use crate::source::lock;
 use crate::state;
 use crate::token::Token;
-use connection::Connections;
+use connection::{Connection, Connections};
+use cost::Cost;
+pub(crate) use local::Handed;
+pub use local::LocalAnswers;
+pub use relay::Process;
+pub(crate) use relay::ProcessList;
+use relay::Relay;
 
 /// What every request can reach.
 pub(crate) struct App {
@@ -34,11 +45,17 @@ pub(crate) struct App {
     names: Vec<String>,
     stop: Notify,
     failures: Failures,
+    control: Option<Control>,
+    keepers: Keepers,
     started: Instant,
     /// Constant texts, as JSON.
     terms: String,
     /// The last account and its time: all pages share it.
     account: Mutex<Option<(Instant, Arc<str>)>>,
+    /// What the page's thread costs.
+    cost: Mutex<Cost>,
+    /// For a page of several processes, instead of its own streams.
+    relay: Option<Relay>,
 }
 
 impl App {
@@ -46,6 +63,8 @@ impl App {
         Self {
             notify: hub.notify(),
             failures: hub.failures(),
+            control: None,
+            keepers: Keepers::new(hub.failures()),
             hub: Mutex::new(hub),
             token,
             address,
@@ -54,7 +73,23 @@ impl App {
             started: Instant::now(),
             terms: state::terms().to_string(),
             account: Mutex::default(),
+            cost: Mutex::default(),
+            relay: None,
         }
+    }
+
+    pub(crate) fn with_control(self, control: Option<Control>) -> Self {
+        Self { control, ..self }
+    }
+
+    pub(crate) const fn keepers(&self) -> &Keepers {
+        &self.keepers
+    }
+
+    /// Shows processes instead of this one's streams.
+    pub(crate) fn with_processes(mut self, list: Option<ProcessList>) -> Self {
+        self.relay = list.map(Relay::new);
+        self
     }
 
     pub(crate) fn hub(&self) -> MutexGuard<'_, Hub> {
@@ -79,21 +114,33 @@ impl App {
         {
             return Arc::clone(text);
         }
-        let text: Arc<str> = state::account(self.hub().sources(), self.started).to_string().into();
+        // Only where the user chose the cost.
+        let hub = self.hub();
+        let cost = hub.is_every_sample().then(|| lock(&self.cost).share(now)).flatten();
+        let mut account = state::account(hub.sources(), self.started, cost);
+        drop(hub);
+        account["control"] = control::describe(self.control.as_ref());
+        let text: Arc<str> = account.to_string().into();
         *last = Some((now, Arc::clone(&text)));
         text
     }
 }
 
-/// Serves until the page is dropped.
-pub(crate) fn run(app: Arc<App>, listener: TcpListener) -> io::Result<()> {
+/// Serves until the page is dropped: browsers at `listener`, if there is one, and other programs of this
+/// user by the connections that are handed over.
+pub(crate) fn run(
+    app: Arc<App>,
+    listener: Option<TcpListener>,
+    handed: mpsc::Receiver<Handed>,
+) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let listener = listener.map(tokio::net::TcpListener::from_std).transpose()?;
         let connections = Connections::new();
         tokio::select! {
             () = app.stop.notified() => Ok(()),
-            never = accept(&app, &listener, &connections) => match never {},
+            never = accept(&app, listener, &connections) => match never {},
+            never = local::serve(&app, handed) => match never {},
             never = keep_time(&app) => match never {},
         }
     })
@@ -112,13 +159,18 @@ async fn supervise(app: Arc<App>, task: impl Future<Output = ()> + Send + 'stati
 /// Accepts connections for ever.
 async fn accept(
     app: &Arc<App>,
-    listener: &tokio::net::TcpListener,
+    listener: Option<tokio::net::TcpListener>,
     connections: &Connections,
 ) -> Infallible {
+    let Some(listener) = listener else { return future::pending().await };
     let router = router(app);
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => connections.serve(app, stream, router.clone()),
+            Ok((stream, _)) => {
+                // Frames leave at once. A failure only costs time.
+                let _is_set = stream.set_nodelay(true).is_ok();
+                connections.serve(app, stream, router.clone(), Connection::default());
+            }
             // For example too many open files: what is open goes on.
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
         }
@@ -137,9 +189,19 @@ async fn keep_time(app: &App) -> Infallible {
         }
         tokio::select! {
             _ = clock.tick(), if period.is_some() => app.hub().request(),
-            () = app.notify.notified() => app.hub().compute(),
+            () = app.notify.notified() => app.hub().compute_and_request(),
         }
     }
+}
+
+/// The calls that read this program's streams.
+fn reading() -> Router<Arc<App>> {
+    Router::new()
+        .route("/api/ws", get(viewer::upgrade))
+        .route("/api/account", get(api::account))
+        .route("/api/gaps", get(api::gaps))
+        .route("/api/gaps.csv", get(api::gaps_csv))
+        .route("/api/timeline", get(api::timeline))
 }
 
 fn interval(period: Duration) -> tokio::time::Interval {
@@ -149,13 +211,13 @@ fn interval(period: Duration) -> tokio::time::Interval {
 }
 
 fn router(app: &Arc<App>) -> Router {
-    let api = Router::new()
-        .route("/api/ws", get(viewer::upgrade))
-        .route("/api/account", get(api::account))
-        .route("/api/gaps", get(api::gaps))
-        .route("/api/gaps.csv", get(api::gaps_csv))
-        .route("/api/timeline", get(api::timeline))
-        .route_layer(axum::middleware::from_fn_with_state(Arc::clone(app), guard::token));
+    let api = match app.relay {
+        Some(_) => relay::routes(),
+        None => reading()
+            .route("/api/processes", get(relay::processes))
+            .route("/api/act", post(act::act)),
+    };
+    let api = api.route_layer(axum::middleware::from_fn_with_state(Arc::clone(app), guard::token));
     let pages = assets::ASSETS.iter().fold(Router::new(), |router, asset| {
         router.route(asset.path, get(|| future::ready(asset.response())))
     });

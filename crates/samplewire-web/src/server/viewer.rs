@@ -22,14 +22,8 @@ pub(super) async fn upgrade(
     Extension(connection): Extension<Arc<Connection>>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let upgrade = upgrade
-        .protocols([PROTOCOL])
-        .max_message_size(MESSAGE_BYTES_MAX)
-        .max_frame_size(MESSAGE_BYTES_MAX)
-        .write_buffer_size(0)
-        .max_write_buffer_size(WRITE_BYTES_MAX);
     connection.view();
-    upgrade.on_upgrade(move |socket| {
+    limited(upgrade).on_upgrade(move |socket| {
         supervise(Arc::clone(&app), async move {
             serve(app, socket).await;
             // It counts as a connection until here.
@@ -38,16 +32,44 @@ pub(super) async fn upgrade(
     })
 }
 
+/// Admits a page only to report why it sees nothing.
+pub(super) fn refuse(
+    app: &Arc<App>,
+    connection: Arc<Connection>,
+    upgrade: WebSocketUpgrade,
+    reason: String,
+) -> Response {
+    let app = Arc::clone(app);
+    limited(upgrade).on_upgrade(move |mut socket| {
+        supervise(app, async move {
+            send_refusal(&mut socket, &reason).await;
+            drop(connection);
+        })
+    })
+}
+
+fn limited(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
+    upgrade
+        .protocols([PROTOCOL])
+        .max_message_size(MESSAGE_BYTES_MAX)
+        .max_frame_size(MESSAGE_BYTES_MAX)
+        .write_buffer_size(0)
+        .max_write_buffer_size(WRITE_BYTES_MAX)
+}
+
+async fn send_refusal(socket: &mut WebSocket, reason: &str) {
+    let text = json!({ "type": "refused", "reason": reason }).to_string();
+    if send(socket, Message::text(text)).await.is_ok() {
+        close(socket, TRY_AGAIN, reason).await;
+    }
+}
+
 async fn serve(app: Arc<App>, mut socket: WebSocket) {
     let joined = app.hub().join(Instant::now());
     let (id, wake) = match joined {
         Ok(joined) => joined,
         Err(refusal) => {
-            let reason = refusal.to_string();
-            let text = json!({ "type": "refused", "reason": reason }).to_string();
-            if send(&mut socket, Message::text(text)).await.is_ok() {
-                close(&mut socket, TRY_AGAIN, &reason).await;
-            }
+            send_refusal(&mut socket, &refusal.to_string()).await;
             return;
         }
     };
@@ -137,7 +159,7 @@ async fn close(socket: &mut WebSocket, code: u16, reason: &str) {
 }
 
 /// The subprotocol that the server selects.
-const PROTOCOL: &str = "samplewire";
+pub(super) const PROTOCOL: &str = "samplewire";
 /// Bytes that wait for one page.
 const WRITE_BYTES_MAX: usize = 1 << 20;
 /// How long a page may take nothing.

@@ -65,6 +65,14 @@ impl View {
         Self { channel, bins: bins.min(bins_max), zoom, centre }
     }
 
+    /// Samples of a run of this view where frames cover all samples: at most those of `period`.
+    pub(crate) fn whole_run_samples(self, info: &StreamInfo, period: Duration) -> usize {
+        let bins = self.bins as usize;
+        let whole = RUN_BYTES_MAX / info.frame_bytes().max(1);
+        let arriving = (info.rate_hz() * period.as_secs_f64()) as usize;
+        arriving.clamp(bins, whole.max(bins)) / bins * bins
+    }
+
     /// Samples of a run of this view: several transforms where they fit into `period`.
     pub(crate) fn run_samples(self, info: &StreamInfo, period: Duration) -> usize {
         let bins = self.bins as usize;
@@ -166,8 +174,27 @@ impl Spectra {
     /// # Errors
     /// [`SpectraError::Run`]: a block failed.
     pub fn compute(&mut self, index: u64, bytes: &[u8]) -> Result<Option<Levels>, SpectraError> {
-        lock(&self.input).set(index, bytes, self.view.bins as usize);
+        self.clear();
+        self.add(index, bytes)?;
+        Ok(self.levels())
+    }
+
+    /// Forgets all runs.
+    pub(crate) fn clear(&mut self) {
         lock(&self.rows).clear();
+    }
+
+    /// Returns the levels of all runs since [`clear`](Self::clear); `None` without a transform.
+    pub(crate) fn levels(&self) -> Option<Levels> {
+        lock(&self.rows).levels()
+    }
+
+    /// Adds the whole transforms of a run.
+    ///
+    /// # Errors
+    /// [`SpectraError::Run`]: a block failed.
+    pub(crate) fn add(&mut self, index: u64, bytes: &[u8]) -> Result<(), SpectraError> {
+        lock(&self.input).set(index, bytes, self.view.bins as usize);
         for group in &mut self.groups {
             loop {
                 match group.poll() {
@@ -175,12 +202,12 @@ impl Spectra {
                     Polled::Waiting | Polled::Asleep | Polled::Idle => break,
                     Polled::Done => {
                         self.graph.join(std::mem::take(&mut self.groups))?;
-                        return Ok(None);
+                        return Ok(());
                     }
                 }
             }
         }
-        Ok(lock(&self.rows).levels())
+        Ok(())
     }
 }
 

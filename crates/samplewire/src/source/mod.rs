@@ -53,6 +53,15 @@ pub trait ReadSamples: Send {
     /// As long as a file or standard input does; generators do not.
     fn read(&mut self, out: &mut [u8]) -> Result<usize, BoxError>;
 
+    /// Reads as [`ReadSamples::read`] does, for a stream without room: the samples are lost. A wrapper
+    /// that counts what is sent counts these apart.
+    ///
+    /// # Errors
+    /// As [`ReadSamples::read`].
+    fn read_lost(&mut self, out: &mut [u8]) -> Result<usize, BoxError> {
+        self.read(out)
+    }
+
     /// Sets the index of the next sample in its stream. Only a counter uses it; other
     /// sources give what comes next, whatever its index.
     fn start_at(&mut self, _first: SampleIndex) {}

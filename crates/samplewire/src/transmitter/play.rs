@@ -211,7 +211,7 @@ impl SendStream {
                 (None, Overflow::Wait) => {}
                 (None, Overflow::Lose { .. } | Overflow::Keep(_)) => {
                     let samples =
-                        (source.read(&mut discarded)? / self.slot.info.frame_bytes()) as u64;
+                        (source.read_lost(&mut discarded)? / self.slot.info.frame_bytes()) as u64;
                     if samples == 0 {
                         return Ok(());
                     }

@@ -445,3 +445,51 @@ fn damaged_frame_is_a_fault_also_without_a_hash() {
         assert_eq!(report.faults.len(), 1, "{:?}", report.faults);
     }
 }
+
+#[test]
+fn events_lie_at_their_indexes_and_a_continued_recording_keeps_them() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    let mut sink = recording.create(false).unwrap();
+    sink.session(7).unwrap();
+    sink.write(100, &[1; 400]).unwrap();
+    sink.event(199, "last \"before\" the gap").unwrap();
+    sink.gap(&gap(200, 50)).unwrap();
+    sink.event(220, "in the gap").unwrap();
+    sink.write(250, &[2; 400]).unwrap();
+    sink.event(260, "after it").unwrap();
+    sink.event(150, "long before").unwrap();
+    // Without its end: the journal has what the metadata do not.
+    sink.flush().unwrap();
+    drop(sink);
+    let options = SinkOptions::new().append(true);
+    let mut sink = SigmfSink::open(&path, &info(), &options).unwrap();
+    sink.session(7).unwrap();
+    sink.write(350, &[3; 40]).unwrap();
+    sink.event(360, "at the end").unwrap();
+    sink.finish().unwrap();
+    let text = fs::read_to_string(recording.path("a.sigmf-meta")).unwrap();
+    let root: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let annotations = root["annotations"].as_array().unwrap();
+    let places: Vec<_> = annotations
+        .iter()
+        .map(|it| {
+            let comment = it["core:comment"].as_str().unwrap();
+            let start = it["core:sample_start"].as_u64().unwrap();
+            let index = it["samplewire:event_index"].as_u64();
+            (start, index, if index.is_some() { comment } else { "gap" })
+        })
+        .collect();
+    let expected = [
+        (50, Some(150), "long before"),
+        (99, Some(199), "last \"before\" the gap"),
+        (100, None, "gap"),
+        (100, Some(220), "in the gap"),
+        (110, Some(260), "after it"),
+        (210, Some(360), "at the end"),
+    ];
+    assert_eq!(places, expected);
+    let report = crate::verify(&path).unwrap();
+    assert!(report.is_proven(), "{:?}", report.faults);
+    assert_eq!(report.boots[0].indexes, 100..360);
+}

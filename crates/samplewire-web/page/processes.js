@@ -1,0 +1,110 @@
+// The processes of a page that shows several: which there are, and which one is shown.
+
+import { element, made } from "./account.js";
+
+/** @typedef {import("./connection.js").Connection} Connection */
+
+/**
+ * @typedef {object} Process
+ * @property {number} id
+ * @property {string} verb
+ * @property {string[]} streams
+ */
+
+/**
+ * @typedef {object} Listener
+ * @property {() => void} changed another process is shown
+ * @property {(words: string) => void} absent why no process is shown; empty when one is
+ */
+
+const PERIOD_MS = 1000;
+
+/** @param {Process} process */
+function named({ id, verb, streams }) {
+  return [`${verb} ${id}`, ...streams].join(" · ");
+}
+
+export class Processes {
+  /**
+   * @param {Connection} connection
+   * @param {Listener} listener
+   */
+  constructor(connection, listener) {
+    this.connection = connection;
+    this.listener = listener;
+    /** @type {Process[]} */
+    this.list = [];
+    /** The process that is shown, or was until it ended. @type {Process | null} */
+    this.shown = null;
+  }
+
+  /** Shows the program's own page, or its first process. */
+  async start() {
+    try {
+      const response = await this.connection.read("/api/processes");
+      const { processes } = await response.json();
+      if (processes === null) {
+        this.connection.open();
+        return;
+      }
+      this.take(processes);
+    } catch {
+      this.connection.fail();
+    }
+    setTimeout(() => this.start(), PERIOD_MS);
+  }
+
+  /** @param {Process[]} list */
+  take(list) {
+    this.list = list;
+    if (this.shown === null && list.length > 0) {
+      this.choose(list[0].id);
+    } else if (this.shown === null) {
+      this.listener.absent("No process of this user shows a stream.");
+    } else if (this.hasEnded()) {
+      this.connection.stop();
+      this.listener.absent(`Ended: ${named(this.shown)}.`);
+    }
+    this.draw();
+  }
+
+  /** Whether the process that was shown is no longer there. */
+  hasEnded() {
+    return this.shown !== null && !this.list.some(({ id }) => id === this.shown?.id);
+  }
+
+  /** @param {number} id */
+  choose(id) {
+    const found = this.list.find((process) => process.id === id);
+    if (found) {
+      this.shown = found;
+      this.listener.absent("");
+      this.listener.changed();
+      this.connection.show(id);
+    }
+  }
+
+  /** Lists the processes; one that has ended stays until another is chosen. */
+  draw() {
+    const ended = this.shown && this.hasEnded() ? [this.shown] : [];
+    const options = [
+      ...ended.map((process) => ({ id: process.id, words: `${named(process)} (ended)` })),
+      ...this.list.map((process) => ({ id: process.id, words: named(process) })),
+    ];
+    const select = /** @type {HTMLSelectElement} */ (element("process"));
+    const key = JSON.stringify(options);
+    if (select.dataset.key !== key) {
+      select.dataset.key = key;
+      select.replaceChildren(
+        ...options.map(({ id, words }) => {
+          const option = /** @type {HTMLOptionElement} */ (made("option", words));
+          option.value = String(id);
+          return option;
+        }),
+      );
+    }
+    select.value = String(this.shown?.id ?? "");
+    select.onchange = () => this.choose(Number(select.value));
+    element("processes").hidden = false;
+  }
+}

@@ -1,0 +1,363 @@
+//! The stream's end of a recording: copies the samples from one index to another for the file's thread.
+//!
+//! Nothing here waits. Samples are copied into buffers of up to [`BUFFER_BYTES_MAX`], which the file's
+//! thread gives back. If it has no room for a block, for example because the disk stalls, the block is left out
+//! of the recording, and a gap with the cause "disk behind" names its indexes. The stream is unaffected.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use samplewire::SampleIndex;
+use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
+use samplewire_record::sink::{SinkError, Writer};
+
+use super::kept::Kept;
+use super::{EVENTS_MAX, Refused};
+use crate::action::Form;
+
+/// A part of a stream on its way to a file. When it is dropped, the keeper finishes the file.
+#[derive(Debug)]
+pub(crate) struct Excerpt {
+    kept: Arc<Kept>,
+    /// The first index; `None` for the next one, until it begins.
+    from: Option<SampleIndex>,
+    until: Option<SampleIndex>,
+    /// Whether a page has set `until` to end it at once.
+    is_stopped: bool,
+    /// Whether its first index has come.
+    has_begun: bool,
+    layout: Layout,
+    /// `None` once it is over.
+    writer: Option<Writer>,
+    rest: Rest,
+    /// The samples of the present block that are recorded.
+    cut: Range<usize>,
+    /// Why it cannot go on.
+    failure: Option<String>,
+    over: Sender<Over>,
+}
+
+/// What the keeper gets back.
+#[derive(Debug)]
+pub(crate) struct Over {
+    pub(crate) writer: Writer,
+    pub(crate) rest: Rest,
+    /// Whether its first index has come.
+    pub(crate) has_begun: bool,
+}
+
+/// What is not queued yet.
+#[derive(Debug, Default)]
+pub(crate) struct Rest {
+    /// Consecutive samples; the first has `index`.
+    bytes: Vec<u8>,
+    index: SampleIndex,
+    /// The index after the last.
+    end: SampleIndex,
+    /// Samples after them that were left out.
+    behind: Option<RecordedGap>,
+}
+
+impl Rest {
+    /// Queues the rest.
+    ///
+    /// # Blocking
+    /// Until the file has room.
+    pub(crate) fn write(mut self, writer: &mut Writer, kept: &Kept) -> Result<(), SinkError> {
+        self.flush(writer)?;
+        self.name_left_out(writer, kept)
+    }
+
+    /// Queues the samples.
+    fn flush(&mut self, writer: &mut Writer) -> Result<(), SinkError> {
+        if self.bytes.is_empty() {
+            return Ok(());
+        }
+        let spare = writer.spare().unwrap_or_else(|| Vec::with_capacity(self.bytes.capacity()));
+        writer.copied(self.index, std::mem::replace(&mut self.bytes, spare))
+    }
+
+    /// Queues the gap of what was left out.
+    fn name_left_out(&mut self, writer: &mut Writer, kept: &Kept) -> Result<(), SinkError> {
+        let Some(gap) = self.behind.take() else { return Ok(()) };
+        kept.add_gap(&gap);
+        writer.gap(&gap)
+    }
+}
+
+impl Excerpt {
+    /// Creates the stream's end of a recording that `writer` writes. `over` gets the writer back.
+    pub(crate) fn new(
+        kept: Arc<Kept>,
+        indexes: (Option<SampleIndex>, Option<SampleIndex>),
+        layout: Layout,
+        writer: Writer,
+        over: Sender<Over>,
+    ) -> Self {
+        let (from, until) = indexes;
+        Self {
+            kept,
+            from,
+            until,
+            is_stopped: false,
+            has_begun: false,
+            layout,
+            writer: Some(writer),
+            rest: Rest::default(),
+            cut: 0..0,
+            failure: None,
+            over,
+        }
+    }
+
+    pub(crate) const fn kept(&self) -> &Arc<Kept> {
+        &self.kept
+    }
+
+    /// Fixes the first index, where the stream's next one is `next`.
+    pub(crate) fn begin(&mut self, next: SampleIndex) -> Result<SampleIndex, Refused> {
+        let from = *self.from.get_or_insert(next);
+        if from < next {
+            return Err(Refused::Passed { index: from, next });
+        }
+        if let Some(until) = self.until.filter(|&until| until <= next) {
+            return Err(Refused::Passed { index: until, next });
+        }
+        self.kept.expect(from);
+        Ok(from)
+    }
+
+    /// Sets the index after the last.
+    pub(crate) fn stop_at(
+        &mut self,
+        at: Option<SampleIndex>,
+        next: SampleIndex,
+    ) -> Result<SampleIndex, Refused> {
+        let at = at.unwrap_or(next);
+        if at < next {
+            return Err(Refused::Passed { index: at, next });
+        }
+        (self.until, self.is_stopped) = (Some(at), at == next);
+        Ok(at)
+    }
+
+    /// Notes an event.
+    pub(crate) fn event(
+        &mut self,
+        at: Option<SampleIndex>,
+        next: SampleIndex,
+        text: String,
+    ) -> Result<SampleIndex, Refused> {
+        let (index, first) = (at.unwrap_or(next), self.kept.first());
+        let kept = Arc::clone(&self.kept);
+        let name = || kept.name.clone();
+        if self.kept.form == Form::Raw {
+            return Err(Refused::NoEvents { name: name() });
+        }
+        if index > next {
+            return Err(Refused::NotCome { index, next });
+        }
+        if index < first || !self.has_begun {
+            return Err(Refused::Before { index, first });
+        }
+        if self.kept.add_event() >= EVENTS_MAX {
+            return Err(Refused::ManyEvents { name: name() });
+        }
+        if !self.has_slots() {
+            return Err(Refused::Files(format!("{}: the disk is too slow", name())));
+        }
+        let writer = self.writer.as_mut().expect("it is not over");
+        // The sample must be in the file's queue before it.
+        let queued = self.rest.flush(writer).and_then(|()| writer.event(index, text));
+        self.note(queued);
+        Ok(index)
+    }
+
+    /// Makes room for a block; returns whether any of it is recorded. Then [`Self::put`] adds the samples
+    /// of each stream.
+    pub(crate) fn open(&mut self, index: SampleIndex, len: usize) -> bool {
+        let cut = self.within(index, len as u64);
+        self.cut = cut.start as usize..cut.end as usize;
+        if cut.is_empty() || self.failure.is_some() {
+            return false;
+        }
+        let (at, count) = (index + cut.start, cut.end - cut.start);
+        self.begin_with(at);
+        let len_bytes = self.cut.len() * self.layout.frame_bytes;
+        if !self.has_room(len_bytes) {
+            self.leave_out(at, count);
+            return false;
+        }
+        let writer = self.writer.as_mut().expect("it is not over");
+        let rest = &mut self.rest;
+        let is_next = rest.behind.is_none() && rest.end == at;
+        let mut queued = Ok(());
+        if !is_next || rest.bytes.len() + len_bytes > self.layout.buffer_bytes {
+            queued = rest.flush(writer).and_then(|()| rest.name_left_out(writer, &self.kept));
+        }
+        if rest.bytes.is_empty() {
+            rest.index = at;
+        }
+        rest.end = at + count;
+        self.kept.add_samples(at, count);
+        self.note(queued);
+        self.failure.is_none()
+    }
+
+    /// Adds the samples of a stream, whose sample has `part_bytes` and lies `offset_bytes` behind the
+    /// beginning of a sample of all streams. The streams come in order.
+    pub(crate) fn put(&mut self, offset_bytes: usize, part_bytes: usize, bytes: &[u8]) {
+        let bytes = &bytes[self.cut.start * part_bytes..self.cut.end * part_bytes];
+        let out = &mut self.rest.bytes;
+        if part_bytes == self.layout.frame_bytes {
+            out.extend_from_slice(bytes);
+            return;
+        }
+        if offset_bytes == 0 {
+            out.resize(out.len() + self.cut.len() * self.layout.frame_bytes, 0);
+        }
+        let begin = out.len() - self.cut.len() * self.layout.frame_bytes + offset_bytes;
+        let places = out[begin..].chunks_mut(self.layout.frame_bytes);
+        for (sample, place) in bytes.chunks_exact(part_bytes).zip(places) {
+            place[..part_bytes].copy_from_slice(sample);
+        }
+    }
+
+    /// Records a gap of the stream.
+    pub(crate) fn gap(&mut self, gap: &RecordedGap) {
+        let cut = self.within(gap.first, gap.count());
+        let count = cut.end - cut.start;
+        if count == 0 || self.failure.is_some() {
+            return;
+        }
+        // Of a gap that is cut, it is not known which of its indexes the source lost.
+        let not_repaired = gap.not_repaired.min(count);
+        let gap = RecordedGap {
+            first: gap.first + cut.start,
+            not_repaired,
+            source_lost: count - not_repaired,
+            host: gap.host.within(not_repaired),
+            ..*gap
+        };
+        self.begin_with(gap.first);
+        if !self.has_slots() {
+            self.failure = Some("the disk is too slow for so many gaps".to_owned());
+            return;
+        }
+        let writer = self.writer.as_mut().expect("it is not over");
+        let rest = &mut self.rest;
+        let queued = rest.flush(writer).and_then(|()| rest.name_left_out(writer, &self.kept));
+        self.kept.add_gap(&gap);
+        let queued = queued.and_then(|()| writer.gap(&gap));
+        self.note(queued);
+    }
+
+    /// Returns why it is over, if it is, where the stream's next index is `next`.
+    pub(crate) fn is_over(&self, next: SampleIndex) -> Option<String> {
+        let until = self.until.filter(|&until| next >= until);
+        let words = until.map(|until| match self.is_stopped {
+            true => "a page stopped it".to_owned(),
+            false => format!("it reached index {until}"),
+        });
+        self.failure.clone().or(words)
+    }
+
+    /// Ends it.
+    pub(crate) fn end(self, words: &str) {
+        self.kept.end(words);
+    }
+
+    /// The part of `len` indexes from `index` on that is recorded.
+    fn within(&self, index: SampleIndex, len: u64) -> Range<u64> {
+        let offset = |limit: SampleIndex| limit.saturating_sub(index).min(len);
+        let begin = self.from.map_or(0, offset);
+        begin..self.until.map_or(len, offset).max(begin)
+    }
+
+    fn begin_with(&mut self, index: SampleIndex) {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.kept.begin(index);
+        }
+    }
+
+    /// Leaves samples out for which there is no room.
+    fn leave_out(&mut self, at: SampleIndex, count: u64) {
+        self.kept.add_behind(count);
+        match &mut self.rest.behind {
+            Some(behind) if behind.end() == at => behind.source_lost += count,
+            Some(_) => self.failure = Some("the disk is too slow".to_owned()),
+            behind @ None => {
+                *behind = Some(RecordedGap {
+                    first: at,
+                    not_repaired: 0,
+                    source_lost: count,
+                    cause: RecordedCause::DiskBehind,
+                    stream: None,
+                    host: HostDrops::NONE,
+                });
+            }
+        }
+    }
+
+    /// Whether the file has room for so many more bytes, and for what one block queues.
+    fn has_room(&mut self, len_bytes: usize) -> bool {
+        let gathered_bytes = self.rest.bytes.len() as u64;
+        let writer = self.writer.as_mut().expect("it is not over");
+        let waiting_bytes = writer.backlog().to_write_bytes() + gathered_bytes;
+        // A block that is longer than the room waits alone.
+        let fits = waiting_bytes == 0 || waiting_bytes + len_bytes as u64 <= self.layout.room_bytes;
+        fits && writer.has_room()
+    }
+
+    fn has_slots(&mut self) -> bool {
+        self.writer.as_mut().expect("it is not over").has_room()
+    }
+
+    fn note(&mut self, queued: Result<(), SinkError>) {
+        if let Err(error) = queued {
+            self.failure = Some(error.to_string());
+        }
+    }
+}
+
+impl Drop for Excerpt {
+    fn drop(&mut self) {
+        let Some(writer) = self.writer.take() else { return };
+        self.kept.end("the stream ended");
+        // The keeper waits for it.
+        let (rest, has_begun) = (std::mem::take(&mut self.rest), self.has_begun);
+        let _is_kept = self.over.send(Over { writer, rest, has_begun }).is_ok();
+    }
+}
+
+/// The sizes of a recording.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// Bytes of a sample of all streams.
+    pub(crate) frame_bytes: usize,
+    /// Bytes that are copied before they are queued.
+    buffer_bytes: usize,
+    /// Bytes that may wait for the file.
+    room_bytes: u64,
+}
+
+impl Layout {
+    /// A buffer is a tenth of a second, and the room half a second, within bounds.
+    pub(crate) fn new(frame_bytes: usize, rate_hz: f64) -> Self {
+        let second_bytes = rate_hz * frame_bytes as f64;
+        let room_bytes = ((second_bytes / 2.0) as u64).clamp(ROOM_BYTES_MIN, ROOM_BYTES_MAX);
+        let buffer_bytes = ((second_bytes / 10.0) as usize).min(BUFFER_BYTES_MAX);
+        Self { frame_bytes, buffer_bytes, room_bytes }
+    }
+}
+
+/// Bytes that are copied before they are queued.
+const BUFFER_BYTES_MAX: usize = 256 << 10;
+
+/// Bytes that may wait for the file.
+const ROOM_BYTES_MIN: u64 = 8 << 20;
+const ROOM_BYTES_MAX: u64 = 256 << 20;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+"""The page of several processes: two devices, of which one ends while it is shown."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+SENTENCE = "document.getElementById('sentence').textContent"
+SEEN = "document.getElementById('seen').textContent.trim()"
+
+
+class Process:
+    """A command with sockets in a folder of its own, while the block lasts."""
+
+    def __init__(self, command: Path, folder: str, *arguments: str) -> None:
+        environment = {**os.environ, "XDG_RUNTIME_DIR": folder}
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            [command, *arguments],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=pipe,
+            stderr=pipe,
+            text=True,
+        )
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """End the command as Ctrl-C does."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.communicate(timeout=30)
+
+    @property
+    def url(self) -> str:
+        """Where its page is."""
+        assert self.process.stderr
+        found = re.search(r"page: (\S+)", self.process.stderr.readline())
+        assert found, "the command prints no URL"
+        return found[1]
+
+
+def check(browser: Browser, command: Path, until: Callable[[Page, str], None]) -> None:
+    """Choose between processes, and end the one that is shown."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        shown = stack.enter_context(Process(command, folder, "web"))
+        page = browser.new_page()
+        complaints: list[str] = []
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(shown.url)
+        arguments = ["emulate", "--listen", "127.0.0.1:0", "--source", "tone:100k", "--rate", "1M"]
+        one, two = (stack.enter_context(Process(command, folder, *arguments)) for _ in range(2))
+        for device in (one, two):
+            option = f"#process option[value='{device.process.pid}']"
+            until(page, f'document.querySelector("{option}")')
+        select = page.locator("#process")
+        choose(page, one)
+        until(page, f"{SENTENCE}.startsWith('No sample was sent')")
+        address = listening(two)
+        stack.enter_context(Process(command, folder, "record", address, "null"))
+        choose(page, two)
+        until(page, SEEN)
+        until(page, f"{SENTENCE}.startsWith('Whole') || {SENTENCE}.startsWith('Lost')")
+        assert (page.locator("#counters").text_content() or "").startswith("packets"), "of a sender"
+        two.end()
+        until(page, f"{SENTENCE}.startsWith('Ended: emulate {two.process.pid}')")
+        words = select.locator("option:checked").inner_text()
+        assert words.endswith("(ended)"), words
+        choose(page, one)
+        until(page, f"{SENTENCE}.startsWith('No sample was sent')")
+        page.close()
+        assert not complaints, complaints
+
+
+def choose(page: Page, process: Process) -> None:
+    """Show a process."""
+    page.locator("#process").select_option(str(process.process.pid))
+
+
+def listening(device: Process) -> str:
+    """Where a device listens."""
+    assert device.process.stdout
+    return device.process.stdout.readline().split("listening on ")[1].strip()
