@@ -126,7 +126,8 @@ fn page_that_cannot_be_served_is_an_error_before_the_device_is_opened() {
 #[test]
 fn rate_serves_the_page_too_and_warns_of_an_open_address() {
     let device = Device::start(&[&["--source", "tone:100k"], &LOSS[..2]].concat());
-    let arguments = ["rate", &device.address, "--web=0.0.0.0:0", "--duration", "30"];
+    let arguments = ["rate", &device.address, "--web=0.0.0.0:0", "--every-sample"];
+    let arguments = [&arguments[..], &["--duration", "30"]].concat();
     let measured = Running::start(&arguments);
     measured.until("warning: the page is reachable from other hosts");
     let url = url_of(&measured).replace("0.0.0.0", "127.0.0.1");
@@ -137,6 +138,8 @@ fn rate_serves_the_page_too_and_warns_of_an_open_address() {
     assert_eq!((found["verb"].as_str(), found["level"].as_str()), (Some("rate"), Some("whole")));
     assert!(found["counters"].as_array().is_some_and(|it| !it.is_empty()), "{found}");
     assert_eq!(found["repairs"].as_array().map(Vec::len), Some(48), "{found}");
+    let cost = wait_for("the cost", PATIENCE, || read(&url, "/api/account")?["cost"].as_f64());
+    assert!((0.0..=1.5).contains(&cost), "{cost}");
     measured.signal(libc::SIGINT);
     measured.finish().expect(130);
 }
