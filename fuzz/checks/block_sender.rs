@@ -4,7 +4,7 @@
 use samplewire_proto::Nanos;
 use samplewire_proto::block::wire::{Body, Frame, Header};
 use samplewire_proto::block::{
-    Bursts, FRAME_BYTES_MAX, SILENCE_MAX, SendEnd, Sender, SenderConfig, TransferId,
+    Bursts, CHECK_MAX, FRAME_BYTES_MAX, SILENCE_MAX, SendEnd, Sender, SenderConfig, TransferId,
 };
 
 use crate::input::Input;
@@ -36,6 +36,7 @@ pub(crate) fn check(bytes: &[u8]) {
         sent: 0,
         listed: vec![false; packets as usize],
         waits: None,
+        checks: None,
         end: None,
     };
     while !input.is_empty() {
@@ -58,6 +59,8 @@ struct World {
     /// While no answer has come: when the first summary left or the receiver was heard last, and when
     /// the last summary left.
     waits: Option<(Nanos, Nanos)>,
+    /// While the receiver computes the CRC: since when, and when it was heard last.
+    checks: Option<(Nanos, Nanos)>,
     end: Option<SendEnd>,
 }
 
@@ -91,7 +94,7 @@ impl World {
             return self.is_rejected(&out[..len]);
         }
         self.sender.handle(self.now, &out[..len]);
-        self.waits = None;
+        (self.waits, self.checks) = (None, None);
         for seq in seqs {
             self.listed[seq as usize] = true;
         }
@@ -103,10 +106,12 @@ impl World {
         if !self.can_answer() {
             return self.is_rejected(&out[..len]);
         }
-        let before = self.sender.stats().checks;
         self.sender.handle(self.now, &out[..len]);
-        if self.sender.stats().checks > before {
-            let (_, last) = self.waits.expect("only what waits is checked");
+        // While it repeats, nothing is checked. Of a summary one answer counts.
+        let Some((_, last)) = self.waits else { return };
+        if self.checks.is_none_or(|(_, heard)| heard < last) {
+            let since = self.checks.map_or(self.now, |(since, _)| since);
+            self.checks = Some((since, self.now));
             self.waits = Some((self.now, last));
         }
     }
@@ -202,9 +207,12 @@ impl World {
                 let first = self.waits.expect("it waits").0;
                 assert!(self.now >= first + SILENCE_MAX, "it gives up early");
             }
+            SendEnd::CheckTooLong => {
+                let since = self.checks.expect("it computes the CRC").0;
+                assert!(self.now >= since + CHECK_MAX, "it gives up early");
+            }
             SendEnd::Stalled => {
-                let stats = self.sender.stats();
-                assert!(stats.repeats.max(stats.checks) >= 64 + 64 * u64::from(self.packets));
+                assert!(self.sender.stats().repeats >= 64 + 64 * u64::from(self.packets));
             }
         }
         self.end = Some(end);

@@ -121,8 +121,8 @@ module head_serial #(
 
   localparam logic [575:0] Plans = all_plans();
 
-  // The plan of the step behind step n, where no job begins or ends. Each of its bits is a table of
-  // step_q alone, one LUT: by way of step_d it would be two levels more.
+  // The plan of the step after step n, where no job begins or ends. Each of its bits is a table of
+  // step_q alone, one LUT: through step_d it takes two more levels.
   function automatic logic [575:0] all_next_plans(logic [575:0] plans);
     all_next_plans = {plans[8:0], plans[575:9]};
     all_next_plans[9*UdpFixedStep+:9] = plans[8:0];

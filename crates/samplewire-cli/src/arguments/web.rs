@@ -94,7 +94,12 @@ pub(crate) struct WebAccess {
 pub(crate) struct WebControl {
     /// Let the page act: start and stop recordings, note events in them, and end the stream
     /// [default: it only shows]
-    #[arg(long = "control", id = "web_control", requires = "address")]
+    #[arg(
+        long = "control",
+        id = "web_control",
+        requires = "address",
+        conflicts_with = "recording"
+    )]
     pub(crate) is_allowed: bool,
 
     /// Where the page records to. Names are TIME-NUMBER, behind a beginning that the page may choose;

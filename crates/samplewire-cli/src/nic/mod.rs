@@ -158,6 +158,7 @@ fn end_words(end: SendEnd, peer: MacAddress) -> String {
         SendEnd::Done => format!("{peer} has all"),
         SendEnd::Silent => format!("no answer from {peer} for 10 s"),
         SendEnd::Stalled => format!("{peer} lists packets as missing again and again"),
+        SendEnd::CheckTooLong => format!("{peer} has computed the CRC for an hour"),
     }
 }
 

@@ -56,7 +56,7 @@ pub struct SenderStats {
     pub summaries: u64,
     /// Lists taken.
     pub lists: u64,
-    /// Answers that the receiver computes the CRC.
+    /// `CK` taken.
     pub checks: u64,
     /// Seqs of those lists that were not repeated: they had been since the last summary.
     pub listed_again: u64,

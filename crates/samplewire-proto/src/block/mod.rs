@@ -65,6 +65,9 @@ pub use wire::{FRAME_BYTES_MAX, MacAddress, TransferId};
 /// Each end gives up after so long without a word of the other.
 pub const SILENCE_MAX: Nanos = Nanos::from_millis(10_000);
 
+/// A sender gives up when the receiver has computed the CRC for so long.
+pub const CHECK_MAX: Nanos = Nanos::from_millis(3_600_000);
+
 /// For so long a receiver answers the summary of a transfer that is done.
 pub const ANSWERS_MAX: Nanos = Nanos::from_millis(10_000);
 

@@ -428,7 +428,7 @@ impl Endpoint {
                     }
                 }
             }
-            Some(Entry::Accepted { claim, .. }) if claim.is_gone() => {
+            Some(Entry::Accepted { claim, .. }) if self.is_closed || claim.is_gone() => {
                 // The program's last command may be the one that begins the stream.
                 self.take_commands(now);
                 if let Some(Entry::Accepted { .. }) = self.streams.get(place) {
@@ -520,7 +520,7 @@ impl Endpoint {
     }
 }
 
-/// Between two looks whether a program that has not begun its stream still may.
+/// Time between two checks that a program can still begin its accepted stream.
 const CLAIM_PAUSE: Nanos = Nanos::from_millis(100);
 
 /// Between two looks at what was counted.

@@ -22,7 +22,7 @@ use super::layout::Layout;
 use super::pacing::Pacing;
 use super::seq_set::SeqSet;
 use super::wire::{Body, Frame, Header, Seqs, Summary};
-use super::{ANSWER_FRAMES_MAX, SILENCE_MAX};
+use super::{ANSWER_FRAMES_MAX, CHECK_MAX, SILENCE_MAX};
 use crate::clock::Rtt;
 use crate::number::{Departure, Nanos};
 
@@ -52,9 +52,10 @@ pub enum SendEnd {
     Done,
     /// No answer came for [`SILENCE_MAX`] after a summary.
     Silent,
-    /// The receiver lists packets again and again: 64 repeats and 64 for each packet did not help. Or
-    /// it answered as many summaries that it computes the CRC.
+    /// The receiver lists packets again and again: 64 repeats and 64 for each packet did not help.
     Stalled,
+    /// The receiver has computed the CRC for [`CHECK_MAX`].
+    CheckTooLong,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -96,14 +97,26 @@ impl Repeats {
 struct Round {
     first_at: Nanos,
     last_at: Nanos,
-    /// When the receiver answered last that it computes the CRC.
-    checking_at: Option<Nanos>,
+    checking: Option<Checking>,
+}
+
+/// The receiver computes the CRC.
+#[derive(Clone, Copy, Debug)]
+struct Checking {
+    /// Its first answer by `CK`, and its last.
+    since: Nanos,
+    heard_at: Nanos,
 }
 
 impl Round {
-    /// When the receiver has been silent for too long.
-    fn silent_at(&self) -> Nanos {
-        self.checking_at.unwrap_or(self.first_at) + SILENCE_MAX
+    /// When the sender gives up, and why.
+    fn end(&self) -> (Nanos, SendEnd) {
+        let heard_at = self.checking.map_or(self.first_at, |checking| checking.heard_at);
+        let silent_at = heard_at + SILENCE_MAX;
+        match self.checking.map(|checking| checking.since + CHECK_MAX) {
+            Some(at) if at <= silent_at => (at, SendEnd::CheckTooLong),
+            _ => (silent_at, SendEnd::Silent),
+        }
     }
 }
 
@@ -162,10 +175,11 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Sender<S> {
 
     /// Acts on passed timers.
     pub fn handle_timeout(&mut self, now: Nanos) {
-        if let Phase::Waiting(round) = self.phase
-            && now >= round.silent_at()
-        {
-            self.end(SendEnd::Silent);
+        if let Phase::Waiting(round) = self.phase {
+            let (at, end) = round.end();
+            if now >= at {
+                self.end(end);
+            }
         }
     }
 
@@ -205,7 +219,7 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Sender<S> {
                 let due_at = if next.is_some() { Nanos(0) } else { repeats.summary_at() };
                 Some(self.pacing.ready_at().max(due_at))
             }
-            Phase::Waiting(round) => Some(self.repeat_at(&round).min(round.silent_at())),
+            Phase::Waiting(round) => Some(self.repeat_at(&round).min(round.end().0)),
             Phase::Ended => None,
         }
     }
@@ -266,27 +280,22 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Sender<S> {
                 self.missing.insert(seq);
             }
         }
-        if self.stats.repeats >= self.repeats_max() {
+        if self.stats.repeats >= REPEATS_MAX + REPEATS_MAX * u64::from(self.layout.packets()) {
             self.end(SendEnd::Stalled);
         }
     }
 
-    /// The receiver needs time for the CRC. It has so much for each summary that it answers.
+    /// The receiver needs time for the CRC. Each answered summary gives it [`SILENCE_MAX`] more.
     fn take_check(&mut self, now: Nanos) {
         let Phase::Waiting(round) = &mut self.phase else { return };
-        if round.checking_at.is_some_and(|at| at >= round.last_at) {
+        if round.checking.is_some_and(|checking| checking.heard_at >= round.last_at) {
             return;
         }
-        round.checking_at = Some(now);
+        let since = round.checking.map_or(now, |checking| checking.since);
+        round.checking = Some(Checking { since, heard_at: now });
+        // No other answer to the summaries before is to come, but for the result.
+        round.first_at = round.last_at;
         self.stats.checks += 1;
-        if self.stats.checks >= self.repeats_max() {
-            self.end(SendEnd::Stalled);
-        }
-    }
-
-    /// Repeats, and answers that the receiver computes the CRC, with which a transfer ends.
-    fn repeats_max(&self) -> u64 {
-        REPEATS_MAX + REPEATS_MAX * u64::from(self.layout.packets())
     }
 
     /// Measures the round trip by the first summary of a round. With more than one it may be less.
@@ -303,7 +312,7 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Sender<S> {
 
     /// When the summary is repeated.
     fn repeat_at(&self, round: &Round) -> Nanos {
-        let interval = if round.checking_at.is_some() { CHECK_PAUSE } else { self.interval() };
+        let interval = if round.checking.is_some() { CHECK_PAUSE } else { self.interval() };
         round.last_at + interval
     }
 
@@ -314,7 +323,7 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Sender<S> {
     }
 
     fn send_first_summary(&mut self, now: Nanos) -> Transmit {
-        self.send_summary(now, Round { first_at: now, last_at: now, checking_at: None })
+        self.send_summary(now, Round { first_at: now, last_at: now, checking: None })
     }
 
     fn send_summary(&mut self, now: Nanos, round: Round) -> Transmit {
@@ -334,7 +343,7 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Sender<S> {
 const REPEAT_MIN: Nanos = Nanos::from_millis(10);
 const REPEAT_MAX: Nanos = Nanos::from_millis(1_000);
 
-/// The same while the receiver computes the CRC. At a loss of one half each way no answer comes in
+/// Time between two summaries while the receiver computes the CRC. At a loss of one half each way no answer comes in
 /// [`SILENCE_MAX`] once in 10^12 times.
 const CHECK_PAUSE: Nanos = Nanos::from_millis(100);
 

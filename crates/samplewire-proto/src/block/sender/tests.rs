@@ -30,7 +30,7 @@ fn check(sender: &mut Sender<Vec<u32>>, now: Nanos) {
 
 /// Summaries since a moment, of which none was answered.
 const fn round(first_at: Nanos) -> Round {
-    Round { first_at, last_at: first_at, checking_at: None }
+    Round { first_at, last_at: first_at, checking: None }
 }
 
 /// What leaves at a moment: seqs, and `None` for a summary.
@@ -235,18 +235,37 @@ fn copies_of_an_answer_give_the_receiver_no_more_time() {
 }
 
 #[test]
-fn receiver_that_never_ends_its_check_ends_the_transfer() {
+fn receiver_that_never_ends_its_check_ends_the_transfer_after_an_hour() {
     let mut sender = sender(2);
     let mut now = MS;
     assert_eq!(sent(&mut sender, now).len(), 3);
-    let checks = 64 + 64 * 2;
-    for number in 1..=checks {
+    let end = now + CHECK_MAX;
+    while now < end {
         check(&mut sender, now);
-        let is_last = number == checks;
-        assert_eq!(sender.poll_event(), is_last.then_some(SendEnd::Stalled), "{number}");
-        now = now + CHECK_PAUSE;
-        assert_eq!(sent(&mut sender, now).is_empty(), is_last);
+        assert_eq!(sender.poll_event(), None);
+        now = sender.poll_timeout().expect("it waits");
+        assert_eq!(sent(&mut sender, now).is_empty(), now == end);
     }
+    assert_eq!((now, sender.poll_event()), (end, Some(SendEnd::CheckTooLong)));
+}
+
+/// A receiver that starts again while it computes the CRC has lost the packets.
+#[test]
+fn list_after_a_long_check_is_repeated_and_followed_by_a_summary_soon() {
+    let mut sender = sender(10);
+    sent(&mut sender, MS);
+    let mut now = MS + Nanos::from_millis(10);
+    for _ in 0..600 {
+        assert_eq!(sent(&mut sender, now), [None]);
+        check(&mut sender, now + Nanos(5));
+        now = now + CHECK_PAUSE;
+    }
+    assert_eq!(sent(&mut sender, now), [None]);
+    list(&mut sender, now + Nanos(5), &[0, 1, 2]);
+    assert_eq!(sent(&mut sender, now + Nanos(5)), [Some(0), Some(1), Some(2)]);
+    let summary_at = sender.poll_timeout().expect("it goes on");
+    assert!(summary_at <= now + CHECK_PAUSE + Nanos(5), "{summary_at:?} after {now:?}");
+    assert_eq!(sent(&mut sender, summary_at), [None]);
 }
 
 #[test]

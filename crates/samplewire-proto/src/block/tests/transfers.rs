@@ -220,6 +220,10 @@ fn run_one(seed: u64) -> Tally {
         };
         world.restarts = at.into_iter().map(restart).collect();
     }
+    if rng.one_in(3) {
+        // The receiver answers summaries meanwhile.
+        world.crc_time = Nanos(rng.spread(1..=2_000_000_000));
+    }
     let restarts = world.restarts.len() as u64;
     world.run();
     let (_, end) = world.sent.expect("it has ended");

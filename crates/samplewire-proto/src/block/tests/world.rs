@@ -67,7 +67,8 @@ pub(super) struct World {
     pub(super) received: Vec<(Nanos, Result<(), ReceiveFailure>)>,
     /// How long the receiver takes to compute a CRC.
     pub(super) crc_time: Nanos,
-    crc_at: Option<Nanos>,
+    /// When the CRC of so many bytes is known.
+    crc_at: Option<(Nanos, u64)>,
     plan: Plan,
     /// The files of all transfers, in order.
     files: Vec<Vec<u8>>,
@@ -170,7 +171,7 @@ impl World {
             self.on_wire.first_key_value().map(|((at, _), _)| *at),
             self.sender.poll_timeout(),
             self.receiver.poll_timeout(),
-            self.crc_at,
+            self.crc_at.map(|(at, _)| at),
             self.restarts.last().map(|(at, _)| *at),
         ];
         let next = next.into_iter().flatten().min().unwrap_or(limit).min(limit);
@@ -233,9 +234,8 @@ impl World {
 
     fn run_receiver(&mut self) {
         self.receiver.handle_timeout(self.now);
-        if self.crc_at.is_some_and(|at| at <= self.now) {
-            self.crc_at = None;
-            self.receiver.handle_crc(self.now, crc32c(&self.memory[..self.plan.bytes]));
+        if let Some((_, bytes)) = self.crc_at.take_if(|(at, _)| *at <= self.now) {
+            self.receiver.handle_crc(self.now, crc32c(&self.memory[..bytes as usize]));
         }
         while let Some(event) = self.receiver.poll_event() {
             if let Some(header) = self.receiver.transfer() {
@@ -243,8 +243,7 @@ impl World {
             }
             match event {
                 ReceiveEvent::Complete { bytes } if self.crc_time > Nanos(0) => {
-                    assert_eq!(bytes, self.plan.bytes as u64);
-                    self.crc_at = Some(self.now + self.crc_time);
+                    self.crc_at = Some((self.now + self.crc_time, bytes));
                 }
                 ReceiveEvent::Complete { bytes } => {
                     let crc = crc32c(&self.memory[..bytes as usize]);
@@ -260,6 +259,7 @@ impl World {
                     self.receiver.listen();
                 }
                 ReceiveEvent::Failed(failure) => {
+                    self.crc_at = None;
                     self.received.push((self.now, Err(failure)));
                     self.receiver.listen();
                 }

@@ -292,7 +292,7 @@ pub enum WireError {
     /// `OK` in front of a count, in a frame that names its transfer.
     #[error("OK in front of {0:#06x} in place of padding")]
     OkWithCount(u16),
-    /// `CK` in front of another count than 0xFFFF.
+    /// `CK` with a count other than 0xFFFF.
     #[error("CK in front of {0:#06x} in place of {CHECKING_COUNT:#06x}")]
     CheckingWithCount(u16),
 }
@@ -349,7 +349,7 @@ const WITH_ID: u8 = 0x10;
 const OK: [u8; 2] = *b"OK";
 const MISSING: [u8; 2] = *b"MI";
 const CHECKING: [u8; 2] = *b"CK";
-/// Behind `CK`: a few changed bits make neither an `OK` nor a list of it.
+/// Behind `CK`: a few changed bits cannot turn it into `OK` or a list.
 const CHECKING_COUNT: u16 = 0xFFFF;
 
 const ID_LEN: usize = 4;
