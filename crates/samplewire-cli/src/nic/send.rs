@@ -34,6 +34,8 @@ struct Sent {
     repeated: u64,
     summaries: u64,
     lists: u64,
+    /// Answers that the peer computes the CRC.
+    checks: u64,
     rejected: u64,
     seconds: f64,
     bits_per_second: f64,
@@ -97,11 +99,12 @@ fn transfer(
         if status.is_due(Instant::now()) {
             let stats = sending.sender.stats();
             console.status(&format!(
-                "{}: {} of {} packets, {} repeated",
+                "{}: {} of {} packets, {} repeated{}",
                 span(started.elapsed().as_secs_f64()),
                 grouped(stats.data),
                 grouped(sending.sender.packets().into()),
-                grouped(stats.repeats)
+                grouped(stats.repeats),
+                if stats.checks > 0 { "; the peer computes the CRC" } else { "" }
             ));
         }
         if !has_more {
@@ -137,7 +140,7 @@ impl Sent {
         let stats = sending.sender.stats();
         (self.bytes, self.packets) = (bytes, sending.sender.packets());
         (self.repeated, self.summaries, self.lists) = (stats.repeats, stats.summaries, stats.lists);
-        self.rejected = stats.rejected.iter().sum();
+        (self.checks, self.rejected) = (stats.checks, stats.rejected.iter().sum());
         self.seconds = elapsed.as_secs_f64();
         self.bits_per_second = bits_per_second(bytes, elapsed);
     }
