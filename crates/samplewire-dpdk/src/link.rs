@@ -16,8 +16,8 @@ use crate::sys::{Device, DpdkError};
 
 /// A UDP port over DPDK.
 ///
-/// The device is polled: a spinning thread sees a packet at once, a waiting one within some 0.1 ms, and after
-/// 10 ms without packets within 1 ms. ARP and ping are answered in calls of the link, so it needs a thread
+/// The device is polled: a spinning thread receives a packet at once, a waiting one within some 0.1 ms, and
+/// after 10 ms without packets within 1 ms. ARP and ping are answered in calls of the link, so it needs a thread
 /// that calls it, as the I/O thread of a stream does.
 ///
 /// A received packet is copied once, to the batch; a sent one once, to the device's memory. A packet to a

@@ -146,7 +146,7 @@ impl Device {
         let Received { bytes, len_bytes, ip, udp, .. } = self.received[self.next];
         self.next += 1;
         // SAFETY: the shim has set both for a frame that is ours until `release`, which needs `self`
-        // exclusively. DPDK's memory is initialised, and no one else writes to it.
+        // exclusively. DPDK's memory is initialised, and nothing else writes to it.
         let bytes = unsafe { std::slice::from_raw_parts(bytes, len_bytes as usize) };
         Some((bytes, CardChecks { ip: verdict(ip), udp: verdict(udp) }))
     }

@@ -24,7 +24,7 @@ impl Arp {
         Self { is_request: true, sender, target: (address, [0; 6]) }
     }
 
-    /// What the station `me` answers; `None` where another one is looked for.
+    /// The answer of the station `me`; `None` where another one is looked for.
     pub fn answer(&self, me: (Ipv4Addr, [u8; 6])) -> Option<Self> {
         let is_for_me = self.is_request && self.target.0 == me.0;
         is_for_me.then_some(Self { is_request: false, sender: me, target: self.sender })

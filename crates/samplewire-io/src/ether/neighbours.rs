@@ -7,7 +7,7 @@ use samplewire_proto::session::Bucket;
 
 use super::{Arp, Routes};
 
-/// What a station knows of others. It returns the requests that are to be sent, and sends nothing.
+/// The other stations that a station knows. It returns the requests that are to be sent, and sends nothing.
 #[derive(Debug)]
 pub(super) struct Neighbours {
     me: (Ipv4Addr, [u8; 6]),
@@ -30,7 +30,7 @@ struct Neighbour {
     used_at: Nanos,
 }
 
-/// What is known of the way to an address.
+/// The way to an address, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub(super) mac: Option<[u8; 6]>,

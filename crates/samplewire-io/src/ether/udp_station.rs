@@ -16,7 +16,7 @@ use crate::link::Outgoing;
 
 /// One IPv4 address and one UDP port on a link whose frames pass no kernel, as those of DPDK.
 ///
-/// It sends and receives nothing itself: [`UdpStation::handle`] takes a frame that has come,
+/// It performs no I/O: [`UdpStation::handle`] takes a frame that has come,
 /// [`UdpStation::write`] makes one that is to leave. After each call [`UdpStation::poll_frame`] has the
 /// frame that the station sends of its own: an ARP request, or an answer. It is alone with its address. It
 /// answers ARP requests and echo requests, up to 64 at once and 1,000 a second of each kind, and believes
@@ -65,7 +65,7 @@ pub struct UdpStation {
     counts: FrameCounts,
 }
 
-/// What a network card has found of the checksums of a frame.
+/// The checksums of a frame, as the network card has checked them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CardChecks {
     /// Of the IP header.
@@ -119,7 +119,7 @@ impl UdpStation {
         SocketAddrV4::new(self.network.ip(), self.port)
     }
 
-    /// What became of frames that it did not deliver.
+    /// Frames that it did not deliver, by reason.
     pub const fn counts(&self) -> FrameCounts {
         self.counts
     }

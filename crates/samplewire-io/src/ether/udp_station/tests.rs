@@ -121,7 +121,7 @@ fn checksum_is_right_absent_or_left_to_a_card() {
     let mut absent = frame(&[7; 100]);
     absent[40..42].fill(0);
     assert!(handle(&mut me, &absent).is_some());
-    // What Linux writes where the interface is to complete the sum.
+    // Linux writes this where the interface is to complete the sum.
     let mut partial = frame(&[7; 100]);
     let length = [partial[38], partial[39]];
     let pseudo = sum_of(&[&partial[26..34], &[0, 17], &length]);
