@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use samplewire_dpdk::{DpdkError, DpdkLink};
-use samplewire_io::{Batch, Ecn, Link, Outgoing, thread};
+use samplewire_io::{Batch, Ecn, Link, Outgoing, Sleep, thread};
 use samplewire_testing::{PATIENCE, in_namespace, skip};
 
 use crate::shared::{DEVICE, FAR_DEVICE, FAR_NETWORK, NETWORK, link, meet, near_and_far, options};
@@ -145,6 +145,35 @@ fn device_that_takes_nothing_is_full_and_takes_the_rest_later() {
             last = Some(number);
         }
     }
+}
+
+#[test]
+fn burst_goes_to_small_batches_in_parts_and_no_wait_sleeps_before_its_end() {
+    let name = "opening::burst_goes_to_small_batches_in_parts_and_no_wait_sleeps_before_its_end";
+    if !in_namespace(name, &near_and_far(1_500)) {
+        return;
+    }
+    let mut near = link(DEVICE, NETWORK, |options| options);
+    let mut far = link(FAR_DEVICE, FAR_NETWORK, |options| options);
+    meet(&mut near, &mut far);
+    let peer = far.local_addr();
+    let numbers: Vec<_> = (0..20_u8).map(|number| [number]).collect();
+    let packets: Vec<_> =
+        numbers.iter().map(|bytes| Outgoing::whole(peer, Ecn::Ect0, bytes)).collect();
+    let mut sent = 0;
+    while sent < packets.len() {
+        sent += near.send(&packets[sent..]).unwrap();
+    }
+    let (mut batch, mut arrived, start) = (Batch::new(1, 1_500), Vec::new(), Instant::now());
+    while arrived.len() < numbers.len() {
+        assert!(start.elapsed() < PATIENCE, "{arrived:?}");
+        far.recv(&mut batch).unwrap();
+        let mut sleep = Sleep::new(PATIENCE);
+        far.begin_wait(&mut sleep).unwrap();
+        assert_eq!(sleep.timeout().is_zero(), !batch.is_empty(), "a full batch may leave some");
+        arrived.extend(batch.iter().map(|(bytes, _)| [bytes[0]]));
+    }
+    assert_eq!(arrived, numbers);
 }
 
 fn set_link(interface: &str, state: &str) {
