@@ -107,8 +107,8 @@ fn start_that_fails_is_an_error_and_is_not_tried_again() {
 }
 
 #[test]
-fn device_that_takes_nothing_is_full_and_takes_the_rest_later() {
-    let name = "opening::device_that_takes_nothing_is_full_and_takes_the_rest_later";
+fn device_that_takes_nothing_is_full_and_takes_later_packets_in_order() {
+    let name = "opening::device_that_takes_nothing_is_full_and_takes_later_packets_in_order";
     if !in_namespace(name, &near_and_far(1_500)) {
         return;
     }
