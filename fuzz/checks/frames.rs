@@ -1,8 +1,12 @@
 //! Any bytes as an Ethernet frame are read within their length, as a UDP packet, as ARP, as a switch reads
 //! them, and as a station of ours handles them.
 
+use std::net::SocketAddr;
+
 use samplewire_io::datagram::{Datagram, Headers};
-use samplewire_io::ether::{Arp, CardChecks, Headers as SwitchHeaders, Network, UdpStation};
+use samplewire_io::ether::{
+    Arp, CardChecks, Headers as SwitchHeaders, Network, UdpStation, Verdict,
+};
 use samplewire_proto::Nanos;
 
 /// Reads the bytes after the first two as the head of a frame, which may go on elsewhere.
@@ -15,7 +19,7 @@ pub(crate) fn check(bytes: &[u8]) {
     if let Some(datagram) = Datagram::parse(head, frame_bytes) {
         assert!(datagram.payload_offset_bytes <= head.len());
         assert!(datagram.payload_offset_bytes + datagram.payload_bytes <= frame_bytes);
-        // Nothing but the frame's length says whether a packet is whole.
+        // The frame's length alone decides whether a packet is whole.
         let end_bytes = datagram.payload_offset_bytes + datagram.payload_bytes;
         assert_eq!(Datagram::parse(head, end_bytes), Some(datagram));
         assert_eq!(Datagram::parse(head, end_bytes - 1), None);
@@ -41,15 +45,33 @@ fn handled(frame: &[u8]) {
         let (mac, port) = (mac.try_into().expect("six bytes"), [port[0], port[1]]);
         let mut station = UdpStation::new(network, u16::from_be_bytes(port), mac);
         if let Some(datagram) = station.handle(Nanos(0), frame, CardChecks::default()) {
-            assert_eq!(Datagram::parse(frame, frame.len()), Some(datagram));
+            delivered(datagram, frame);
             assert_eq!(datagram.destination, station.local_addr().into());
             assert_eq!(station.poll_frame(), None);
+            let wrong = CardChecks { udp: Verdict::Wrong, ..CardChecks::default() };
+            assert_eq!(station.handle(Nanos(0), frame, wrong), None, "the card has refused it");
         } else if let Some(answer) = station.poll_frame() {
             assert!(answer.len() <= frame.len().max(Arp::FRAME_BYTES), "it is no longer");
             assert_eq!(answer[6..12], mac, "it comes from the station");
             assert!(answer[0] & 1 == 0, "it goes to one station");
         }
     }
+}
+
+/// What a station delivers is what the fields of the frame say, and its source may be answered.
+fn delivered(datagram: Datagram, frame: &[u8]) {
+    let SocketAddr::V4(source) = datagram.source else { panic!("it is IPv4") };
+    assert_eq!(source.ip().octets(), frame[26..30]);
+    assert!(!source.ip().is_multicast() && !source.ip().is_broadcast());
+    assert!(!source.ip().is_unspecified() && !source.ip().is_loopback());
+    assert_ne!(datagram.source.ip(), datagram.destination.ip());
+    let udp = ETHERNET_BYTES + 4 * usize::from(frame[14] & 0x0F);
+    assert_eq!(datagram.payload_offset_bytes, udp + 8);
+    assert_eq!(source.port().to_be_bytes(), frame[udp..udp + 2]);
+    let udp_bytes = u16::from_be_bytes([frame[udp + 4], frame[udp + 5]]);
+    assert_eq!(datagram.payload_bytes + 8, usize::from(udp_bytes));
+    assert_eq!(frame[20] & 0x3F, 0, "it is no fragment");
+    assert_eq!(frame[21], 0, "it is no fragment");
 }
 
 /// A packet with the same addresses and payload, in headers of ours, reads the same.

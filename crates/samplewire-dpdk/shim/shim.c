@@ -25,7 +25,7 @@ struct samplewire_dpdk_shape {
 
 /* What was granted. As `Granted` there. */
 struct samplewire_dpdk_granted {
-    void *pool;
+    void *pool; /* NULL where there is none; also set by a start that failed later */
     uint64_t memory_bytes;
     uint32_t speed_mbps; /* 0 where it is unknown, or the device is virtual */
     uint8_t mac[6];
@@ -106,6 +106,28 @@ static struct rte_mempool *make_pool(uint16_t port, uint32_t frame_bytes, unsign
                                    rte_eth_dev_socket_id(port));
 }
 
+/*
+ * Stops a port, started or not, takes its device off, unless another port is of the same one, and then
+ * frees the pool. A driver refers to the pool until its queues are released.
+ */
+void samplewire_dpdk_stop(uint16_t port, void *pool)
+{
+    struct rte_eth_dev_info info;
+    unsigned int ports = 0;
+    uint16_t other;
+
+    memset(&info, 0, sizeof(info));
+    if (rte_eth_dev_info_get(port, &info) == 0 && info.device != NULL) {
+        RTE_ETH_FOREACH_DEV_OF(other, info.device)
+            ports++;
+    }
+    rte_eth_dev_stop(port);
+    if (ports != 1 || rte_dev_remove(info.device) != 0)
+        rte_eth_dev_close(port);
+    rte_mempool_free(pool);
+}
+
+/* Starts a port that was attached. The pool is the caller's, also on an error: samplewire_dpdk_stop. */
 int samplewire_dpdk_start(uint16_t port, const struct samplewire_dpdk_shape *shape,
                           struct samplewire_dpdk_granted *granted)
 {
@@ -115,8 +137,10 @@ int samplewire_dpdk_start(uint16_t port, const struct samplewire_dpdk_shape *sha
     struct rte_ether_addr mac;
     struct rte_mempool *pool;
     struct rte_eth_link link;
-    int error = rte_eth_dev_info_get(port, &info);
+    int error;
 
+    memset(granted, 0, sizeof(*granted));
+    error = rte_eth_dev_info_get(port, &info);
     if (error == 0)
         error = configure(port, shape, &info);
     if (error == 0)
@@ -129,6 +153,7 @@ int samplewire_dpdk_start(uint16_t port, const struct samplewire_dpdk_shape *sha
                          RTE_MAX(tx, info.default_txportconf.ring_size));
     if (pool == NULL)
         return rte_errno != 0 ? -rte_errno : -ENOMEM;
+    granted->pool = pool;
     for (queue = 0; error == 0 && queue < shape->queues; queue++)
         error = rte_eth_rx_queue_setup(port, queue, rx, socket, NULL, pool);
     if (error == 0)
@@ -137,35 +162,14 @@ int samplewire_dpdk_start(uint16_t port, const struct samplewire_dpdk_shape *sha
         error = rte_eth_macaddr_get(port, &mac);
     if (error == 0)
         error = rte_eth_dev_start(port);
-    if (error != 0) {
-        rte_mempool_free(pool);
+    if (error != 0)
         return error;
-    }
-    memset(granted, 0, sizeof(*granted));
-    granted->pool = pool;
     granted->memory_bytes = pool_bytes(pool);
     memcpy(granted->mac, mac.addr_bytes, sizeof(granted->mac));
     if (strcmp(rte_bus_name(rte_dev_bus(info.device)), "vdev") != 0 &&
         rte_eth_link_get_nowait(port, &link) == 0 && link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)
         granted->speed_mbps = link.link_speed;
     return 0;
-}
-
-/* Ends a port, started or not, and takes its device off, unless another port is of the same one. */
-void samplewire_dpdk_stop(uint16_t port, void *pool)
-{
-    struct rte_eth_dev_info info;
-    unsigned int ports = 0;
-    uint16_t other;
-
-    if (rte_eth_dev_info_get(port, &info) == 0 && info.device != NULL) {
-        RTE_ETH_FOREACH_DEV_OF(other, info.device)
-            ports++;
-    }
-    rte_eth_dev_stop(port);
-    if (ports != 1 || rte_dev_remove(info.device) != 0)
-        rte_eth_dev_close(port);
-    rte_mempool_free(pool);
 }
 
 static uint8_t verdict(uint64_t flags, uint64_t mask, uint64_t bad)

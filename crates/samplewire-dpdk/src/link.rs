@@ -16,8 +16,8 @@ use crate::sys::{Device, DpdkError};
 
 /// A UDP port over DPDK.
 ///
-/// The device is polled: a spinning thread sees a packet at once, a waiting one within some 0.1 ms, and after
-/// 10 ms without packets within 1 ms. ARP and ping are answered in calls of the link, so it needs a thread
+/// The device is polled: a spinning thread receives a packet at once, a waiting one within some 0.1 ms, and
+/// after 10 ms without packets within 1 ms. ARP and ping are answered in calls of the link, so it needs a thread
 /// that calls it, as the I/O thread of a stream does.
 ///
 /// A received packet is copied once, to the batch; a sent one once, to the device's memory. A packet to a
@@ -37,31 +37,49 @@ pub struct DpdkLink {
     /// Waits in a row before which nothing had come.
     quiet_waits: u32,
     is_full: bool,
+    /// Whether the last `recv` left frames: a wait does not sleep.
+    may_have_more: bool,
     log: DpdkLog,
-    /// What `log` has.
-    logged: FrameCounts,
+    /// The content of `log`.
+    logged: Logged,
 }
 
 /// The counts of a link, also while a stream owns it, and after its end.
 #[derive(Clone, Debug, Default)]
-pub struct DpdkLog(Arc<Mutex<FrameCounts>>);
+pub struct DpdkLog(Arc<Mutex<Logged>>);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Logged {
+    counts: FrameCounts,
+    device_dropped: u64,
+}
 
 impl DpdkLog {
     /// Frames that carried no packet of the port, as of the link's last call.
     pub fn counts(&self) -> FrameCounts {
+        self.read().counts
+    }
+
+    /// Frames of all flows that found no room at the device since the link was opened, read every 10 ms; 0
+    /// where its driver does not count them.
+    pub fn device_dropped(&self) -> u64 {
+        self.read().device_dropped
+    }
+
+    fn read(&self) -> Logged {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Packets that found no room.
+/// Frames that found no room.
 #[derive(Debug, Default)]
 struct Drops {
-    /// At the device, when the link was opened, and by the last look.
+    /// At the device, when the link was opened, and as read last.
     before: u64,
     at_device: u64,
-    /// In a batch.
-    here: u64,
-    looked: Nanos,
+    /// Packets of the port that were too long for the batch.
+    here: u32,
+    read_at: Nanos,
 }
 
 impl DpdkLink {
@@ -87,8 +105,9 @@ impl DpdkLink {
             drops: Drops { before: missed, at_device: missed, ..Drops::default() },
             quiet_waits: 0,
             is_full: false,
+            may_have_more: false,
             log: DpdkLog::default(),
-            logged: FrameCounts::default(),
+            logged: Logged::default(),
             device,
         })
     }
@@ -107,38 +126,49 @@ impl DpdkLink {
         Nanos(self.epoch.elapsed().as_nanos() as u64)
     }
 
-    /// Takes a burst of a queue into the batch; whether there was one.
-    fn take(&mut self, now: Nanos, queue: u16, batch: &mut Batch) -> bool {
-        let room = batch.packets_max() - batch.len();
-        let frames = self.device.receive(queue, room);
-        for at in 0..frames {
-            let (bytes, checks) = self.device.frame(at);
+    /// Takes bursts of a queue into the batch. It stops when the queue is empty or the batch is full, and
+    /// after `BURSTS_MAX`.
+    fn take_bursts(&mut self, now: Nanos, queue: u16, batch: &mut Batch) {
+        for _ in 0..BURSTS_MAX {
+            if batch.len() == batch.packets_max() {
+                break;
+            }
+            if !self.device.receive(queue) {
+                return;
+            }
+            self.take(now, batch);
+        }
+        self.may_have_more = true;
+    }
+
+    /// Takes frames of the last burst into the batch, as many as it has room for.
+    fn take(&mut self, now: Nanos, batch: &mut Batch) {
+        while batch.len() < batch.packets_max() {
+            let Some((bytes, checks)) = self.device.next_received() else { return };
             if let Some(datagram) = self.station.handle(now, bytes, checks) {
                 let start = datagram.payload_offset_bytes;
                 let meta = Meta {
                     peer: datagram.source,
                     ecn: datagram.ecn,
-                    dropped: Some(self.drops.total()),
+                    dropped: self.drops.of_packets(),
                     packets_per_drop: 1,
                 };
                 let payload = &bytes[start..start + datagram.payload_bytes];
                 if batch.push(payload, meta).is_err() {
-                    self.drops.here += 1;
+                    self.drops.here = self.drops.here.wrapping_add(1);
                 }
             } else {
                 self.send_own();
             }
         }
-        self.device.release();
-        frames > 0
     }
 
-    /// Sends the frame of the station itself, if there is one and room for it.
+    /// Sends the station's own frame, if there is one and room for it.
     fn send_own(&mut self) {
-        if let Some(frame) = self.station.poll_frame()
-            && let Some(into) = self.device.next_frame(frame.len())
-        {
-            into.copy_from_slice(frame);
+        let Some(frame) = self.station.poll_frame() else { return };
+        match self.device.next_frame(frame.len()) {
+            Some(into) => into.copy_from_slice(frame),
+            None => self.station.frame_lost(),
         }
     }
 
@@ -169,12 +199,13 @@ impl DpdkLink {
         }
     }
 
-    /// What other threads see.
+    /// Shows the counts to other threads.
     fn log_counts(&mut self) {
-        let counts = self.station.counts();
-        if counts != self.logged {
-            self.logged = counts;
-            *self.log.0.lock().unwrap_or_else(PoisonError::into_inner) = counts;
+        let device_dropped = self.drops.at_device();
+        let logged = Logged { counts: self.station.counts(), device_dropped };
+        if logged != self.logged {
+            self.logged = logged;
+            *self.log.0.lock().unwrap_or_else(PoisonError::into_inner) = logged;
         }
     }
 }
@@ -223,19 +254,15 @@ impl Link for DpdkLink {
     fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
         batch.clear();
         let now = self.now();
-        self.drops.look(now, &self.device);
+        self.drops.read(now, &self.device);
+        self.may_have_more = false;
+        // The last batch may have had no room for them.
+        self.take(now, batch);
         let first = self.turn;
         // Each queue is first in its turn, and frames of strangers have an end in each.
         self.turn = (first + 1) % self.queues;
         for step in 0..self.queues {
-            let queue = (first + step) % self.queues;
-            let mut bursts = 0;
-            while batch.len() < batch.packets_max()
-                && bursts < BURSTS_MAX
-                && self.take(now, queue, batch)
-            {
-                bursts += 1;
-            }
+            self.take_bursts(now, (first + step) % self.queues, batch);
         }
         self.device.flush();
         self.log_counts();
@@ -250,7 +277,9 @@ impl Link for DpdkLink {
         let is_quiet = self.quiet_waits >= QUIET_WAITS;
         self.quiet_waits = self.quiet_waits.saturating_add(1);
         // Nothing of DPDK wakes a thread.
-        sleep.at_most(if self.is_full || self.device.has_written() {
+        sleep.at_most(if self.may_have_more {
+            Duration::ZERO
+        } else if self.is_full || self.device.has_written() {
             FULL_PAUSE
         } else if is_quiet {
             QUIET_PAUSE
@@ -275,20 +304,26 @@ impl Link for DpdkLink {
 
 impl Drops {
     /// Reads the device's count now and then: a driver may need a system call for it.
-    fn look(&mut self, now: Nanos, device: &Device) {
-        if now >= self.looked + LOOK_PAUSE {
-            self.looked = now;
+    fn read(&mut self, now: Nanos, device: &Device) {
+        if now >= self.read_at + READ_PAUSE {
+            self.read_at = now;
             self.at_device = device.missed();
         }
     }
 
-    /// Since the link was opened.
-    const fn total(&self) -> u32 {
-        (self.at_device.wrapping_sub(self.before)).wrapping_add(self.here) as u32
+    /// Frames of all flows that the device has dropped since the link was opened.
+    const fn at_device(&self) -> u64 {
+        self.at_device.wrapping_sub(self.before)
+    }
+
+    /// Packets of the port that were dropped; unknown once the device has dropped frames, which may be of
+    /// any flow.
+    fn of_packets(&self) -> Option<u32> {
+        (self.at_device() == 0).then_some(self.here)
     }
 }
 
-/// A port that a link before this one hardly had: what still comes for that one is not ours.
+/// A port that an earlier link is unlikely to have had: packets to that one may still arrive.
 fn some_port() -> u16 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mixed = since.as_nanos() as u64 ^ u64::from(std::process::id()) << 7;
@@ -312,5 +347,5 @@ const QUIET_WAITS: u32 = 100;
 /// While the device has no room.
 const FULL_PAUSE: Duration = Duration::from_micros(50);
 
-/// Between two looks at the device's counts.
-const LOOK_PAUSE: Nanos = Nanos::from_millis(10);
+/// Between two readings of the device's counts.
+const READ_PAUSE: Nanos = Nanos::from_millis(10);

@@ -1,4 +1,4 @@
-//! What a link over DPDK is opened with.
+//! The options of a link over DPDK.
 
 use samplewire_io::ether::Network;
 
@@ -26,7 +26,7 @@ pub struct DpdkOptions {
     pub(crate) descriptors: u16,
 }
 
-/// An option that no link can have.
+/// An option with which no link can be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionError {
@@ -93,24 +93,24 @@ impl DpdkOptions {
     }
 
     /// Frames of each ring of the device, 64 to 16,384; 1,024 unless set. They are memory: 2.3 KB each, at
-    /// an MTU above 1,982 bytes up to 16.6 KB. They bound what may come before the thread looks.
+    /// an MTU above 1,982 bytes up to 16.6 KB. A ring holds the frames that come between two calls of the link.
     #[must_use]
     pub fn descriptors(self, frames: u16) -> Self {
         Self { descriptors: frames, ..self }
     }
 
-    /// Whether a link can have these options.
+    /// Whether a link can be opened with these options.
     ///
     /// # Errors
-    /// The first that it cannot have.
+    /// The first that is wrong.
     pub fn check(&self) -> Result<(), OptionError> {
         for text in self.eal.iter().chain([&self.device]) {
             if text.is_empty() || text.contains('\0') {
                 return Err(OptionError::Text(text.clone()));
             }
         }
-        if let Some(text) = self.eal.iter().find(|it| ENDS_PROCESS.contains(&it.as_str())) {
-            return Err(OptionError::EndsProcess(text.clone()));
+        if let Some(text) = ends_process(&self.eal) {
+            return Err(OptionError::EndsProcess(text));
         }
         if !(576..=MTU_BYTES_MAX).contains(&self.mtu_bytes) {
             return Err(OptionError::Mtu(self.mtu_bytes));
@@ -130,19 +130,40 @@ impl DpdkOptions {
         (u32::from(self.mtu_bytes) + ETHERNET_BYTES_MAX).next_power_of_two().max(2_048)
     }
 
-    /// Whether the arguments of EAL say on which CPUs it runs.
+    /// Whether the arguments of EAL name the CPUs of its threads. Service cores (`-s`, `-S`) are some of
+    /// those, and name none.
     #[cfg(any(feature = "dpdk", test))]
     pub(crate) fn names_cpus(eal: &[String]) -> bool {
-        let names = |word: &String| {
-            let is_short = ["-l", "-c", "-s", "-S"].iter().any(|it| word.starts_with(it));
-            is_short || word.starts_with("--lcores")
-        };
-        eal.iter().any(names)
+        let is_short = |word: &str| word.starts_with("-l") || word.starts_with("-c");
+        eal.iter().any(|word| is_short(word) || is_long(word, "--lcores", "--lc".len()).is_some())
     }
 }
 
-/// Arguments that print a help text and call `exit`.
-const ENDS_PROCESS: [&str; 2] = ["-h", "--help"];
+/// The argument of EAL with which it prints a text and calls `exit`, if there is one.
+fn ends_process(eal: &[String]) -> Option<String> {
+    for (at, word) in eal.iter().enumerate() {
+        // `-v` takes no value, so that others may follow in the same word.
+        let is_short = !word.starts_with("--")
+            && word.strip_prefix('-').is_some_and(|it| it.trim_start_matches('v').starts_with('h'));
+        if is_short || is_long(word, "--help", "--he".len()).is_some() {
+            return Some(word.clone());
+        }
+        if let Some(value) = is_long(word, "--log-level", "--lo".len()) {
+            let next = eal.get(at + 1).map(String::as_str);
+            if value.or(next) == Some("help") {
+                return Some(format!("{word}{}", if value.is_none() { " help" } else { "" }));
+            }
+        }
+    }
+    None
+}
+
+/// The value behind `=`, if there is one, of a word that is the long option `name`, or the beginning of it
+/// from `unique_bytes` on: EAL takes each beginning that no other option has.
+fn is_long<'a>(word: &'a str, name: &str, unique_bytes: usize) -> Option<Option<&'a str>> {
+    let (start, value) = word.split_once('=').map_or((word, None), |(it, value)| (it, Some(value)));
+    (start.len() >= unique_bytes && name.starts_with(start)).then_some(value)
+}
 
 const MTU_BYTES_MAX: u16 = 9_000;
 
@@ -161,6 +182,8 @@ mod tests {
     #[test]
     fn options_out_of_range_are_named() {
         assert_eq!(options().check(), Ok(()));
+        let harmless = ["--huge-dir=/h", "--huge-unlink", "--log-level", "*:error", "-v"];
+        assert_eq!(options().eal(harmless).check(), Ok(()));
         assert_eq!(options().mtu_bytes(9_000).queues(16).descriptors(64).check(), Ok(()));
         for (wrong, words) in [
             (options().mtu_bytes(575), "an MTU of 575 bytes is not from 576 to 9,000"),
@@ -168,6 +191,13 @@ mod tests {
             (options().queues(0), "0 queues are not from 1 to 16"),
             (options().descriptors(63), "63 descriptors are not from 64 to 16,384"),
             (options().eal(["--help"]), "with the argument --help DPDK ends the process"),
+            (
+                options().eal(["--log-level=help"]),
+                "with the argument --log-level=help DPDK ends the process",
+            ),
+            (options().eal(["--lo", "help"]), "with the argument --lo help DPDK ends the process"),
+            (options().eal(["-vh"]), "with the argument -vh DPDK ends the process"),
+            (options().eal(["--he"]), "with the argument --he DPDK ends the process"),
             (options().eal(["-l", "0\0"]), "\"0\\0\" is no device or argument of DPDK"),
             (options().eal([""]), "\"\" is no device or argument of DPDK"),
         ] {
@@ -185,10 +215,18 @@ mod tests {
 
     #[test]
     fn arguments_that_name_cpus_are_known() {
-        for word in ["-l", "-l0-1", "-c", "-c3", "--lcores", "--lcores=0@1", "-s", "-S1"] {
+        for word in ["-l", "-l0-1", "-c", "-c3", "--lcores", "--lcores=0@1", "--lc=0"] {
             assert!(DpdkOptions::names_cpus(&["-m".into(), word.into()]), "{word}");
         }
-        for word in ["--no-huge", "--log-level=lib.eal:error", "-m", "--single-file-segments"] {
+        for word in [
+            "--no-huge",
+            "--log-level=lib.eal:error",
+            "-m",
+            "--single-file-segments",
+            "--legacy-mem",
+            "-s",
+            "-S1",
+        ] {
             assert!(!DpdkOptions::names_cpus(&[word.into()]), "{word}");
         }
     }

@@ -34,9 +34,11 @@ pub struct FrameCounts {
     pub checksums: u64,
     /// Frames that were cut, or whose lengths contradict each other.
     pub malformed: u64,
+    /// Packets to the port and ARP messages from an address that no other station can have.
+    pub sources: u64,
     /// ARP requests and echo requests that were answered.
     pub answered: u64,
-    /// ARP requests and echo requests beyond the limit of answers.
+    /// ARP requests and echo requests beyond the limit of answers, or whose answer found no room.
     pub unanswered: u64,
     /// Packets to stations that have not answered ARP; they are lost.
     pub unresolved: u64,

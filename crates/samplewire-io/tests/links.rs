@@ -9,32 +9,39 @@ mod xdp;
 
 use samplewire_io::{Link, Links, Udp, UdpOptions, memory};
 
-use body::{Case, MakePair, Pair, V4, V6};
+use body::{Base, Case, Pair, V4, V6};
 
 fn cases() -> Vec<Case> {
     body::cases(&bases(), &body::wraps())
 }
 
-fn bases() -> Vec<(&'static str, MakePair)> {
+fn bases() -> Vec<Base> {
     vec![
-        ("memory", || {
+        Base::new("memory", 9_100, || {
             let (near, far) = memory::pair(1_024, 9_000, 9_100).unwrap();
             (Box::new(near), Box::new(far))
         }),
-        ("udp v4", || udp(V4, &UdpOptions::new())),
-        ("udp v6", || udp(V6, &UdpOptions::new())),
-        ("udp v4 packet by packet", || {
+        Base::new("udp v4", LOOPBACK, || udp(V4, &UdpOptions::new())),
+        Base::new("udp v6", LOOPBACK, || udp(V6, &UdpOptions::new())),
+        Base::new("udp v4 packet by packet", LOOPBACK, || {
             udp(V4, &UdpOptions::new().segmentation(false).joining(false))
         }),
-        ("udp v6 segmented, not joined", || udp(V6, &UdpOptions::new().joining(false))),
-        ("udp v4 joined, not segmented", || udp(V4, &UdpOptions::new().segmentation(false))),
-        ("two links, udp v4", || (two_links(), two_links())),
+        Base::new("udp v6 segmented, not joined", LOOPBACK, || {
+            udp(V6, &UdpOptions::new().joining(false))
+        }),
+        Base::new("udp v4 joined, not segmented", LOOPBACK, || {
+            udp(V4, &UdpOptions::new().segmentation(false))
+        }),
+        Base::new("two links, udp v4", LOOPBACK, || (two_links(), two_links())),
     ]
 }
 
+/// The MTU of the loopback interface, within the longest IP packet.
+const LOOPBACK: usize = 65_535;
+
 /// Two sockets as one link, of which the first has the traffic.
 fn two_links() -> Box<dyn Link> {
-    let locals = [V4, "127.0.0.2:0"].map(|local| local.parse().unwrap());
+    let locals = [V4, V6].map(|local| local.parse().unwrap());
     Box::new(Links::bind(&locals, &UdpOptions::new()).unwrap())
 }
 

@@ -14,9 +14,11 @@ use crate::options::DpdkOptions;
 pub(crate) struct Device {
     port: u16,
     granted: Granted,
-    /// What the last burst has brought.
+    /// The last burst.
     received: [Received; BURST],
     received_len: usize,
+    /// The frame of it that is read next.
+    next: usize,
     /// Frames that are written and that no ring has yet.
     written: [*mut c_void; BURST],
     written_len: usize,
@@ -79,8 +81,9 @@ impl Device {
         // SAFETY: the port was attached, and the structures have the layout of the shim's.
         let started = unsafe { samplewire_dpdk_start(port, &raw const shape, &raw mut granted) };
         if let Err(source) = check(started) {
-            // SAFETY: the port is ours, and has no pool and no frames.
-            unsafe { samplewire_dpdk_stop(port, null_mut()) };
+            // SAFETY: the port is ours. Its pool, if there is one, is freed after the driver has released its
+            // queues, which may hold frames of it; none was given to this process.
+            unsafe { samplewire_dpdk_stop(port, granted.pool) };
             return Err(DpdkError::Start { device, source });
         }
         let none = Received { frame: null_mut(), bytes: null(), len_bytes: 0, ip: 0, udp: 0 };
@@ -89,6 +92,7 @@ impl Device {
             granted,
             received: [none; BURST],
             received_len: 0,
+            next: 0,
             written: [null_mut(); BURST],
             written_len: 0,
             empty: [null_mut(); BURST],
@@ -106,42 +110,56 @@ impl Device {
         self.granted.memory_bytes
     }
 
-    /// The speed of its line in bits a second, where it has one.
+    /// The speed of its line in bits a second, as it was at the start; `None` where it was not known.
     pub(crate) fn line_bps(&self) -> Option<u64> {
         let speed_mbps = u64::from(self.granted.speed_mbps);
         (speed_mbps > 0).then_some(speed_mbps * 1_000_000)
     }
 
-    /// Takes up to `frames_max` frames of a queue, in place of the last ones, and says how many.
-    pub(crate) fn receive(&mut self, queue: u16, frames_max: usize) -> usize {
+    /// Takes a burst of a queue; false when it has none. All frames of the last burst were read.
+    ///
+    /// It has room for a whole burst each time: vector drivers return no frames to a caller with room for
+    /// less than four.
+    pub(crate) fn receive(&mut self, queue: u16) -> bool {
+        debug_assert!(!self.has_received(), "the frames would be lost");
         self.release();
-        let count = frames_max.min(BURST) as u16;
         let into = self.received.as_mut_ptr();
         // SAFETY: the port is started with this queue, which no other thread uses as `self` is borrowed
-        // exclusively; `into` has room for `count`.
-        let count = unsafe { samplewire_dpdk_receive(self.port, queue, into, count) };
+        // exclusively; `into` has room for `BURST`.
+        let count = unsafe { samplewire_dpdk_receive(self.port, queue, into, BURST as u16) };
         self.received_len = usize::from(count);
-        self.received_len
+        self.received_len > 0
     }
 
-    /// One of the frames that were taken last, and what the card has found of it; no bytes for a frame in
-    /// several pieces, which are longer than the MTU.
-    pub(crate) fn frame(&self, at: usize) -> (&[u8], CardChecks) {
-        let Received { bytes, len_bytes, ip, udp, .. } = self.received[..self.received_len][at];
+    /// Whether frames of the last burst are not read yet.
+    pub(crate) const fn has_received(&self) -> bool {
+        self.next < self.received_len
+    }
+
+    /// The next frame of the last burst, and the checksums that the card has checked; no bytes for a frame
+    /// in several pieces, which is longer than the MTU.
+    pub(crate) fn next_received(&mut self) -> Option<(&[u8], CardChecks)> {
+        if !self.has_received() {
+            self.release();
+            return None;
+        }
+        let Received { bytes, len_bytes, ip, udp, .. } = self.received[self.next];
+        self.next += 1;
         // SAFETY: the shim has set both for a frame that is ours until `release`, which needs `self`
-        // exclusively. DPDK's memory is initialised, and no one else writes to it.
+        // exclusively. DPDK's memory is initialised, and nothing else writes to it.
         let bytes = unsafe { std::slice::from_raw_parts(bytes, len_bytes as usize) };
-        (bytes, CardChecks { ip: verdict(ip), udp: verdict(udp) })
+        Some((bytes, CardChecks { ip: verdict(ip), udp: verdict(udp) }))
     }
 
-    /// Gives the frames back that were taken last.
-    pub(crate) fn release(&mut self) {
+    /// Gives the frames of the last burst back.
+    fn release(&mut self) {
         let mut frames = [null_mut(); BURST];
         for (to, from) in frames.iter_mut().zip(&self.received[..self.received_len]) {
             *to = from.frame;
         }
         free(&mut frames[..self.received_len]);
         self.received_len = 0;
+        self.next = 0;
     }
 
     /// The memory of the next frame that leaves, which has stale bytes; `None` while there is no room.
@@ -200,8 +218,8 @@ impl Drop for Device {
         self.release();
         free(&mut self.written[..self.written_len]);
         free(&mut self.empty[..self.empty_len]);
-        // SAFETY: the port is ours. The driver gives back what it has when it stops, and all other frames of
-        // the pool are back, so nothing refers to it.
+        // SAFETY: the port is ours. The driver gives its frames back as the port stops and closes, all other
+        // frames of the pool are back, and the pool is freed after that, so nothing refers to it.
         unsafe { samplewire_dpdk_stop(self.port, self.granted.pool) };
     }
 }

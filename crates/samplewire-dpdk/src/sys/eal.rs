@@ -8,7 +8,7 @@ use samplewire_io::thread;
 use super::{DpdkError, check};
 use crate::options::DpdkOptions;
 
-/// Whoever has this may open and close devices: EAL is not made for two threads that do.
+/// The right to open and close devices: EAL supports one thread at a time that does.
 #[derive(Debug)]
 pub(super) struct Eal(#[expect(dead_code, reason = "the lock is held")] MutexGuard<'static, State>);
 
@@ -63,10 +63,11 @@ fn lock() -> MutexGuard<'static, State> {
 fn init(arguments: &[String], cpu: usize) -> Result<(), DpdkError> {
     let mut words = vec!["samplewire".to_owned()];
     if !DpdkOptions::names_cpus(arguments) {
-        words.extend(["-l".to_owned(), cpu.to_string()]);
+        // `-l` would take the CPU's number as that of the thread too, and refuse one above 127.
+        words.extend(["--lcores".to_owned(), format!("0@{cpu}")]);
     }
     words.extend_from_slice(arguments);
-    // EAL keeps pointers to them and may change their order, so they stay for good.
+    // EAL keeps pointers to them and may change their order, so they are never freed.
     let mut words: Vec<*mut c_char> = words
         .into_iter()
         .map(|word| CString::new(word).expect("the options were checked").into_raw())
@@ -74,7 +75,7 @@ fn init(arguments: &[String], cpu: usize) -> Result<(), DpdkError> {
     let count = words.len() as c_int;
     words.push(std::ptr::null_mut());
     let words = Vec::leak(words).as_mut_ptr();
-    // SAFETY: `words` has `count` strings of this process and a null after them, which all stay for good.
+    // SAFETY: `words` has `count` strings of this process and a null after them, which are never freed.
     // The lock of the state is held, so no other call of this crate runs.
     check(unsafe { samplewire_dpdk_eal(count, words) }).map_err(DpdkError::Eal)
 }

@@ -1,9 +1,9 @@
-//! What opening a link does to its process, and what is refused.
+//! The effects of an open link on its process, and options that are refused.
 
 use std::time::{Duration, Instant};
 
 use samplewire_dpdk::{DpdkError, DpdkLink};
-use samplewire_io::{Batch, Ecn, Link, Outgoing, thread};
+use samplewire_io::{Batch, Ecn, Link, Outgoing, Sleep, thread};
 use samplewire_testing::{PATIENCE, in_namespace, skip};
 
 use crate::shared::{DEVICE, FAR_DEVICE, FAR_NETWORK, NETWORK, link, meet, near_and_far, options};
@@ -71,8 +71,8 @@ fn device_among_the_arguments_of_dpdk_is_found_by_its_name() {
 }
 
 #[test]
-fn devices_and_options_that_there_are_not_are_named() {
-    let name = "opening::devices_and_options_that_there_are_not_are_named";
+fn unknown_devices_and_options_are_named() {
+    let name = "opening::unknown_devices_and_options_are_named";
     if !in_namespace(name, &near_and_far(1_500)) {
         return;
     }
@@ -107,8 +107,8 @@ fn start_that_fails_is_an_error_and_is_not_tried_again() {
 }
 
 #[test]
-fn device_that_takes_nothing_is_full_and_takes_the_rest_later() {
-    let name = "opening::device_that_takes_nothing_is_full_and_takes_the_rest_later";
+fn device_that_takes_nothing_is_full_and_takes_later_packets_in_order() {
+    let name = "opening::device_that_takes_nothing_is_full_and_takes_later_packets_in_order";
     if !in_namespace(name, &near_and_far(1_500)) {
         return;
     }
@@ -116,22 +116,64 @@ fn device_that_takes_nothing_is_full_and_takes_the_rest_later() {
     let mut far = link(FAR_DEVICE, FAR_NETWORK, |options| options);
     meet(&mut near, &mut far);
     set_link("near0", "down");
-    let packets = [Outgoing::whole(far.local_addr(), Ecn::Ect0, b"samples"); 64];
-    let start = Instant::now();
-    while near.send(&packets).unwrap() == packets.len() {
+    let (peer, mut next, start) = (far.local_addr(), 0_u64, Instant::now());
+    let mut send = |near: &mut DpdkLink| {
+        let numbers: Vec<_> = (next..next + 64).map(u64::to_be_bytes).collect();
+        let packets: Vec<_> =
+            numbers.iter().map(|bytes| Outgoing::whole(peer, Ecn::Ect0, bytes)).collect();
+        let sent = near.send(&packets).unwrap();
+        next += sent as u64;
+        (sent, next)
+    };
+    while send(&mut near).0 == 64 {
         assert!(start.elapsed() < PATIENCE, "it is never full");
     }
     assert!(near.is_full());
     near.wait(Duration::from_millis(1)).unwrap();
     set_link("near0", "up");
-    let mut batch = Batch::new(64, 1_500);
-    while batch.is_empty() {
-        assert!(start.elapsed() < PATIENCE, "nothing arrives");
-        near.send(&packets[..1]).unwrap();
+    // The kernel may lose those that it took while the interface was down; later ones arrive, in order.
+    let (_, taken) = send(&mut near);
+    let (mut batch, mut last) = (Batch::new(64, 1_500), None);
+    while last.is_none_or(|last| last < taken) {
+        assert!(start.elapsed() < PATIENCE, "{last:?} of {taken}");
+        send(&mut near);
         far.wait(Duration::from_millis(1)).unwrap();
         far.recv(&mut batch).unwrap();
+        for (bytes, _) in &batch {
+            let number = u64::from_be_bytes(bytes.try_into().unwrap());
+            assert!(last.is_none_or(|last| last < number), "{number} after {last:?}");
+            last = Some(number);
+        }
     }
-    assert!(batch.iter().all(|(bytes, _)| bytes == b"samples"));
+}
+
+#[test]
+fn burst_goes_to_small_batches_in_parts_and_no_wait_sleeps_before_its_end() {
+    let name = "opening::burst_goes_to_small_batches_in_parts_and_no_wait_sleeps_before_its_end";
+    if !in_namespace(name, &near_and_far(1_500)) {
+        return;
+    }
+    let mut near = link(DEVICE, NETWORK, |options| options);
+    let mut far = link(FAR_DEVICE, FAR_NETWORK, |options| options);
+    meet(&mut near, &mut far);
+    let peer = far.local_addr();
+    let numbers: Vec<_> = (0..20_u8).map(|number| [number]).collect();
+    let packets: Vec<_> =
+        numbers.iter().map(|bytes| Outgoing::whole(peer, Ecn::Ect0, bytes)).collect();
+    let mut sent = 0;
+    while sent < packets.len() {
+        sent += near.send(&packets[sent..]).unwrap();
+    }
+    let (mut batch, mut arrived, start) = (Batch::new(1, 1_500), Vec::new(), Instant::now());
+    while arrived.len() < numbers.len() {
+        assert!(start.elapsed() < PATIENCE, "{arrived:?}");
+        far.recv(&mut batch).unwrap();
+        let mut sleep = Sleep::new(PATIENCE);
+        far.begin_wait(&mut sleep).unwrap();
+        assert_eq!(sleep.timeout().is_zero(), !batch.is_empty(), "a full batch may leave some");
+        arrived.extend(batch.iter().map(|(bytes, _)| [bytes[0]]));
+    }
+    assert_eq!(arrived, numbers);
 }
 
 fn set_link(interface: &str, state: &str) {

@@ -18,7 +18,7 @@ fn linux_pings_the_address_and_finds_it_by_arp() {
     }
     let mut near = link(DEVICE, NETWORK, |options| options);
     let log = near.log();
-    // The last one is longer than what ping sends by itself.
+    // The last one is longer than the one that ping sends by default.
     for (count, size) in [("3", "56"), ("2", "0"), ("2", "1400")] {
         let words = ["netns", "exec", "far", "ping", "-c", count, "-i", "0.2", "-s", size];
         let ping = Command::new("ip")

@@ -17,7 +17,7 @@ pub(crate) fn near_and_far(mtu_bytes: usize) -> String {
 }
 
 /// A cable to the namespace `far`, where the kernel has the address. It sends packets one by one, as to
-/// a real card, and leaves UDP checksums to the card that there is not.
+/// a real card, and leaves UDP checksums to a network card, which a veth pair does not have.
 pub(crate) const FAR_HOST: &str = "mount -t tmpfs tmpfs /run && ip netns add far && \
      ip link add near0 type veth peer name far0 netns far && \
      ip -n far addr add 10.9.0.2/24 dev far0 && ip netns exec far ethtool -K far0 tx-udp-segmentation off && \
@@ -79,7 +79,7 @@ pub(crate) fn left(link: &DpdkLink, sent: u64) -> u64 {
     sent - link.log().counts().unresolved
 }
 
-/// Starts what the far host does, which returns once it has told its address.
+/// A thread of the far host, which has sent its address.
 pub(crate) struct Far<T> {
     pub(crate) address: std::net::SocketAddr,
     thread: JoinHandle<T>,

@@ -73,7 +73,7 @@ fn by_udp() -> Vec<u8> {
     bytes
 }
 
-/// A device that counts for one receiver; `data` are the faults of what it sends.
+/// A device that counts for one receiver; `data` are the faults of the packets that it sends.
 fn play(link: Box<dyn Link>, data: &FaultSpec, ready: impl FnOnce(SocketAddr)) -> (End, FaultLog) {
     let faults = Faults::new(link, data, &FaultSpec::new()).unwrap();
     let log = faults.log();

@@ -9,9 +9,9 @@ use etherparse::{ArpEthIpv4Packet, ArpOperation, ArpPacketSlice, EtherType, Ethe
 pub struct Arp {
     /// Whether it is a request; otherwise a reply.
     pub is_request: bool,
-    /// Who sends it.
+    /// The station that sends it.
     pub sender: (Ipv4Addr, [u8; 6]),
-    /// The address that is looked for, or who is answered.
+    /// The address that is looked for, or the station that is answered.
     pub target: (Ipv4Addr, [u8; 6]),
 }
 
@@ -24,7 +24,7 @@ impl Arp {
         Self { is_request: true, sender, target: (address, [0; 6]) }
     }
 
-    /// What the station `me` answers; `None` where another one is looked for.
+    /// The answer of the station `me`; `None` where another one is looked for.
     pub fn answer(&self, me: (Ipv4Addr, [u8; 6])) -> Option<Self> {
         let is_for_me = self.is_request && self.target.0 == me.0;
         is_for_me.then_some(Self { is_request: false, sender: me, target: self.sender })
@@ -32,22 +32,29 @@ impl Arp {
 
     /// Reads the message of a station; `None` for any other frame.
     pub fn parse(frame: &[u8]) -> Option<Self> {
-        let ethernet = Ethernet2Slice::from_slice_without_fcs(frame).ok()?;
+        Self::read(frame).ok()
+    }
+
+    /// Reads the message of a station.
+    pub(super) fn read(frame: &[u8]) -> Result<Self, NoMessage> {
+        let ethernet =
+            Ethernet2Slice::from_slice_without_fcs(frame).map_err(|_| NoMessage::Malformed)?;
         if ethernet.ether_type() != EtherType::ARP {
-            return None;
+            return Err(NoMessage::Other);
         }
-        let slice = ArpPacketSlice::from_slice(ethernet.payload_slice()).ok()?;
-        let packet = slice.to_packet().try_eth_ipv4().ok()?;
+        let slice = ArpPacketSlice::from_slice(ethernet.payload_slice())
+            .map_err(|_| NoMessage::Malformed)?;
+        let packet = slice.to_packet().try_eth_ipv4().map_err(|_| NoMessage::Other)?;
         // Frames to a group reach every station: no address of one is believed (RFC 1812, 3.3.2).
         if packet.sender_mac[0] & 1 != 0 {
-            return None;
+            return Err(NoMessage::Group);
         }
         let is_request = match packet.operation {
             ArpOperation::REQUEST => true,
             ArpOperation::REPLY => false,
-            _ => return None,
+            _ => return Err(NoMessage::Other),
         };
-        Some(Self {
+        Ok(Self {
             is_request,
             sender: (packet.sender_ipv4_addr(), packet.sender_mac),
             target: (packet.target_ipv4_addr(), packet.target_mac),
@@ -70,6 +77,17 @@ impl Arp {
         frame[14..14 + ArpEthIpv4Packet::LEN].copy_from_slice(&message.to_bytes());
         frame
     }
+}
+
+/// Why a frame is no message of a station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoMessage {
+    /// It is cut.
+    Malformed,
+    /// Its sender has the hardware address of a group.
+    Group,
+    /// It is not ARP, or of another operation or network.
+    Other,
 }
 
 #[cfg(test)]
@@ -107,11 +125,11 @@ mod tests {
     fn frames_that_are_no_message_are_none() {
         let frame = Arp::request(ME, PEER.0).frame();
         for len in 0..14 + ArpEthIpv4Packet::LEN {
-            assert_eq!(Arp::parse(&frame[..len]), None, "{len} bytes");
+            assert_eq!(Arp::read(&frame[..len]), Err(NoMessage::Malformed), "{len} bytes");
         }
         for group in [[0xFF; 6], [1, 0, 0x5E, 0, 0, 1]] {
             let reply = Arp { is_request: false, sender: (PEER.0, group), target: ME };
-            assert_eq!(Arp::parse(&reply.frame()), None, "a group is no station");
+            assert_eq!(Arp::read(&reply.frame()), Err(NoMessage::Group));
         }
         // Type, hardware, protocol, both lengths, operation.
         for at in [12, 15, 16, 18, 19, 21] {

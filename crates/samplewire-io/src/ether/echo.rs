@@ -3,10 +3,11 @@
 use etherparse::{IpNumber, Ipv4Header, Ipv4HeaderSlice};
 use samplewire_proto::checksum::InternetSum;
 
-use super::checksum_update;
+use super::{Arp, checksum_update};
 
-/// Writes the answer to the frame of a request, which went to this station alone, to the start of `into`, and returns its
-/// length. `ip` is the frame's IP header, which is right, and `message` what it carries.
+/// Writes the answer to the frame of a request, which went to this station alone, to the start of `into`,
+/// and returns its length: at least [`Arp::FRAME_BYTES`]. `ip` is the frame's IP header, which is right, and
+/// `message` what it carries.
 ///
 /// `None` for any other message, one with a wrong checksum, and one from a group or longer than `into`.
 pub(super) fn answer(
@@ -32,7 +33,9 @@ pub(super) fn answer(
     let header = Ipv4Header { header_checksum: header.calc_header_checksum(), ..header };
     let header = header.to_bytes();
     let end_bytes = ETHERNET_BYTES + header.len() + message.len();
-    let into = into.get_mut(..end_bytes)?;
+    let frame_bytes = end_bytes.max(Arp::FRAME_BYTES);
+    let (into, padding) = into.get_mut(..frame_bytes)?.split_at_mut(end_bytes);
+    padding.fill(0);
     let (ethernet, rest) = into.split_at_mut(ETHERNET_BYTES);
     ethernet[..6].copy_from_slice(&frame[6..12]);
     ethernet[6..12].copy_from_slice(&frame[..6]);
@@ -45,7 +48,7 @@ pub(super) fn answer(
     rest[2..4].copy_from_slice(&checksum.to_be_bytes());
     rest[4..HEAD_BYTES].copy_from_slice(&head[4..]);
     rest[HEAD_BYTES..].copy_from_slice(body);
-    Some(end_bytes)
+    Some(frame_bytes)
 }
 
 const ECHO_REQUEST: u8 = 8;

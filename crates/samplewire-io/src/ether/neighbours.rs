@@ -3,19 +3,20 @@
 use std::net::Ipv4Addr;
 
 use samplewire_proto::Nanos;
+use samplewire_proto::session::Bucket;
 
 use super::{Arp, Routes};
 
-/// What a station knows of others. It says what to ask, and sends nothing itself.
+/// The other stations that a station knows. It returns the requests that are to be sent, and sends nothing.
 #[derive(Debug)]
 pub(super) struct Neighbours {
     me: (Ipv4Addr, [u8; 6]),
     routes: Routes,
     entries: Box<[Neighbour]>,
-    /// The entry that is replaced next.
-    oldest: usize,
     /// The entry that was looked for last.
     last: usize,
+    /// Requests that may be sent.
+    requests: Bucket,
 }
 
 /// Another station, and when it was asked for.
@@ -24,9 +25,12 @@ struct Neighbour {
     ip: Option<Ipv4Addr>,
     mac: Option<[u8; 6]>,
     asked_at: Option<Nanos>,
+    /// Whether a request was sent that is not answered yet.
+    is_asked: bool,
+    used_at: Nanos,
 }
 
-/// What is known of the way to an address.
+/// The way to an address, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub(super) mac: Option<[u8; 6]>,
@@ -38,52 +42,73 @@ impl Neighbours {
     /// Of the station `me`, which knows no other yet.
     pub(super) fn new(me: (Ipv4Addr, [u8; 6]), routes: Routes) -> Self {
         let entries = vec![Neighbour::default(); NEIGHBOURS_MAX].into();
-        Self { me, routes, entries, oldest: 0, last: 0 }
+        Self { me, routes, entries, last: 0, requests: Bucket::new() }
     }
 
     /// The hardware address on the way to an address. One that is not known is asked for now and
     /// then, and one that is known is asked for again after a while: it may have another by then.
+    /// Requests are limited to 64 at once and 1,000 a second; one beyond that is due at the next call.
     pub(super) fn find(&mut self, now: Nanos, ip: Ipv4Addr) -> Found {
-        let at = self.place_of(ip);
+        let at = self.place_of(now, ip);
         let Neighbour { mac, asked_at, .. } = self.entries[at];
         let pause = if mac.is_some() { REFRESH } else { ASK_PAUSE };
         let is_due = asked_at.is_none_or(|at| now >= at + pause);
-        Found { mac, request: is_due.then(|| self.ask(now, ip)) }
+        let may_ask = is_due && self.requests.take(now);
+        Found { mac, request: may_ask.then(|| self.ask(now, ip)) }
     }
 
-    /// The request for the station on the way to an address.
+    /// The request for the station on the way to an address; no limit applies.
     pub(super) fn ask(&mut self, now: Nanos, ip: Ipv4Addr) -> Arp {
-        let at = self.place_of(ip);
-        self.entries[at].asked_at = Some(now);
-        Arp::request(self.me, self.entries[at].ip.unwrap_or(ip))
+        let at = self.place_of(now, ip);
+        let neighbour = &mut self.entries[at];
+        neighbour.asked_at = Some(now);
+        neighbour.is_asked = true;
+        Arp::request(self.me, neighbour.ip.unwrap_or(ip))
     }
 
-    /// Keeps what an ARP message says of a station that is looked for, and of no other.
-    pub(super) fn learn(&mut self, arp: &Arp) {
-        let known = self.entries.iter_mut().find(|it| it.ip == Some(arp.sender.0));
-        if let Some(neighbour) = known {
+    /// Keeps the hardware address of a reply to this station, in a frame to it alone, while a request
+    /// is not answered. Any other message changes nothing: a request, a reply to no request, an
+    /// announcement. Otherwise any host on the link could redirect packets at any time.
+    pub(super) fn learn(&mut self, arp: &Arp, destination: [u8; 6]) {
+        if arp.is_request || arp.target != self.me || destination != self.me.1 {
+            return;
+        }
+        let asked = |it: &&mut Neighbour| it.is_asked && it.ip == Some(arp.sender.0);
+        if let Some(neighbour) = self.entries.iter_mut().find(asked) {
             neighbour.mac = Some(arp.sender.1);
+            neighbour.is_asked = false;
         }
     }
 
-    /// The entry of the station on the way to an address.
-    fn place_of(&mut self, ip: Ipv4Addr) -> usize {
+    /// The entry of the station on the way to an address. A station that has none takes the entry of the
+    /// lowest rank.
+    fn place_of(&mut self, now: Nanos, ip: Ipv4Addr) -> usize {
         let hop = Some(self.routes.hop(ip));
-        if self.entries[self.last].ip == hop {
-            return self.last;
+        if self.entries[self.last].ip != hop {
+            let entries = &mut self.entries;
+            self.last = entries.iter().position(|it| it.ip == hop).unwrap_or_else(|| {
+                let rank = |at: &usize| entries[*at].rank(now);
+                let at = (0..NEIGHBOURS_MAX).min_by_key(rank).expect("there are some");
+                entries[at] = Neighbour { ip: hop, ..Neighbour::default() };
+                at
+            });
         }
-        self.last = self.entries.iter().position(|it| it.ip == hop).unwrap_or_else(|| {
-            let at = self.oldest;
-            self.oldest = (at + 1) % NEIGHBOURS_MAX;
-            self.entries[at] = Neighbour { ip: hop, ..Neighbour::default() };
-            at
-        });
+        self.entries[self.last].used_at = now;
         self.last
     }
 }
 
-/// Stations that are remembered: as many as an endpoint has streams. Of more, the one that was
-/// looked for first is forgotten, and with peers in turns none would be known when its turn comes.
+impl Neighbour {
+    /// The order in which entries are replaced: free ones, then those that were used least recently. One
+    /// that is known and in use is replaced last, so that packets to many stations that do not exist
+    /// leave it.
+    fn rank(&self, now: Nanos) -> (bool, bool, Nanos) {
+        let is_in_use = self.mac.is_some() && now < self.used_at + REFRESH;
+        (self.ip.is_some(), is_in_use, self.used_at)
+    }
+}
+
+/// Stations that are remembered: as many as an endpoint has streams.
 pub(super) const NEIGHBOURS_MAX: usize = 1_024;
 
 /// Between two requests for a station that does not answer.

@@ -79,6 +79,17 @@ impl Network {
         self.gateway.is_some() || self.contains(ip)
     }
 
+    /// Whether a station can have the address `ip`, as the source of a packet to this one: it is not this
+    /// station's own, of a group, a broadcast, unspecified, or of a loopback interface (RFC 1122, 3.2.1.3).
+    pub(super) fn may_send(&self, ip: Ipv4Addr) -> bool {
+        let host = ip.to_bits() & !self.mask();
+        let is_network_s =
+            self.prefix_bits < 31 && self.contains(ip) && (host == 0 || host == !self.mask());
+        let is_none = ip.is_multicast() || ip.is_broadcast() || ip.is_loopback();
+        // 0.0.0.0/8 is this network (RFC 6890).
+        !(is_network_s || is_none || ip.octets()[0] == 0 || ip == self.ip)
+    }
+
     /// The routes: the network itself, then the gateway.
     pub(super) fn routes(&self) -> Routes {
         Routes::of_network(self.ip, self.mask(), self.gateway)
@@ -129,6 +140,30 @@ mod tests {
             let error = text.parse::<Network>().unwrap_err().to_string();
             assert_eq!(error, format!("{text} is no address of a station"));
         }
+    }
+
+    #[test]
+    fn addresses_that_no_other_station_has_send_nothing() {
+        let network: Network = "10.1.2.3/24".parse().unwrap();
+        for text in [
+            "10.1.2.3",
+            "10.1.2.0",
+            "10.1.2.255",
+            "255.255.255.255",
+            "224.0.0.1",
+            "239.1.1.1",
+            "0.0.0.0",
+            "0.0.0.9",
+            "127.0.0.1",
+            "127.9.9.9",
+        ] {
+            assert!(!network.may_send(text.parse().unwrap()), "{text}");
+        }
+        for text in ["10.1.2.1", "10.1.2.254", "10.1.3.255", "10.1.3.0", "192.0.2.1", "128.0.0.1"] {
+            assert!(network.may_send(text.parse().unwrap()), "{text}");
+        }
+        let pair: Network = "10.1.2.2/31".parse().unwrap();
+        assert!(pair.may_send(Ipv4Addr::new(10, 1, 2, 3)));
     }
 
     #[test]

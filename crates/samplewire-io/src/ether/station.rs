@@ -110,7 +110,8 @@ impl EtherStation {
             let bytes = &self.incoming[..len];
             if let Some(arp) = Arp::parse(bytes) {
                 let answer = arp.answer((self.ip, self.mac));
-                self.neighbours.learn(&arp);
+                let destination = bytes.first_chunk().expect("it has a header");
+                self.neighbours.learn(&arp, *destination);
                 if let Some(answer) = answer {
                     self.send_arp(&answer)?;
                 }
@@ -311,16 +312,75 @@ mod tests {
     }
 
     #[test]
-    fn only_who_is_looked_for_is_believed_and_the_oldest_is_forgotten() {
+    fn only_the_reply_to_an_open_request_is_believed() {
         let (mut station, wire) = station();
+        let other = [2, 0, 0, 0, 0, 9];
+        let find =
+            |station: &mut EtherStation, ms| station.find(Nanos::from_millis(ms), PEER.0).unwrap();
         comes(&mut station, &wire, &reply(PEER));
-        assert_eq!(station.find(Nanos(0), PEER.0).unwrap(), None);
+        assert_eq!(find(&mut station, 0), None, "it was not asked for");
+        // A request is open from here on.
+        let to_all = Arp { target: (PEER.0, [0xFF; 6]), ..reply((PEER.0, other)) };
+        let wrong = [
+            Arp::request((PEER.0, other), ME.0),
+            Arp::request((PEER.0, other), PEER.0),
+            to_all,
+            Arp { target: (AWAY, ME.1), ..reply((PEER.0, other)) },
+            Arp { target: (ME.0, other), ..reply((PEER.0, other)) },
+        ];
+        let send_wrong = |station: &mut EtherStation| {
+            for arp in &wrong {
+                comes(station, &wire, arp);
+            }
+            let mut broadcast = reply((PEER.0, other)).frame();
+            broadcast[..6].fill(0xFF);
+            wire.lock().unwrap().comes.push_back(broadcast.to_vec());
+            assert_eq!(station.recv().unwrap(), None);
+        };
+        send_wrong(&mut station);
+        assert_eq!(find(&mut station, 1), None);
         comes(&mut station, &wire, &reply(PEER));
-        assert_eq!(station.find(Nanos(0), PEER.0).unwrap(), Some(PEER.1));
-        for other in 0..NEIGHBOURS_MAX as u32 {
-            assert_eq!(station.find(Nanos(0), other_peer(other)).unwrap(), None);
+        assert_eq!(find(&mut station, 2), Some(PEER.1));
+        send_wrong(&mut station);
+        comes(&mut station, &wire, &reply((PEER.0, other)));
+        assert_eq!(find(&mut station, 3), Some(PEER.1), "the request was answered");
+        // A refresh opens a request again.
+        assert_eq!(find(&mut station, 30_000), Some(PEER.1));
+        send_wrong(&mut station);
+        assert_eq!(find(&mut station, 30_001), Some(PEER.1));
+        comes(&mut station, &wire, &reply((PEER.0, other)));
+        assert_eq!(find(&mut station, 30_002), Some(other));
+    }
+
+    #[test]
+    fn unknown_stations_do_not_replace_a_known_one_in_use() {
+        let (mut station, wire) = station();
+        let find =
+            |station: &mut EtherStation, ms, ip| station.find(Nanos::from_millis(ms), ip).unwrap();
+        assert_eq!(find(&mut station, 0, PEER.0), None);
+        comes(&mut station, &wire, &reply(PEER));
+        for number in 0..2 * NEIGHBOURS_MAX as u32 {
+            assert_eq!(find(&mut station, 1, other_peer(number)), None);
         }
-        assert_eq!(station.find(Nanos(0), PEER.0).unwrap(), None);
+        assert_eq!(find(&mut station, 2, PEER.0), Some(PEER.1));
+        // One that is not in use makes room for others, also when they come at the same time.
+        for number in 0..2 * NEIGHBOURS_MAX as u32 {
+            find(&mut station, 40_000, other_peer(number));
+        }
+        assert_eq!(find(&mut station, 40_000, PEER.0), None);
+    }
+
+    #[test]
+    fn requests_to_many_stations_are_limited() {
+        let (mut station, wire) = station();
+        for number in 0..500 {
+            station.find(Nanos::from_millis(1_000), other_peer(number)).unwrap();
+        }
+        assert_eq!(requests(&wire).len(), 64);
+        for number in 0..500 {
+            station.find(Nanos::from_millis(1_010), other_peer(number)).unwrap();
+        }
+        assert_eq!(requests(&wire).len(), 10, "the next ones are due then");
     }
 
     /// One peer for each stream of an endpoint, in turns.
@@ -328,12 +388,14 @@ mod tests {
     fn stations_of_a_thousand_streams_are_known_at_a_time() {
         let (mut station, wire) = station();
         for number in 0..1_024 {
-            assert_eq!(station.find(Nanos(0), other_peer(number)).unwrap(), None);
+            let now = Nanos::from_millis(number.into());
+            assert_eq!(station.find(now, other_peer(number)).unwrap(), None);
             comes(&mut station, &wire, &reply((other_peer(number), PEER.1)));
         }
         assert_eq!(requests(&wire).len(), 1_024);
         for number in 0..1_024 {
-            assert_eq!(station.find(Nanos(1), other_peer(number)).unwrap(), Some(PEER.1));
+            let now = Nanos::from_millis(1_024);
+            assert_eq!(station.find(now, other_peer(number)).unwrap(), Some(PEER.1));
         }
         assert!(requests(&wire).is_empty(), "none is asked for again");
     }

@@ -7,6 +7,7 @@ use samplewire_proto::Nanos;
 use samplewire_proto::checksum::InternetSum;
 use samplewire_proto::session::Bucket;
 
+use super::arp::NoMessage;
 use super::neighbours::Neighbours;
 use super::{Arp, FRAME_BYTES_MAX, Network, echo};
 use crate::counters::FrameCounts;
@@ -15,11 +16,11 @@ use crate::link::Outgoing;
 
 /// One IPv4 address and one UDP port on a link whose frames pass no kernel, as those of DPDK.
 ///
-/// It sends and receives nothing itself: [`UdpStation::handle`] takes a frame that has come,
+/// It performs no I/O: [`UdpStation::handle`] takes a frame that has come,
 /// [`UdpStation::write`] makes one that is to leave. After each call [`UdpStation::poll_frame`] has the
-/// frame that the station sends of its own: an ARP request, or an answer. It is alone with its address,
-/// answers ARP and echo requests, up to 64 at once and 1,000 a second, and believes an ARP message only of
-/// stations that it sends to. What it does not deliver it counts.
+/// frame that the station sends of its own: an ARP request, or an answer. It is alone with its address. It
+/// answers ARP requests and echo requests, up to 64 at once and 1,000 a second of each kind, and believes
+/// only the ARP reply to an open request of its own. Frames that it does not deliver are counted.
 ///
 /// ```
 /// use samplewire_io::ether::{Arp, CardChecks, Network, UdpStation, Way};
@@ -53,14 +54,18 @@ pub struct UdpStation {
     port: u16,
     mac: [u8; 6],
     neighbours: Neighbours,
-    answers: Bucket,
+    arp_answers: Bucket,
+    /// Of its own, so that a flood of echo requests leaves the answers to ARP.
+    echo_answers: Bucket,
     /// The frame that it sends of its own, if any.
     own: Box<[u8]>,
     own_bytes: usize,
+    /// Whether the frame that was polled last is an answer.
+    is_answer: bool,
     counts: FrameCounts,
 }
 
-/// What a network card has found of the checksums of a frame.
+/// The checksums of a frame, as the network card has checked them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CardChecks {
     /// Of the IP header.
@@ -100,9 +105,11 @@ impl UdpStation {
             port,
             mac,
             neighbours: Neighbours::new((network.ip(), mac), network.routes()),
-            answers: Bucket::new(),
+            arp_answers: Bucket::new(),
+            echo_answers: Bucket::new(),
             own: vec![0; FRAME_BYTES_MAX].into(),
             own_bytes: 0,
+            is_answer: false,
             counts: FrameCounts::default(),
         }
     }
@@ -112,7 +119,7 @@ impl UdpStation {
         SocketAddrV4::new(self.network.ip(), self.port)
     }
 
-    /// What became of frames that it did not deliver.
+    /// Frames that it did not deliver, by reason.
     pub const fn counts(&self) -> FrameCounts {
         self.counts
     }
@@ -133,6 +140,14 @@ impl UdpStation {
     pub fn poll_frame(&mut self) -> Option<&[u8]> {
         let len_bytes = std::mem::take(&mut self.own_bytes);
         (len_bytes > 0).then(|| &self.own[..len_bytes])
+    }
+
+    /// The frame of the last [`UdpStation::poll_frame`] did not leave: an answer counts as not given.
+    pub fn frame_lost(&mut self) {
+        if std::mem::take(&mut self.is_answer) {
+            self.counts.answered -= 1;
+            self.counts.unanswered += 1;
+        }
     }
 
     /// How frames to a peer leave. A packet whose way is unknown is taken as lost.
@@ -183,8 +198,9 @@ impl UdpStation {
         let ethernet =
             Ethernet2Slice::from_slice_without_fcs(frame).map_err(|_| Reason::Malformed)?;
         if ethernet.ether_type() == EtherType::ARP {
-            let arp = Arp::parse(frame).ok_or(Reason::Malformed)?;
-            return Err(self.handle_arp(now, &arp));
+            let arp = Arp::read(frame).map_err(Reason::from)?;
+            let destination = ethernet.destination();
+            return Err(self.handle_arp(now, &arp, destination));
         }
         if ethernet.destination() != self.mac || ethernet.ether_type() != EtherType::IPV4 {
             return Err(Reason::Other);
@@ -212,19 +228,23 @@ impl UdpStation {
         if datagram.destination.port() != self.port {
             return Err(Reason::OtherPort);
         }
+        if !self.network.may_send(ip.source_addr()) {
+            return Err(Reason::Source);
+        }
         if !is_right(checks.udp, || is_udp_right(&ip, message)) {
             return Err(Reason::Checksum);
         }
         Ok(datagram)
     }
 
-    fn handle_arp(&mut self, now: Nanos, arp: &Arp) -> Reason {
-        self.neighbours.learn(arp);
+    fn handle_arp(&mut self, now: Nanos, arp: &Arp, destination: [u8; 6]) -> Reason {
+        self.neighbours.learn(arp, destination);
         let Some(answer) = arp.answer((self.network.ip(), self.mac)) else { return Reason::Done };
-        if !self.answers.take(now) {
+        if !self.arp_answers.take(now) {
             return Reason::Unanswered;
         }
         self.send_arp(&answer);
+        self.is_answer = true;
         Reason::Answered
     }
 
@@ -239,16 +259,18 @@ impl UdpStation {
             let is_right = sum_of(&[message]).complement() == 0;
             return if is_right { Reason::OtherPort } else { Reason::Checksum };
         };
-        if !self.answers.take(now) {
+        if !self.echo_answers.take(now) {
             return Reason::Unanswered;
         }
         self.own_bytes = len_bytes;
+        self.is_answer = true;
         Reason::Answered
     }
 
     fn send_arp(&mut self, arp: &Arp) {
         self.own[..Arp::FRAME_BYTES].copy_from_slice(&arp.frame());
         self.own_bytes = Arp::FRAME_BYTES;
+        self.is_answer = false;
     }
 
     #[cold]
@@ -261,6 +283,7 @@ impl UdpStation {
             Reason::Fragment => &mut counts.fragments,
             Reason::Checksum => &mut counts.checksums,
             Reason::Malformed => &mut counts.malformed,
+            Reason::Source => &mut counts.sources,
             Reason::Answered => &mut counts.answered,
             Reason::Unanswered => &mut counts.unanswered,
         };
@@ -278,8 +301,19 @@ enum Reason {
     Fragment,
     Checksum,
     Malformed,
+    Source,
     Answered,
     Unanswered,
+}
+
+impl From<NoMessage> for Reason {
+    fn from(no_message: NoMessage) -> Self {
+        match no_message {
+            NoMessage::Malformed => Self::Malformed,
+            NoMessage::Group => Self::Source,
+            NoMessage::Other => Self::Other,
+        }
+    }
 }
 
 fn is_right(verdict: Verdict, check: impl FnOnce() -> bool) -> bool {
@@ -297,7 +331,7 @@ fn sum_of(parts: &[&[u8]]) -> InternetSum {
 }
 
 /// Whether the checksum of a UDP packet is right, absent, or that of the pseudo header alone: such a packet
-/// comes from a sender on this host, whose interface leaves the rest to a card that there is not.
+/// comes from a sender on this host, whose interface leaves the rest to a network card, and has none.
 fn is_udp_right(ip: &Ipv4HeaderSlice<'_>, message: &[u8]) -> bool {
     let Some(head) = message.first_chunk::<UDP_BYTES>() else { return false };
     let udp_bytes = u16::from_be_bytes([head[4], head[5]]);

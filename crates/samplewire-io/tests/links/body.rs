@@ -13,25 +13,36 @@ pub(crate) type MakePair = fn() -> Pair;
 /// Puts middleware on a link.
 pub(crate) type Wrap = fn(Box<dyn Link>) -> Box<dyn Link>;
 
+/// A pair and the MTU that both of its links report.
+pub(crate) struct Base {
+    pub(crate) name: &'static str,
+    pub(crate) mtu_bytes: usize,
+    pub(crate) make: MakePair,
+}
+
+impl Base {
+    pub(crate) const fn new(name: &'static str, mtu_bytes: usize, make: MakePair) -> Self {
+        Self { name, mtu_bytes, make }
+    }
+}
+
 pub(crate) struct Case {
     pub(crate) name: String,
+    pub(crate) mtu_bytes: usize,
     pub(crate) make: Box<dyn Fn() -> Pair>,
 }
 
 /// Each pair under each middleware.
-pub(crate) fn cases(
-    bases: &[(&'static str, MakePair)],
-    wraps: &[(&'static str, Wrap)],
-) -> Vec<Case> {
+pub(crate) fn cases(bases: &[Base], wraps: &[(&'static str, Wrap)]) -> Vec<Case> {
     let mut cases = Vec::new();
-    for &(base_name, base) in bases {
+    for &Base { name: base_name, mtu_bytes, make: base } in bases {
         for &(wrap_name, wrap) in wraps {
             let make = move || {
                 let (near, far) = base();
                 (wrap(near), wrap(far))
             };
             let name = format!("{wrap_name}{base_name}");
-            cases.push(Case { name, make: Box::new(make) });
+            cases.push(Case { name, mtu_bytes, make: Box::new(make) });
         }
     }
     cases
@@ -109,11 +120,14 @@ fn carries(case: &Case, packets: &[Packet], slice: usize) {
     assert!(by_way(&back) == sent, "{} back: {} of {}", case.name, back.len(), packets.len());
 }
 
-/// The lengths that the case's links take.
+/// The lengths that the case's links take, by the MTU that they are to have.
 fn fitting(case: &Case, lengths_bytes: &[usize]) -> Vec<usize> {
-    let (near, _far) = (case.make)();
+    let (near, far) = (case.make)();
+    for link in [&near, &far] {
+        assert_eq!(link.capabilities().mtu_bytes, case.mtu_bytes, "{}", case.name);
+    }
     let headers_bytes = samplewire_io::link::header_bytes(&near.local_addr());
-    let most = near.capabilities().mtu_bytes - headers_bytes;
+    let most = case.mtu_bytes - headers_bytes;
     lengths_bytes.iter().copied().filter(|len| *len <= most).collect()
 }
 
@@ -238,8 +252,8 @@ pub(crate) fn packet_above_the_mtu_is_named_after_those_before_it_were_sent(case
     }
 }
 
-pub(crate) fn capabilities_pass_through_middleware(bases: &[(&str, MakePair)]) {
-    for (_, base) in bases {
+pub(crate) fn capabilities_pass_through_middleware(bases: &[Base]) {
+    for Base { make: base, .. } in bases {
         // One pair at a time: an interface may have room for no more.
         let expected = base().0.capabilities();
         assert!(expected.ecn);

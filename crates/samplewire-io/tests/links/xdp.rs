@@ -9,7 +9,7 @@ use samplewire_io::{
 };
 use samplewire_testing::in_namespace;
 
-use crate::body::{self, MakePair, PATIENCE, V4};
+use crate::body::{self, Base, PATIENCE, V4};
 use crate::veth::{FAR, FAR_V6, NEAR, hello, in_far, interfaces, is_refused, open, pair};
 
 #[test]
@@ -19,10 +19,10 @@ fn links_that_bypass_the_kernel_pass_too() {
         return;
     }
     all_pass(&[
-        ("xdp v4", || pair(FAR, Bypass::Always)),
-        ("xdp v6", || pair(FAR_V6, Bypass::Always)),
-        ("xdp v4 generic", || pair(FAR, Bypass::Generic)),
-        ("xdp v4 beside another link", || {
+        Base::new("xdp v4", 9_000, || pair(FAR, Bypass::Always)),
+        Base::new("xdp v6", 9_000, || pair(FAR_V6, Bypass::Always)),
+        Base::new("xdp v4 generic", 9_000, || pair(FAR, Bypass::Generic)),
+        Base::new("xdp v4 beside another link", 9_000, || {
             let (near, far) = pair(FAR, Bypass::Always);
             let other = Udp::bind(V4.parse().unwrap(), &UdpOptions::new()).unwrap();
             (Box::new(Links::new(vec![near, Box::new(other)]).unwrap()), far)
@@ -36,7 +36,7 @@ fn links_over_two_queues_pass_too() {
     if !in_namespace(name, &interfaces(9_000, 2)) || is_refused() {
         return;
     }
-    all_pass(&[("xdp v4, two queues", || pair(FAR, Bypass::Always))]);
+    all_pass(&[Base::new("xdp v4, two queues", 9_000, || pair(FAR, Bypass::Always))]);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn thread_gives_its_rights_up_and_the_link_goes_on() {
     assert!(matches!(near.capabilities().bypass.unwrap().state(), XdpState::Attached(_)));
 }
 
-fn all_pass(bases: &[(&'static str, MakePair)]) {
+fn all_pass(bases: &[Base]) {
     // Middleware knows no link: once, alone.
     let cases = body::cases(bases, &[("", |link| link)]);
     body::equal_packets_arrive_whole_and_in_order(&cases);

@@ -121,7 +121,7 @@ fn checksum_is_right_absent_or_left_to_a_card() {
     let mut absent = frame(&[7; 100]);
     absent[40..42].fill(0);
     assert!(handle(&mut me, &absent).is_some());
-    // What Linux writes where the interface is to complete the sum.
+    // Linux writes this where the interface is to complete the sum.
     let mut partial = frame(&[7; 100]);
     let length = [partial[38], partial[39]];
     let pseudo = sum_of(&[&partial[26..34], &[0, 17], &length]);
@@ -142,7 +142,7 @@ fn checksum_is_right_absent_or_left_to_a_card() {
 #[test]
 fn echo_request_is_answered_to_its_sender() {
     let (mut me, _) = stations();
-    for body in [&b""[..], b"x", &[0xA5; 1_400]] {
+    for body in [&[0xA5; 1_400][..], b"", b"x"] {
         let request = echo(body);
         assert_eq!(handle(&mut me, &request), None);
         let answer = me.poll_frame().unwrap().to_vec();
@@ -152,7 +152,10 @@ fn echo_request_is_answered_to_its_sender() {
         assert_eq!(sum_of(&[&answer[14..34]]).complement(), 0);
         assert_eq!(sum_of(&[&answer[34..]]).complement(), 0);
         assert_eq!(answer[34..36], [0, 0]);
-        assert_eq!(answer[38..], request[38..], "identifier, number and body");
+        assert_eq!(answer.len(), request.len().max(60));
+        let (whole, padding) = answer.split_at(request.len());
+        assert_eq!(whole[38..], request[38..], "identifier, number and body");
+        assert!(padding.iter().all(|byte| *byte == 0), "old bytes leave");
     }
     assert_eq!(me.counts(), FrameCounts { answered: 3, ..FrameCounts::default() });
     let mut damaged = echo(b"body");
@@ -179,15 +182,95 @@ fn flood_of_requests_gets_few_answers() {
         answers
     };
     assert_eq!(answered(10_000, &who_has), 64);
-    assert_eq!(answered(10_003, &echo(b"ping")), 3);
-    assert_eq!((me.counts().answered, me.counts().unanswered), (67, 400 - 67));
+    assert_eq!(answered(10_000, &echo(b"ping")), 64, "of a bucket of its own");
+    assert_eq!(answered(10_003, &who_has), 3);
+    assert_eq!((me.counts().answered, me.counts().unanswered), (131, 600 - 131));
+}
+
+#[test]
+fn answer_that_does_not_leave_counts_as_none() {
+    let (mut me, peer) = stations();
+    let who_has = Arp::request((*peer.local_addr().ip(), PEER), *me.local_addr().ip()).frame();
+    for request in [&who_has[..], &echo(b"ping")] {
+        handle(&mut me, request);
+        assert!(me.poll_frame().is_some());
+        me.frame_lost();
+    }
+    me.way(now(0), peer.local_addr().into());
+    assert!(me.poll_frame().is_some(), "a request is no answer");
+    me.frame_lost();
+    assert_eq!((me.counts().answered, me.counts().unanswered), (0, 2));
+}
+
+#[test]
+fn packets_and_messages_of_no_other_station_are_dropped() {
+    let (mut me, peer) = stations();
+    let sources: [[u8; 4]; 7] = [
+        [10, 0, 0, 1],
+        [10, 0, 0, 255],
+        [10, 0, 0, 0],
+        [255; 4],
+        [224, 0, 0, 1],
+        [0; 4],
+        [127, 0, 0, 1],
+    ];
+    for source in sources {
+        let mut frame = frame(&[7; 100]);
+        frame[26..30].copy_from_slice(&source);
+        seal_header(&mut frame);
+        // The source is in the sum of the packet too.
+        frame[40..42].fill(0);
+        assert_eq!(handle(&mut me, &frame), None, "{source:?}");
+    }
+    assert_eq!(me.counts(), FrameCounts { sources: 7, ..FrameCounts::default() });
+    let of_group = Arp::request((*peer.local_addr().ip(), [3; 6]), *me.local_addr().ip());
+    handle(&mut me, &of_group.frame());
+    let mut reverse = of_group.frame();
+    reverse[21] = 3;
+    reverse[22] = 2;
+    handle(&mut me, &reverse);
+    handle(&mut me, &reverse[..41]);
+    let expected = FrameCounts { sources: 8, others: 1, malformed: 1, ..FrameCounts::default() };
+    assert_eq!(me.counts(), expected);
+    assert_eq!(me.poll_frame(), None);
+}
+
+#[test]
+fn announcement_and_request_do_not_change_a_known_station() {
+    let (mut me, mut peer) = stations();
+    let address = peer.local_addr().into();
+    me.way(now(0), address);
+    let request = me.poll_frame().unwrap().to_vec();
+    handle(&mut peer, &request);
+    let answer = peer.poll_frame().unwrap().to_vec();
+    handle(&mut me, &answer);
+    let (ip, forged) = (*peer.local_addr().ip(), [2, 0, 0, 0, 0, 9]);
+    let mut announcement =
+        Arp { is_request: false, sender: (ip, forged), target: (ip, forged) }.frame();
+    announcement[..6].fill(0xFF);
+    let requests = [Arp::request((ip, forged), me.network.ip()), Arp::request((ip, forged), ip)];
+    let late = Arp { is_request: false, sender: (ip, forged), target: (me.network.ip(), ME) };
+    for ms in [1, 30_000] {
+        // The later time has a refresh under way, which only a reply ends.
+        let Way::To(ethernet) = me.way(now(ms), address) else { panic!("it is known") };
+        assert_eq!(ethernet[..6], PEER);
+        handle(&mut me, &announcement);
+        for request in &requests {
+            handle(&mut me, &request.frame());
+        }
+        if ms == 1 {
+            handle(&mut me, &late.frame());
+        }
+    }
+    let Way::To(ethernet) = me.way(now(30_001), address) else { panic!("it is known") };
+    assert_eq!(ethernet[..6], PEER);
 }
 
 #[test]
 fn station_is_asked_for_before_it_is_sent_to() {
     let (mut me, mut peer) = stations();
     let address = peer.local_addr().into();
-    // No one is believed who is not looked for.
+    // A reply to no request is not believed.
     let reply = Arp {
         is_request: false,
         sender: (Ipv4Addr::new(10, 0, 0, 2), ME),
