@@ -35,7 +35,7 @@ import { toggleDialog } from "./keys.js";
  * What the page shows at present.
  * @typedef {object} Shown
  * @property {() => number} source
- * @property {() => string | null} index the index behind the last frame
+ * @property {() => string | null} index the index behind the last frame of the source that has arrived
  * @property {(words: string) => void} refuse
  */
 
@@ -96,8 +96,10 @@ export class Actions {
     this.control = { is_allowed: false, folder: null, free_bytes: null };
     /** @type {Recording | undefined} */
     this.recording = undefined;
-    /** The index of the event that is being written down. @type {string | null} */
-    this.eventIndex = null;
+    /** Where the event is that is being written down. @type {{source: number, at: string | null}} */
+    this.event = { source: 0, at: null };
+    /** Whether a start or a stop has no answer yet, or one that is not shown. */
+    this.pending = { isAsked: false, isAnswered: false };
     element("record").onclick = () => this.toggle();
     element("open-record").onclick = () => this.open("record-dialog");
     element("open-event").onclick = () => this.openEvent();
@@ -110,11 +112,23 @@ export class Actions {
   /** The keys of all actions. */
   keys() {
     return [
-      { keys: ["w"], words: "record from here on, and stop", run: () => this.toggle() },
-      { keys: ["R"], words: "record from an index, to an index", run: () => this.open("record-dialog") },
-      { keys: ["m"], words: "mark an event in the recording", run: () => this.openEvent() },
-      { keys: ["x"], words: "end the stream", run: () => this.open("end-dialog") },
+      { keys: ["w"], words: "record from here on, and stop", run: () => this.toggle(), isOnce: true },
+      {
+        keys: ["R"],
+        words: "record from an index, to an index",
+        run: () => this.open("record-dialog"),
+        isOnce: true,
+      },
+      { keys: ["m"], words: "mark an event in the recording", run: () => this.openEvent(), isOnce: true },
+      { keys: ["x"], words: "end the stream", run: () => this.open("end-dialog"), isOnce: true },
     ];
+  }
+
+  /** Forgets the program that was shown: another run has other indexes. */
+  restart() {
+    this.recording = undefined;
+    this.pending = { isAsked: false, isAnswered: false };
+    this.placeEvent(null);
   }
 
   /**
@@ -125,6 +139,9 @@ export class Actions {
   update(control, recordings) {
     this.control = control;
     this.recording = recordings.at(-1);
+    if (this.pending.isAnswered) {
+      this.pending = { isAsked: false, isAnswered: false };
+    }
     element("acting").hidden = !control.is_allowed;
     const isUnderWay = this.isUnderWay();
     element("record").setAttribute("aria-pressed", String(isUnderWay));
@@ -146,7 +163,23 @@ export class Actions {
   /** Starts a recording at the next index, or stops the one that is under way. */
   toggle() {
     const source = this.shown.source();
-    this.act(this.isUnderWay() ? { stop: { source } } : { record: { source } });
+    this.change(this.isUnderWay() ? { stop: { source } } : { record: { source } });
+  }
+
+  /**
+   * Starts or stops a recording, unless the last start or stop has no answer yet.
+   * @param {object} action
+   */
+  async change(action) {
+    if (this.pending.isAsked) {
+      return;
+    }
+    const pending = { isAsked: true, isAnswered: false };
+    this.pending = pending;
+    const isDone = await this.act(action);
+    // Once it is done, the next account shows it.
+    pending.isAnswered = true;
+    pending.isAsked = isDone;
   }
 
   /** Starts the recording of the dialog. */
@@ -154,7 +187,7 @@ export class Actions {
     /** @param {string} id */
     const value = (id) => /** @type {HTMLInputElement} */ (element(id)).value.trim();
     const [from, until] = [value("record-from"), value("record-until")].map((it) => it.replaceAll(",", ""));
-    this.act({
+    this.change({
       record: {
         source: this.shown.source(),
         ...(from ? { from } : {}),
@@ -165,12 +198,14 @@ export class Actions {
     });
   }
 
-  /** Notes the event of the dialog. */
-  note() {
+  /** Notes the event of the dialog. The text of a refused one stays. */
+  async note() {
     const place = /** @type {HTMLInputElement} */ (element("event-text"));
-    const at = this.eventIndex === null ? {} : { at: this.eventIndex };
-    this.act({ event: { source: this.shown.source(), text: place.value.trim(), ...at } });
-    place.value = "";
+    const [text, { source, at }] = [place.value, this.event];
+    const isDone = await this.act({ event: { source, text: text.trim(), ...(at === null ? {} : { at }) } });
+    if (isDone && place.value === text) {
+      place.value = "";
+    }
   }
 
   /** Asks for the text of an event. Its index is that of this moment. */
@@ -179,10 +214,17 @@ export class Actions {
       this.shown.refuse("An event is noted in a recording, and none is under way.");
       return;
     }
-    this.eventIndex = this.shown.index();
-    const at = this.eventIndex === null ? "the next index" : `index ${grouped(this.eventIndex)}`;
-    say(element("event-place"), `At ${at}.`);
+    this.placeEvent(this.shown.index());
     this.open("event-dialog");
+  }
+
+  /**
+   * Fixes where the event is.
+   * @param {string | null} at
+   */
+  placeEvent(at) {
+    this.event = { source: this.shown.source(), at };
+    say(element("event-place"), at === null ? "At the next index." : `At index ${grouped(at)}.`);
   }
 
   /** @param {string} id */
@@ -194,18 +236,23 @@ export class Actions {
     }
   }
 
-  /** @param {object} action */
+  /**
+   * Requests an action; returns whether it is done.
+   * @param {object} action
+   */
   async act(action) {
     if (!this.control.is_allowed) {
       this.shown.refuse(NOT_ALLOWED);
-      return;
+      return false;
     }
     try {
       await this.connection.act(action);
       this.shown.refuse("");
+      return true;
     } catch (error) {
       const words = error instanceof Error ? error.message : String(error);
       this.shown.refuse(`Refused: ${words}.`);
+      return false;
     }
   }
 

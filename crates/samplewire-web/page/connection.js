@@ -124,7 +124,7 @@ export class Connection {
   }
 
   /**
-   * Has the program act; returns its answer.
+   * Requests an action of the program; returns its answer.
    * @param {object} action
    */
   async act(action) {

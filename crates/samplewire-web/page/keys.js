@@ -7,6 +7,7 @@ import { element, made } from "./account.js";
  * @property {string[]} keys
  * @property {string} words
  * @property {(key: string) => void} run
+ * @property {boolean} [isOnce] whether a key that is held acts once
  */
 
 /** @type {Record<string, string>} */
@@ -49,7 +50,9 @@ export function listen(actions) {
     const action = actions.find(({ keys }) => keys.includes(event.key));
     if (action && (!isOpen || "dg?".includes(event.key))) {
       event.preventDefault();
-      action.run(event.key);
+      if (!(event.repeat && action.isOnce)) {
+        action.run(event.key);
+      }
     }
   });
 }

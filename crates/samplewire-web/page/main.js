@@ -49,6 +49,8 @@ const state = {
   sources: [],
   /** @type {Frame | null} */
   frame: null,
+  /** The index after the last frame that has arrived, also while the picture is paused. */
+  next: /** @type {{source: number, index: bigint} | null} */ (null),
   /** The last frame that was confirmed to the program. */
   seen: 0,
   trace: "both",
@@ -90,6 +92,8 @@ const connection = new Connection(takeToken(), {
       state.blind = `Nothing was seen for ${span((performance.now() - state.lostAt) / 1000)}.`;
     }
     state.lostAt = null;
+    state.next = null;
+    actions.restart();
     request();
   },
   closed: (reason) => {
@@ -101,7 +105,7 @@ const connection = new Connection(takeToken(), {
 
 const actions = new Actions(connection, {
   source: () => view.source,
-  index: () => (state.frame ? String(state.frame.index + state.frame.lenSamples) : null),
+  index: () => (state.next?.source === view.source ? String(state.next.index) : null),
   refuse: (words) => {
     state.refusal = words;
     showState();
@@ -113,6 +117,7 @@ const processes = new Processes(connection, {
     state.sources = [];
     state.lostAt = null;
     rowMaker.isFirst = true;
+    state.frame = null;
     choose("0/0/0");
   },
   absent: (words) => {
@@ -166,6 +171,7 @@ function message(message) {
   } else if (message.type === "refused") {
     state.refusal = `${message.reason}.`;
     Object.assign(view, state.granted);
+    actions.update(actions.control, source()?.recordings ?? []);
     showStream();
     showState();
   }
@@ -273,10 +279,15 @@ function streams() {
 /** @param {string} value */
 function choose(value) {
   const [from, stream, channel] = value.split("/").map(Number);
+  if (from !== view.source) {
+    state.frame = null;
+  }
   Object.assign(view, { source: from, stream, channel, zoom: 1, centre: 0 });
   state.speed = null;
   plots?.restart();
   state.isFitted = false;
+  state.next = null;
+  actions.update(actions.control, source()?.recordings ?? []);
   showStream();
   request();
   showAccount();
@@ -297,6 +308,7 @@ function takeFrame(frame) {
   if (frame.number % 3 === 0) {
     confirm();
   }
+  state.next = { source: frame.source, index: frame.index + frame.lenSamples };
   if (state.isPaused) {
     return;
   }
@@ -689,7 +701,7 @@ element("download").onclick = download;
 follow(spectrumCanvas, GUTTER);
 follow(imageCanvas, 0);
 listen([
-  { keys: [" "], words: "pause and continue the picture; the account goes on", run: pause },
+  { keys: [" "], words: "pause and continue the picture; the account goes on", run: pause, isOnce: true },
   { keys: ["ArrowLeft"], words: "move the band down", run: () => move(-0.25) },
   { keys: ["ArrowRight"], words: "move the band up", run: () => move(0.25) },
   { keys: ["+", "="], words: "narrow the band to half", run: () => zoom(2) },
@@ -709,10 +721,10 @@ listen([
   { keys: ["l"], words: "fit the levels to the picture", run: fitLevels },
   { keys: ["t"], words: "dark or light", run: switchTheme },
   { keys: ["s"], words: "next stream or channel", run: () => choose(nextStream()) },
-  { keys: ["g"], words: "list of gaps", run: showGaps },
-  { keys: ["d"], words: "download the gaps as CSV", run: download },
+  { keys: ["g"], words: "list of gaps", run: showGaps, isOnce: true },
+  { keys: ["d"], words: "download the gaps as CSV", run: download, isOnce: true },
   ...actions.keys(),
-  { keys: ["?"], words: "this list", run: () => toggleDialog("help") },
+  { keys: ["?"], words: "this list", run: () => toggleDialog("help"), isOnce: true },
 ]);
 
 function nextStream() {

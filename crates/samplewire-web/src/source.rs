@@ -32,7 +32,7 @@ pub struct About {
     pub fault: Option<String>,
     /// The device's numbers of the streams, if they come from one.
     pub numbers: Vec<u16>,
-    /// The device's run, if the streams come from one.
+    /// The device's run at the beginning, if the streams come from one.
     pub boot_id: Option<u64>,
 }
 
@@ -128,6 +128,8 @@ pub(crate) struct Shared {
     pub(crate) lanes: Vec<LaneShared>,
     /// The position that a page requests; `u64::MAX` for none.
     sought: AtomicU64,
+    /// The device's present run, if it is known.
+    boot_id: Mutex<Option<u64>>,
     /// What pages want done.
     pub(crate) orders: Orders,
     /// The latest recordings that pages started, oldest first.
@@ -167,6 +169,15 @@ impl Shared {
         // Relaxed: as above.
         let position = self.sought.swap(u64::MAX, Ordering::Relaxed);
         (position != u64::MAX).then_some(position)
+    }
+
+    /// The device's present run, if it is known.
+    pub(crate) fn boot_id(&self) -> Option<u64> {
+        *lock(&self.boot_id)
+    }
+
+    pub(crate) fn set_boot_id(&self, boot_id: Option<u64>) {
+        *lock(&self.boot_id) = boot_id;
     }
 
     /// Lists a recording that a page has started.
@@ -244,6 +255,7 @@ impl Source {
             ended: Mutex::default(),
             lanes: shared,
             sought: AtomicU64::new(u64::MAX),
+            boot_id: Mutex::new(about.boot_id),
             orders: Orders::default(),
             recordings: Mutex::default(),
             notify,

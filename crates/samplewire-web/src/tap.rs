@@ -207,6 +207,10 @@ impl Tap {
         let number = self.account.gaps();
         // The account states how much of the gap this host dropped.
         let Some(taken) = self.account.take_gap(gap, is_held_up) else { return };
+        if taken.is_estimated() {
+            // Of another run.
+            self.shared.set_boot_id(None);
+        }
         self.desk.gap(&taken);
         self.desk.end_if_over(self.account.range().end);
         let entry = GapEntry::new(taken, is_held_up, number);
@@ -227,17 +231,26 @@ impl Tap {
         self.publish_if_due(Instant::now());
     }
 
-    /// Continues at `first` of another run of the device, or of another session.
+    /// Continues at `first` of another run of the device, or of another session. Its run is not known
+    /// until [`Self::set_boot_id`].
     pub fn restart_at(&mut self, first: SampleIndex) {
         self.desk.end("the device restarted");
+        self.shared.set_boot_id(None);
         *lock(&self.shared.ended) = None;
+        self.shared.orders.reopen();
         let range = self.account.range();
         self.before = self.before.saturating_add(range.end - range.start);
         self.account.restart_at(first);
         self.lanes.iter_mut().for_each(LaneTap::restart);
     }
 
-    /// Sets the centre frequency of the samples that follow.
+    /// Sets the device's present run, which recordings of the page note from now on.
+    pub fn set_boot_id(&mut self, boot_id: u64) {
+        self.shared.set_boot_id(Some(boot_id));
+    }
+
+    /// Sets the centre frequency of the samples that follow. A recording that is under way keeps the
+    /// frequency of its start in its metadata.
     pub fn set_centre_hz(&mut self, stream: usize, hz: f64) {
         if let Some(lane) = self.shared.lanes.get(stream) {
             lane.set_centre_hz(hz);

@@ -101,6 +101,14 @@ impl Rig {
         })
     }
 
+    /// The result of a recording.
+    fn result(&self, name: &Value) -> Value {
+        wait_for("the result", PATIENCE, || {
+            let done = self.recording(&["proven", "not proven"]);
+            (done["name"] == *name).then_some(done)
+        })
+    }
+
     fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).unwrap();
         let mut names: Vec<_> =
@@ -237,7 +245,7 @@ fn recording_begins_and_ends_at_the_requested_indexes() {
     assert_eq!(rig.files().len(), 2, "{:?}", rig.files());
     let line = rig.page.take_report().expect("a line for the program");
     assert!(line.contains("from index 20500 to 31250") && line.contains(": proven"), "{line}");
-    assert_eq!(rig.tap.account().delivered(), 40_000, "the stream is unaffected");
+    assert_eq!(rig.tap.account().delivered(), 40_000, "the account has all samples");
 }
 
 #[test]
@@ -312,6 +320,8 @@ fn recording_that_does_not_begin_leaves_no_file() {
     let mut rig = Rig::new();
     rig.act_here(&json!({ "record": { "from": "1000000" } })).json();
     assert!(!rig.files().is_empty());
+    let refused = rig.act_here(&json!({ "stop": { "at": "999999" } }));
+    refused.refused(409, "index 999999 is before the recording, which begins at index 1000000");
     rig.act_here(&json!({ "stop": {} })).json();
     rig.recording(&["removed"]);
     assert!(rig.files().is_empty(), "{:?}", rig.files());
@@ -332,6 +342,26 @@ fn end_of_the_stream_ends_a_recording_well() {
     assert_eq!(rig.check(&done).boots[0].indexes, 1_000..9_000);
     rig.client().act(r#"{"record": {}}"#).refused(409, "the stream has ended");
     rig.client().act(r#"{"stop": {}}"#).refused(409, "the stream has ended");
+}
+
+#[test]
+fn recording_after_a_restart_has_the_new_run() {
+    let mut rig = Rig::new();
+    rig.feed(2_000);
+    rig.tap.end("the device restarted");
+    rig.client().act(r#"{"record": {}}"#).refused(409, "the stream has ended");
+    for (boot_id, stated) in [(Some(7), Some(7)), (None, None)] {
+        rig.tap.restart_at(100);
+        if let Some(boot_id) = boot_id {
+            rig.tap.set_boot_id(boot_id);
+        }
+        rig.next = 100;
+        let name = rig.act_here(&json!({ "record": { "until": "1600" } })).json()["name"].clone();
+        rig.feed(2_000);
+        let report = rig.check(&rig.result(&name));
+        assert_eq!(report.boots[0].boot_id, stated);
+        assert_eq!(report.boots[0].indexes, 100..1_600);
+    }
 }
 
 #[test]
@@ -395,8 +425,10 @@ fn raw_samples_are_recorded_and_not_proven() {
 #[test]
 fn streams_are_interleaved_as_record_does() {
     let info = StreamInfo::sc16("a", 1e6).unwrap();
-    let two = StreamInfo { channels: 2, ..info.clone() };
-    let mut rig = Rig::of(&[info.clone(), two]);
+    let info = StreamInfo { centre_frequency_hz: Some(1e9), ..info };
+    let two = StreamInfo { channels: 2, ..StreamInfo::sc16("b", 1e6).unwrap() };
+    let streams = [info.clone(), two];
+    let mut rig = Rig::of(&streams);
     rig.act_here(&json!({ "record": { "from": "3", "until": "1500" } })).json();
     let block = |stream: u32, channels: u32| -> Vec<u8> {
         let values = (0..1_000 * channels).map(|at| 10_000_000 * stream + at);
@@ -412,7 +444,32 @@ fn streams_are_interleaved_as_record_does() {
         [10_000_000 + at, 20_000_000 + 2 * at, 20_000_001 + 2 * at].map(u32::to_le_bytes)
     });
     assert_eq!(data, expected.flatten().collect::<Vec<u8>>());
-    assert_eq!(read_json(&rig.path(&done))["global"]["core:num_channels"], 3);
+    let meta = read_json(&rig.path(&done));
+    assert_eq!(meta["global"]["core:num_channels"], 3);
+    assert_eq!(meta["captures"][0]["core:frequency"], Value::Null, "they differ");
+    // `record` opens its sink for the description of all streams.
+    let record = tempfile::tempdir().unwrap();
+    let mut sink = samplewire_record::sink::open(
+        &record.path().join("a"),
+        &streams[0].joined(&streams[1]),
+        &samplewire_record::sink::SinkOptions::new(),
+    )
+    .unwrap();
+    sink.write(3, &data).unwrap();
+    sink.finish().unwrap();
+    let mut recorded = read_json(&record.path().join("a"));
+    let mut meta = meta;
+    for either in [&mut recorded, &mut meta] {
+        // The time of the start.
+        either["captures"][0]["core:datetime"].take();
+    }
+    assert_eq!(meta, recorded);
+    rig.tap.set_centre_hz(1, 1e9);
+    rig.next = 2_000;
+    let name = rig.act_here(&json!({ "record": { "until": "3000" } })).json()["name"].clone();
+    rig.tap.samples(2_000, [&one[..], &other[..]]);
+    let done = rig.result(&name);
+    assert_eq!(read_json(&rig.path(&done))["captures"][0]["core:frequency"], 1e9, "both have it");
     let slow = StreamInfo::sc16("slow", 5e5).unwrap();
     let mut rig = Rig::of(&[info, slow]);
     rig.act_here(&json!({ "record": {} })).refused(409, "different formats or rates");

@@ -102,8 +102,8 @@ pub(crate) struct WebControl {
     )]
     pub(crate) is_allowed: bool,
 
-    /// Where the page records to. Names are TIME-NUMBER, behind a beginning that the page may choose;
-    /// nothing is overwritten [default: it does not record]
+    /// Where the page records to. Names are TIME-NUMBER after an optional prefix; nothing is
+    /// overwritten [default: it does not record]
     #[arg(long = "folder", id = "web_folder", value_name = "DIR", requires = "web_control",
         value_hint = ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,
@@ -145,7 +145,7 @@ Examples:
   samplewire web 127.0.0.1 --control --folder recordings
   samplewire web 10.0.0.2 --channels 0,1 --listen 127.0.0.1:8000
 
-Exit status: 0 --duration is over or the page ended \
-the stream, and nothing is missing, 1 usage, 2 \
+Exit status: 0 --duration is over, or the page failed after \
+the stream's end, and nothing is missing, 1 usage, 2 \
 unreachable, refused or broken off, 3 samples are missing, 130 Ctrl-C, \
 128 + N any other signal N";

@@ -216,7 +216,7 @@ fn start_local(options: PageOptions, exporter: &Exporter, console: &mut Console)
     }
 }
 
-/// Has the socket of this process answer for the page.
+/// Lets the socket of this process answer for the page.
 fn answer(page: &Page, exporter: &Exporter) {
     let local = page.local().clone();
     exporter.registry().pass_api(move |stream, read| {
@@ -244,7 +244,7 @@ pub(crate) fn report(failures: &Failures, console: &mut Console) -> bool {
     failure.is_some()
 }
 
-/// Prints what became of recordings that the page started.
+/// Prints the results of recordings that the page started.
 fn report_recordings(page: &mut Page, console: &mut Console) {
     while let Some(words) = page.take_report() {
         console.line(format_args!("{words}"));

@@ -382,6 +382,12 @@ pub enum SinkError {
         /// The failed block, and the reason.
         why: String,
     },
+    /// The sink's thread panicked. What it had not written is lost.
+    #[error("a defect in writing: {words}")]
+    Panicked {
+        /// What the panic states.
+        words: String,
+    },
     /// The sink was finished, or an earlier error ended it.
     #[error("{path}: takes no more samples: it was finished, or an error ended it", path = path.display())]
     Closed {

@@ -1,5 +1,6 @@
 //! A thread that writes to a sink, with a bounded queue of quanta before it.
 
+use std::any::Any;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -85,9 +86,17 @@ impl Writer {
     /// The number of slots that one block and its gaps may need.
     pub const ROOM: usize = 8;
 
+    /// Returns whether the sink has ended before [`Self::finish`]. The next call returns its error.
+    pub fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
     /// Returns whether a block and its gaps fit without blocking; counts the times when they do
-    /// not.
+    /// not. A sink that [has ended](Self::has_ended) has room: its error must not wait.
     pub fn has_room(&mut self) -> bool {
+        if self.has_ended() {
+            return true;
+        }
         // Relaxed: a count only; the channel hands over the entries.
         let has_room = self.waiting.load(Ordering::Relaxed) + Self::ROOM <= self.depth.max;
         self.depth.full += u64::from(!has_room);
@@ -172,13 +181,14 @@ impl Writer {
     }
 
     /// Waits until everything is written, and finishes the sink. Returns the sink's summary, also
-    /// after an error, and the sink's first error that was not returned before.
+    /// after an error, and the sink's first error that was not returned before. The summary of a sink
+    /// that panicked is empty.
     ///
     /// # Blocking
     /// As long as the sink blocks.
     pub fn finish(mut self) -> (SinkSummary, Option<SinkError>) {
         let unheard = self.end().err();
-        let sink = self.sink.as_mut().expect("the thread has ended");
+        let Some(sink) = &mut self.sink else { return (SinkSummary::default(), unheard) };
         match sink.finish() {
             Ok(summary) => (summary, unheard),
             Err(error) => (sink.finish().unwrap_or_default(), unheard.or(Some(error))),
@@ -200,9 +210,11 @@ impl Writer {
     fn end(&mut self) -> Result<(), SinkError> {
         self.jobs = None;
         let Some(thread) = self.thread.take() else { return Ok(()) };
-        let Ended { sink, result } = thread.join().expect("a sink does not panic");
-        self.sink = Some(sink);
+        let ended = thread.join();
         self.backlog.forget_writes();
+        // The stream does not end with the sink.
+        let Ended { sink, result } = ended.map_err(|panic| SinkError::of_panic(&*panic))?;
+        self.sink = Some(sink);
         result
     }
 }
@@ -211,6 +223,12 @@ impl SinkError {
     /// The sink accepts no more samples.
     pub(crate) fn closed() -> Self {
         Self::Closed { path: "the file".into() }
+    }
+
+    fn of_panic(panic: &(dyn Any + Send)) -> Self {
+        let words = panic.downcast_ref::<&str>().map(|&words| words.to_owned());
+        let words = words.or_else(|| panic.downcast_ref::<String>().cloned());
+        Self::Panicked { words: words.unwrap_or_default() }
     }
 }
 
@@ -341,6 +359,49 @@ mod tests {
             let (summary, error) = writer.finish();
             assert!(matches!(error_before.or(error), Some(SinkError::Busy { .. })));
             assert_eq!(summary.gaps, 1);
+        }
+    }
+
+    /// Panics at the first write.
+    #[derive(Debug)]
+    struct Broken;
+
+    impl WriteSamples for Broken {
+        fn write(&mut self, index: SampleIndex, _bytes: &[u8]) -> Result<(), SinkError> {
+            panic!("at index {index}")
+        }
+
+        fn gap(&mut self, _gap: &RecordedGap) -> Result<(), SinkError> {
+            Ok(())
+        }
+
+        fn session(&mut self, _boot_id: u64) -> Result<(), SinkError> {
+            Ok(())
+        }
+
+        fn finish(&mut self) -> Result<SinkSummary, SinkError> {
+            Ok(SinkSummary::default())
+        }
+    }
+
+    #[test]
+    fn panic_of_the_sink_is_an_error_of_the_writer() {
+        for fails_at_the_end in [false, true] {
+            let mut writer = Writer::start(Box::new(Broken), 10).unwrap();
+            writer.copied(7, vec![1; 40]).unwrap();
+            let mut error_before = None;
+            while !fails_at_the_end && error_before.is_none() {
+                error_before = writer.gap(&gap(14)).err();
+            }
+            if !fails_at_the_end {
+                assert!(writer.has_ended() && writer.has_room());
+                assert!(matches!(writer.gap(&gap(15)), Err(SinkError::Closed { .. })));
+            }
+            let backlog = writer.backlog();
+            let (summary, error) = writer.finish();
+            let words = error_before.or(error).expect("an error").to_string();
+            assert_eq!(words, "a defect in writing: at index 7");
+            assert_eq!((summary.samples, backlog.to_write_bytes()), (0, 0));
         }
     }
 

@@ -46,8 +46,11 @@ impl Desk {
             index: Some(index),
         };
         match (order, &mut self.excerpt) {
-            (Order::Begin(_), Some(other)) => Err(Refused::UnderWay(other.kept().name.clone())),
-            (Order::Begin(mut excerpt), place @ None) => {
+            (Order::Begin { .. }, Some(other)) => Err(Refused::UnderWay(other.kept().name.clone())),
+            (Order::Begin { boot_id, .. }, None) if boot_id != shared.boot_id() => {
+                Err(Refused::Restarted)
+            }
+            (Order::Begin { mut excerpt, .. }, place @ None) => {
                 let first = excerpt.begin(next)?;
                 shared.list_recording(excerpt.kept());
                 let done = done(&excerpt, first);

@@ -134,6 +134,10 @@ impl Excerpt {
         at: Option<SampleIndex>,
         next: SampleIndex,
     ) -> Result<SampleIndex, Refused> {
+        let first = self.kept.first();
+        if let Some(index) = at.filter(|&at| at < first && at >= next) {
+            return Err(Refused::Before { index, first });
+        }
         let at = at.unwrap_or(next);
         if at < next {
             return Err(Refused::Passed { index: at, next });
@@ -161,7 +165,7 @@ impl Excerpt {
         if index < first || !self.has_begun {
             return Err(Refused::Before { index, first });
         }
-        if self.kept.add_event() >= EVENTS_MAX {
+        if self.kept.events() >= EVENTS_MAX {
             return Err(Refused::ManyEvents { name: name() });
         }
         if !self.has_slots() {
@@ -170,7 +174,12 @@ impl Excerpt {
         let writer = self.writer.as_mut().expect("it is not over");
         // The sample must be in the file's queue before it.
         let queued = self.rest.flush(writer).and_then(|()| writer.event(index, text));
-        self.note(queued);
+        if let Err(error) = queued {
+            let words = error.to_string();
+            self.failure = Some(words.clone());
+            return Err(Refused::Files(words));
+        }
+        self.kept.add_event();
         Ok(index)
     }
 
@@ -306,7 +315,8 @@ impl Excerpt {
         let writer = self.writer.as_mut().expect("it is not over");
         let waiting_bytes = writer.backlog().to_write_bytes() + gathered_bytes;
         // A block that is longer than the room waits alone.
-        let fits = waiting_bytes == 0 || waiting_bytes + len_bytes as u64 <= self.layout.room_bytes;
+        let is_empty = waiting_bytes == 0 || writer.has_ended();
+        let fits = is_empty || waiting_bytes + len_bytes as u64 <= self.layout.room_bytes;
         fits && writer.has_room()
     }
 

@@ -13,8 +13,8 @@ use crate::action::Form;
 /// A folder into which a page may record.
 ///
 /// A recording is named `[NAME-]TIME-NUMBER`: what the page chose, the UTC time such as
-/// `20261129T220700Z`, and the first number whose files do not exist. Nothing is overwritten, and no
-/// link is followed.
+/// `20261129T220700Z`, and the first number whose files do not exist. No file with contents is
+/// overwritten, and no link in the folder is followed.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -11,7 +10,7 @@ use samplewire::source::StreamInfo;
 use samplewire_record::sigmf::Notes;
 use samplewire_record::sink::{self, SinkError, SinkOptions, SinkSummary, Writer};
 use samplewire_record::storage::Storage;
-use samplewire_record::verify::{Report, verify_in};
+use samplewire_record::verify::{Hash, Report, verify_in};
 
 use super::excerpt::{Excerpt, Layout, Over};
 use super::folder::{Folder, file_of};
@@ -22,10 +21,9 @@ use crate::failures::Failures;
 use crate::source::{About, Shared, lock};
 
 /// The keepers of a page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Keepers {
     at_work: Arc<(Mutex<AtWork>, Condvar)>,
-    failures: Failures,
 }
 
 #[derive(Debug, Default)]
@@ -33,7 +31,7 @@ struct AtWork {
     threads: usize,
     /// Recordings whose files are open.
     open: Vec<Arc<Kept>>,
-    /// What became of recordings, in words.
+    /// The results of recordings, in words.
     reports: VecDeque<String>,
 }
 
@@ -46,10 +44,6 @@ pub(crate) struct Job {
 }
 
 impl Keepers {
-    pub(crate) fn new(failures: Failures) -> Self {
-        Self { at_work: Arc::default(), failures }
-    }
-
     /// Starts a recording in a thread of its own, which answers.
     pub(crate) fn start(&self, job: Job, reply: Reply) {
         {
@@ -63,18 +57,29 @@ impl Keepers {
         }
         let keepers = self.clone();
         let run = move || {
-            keepers.failures.clone().supervise(|| {
-                keepers.keep(&job, reply);
-                Ok(())
-            });
+            keepers.supervise(|opened| keepers.keep(&job, reply, opened));
             keepers.update(|at_work| at_work.threads -= 1);
         };
         let started = std::thread::Builder::new().name("samplewire-keep".into()).spawn(run);
         if let Err(error) = started {
             // The reply is dropped with the closure: the page gets no answer, and this is its reason.
-            self.failures.note(format!("no thread for a recording: {error}"));
+            self.report(format!("no thread for a recording: {error}"));
             self.update(|at_work| at_work.threads -= 1);
         }
+    }
+
+    /// Keeps a recording, which it notes once its files are open. After a panic nothing waits for it.
+    fn supervise(&self, keep: impl FnOnce(&mut Option<Arc<Kept>>)) {
+        let (mut opened, defect) = (None, Failures::default());
+        defect.supervise(|| {
+            keep(&mut opened);
+            Ok(())
+        });
+        let Some(words) = defect.take() else { return };
+        let Some(kept) = opened else { return self.report(format!("a recording: {words}")) };
+        kept.judge(Phase::NotProven, words);
+        self.report(kept.words());
+        self.close(&kept);
     }
 
     /// Returns the next line about a recording that is complete.
@@ -95,53 +100,66 @@ impl Keepers {
         self.at_work.1.notify_all();
     }
 
-    fn keep(&self, job: &Job, reply: Reply) {
-        let (kept, layout, writer) = match open(job) {
-            Ok(opened) => opened,
+    fn report(&self, words: String) {
+        self.update(|at_work| {
+            at_work.reports.truncate(REPORTS_MAX - 1);
+            at_work.reports.push_back(words);
+        });
+    }
+
+    fn open(&self, kept: &Arc<Kept>) {
+        self.update(|at_work| at_work.open.push(Arc::clone(kept)));
+    }
+
+    /// Notes that the files are complete: the program may end.
+    fn close(&self, kept: &Arc<Kept>) {
+        self.update(|at_work| at_work.open.retain(|it| !Arc::ptr_eq(it, kept)));
+    }
+
+    fn keep(&self, job: &Job, reply: Reply, opened: &mut Option<Arc<Kept>>) {
+        let (kept, layout, writer, boot_id) = match open(job) {
+            Ok(open) => open,
             Err(refused) => {
                 let _is_heard = reply.send(Err(refused)).is_ok();
                 return;
             }
         };
-        self.update(|at_work| at_work.open.push(Arc::clone(&kept)));
+        self.open(&kept);
+        *opened = Some(Arc::clone(&kept));
         let (sender, over) = channel();
         let RecordRequest { from, until, .. } = job.wanted;
         let excerpt = Excerpt::new(Arc::clone(&kept), (from, until), layout, writer, sender);
-        job.shared.orders.push(Request { order: Order::Begin(Box::new(excerpt)), reply });
+        let order = Order::Begin { excerpt: Box::new(excerpt), boot_id };
+        job.shared.orders.push(Request { order, reply });
         // It comes in any case: the excerpt sends it when it is dropped.
         if let Ok(over) = over.recv() {
-            self.complete(job, &kept, over);
+            self.complete(&*job.folder.storage(), &kept, over);
         }
     }
 
     /// Finishes the files, and verifies them.
-    fn complete(&self, job: &Job, kept: &Arc<Kept>, over: Over) {
+    fn complete(&self, storage: &dyn Storage, kept: &Arc<Kept>, over: Over) {
         let Over { mut writer, rest, has_begun } = over;
-        let storage = job.folder.storage();
         let queued = rest.write(&mut writer, kept);
         let (summary, unheard) = writer.finish();
         let error = queued.err().or(unheard);
         if has_begun {
             kept.settle(summary.samples);
         } else {
-            remove(&*storage, &summary);
+            remove(storage, &summary);
             kept.judge(Phase::Removed, String::new());
         }
-        // The files are complete: the program may end.
-        self.update(|at_work| at_work.open.retain(|it| !Arc::ptr_eq(it, kept)));
+        self.close(kept);
         if has_begun {
-            let (phase, reason) = judge(&*storage, kept);
-            kept.judge(phase, error.map_or(reason, |error| error.to_string()));
-            self.update(|at_work| {
-                at_work.reports.truncate(REPORTS_MAX - 1);
-                at_work.reports.push_back(kept.words());
-            });
+            let (phase, reason) = judge(storage, kept, error);
+            kept.judge(phase, reason);
+            self.report(kept.words());
         }
     }
 }
 
-/// Creates the files, and starts their thread.
-fn open(job: &Job) -> Result<(Arc<Kept>, Layout, Writer), Refused> {
+/// Creates the files, and starts their thread. Returns the device's run too, if it is known.
+fn open(job: &Job) -> Result<(Arc<Kept>, Layout, Writer, Option<u64>), Refused> {
     let info = combined(&job.about, &job.shared)?;
     // Checked before a file is created; the tap checks it again.
     if let Some(kept) = job.shared.recordings().last().filter(|kept| kept.is_under_way()) {
@@ -165,31 +183,34 @@ fn open(job: &Job) -> Result<(Arc<Kept>, Layout, Writer), Refused> {
     let sink = sink::open(&file, &info, &options).map_err(|error| files(&error))?;
     let system = |error: io::Error| Refused::Files(error.to_string());
     let mut writer = Writer::start(sink, SLOTS).map_err(system)?;
-    if let Some(boot_id) = job.about.boot_id {
+    let boot_id = job.shared.boot_id();
+    if let Some(boot_id) = boot_id {
         writer.session(boot_id).map_err(|error| files(&error))?;
     }
     let layout = Layout::new(info.frame_bytes(), info.rate_hz());
     let first = job.wanted.from.unwrap_or(next);
     let kept = Kept::new(name, job.wanted.form, info.frame_bytes(), first);
-    Ok((Arc::new(kept), layout, writer))
+    Ok((Arc::new(kept), layout, writer, boot_id))
 }
 
 fn files(error: &SinkError) -> Refused {
     Refused::Files(error.to_string())
 }
 
-/// The streams of a source as one stream with all channels.
+/// The streams of a source as one stream with all channels, at their present centre frequencies.
 fn combined(about: &About, shared: &Shared) -> Result<StreamInfo, Refused> {
-    let first = about.streams.first().ok_or(Refused::Different)?;
+    let mut present = about.streams.iter().zip(&shared.lanes).map(|(info, lane)| {
+        let centre_frequency_hz = Some(lane.centre_hz()).filter(|hz| hz.is_finite());
+        StreamInfo { centre_frequency_hz, ..info.clone() }
+    });
     let terms = |info: &StreamInfo| (info.format, info.rate_numerator, info.rate_denominator);
-    let mut channels = 0_u16;
-    for info in &about.streams {
-        let sum = channels.checked_add(info.channels).filter(|_| terms(info) == terms(first));
-        channels = sum.ok_or(Refused::Different)?;
-    }
-    let centre_hz = shared.lanes.first().map_or(f64::NAN, |lane| lane.centre_hz());
-    let centre_frequency_hz = centre_hz.is_finite().then_some(centre_hz);
-    Ok(StreamInfo { channels, centre_frequency_hz, ..first.clone() })
+    let join = |all: StreamInfo, info: StreamInfo| {
+        let is_like = terms(&all) == terms(&info);
+        let fits = all.channels.checked_add(info.channels).is_some();
+        (is_like && fits).then(|| all.joined(&info)).ok_or(Refused::Different)
+    };
+    let first = present.next().ok_or(Refused::Different)?;
+    present.try_fold(first, join)
 }
 
 /// Removes the files of a recording that has not begun.
@@ -200,24 +221,37 @@ fn remove(storage: &dyn Storage, summary: &SinkSummary) {
     }
 }
 
-/// Verifies complete files.
-fn judge(storage: &dyn Storage, kept: &Kept) -> (Phase, String) {
+/// Verifies complete files. `error`: why they are not, if finishing them failed.
+fn judge(storage: &dyn Storage, kept: &Kept, error: Option<SinkError>) -> (Phase, String) {
+    let error = error.map(|error| error.to_string());
     if kept.form == Form::Raw {
-        return (Phase::NotProven, "raw samples have no metadata that could prove them".to_owned());
+        let why = "raw samples have no metadata that could prove them";
+        return (Phase::NotProven, error.unwrap_or_else(|| why.to_owned()));
     }
-    let path: PathBuf = file_of(&kept.name, kept.form);
-    let report = match verify_in(storage, &path) {
-        Ok(report) => report,
-        Err(error) => return (Phase::NotProven, error.to_string()),
+    let why_not = match verify_in(storage, &file_of(&kept.name, kept.form)) {
+        Ok(report) => {
+            if let Some(indexes) = indexes_of(&report) {
+                kept.place(indexes, report.samples);
+            }
+            fault_of(&report)
+        }
+        Err(error) => Some(error.to_string()),
     };
-    if let Some(indexes) = indexes_of(&report) {
-        kept.place(indexes);
-    }
-    match report.faults.first() {
-        Some(fault) => (Phase::NotProven, fault.to_string()),
-        None if !report.is_finished => (Phase::NotProven, "it is not finished".to_owned()),
+    match error.or(why_not) {
+        Some(reason) => (Phase::NotProven, reason),
         None => (Phase::Proven, String::new()),
     }
+}
+
+/// Why a recording is not proven, if it is not.
+fn fault_of(report: &Report) -> Option<String> {
+    let fault = report.faults.first().map(ToString::to_string);
+    fault.or_else(|| match report.hash {
+        _ if !report.is_finished => Some("it is not finished".to_owned()),
+        Hash::Matches => None,
+        Hash::Absent | Hash::Unfinished => Some("its data have no hash".to_owned()),
+        Hash::Differs => Some("its data do not match the hash".to_owned()),
+    })
 }
 
 fn indexes_of(report: &Report) -> Option<std::ops::Range<u64>> {
@@ -230,3 +264,6 @@ const SLOTS: usize = 4_096;
 
 /// Lines that wait for the program.
 const REPORTS_MAX: usize = 64;
+
+#[cfg(test)]
+mod tests;

@@ -119,9 +119,13 @@ impl Kept {
         self.behind.fetch_add(len, Ordering::Relaxed);
     }
 
-    /// Counts an event; returns how many there were before.
-    pub(crate) fn add_event(&self) -> u32 {
-        self.events.fetch_add(1, Ordering::Relaxed)
+    /// Counts an event that is queued for the file.
+    pub(crate) fn add_event(&self) {
+        self.events.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn events(&self) -> u32 {
+        self.events.load(Ordering::Relaxed)
     }
 
     pub(crate) fn first(&self) -> SampleIndex {
@@ -143,8 +147,9 @@ impl Kept {
         lock(&self.state).phase = Phase::Verifying;
     }
 
-    /// Notes the indexes that the files account for.
-    pub(crate) fn place(&self, indexes: Range<SampleIndex>) {
+    /// Notes the indexes that the files account for, and the samples that they have.
+    pub(crate) fn place(&self, indexes: Range<SampleIndex>, samples: u64) {
+        self.samples.store(samples, Ordering::Relaxed);
         self.first.store(indexes.start, Ordering::Relaxed);
         self.next.store(indexes.end, Ordering::Relaxed);
     }
@@ -195,7 +200,7 @@ impl Kept {
             "gaps": of(&self.gaps),
             "missing": of(&self.missing),
             "behind": of(&self.behind),
-            "events": self.events.load(Ordering::Relaxed),
+            "events": self.events(),
         })
     }
 }

@@ -64,8 +64,11 @@ pub(crate) fn describe(control: Option<&Control>) -> Value {
 /// What the tap is to do.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Begin a recording whose files are open.
-    Begin(Box<Excerpt>),
+    /// Begin a recording whose files are open, for the device's run of `boot_id`.
+    Begin {
+        excerpt: Box<Excerpt>,
+        boot_id: Option<u64>,
+    },
     Stop {
         at: Option<SampleIndex>,
     },
@@ -121,6 +124,8 @@ pub(crate) enum Refused {
     Before { index: SampleIndex, first: SampleIndex },
     #[error("{0} is under way: stop it first")]
     UnderWay(String),
+    #[error("the device restarted")]
+    Restarted,
     #[error("no recording is under way")]
     NoRecording,
     #[error("{name} has no place for events: raw samples have no metadata")]
@@ -184,6 +189,11 @@ impl Orders {
         let request = waiting.requests.pop_front();
         self.is_any.store(!waiting.requests.is_empty(), Ordering::Release);
         request
+    }
+
+    /// Accepts orders again.
+    pub(crate) fn reopen(&self) {
+        lock(&self.list).is_closed = false;
     }
 
     /// Refuses all orders from now on.

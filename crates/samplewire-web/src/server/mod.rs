@@ -64,7 +64,7 @@ impl App {
             notify: hub.notify(),
             failures: hub.failures(),
             control: None,
-            keepers: Keepers::new(hub.failures()),
+            keepers: Keepers::default(),
             hub: Mutex::new(hub),
             token,
             address,

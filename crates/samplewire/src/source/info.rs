@@ -36,6 +36,20 @@ pub struct StreamInfo {
 }
 
 impl StreamInfo {
+    /// This stream and another of the same format and rate as one: with the channels of both, both
+    /// names with ` + ` between them, and the centre frequency if it is the same.
+    #[must_use]
+    pub fn joined(&self, other: &Self) -> Self {
+        let both = [self.name.as_raw_bytes(), other.name.as_raw_bytes()].join(&b" + "[..]);
+        let is_same = self.centre_frequency_hz == other.centre_frequency_hz;
+        Self {
+            name: WireText::from_raw(&both),
+            channels: self.channels.saturating_add(other.channels),
+            centre_frequency_hz: self.centre_frequency_hz.filter(|_| is_same),
+            ..self.clone()
+        }
+    }
+
     /// An endless stream without a name.
     ///
     /// # Errors

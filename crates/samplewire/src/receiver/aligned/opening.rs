@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use samplewire_io::Link;
 use samplewire_proto::SampleIndex;
 use samplewire_proto::number::INDEX_MAX;
-use samplewire_proto::session::WireText;
 use samplewire_proto::wire::RefuseReason;
 
 use super::super::ReceiveStream;
@@ -110,12 +109,10 @@ fn traits(info: &DeviceInfo) -> [(&'static str, String); 3] {
 pub(super) fn joined(receivers: &[ReceiveStream]) -> DeviceInfo {
     let mut joined = receivers[0].info().clone();
     for info in receivers[1..].iter().map(ReceiveStream::info) {
-        let both = [joined.name.as_raw_bytes(), info.name.as_raw_bytes()].join(&b" + "[..]);
-        joined.name = WireText::from_raw(&both);
-        joined.channels += info.channels;
-        joined.centre_frequency_hz = joined
-            .centre_frequency_hz
-            .filter(|_| joined.centre_frequency_hz == info.centre_frequency_hz);
+        let both = joined.stream_info().joined(&info.stream_info());
+        joined.name = both.name;
+        joined.channels = both.channels;
+        joined.centre_frequency_hz = both.centre_frequency_hz;
         joined.window = joined.window.min(info.window);
         joined.path_mtu_bytes = joined.path_mtu_bytes.min(info.path_mtu_bytes);
         joined.rtt = joined.rtt.max(info.rtt);
