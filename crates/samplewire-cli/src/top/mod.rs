@@ -41,13 +41,18 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<Outcome, Failure> {
 pub(crate) fn processes(last: &[Process]) -> Vec<Process> {
     let survey = Surveyor::default().look();
     let mut found = shown(survey.streams);
+    keep_silent(&mut found, last, &survey.answered);
+    found.into_values().collect()
+}
+
+/// Adds those of `last` that did not answer, and have their socket.
+fn keep_silent(found: &mut BTreeMap<u32, Process>, last: &[Process], answered: &[Endpoint]) {
     for process in last {
         let endpoint = Endpoint::Local(process.socket.clone());
-        if !survey.answered.contains(&endpoint) && process.socket.exists() {
+        if !answered.contains(&endpoint) && process.socket.exists() {
             found.entry(process.id).or_insert_with(|| process.clone());
         }
     }
-    found.into_values().collect()
 }
 
 /// The processes of streams, by number.
