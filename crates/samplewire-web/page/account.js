@@ -109,6 +109,14 @@ export class AccountView {
     element("counters").replaceChildren(...counters);
   }
 
+  /** Shows no sums: they were another program's. */
+  clear() {
+    this.build();
+    element("bar").replaceChildren();
+    element("bar").removeAttribute("aria-label");
+    element("sums").replaceChildren();
+  }
+
   /** @param {Source} source */
   update(source) {
     const table = source.role === "sent" ? this.terms.sender_counters : this.terms.counters;

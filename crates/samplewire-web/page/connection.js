@@ -39,6 +39,8 @@ export class Connection {
     this.socket = null;
     this.retryMs = RETRY_MS_MIN;
     this.reason = "";
+    /** Whether the program has admitted the page, and has not closed since. */
+    this.isAdmitted = false;
     /** The process that is shown, on a page of several. @type {number | null} */
     this.process = null;
     /** The pause before the next attempt. @type {ReturnType<typeof setTimeout> | undefined} */
@@ -59,6 +61,7 @@ export class Connection {
   /** Closes the connection, and does not open it again. */
   stop() {
     clearTimeout(this.retry);
+    this.isAdmitted = false;
     if (this.socket) {
       this.socket.onclose = null;
       this.socket.onmessage = null;
@@ -67,9 +70,11 @@ export class Connection {
     }
   }
 
-  /** Reports that the program does not answer. */
+  /** Reports that the program does not answer, unless it is still connected. */
   fail() {
-    this.listener.closed(this.reason);
+    if (!this.isAdmitted) {
+      this.listener.closed(this.reason);
+    }
   }
 
   /**
@@ -101,6 +106,7 @@ export class Connection {
           // The program has admitted the page.
           this.retryMs = RETRY_MS_MIN;
           this.reason = "";
+          this.isAdmitted = true;
           this.listener.opened();
         }
       } else {
@@ -109,6 +115,7 @@ export class Connection {
     };
     socket.onclose = ({ reason }) => {
       this.socket = null;
+      this.isAdmitted = false;
       this.listener.closed(reason || this.reason);
       this.retry = setTimeout(() => this.open(), this.retryMs);
       this.retryMs = Math.min(2 * this.retryMs, RETRY_MS_MAX);
@@ -151,6 +158,16 @@ export class Connection {
    */
   async get(call) {
     return this.read(this.path(call));
+  }
+
+  /**
+   * Reads JSON from what is shown; null if another process is shown meanwhile.
+   * @param {string} call
+   */
+  async json(call) {
+    const process = this.process;
+    const answer = await (await this.get(call)).json();
+    return this.process === process ? answer : null;
   }
 
   /**

@@ -12,8 +12,11 @@ import { counted, grouped } from "./format.js";
  * @param {import("./account.js").Terms} terms
  */
 export async function listGaps(connection, source, { causes, hops }) {
-  const response = await connection.get(`/api/gaps?source=${source}&count=500`);
-  const { total, gaps } = await response.json();
+  const answer = await connection.json(`/api/gaps?source=${source}&count=500`);
+  if (answer === null) {
+    return;
+  }
+  const { total, gaps } = answer;
   const some = gaps.length < Number(total) ? `, of which the latest ${gaps.length} are listed` : "";
   say(element("gaps-note"), `${counted(total, "gap")}${some}.`);
   const rows = gaps.map((/** @type {any} */ gap) => {
@@ -23,6 +26,12 @@ export async function listGaps(connection, source, { causes, hops }) {
     return row;
   });
   element("gap-rows").replaceChildren(...rows);
+}
+
+/** Empties the list. */
+export function clearGaps() {
+  say(element("gaps-note"), "");
+  element("gap-rows").replaceChildren();
 }
 
 /**

@@ -20,6 +20,12 @@ export class History {
     this.newest = 0;
   }
 
+  /** Forgets all rows. */
+  clear() {
+    this.rows.fill(null);
+    this.columns.fill(0);
+  }
+
   /**
    * Adds a row, and returns its place.
    * @param {Row} row

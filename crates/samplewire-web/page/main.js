@@ -6,7 +6,7 @@ import { drawSpectrum, drawTimes, GUTTER, nearestRate } from "./axes.js";
 import { colormap } from "./colors.js";
 import { Connection, takeToken } from "./connection.js";
 import { counted, frequency, grouped, measured, percent, span } from "./format.js";
-import { downloadGaps, listGaps } from "./gaps.js";
+import { clearGaps, downloadGaps, listGaps } from "./gaps.js";
 import { History } from "./history.js";
 import { listen, toggleDialog } from "./keys.js";
 import { Plots } from "./plots.js";
@@ -51,6 +51,8 @@ const state = {
   frame: null,
   /** The index after the last frame that has arrived, also while the picture is paused. */
   next: /** @type {{source: number, index: bigint} | null} */ (null),
+  /** The source of the rows of the waterfall. @type {number | null} */
+  pictured: null,
   /** The last frame that was confirmed to the program. */
   seen: 0,
   trace: "both",
@@ -116,8 +118,7 @@ const processes = new Processes(connection, {
   changed: () => {
     state.sources = [];
     state.lostAt = null;
-    rowMaker.isFirst = true;
-    state.frame = null;
+    clear();
     choose("0/0/0");
   },
   absent: (words) => {
@@ -294,6 +295,28 @@ function choose(value) {
   readTimeline();
 }
 
+/** Forgets what another source has shown. */
+function clearPicture() {
+  state.frame = null;
+  state.pictured = null;
+  rowMaker.isFirst = true;
+  history.clear();
+  state.isDirty = true;
+}
+
+/** Forgets what another program has shown. */
+function clear() {
+  clearPicture();
+  clearGaps();
+  account?.clear();
+  say(element("seen"), "");
+  say(element("timeline-note"), "");
+  if (timeline) {
+    timeline.answer = null;
+    timeline.draw(theme());
+  }
+}
+
 /** Confirms the last frame. A hidden page confirms none, so that the program omits the rest. */
 function confirm() {
   if (!document.hidden) {
@@ -312,6 +335,10 @@ function takeFrame(frame) {
   if (state.isPaused) {
     return;
   }
+  if (state.pictured !== null && state.pictured !== frame.source) {
+    clearPicture();
+  }
+  state.pictured = frame.source;
   state.frame = { ...frame };
   for (const row of rowMaker.rows(frame)) {
     waterfall.painter.update(history, history.push(row, state.trace === "peak"));
@@ -497,8 +524,12 @@ async function readTimeline() {
   }
   const columns = Math.min(4096, Math.max(100, Math.round(element("timeline").clientWidth)));
   try {
-    const response = await connection.get(`/api/timeline?source=${view.source}&columns=${columns}`);
-    timeline.set(await response.json(), it.streams[view.stream]?.rate_hz ?? 0);
+    const from = view.source;
+    const answer = await connection.json(`/api/timeline?source=${from}&columns=${columns}`);
+    if (answer === null || from !== view.source) {
+      return;
+    }
+    timeline.set(answer, it.streams[view.stream]?.rate_hz ?? 0);
     timeline.draw(theme());
     const rate = it.streams[view.stream]?.rate_hz ?? 0;
     const time = rate ? `, ${span(Number(it.positions) / rate)}` : "";

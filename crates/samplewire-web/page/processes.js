@@ -36,6 +36,8 @@ export class Processes {
     this.list = [];
     /** The process that is shown, or was until it ended. @type {Process | null} */
     this.shown = null;
+    /** Whether it has ended. */
+    this.isEnded = false;
   }
 
   /** Shows the program's own page, or its first process. */
@@ -61,16 +63,30 @@ export class Processes {
       this.choose(list[0].id);
     } else if (this.shown === null) {
       this.listener.absent("No process of this user shows a stream.");
-    } else if (this.hasEnded()) {
-      this.connection.stop();
-      this.listener.absent(`Ended: ${named(this.shown)}.`);
+    } else {
+      this.follow(this.shown);
     }
     this.draw();
   }
 
-  /** Whether the process that was shown is no longer there. */
-  hasEnded() {
-    return this.shown !== null && !this.list.some(({ id }) => id === this.shown?.id);
+  /**
+   * Notes whether a process is listed. One that is connected has not ended.
+   * @param {Process} shown
+   */
+  follow(shown) {
+    const listed = this.list.find(({ id }) => id === shown.id);
+    if (!listed && !this.isEnded && !this.connection.isAdmitted) {
+      this.isEnded = true;
+      this.connection.stop();
+      this.listener.absent(`Ended: ${named(shown)}.`);
+    } else if (listed && listed.verb !== shown.verb) {
+      // Another process has its number.
+      this.choose(listed.id);
+    } else if (listed && this.isEnded) {
+      this.isEnded = false;
+      this.listener.absent("");
+      this.connection.show(listed.id);
+    }
   }
 
   /** @param {number} id */
@@ -78,6 +94,7 @@ export class Processes {
     const found = this.list.find((process) => process.id === id);
     if (found) {
       this.shown = found;
+      this.isEnded = false;
       this.listener.absent("");
       this.listener.changed();
       this.connection.show(id);
@@ -86,9 +103,11 @@ export class Processes {
 
   /** Lists the processes; one that has ended stays until another is chosen. */
   draw() {
-    const ended = this.shown && this.hasEnded() ? [this.shown] : [];
+    const isListed = this.list.some(({ id }) => id === this.shown?.id);
+    const missed = this.shown && !isListed ? [this.shown] : [];
+    const mark = this.isEnded ? " (ended)" : "";
     const options = [
-      ...ended.map((process) => ({ id: process.id, words: `${named(process)} (ended)` })),
+      ...missed.map((process) => ({ id: process.id, words: `${named(process)}${mark}` })),
       ...this.list.map((process) => ({ id: process.id, words: named(process) })),
     ];
     const select = /** @type {HTMLSelectElement} */ (element("process"));

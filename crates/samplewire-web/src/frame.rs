@@ -23,9 +23,9 @@ pub struct Frame {
     pub index: u64,
     /// Samples that the frame covers.
     pub len_samples: u64,
-    /// Samples of all frames of this stream so far.
+    /// Samples of the frames of this view that were sent to this viewer, with this one.
     pub seen_samples: u64,
-    /// Samples delivered before the frame's first sample.
+    /// Samples delivered from the view's first frame on, before this frame's first sample.
     pub delivered_samples: u64,
     /// The number of gaps before the frame's first sample.
     pub gaps_before: u64,

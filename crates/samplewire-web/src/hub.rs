@@ -19,7 +19,7 @@ use crate::source::{About, Role, Source, lock};
 use crate::spectra::{Levels, Spectra, View};
 use crate::state::hop_position;
 use crate::tap::Tap;
-use engine::{Engine, Key, Picture, Taken};
+use engine::{Engine, Gathered, Key, Picture};
 
 /// Everything that the page's thread knows.
 #[derive(Debug)]
@@ -50,6 +50,11 @@ struct Viewer {
     number: u32,
     seen: u32,
     omitted: u32,
+    /// Where frames cover all samples: those of the next ones.
+    gathered: Gathered,
+    /// Samples of the frames of this view, and those that were delivered before the view, if it has one.
+    seen_samples: u64,
+    delivered_before: Option<u64>,
     /// The number of the first gap that was in no frame.
     next_gap: Option<u64>,
     wake: Arc<Notify>,
@@ -141,6 +146,9 @@ impl Hub {
             number: 0,
             seen: 0,
             omitted: 0,
+            gathered: Gathered::default(),
+            seen_samples: 0,
+            delivered_before: None,
             next_gap: None,
             wake: Arc::clone(&wake),
         });
@@ -182,6 +190,10 @@ impl Hub {
         if before.is_some_and(|before| before.source != key.source) {
             viewer.next_gap = None;
         }
+        if before != Some(key) {
+            viewer.gathered.clear();
+            viewer.restart_share();
+        }
         viewer.serial = serial;
         viewer.period = Duration::from_secs(1) / wanted.frames_per_second.max(1);
         self.notify.notify_one();
@@ -207,6 +219,7 @@ impl Hub {
         self.sources[usize::from(key.source)].shared.seek(position);
         for viewer in &mut self.viewers {
             if viewer.key.is_some_and(|it| it.source == key.source) {
+                viewer.restart_share();
                 viewer.next_gap = viewer.next_gap.filter(|_| {
                     self.sources[usize::from(key.source)].about.role != Role::Recording
                 });
@@ -220,7 +233,7 @@ impl Hub {
         with_view.map(|viewer| viewer.period).min()
     }
 
-    /// Requests a run of each stream that is viewed.
+    /// Requests runs of each stream that is viewed, and wakes the pages that may have a frame.
     pub(crate) fn request(&mut self) {
         let Some(period) = self.period() else { return };
         for (number, source) in (0_u16..).zip(&mut self.sources) {
@@ -228,57 +241,68 @@ impl Hub {
                 let of_lane = |it: &&Engine| it.key.source == number && it.key.stream == stream;
                 let info = &source.about.streams[usize::from(stream)];
                 let engines = self.engines.iter().filter(of_lane);
-                let samples = |it: &Engine| match self.is_every_sample {
-                    true => it.key.view.whole_run_samples(info, period),
+                let mut bins = 1;
+                let samples = |it: &Engine| match it.key.is_whole(self.is_every_sample) {
+                    true => {
+                        bins = it.key.view.bins.max(bins);
+                        it.key.view.whole_run_samples(info, period)
+                    }
                     false => it.key.view.run_samples(info, period),
                 };
-                let wanted = engines.map(samples).max();
-                if let Some(len_samples) = wanted {
-                    lane.request(len_samples);
+                if let Some(len_samples) = engines.map(samples).max() {
+                    lane.request(View::whole_transforms(len_samples, bins, info));
                 }
             }
         }
-    }
-
-    /// Computes frames, and requests further runs at once where frames cover all samples.
-    pub(crate) fn compute_and_request(&mut self) {
-        self.compute();
-        if self.is_every_sample {
-            self.request();
+        for viewer in self.viewers.iter().filter(|viewer| !viewer.gathered.is_empty()) {
+            viewer.wake.notify_one();
         }
     }
 
-    /// Computes the frames of all complete runs, and wakes the pages that see them.
-    pub(crate) fn compute(&mut self) {
+    /// Computes as [`compute`](Self::compute), and requests further runs at once where frames cover all
+    /// samples.
+    pub(crate) fn compute_and_request(&mut self) {
+        let has_more = self.compute();
+        if self.is_every_sample {
+            self.request();
+        }
+        if has_more {
+            self.notify.notify_one();
+        }
+    }
+
+    /// Computes a run of each stream, and wakes the pages that see it. Returns whether further runs are
+    /// complete.
+    pub(crate) fn compute(&mut self) -> bool {
+        let mut has_more = false;
         let period = self.period().unwrap_or(Duration::from_secs(1));
         for (number, source) in (0_u16..).zip(&mut self.sources) {
             for (stream, lane) in (0_u16..).zip(&mut source.lanes) {
-                // Bounded: a run that the tap fills meanwhile is for the next call.
-                for _ in 0..lane.filled() {
-                    let Some(run) = lane.next() else { break };
-                    let info = &source.about.streams[usize::from(stream)];
-                    lane.seen_samples += (run.bytes.len() / info.frame_bytes()) as u64;
-                    for engine in &mut self.engines {
-                        if engine.key.source != number || engine.key.stream != stream {
-                            continue;
-                        }
-                        let taken = Taken {
-                            info,
-                            period,
-                            seen_samples: lane.seen_samples,
-                            is_every_sample: self.is_every_sample,
-                        };
-                        if let Err(error) = engine.take(&run, &taken) {
-                            self.failures.note(error.to_string());
-                        }
+                let Some(run) = lane.next() else { continue };
+                let info = &source.about.streams[usize::from(stream)];
+                for engine in &mut self.engines {
+                    let key = engine.key;
+                    if key.source != number || key.stream != stream {
+                        continue;
                     }
-                    lane.give_back(run);
+                    let taken = if key.is_whole(self.is_every_sample) {
+                        let viewers = self.viewers.iter_mut().filter(|it| it.key == Some(key));
+                        engine.take_whole(&run, info, viewers.map(|it| &mut it.gathered))
+                    } else {
+                        engine.take(&run, info, period)
+                    };
+                    if let Err(error) = taken {
+                        self.failures.note(error.to_string());
+                    }
                 }
+                lane.give_back(run);
+                has_more |= lane.is_filled();
             }
         }
         for viewer in &self.viewers {
             viewer.wake.notify_one();
         }
+        has_more
     }
 
     /// Writes the page's next frame to `out`, if one is due and the page takes it.
@@ -288,17 +312,29 @@ impl Hub {
             return false;
         };
         let Some(key) = viewer.key else { return false };
-        let Some(engine) = engines.iter().find(|engine| engine.key == key) else { return false };
-        let Some(picture) = &engine.latest else { return false };
-        let missed = engine.serial - viewer.serial;
         // Frames come with the fastest page's period: one that is almost due is due.
-        if missed == 0 || now + viewer.period / 4 < viewer.due {
-            return false;
-        }
-        if viewer.is_full() {
+        if now + viewer.period / 4 < viewer.due {
             return false;
         }
         let source = &sources[usize::from(key.source)];
+        if key.is_whole(self.is_every_sample) {
+            if viewer.gathered.is_empty() {
+                return false;
+            }
+            if viewer.is_full() {
+                viewer.gathered.omit();
+            } else if let Some(picture) = viewer.gathered.next() {
+                viewer.address(&picture, key, source).encode(out);
+            }
+            viewer.wait_from(now);
+            return !out.is_empty();
+        }
+        let Some(engine) = engines.iter().find(|engine| engine.key == key) else { return false };
+        let Some(picture) = &engine.latest else { return false };
+        let missed = engine.serial - viewer.serial;
+        if missed == 0 || viewer.is_full() {
+            return false;
+        }
         if viewer.number > 0 {
             // With a longer period than the fastest page's, not every picture was wanted.
             let late = now.saturating_duration_since(viewer.due).as_nanos();
@@ -308,8 +344,7 @@ impl Hub {
         }
         viewer.serial = engine.serial;
         viewer.address(picture, key, source).encode(out);
-        let next = viewer.due + viewer.period;
-        viewer.due = if next < now { now + viewer.period } else { next };
+        viewer.wait_from(now);
         true
     }
 
@@ -347,6 +382,18 @@ impl Viewer {
         self.number - self.seen >= UNSEEN_MAX
     }
 
+    /// Has the next frame be due a period later.
+    fn wait_from(&mut self, now: Instant) {
+        let next = self.due + self.period;
+        self.due = if next < now { now + self.period } else { next };
+    }
+
+    /// Counts samples from the next frame on.
+    const fn restart_share(&mut self) {
+        self.seen_samples = 0;
+        self.delivered_before = None;
+    }
+
     /// Makes the frame of this page from a picture.
     fn address(&mut self, picture: &Picture, key: Key, source: &Source) -> Frame {
         self.number += 1;
@@ -360,6 +407,11 @@ impl Viewer {
             let ledger = lock(&source.shared.ledger);
             ledger.gaps_in(oldest..run.gaps_before).map(gap_of).collect()
         };
+        if self.delivered_before.is_some_and(|before| run.delivered_before < before) {
+            self.restart_share();
+        }
+        let delivered_before = *self.delivered_before.get_or_insert(run.delivered_before);
+        self.seen_samples += picture.len_samples;
         let centre_hz = if run.centre_hz.is_finite() { run.centre_hz } else { 0.0 };
         let (offset_hz, span_hz) = if info.format.is_complex() {
             (key.view.centre * rate_hz, rate_hz / f64::from(key.view.zoom))
@@ -371,12 +423,12 @@ impl Viewer {
             stream: key.stream,
             channel: key.view.channel,
             number: self.number,
-            omitted: self.omitted,
+            omitted: self.omitted.saturating_add(self.gathered.omitted),
             transforms: picture.levels.transforms,
             index: run.index,
             len_samples: picture.len_samples,
-            seen_samples: picture.seen_samples,
-            delivered_samples: run.delivered_before,
+            seen_samples: self.seen_samples,
+            delivered_samples: run.delivered_before - delivered_before,
             gaps_before: run.gaps_before,
             rate_hz,
             centre_hz: centre_hz + offset_hz,

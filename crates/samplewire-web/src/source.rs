@@ -219,8 +219,6 @@ pub(crate) struct Lane {
     filled: Consumer<Run>,
     /// Buffers that the tap does not hold.
     spare: Vec<Run>,
-    /// Samples of all runs so far.
-    pub(crate) seen_samples: u64,
 }
 
 impl Source {
@@ -246,7 +244,7 @@ impl Source {
                 centre_hz,
             });
             let spare = vec![Run::default(); buffers];
-            lanes.push(Lane { wanted, filled: filled_out, spare, seen_samples: 0 });
+            lanes.push(Lane { wanted, filled: filled_out, spare });
             shared.push(LaneShared { centre_hz_bits: AtomicU64::new(centre_hz.to_bits()) });
         }
         let shared = Arc::new(Shared {
@@ -266,8 +264,12 @@ impl Source {
 }
 
 impl Lane {
-    /// Requests runs of `len_samples`, one for each buffer that is not under way.
+    /// Requests runs of `len_samples`, one for each buffer that is not under way. Waits for half of the
+    /// buffers: runs that are requested together follow each other.
     pub(crate) fn request(&mut self, len_samples: usize) {
+        if self.spare.len() < self.wanted.buffer().capacity() / 2 {
+            return;
+        }
         for mut run in self.spare.drain(..) {
             run.bytes.clear();
             if run.bytes.capacity() == 0 {
@@ -278,9 +280,9 @@ impl Lane {
         }
     }
 
-    /// The number of complete runs.
-    pub(crate) fn filled(&self) -> usize {
-        self.filled.slots()
+    /// Whether a run is complete.
+    pub(crate) fn is_filled(&self) -> bool {
+        !self.filled.is_empty()
     }
 
     /// Returns a complete run. Give it back to [`Lane::give_back`].

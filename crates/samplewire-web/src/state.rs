@@ -231,11 +231,9 @@ impl SentenceWords {
             Role::Received | Role::Recording => {
                 Self { none: "has arrived", all: "arrived", some: "Missing" }
             }
-            Role::Sent => Self {
-                none: "was sent",
-                all: "found room to be sent",
-                some: "Lost before they were sent",
-            },
+            Role::Sent => {
+                Self { none: "was sent", all: "was sent", some: "Lost before they were sent" }
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use samplewire::source::StreamInfo;
 use samplewire_testing::{PATIENCE, wait_for};
@@ -168,6 +168,22 @@ fn page_shows_each_process_until_it_ends() {
     let mut other = rig.connect(8);
     other.send(Message::text(VIEW)).unwrap();
     next_frame(&mut other);
+}
+
+#[test]
+fn process_that_is_known_is_read_while_a_new_list_is_made() {
+    let rig = Rig::new();
+    let _one = rig.start(7, "one");
+    wait_for("it is listed", PATIENCE, || {
+        (rig.get("/api/account?process=7").status == 200).then_some(())
+    });
+    // A list is not complete until this is dropped.
+    let held = rig.list.lock().unwrap();
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_millis(700) {
+        assert_eq!(rig.get("/api/account?process=7").status, 200, "also after the list's 500 ms");
+    }
+    drop(held);
 }
 
 #[test]

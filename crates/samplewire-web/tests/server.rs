@@ -66,6 +66,12 @@ impl Rig {
         stream
     }
 
+    fn connect_and_view(&self) -> WebSocket<TcpStream> {
+        let mut socket = self.connect();
+        socket.send(Message::text(VIEW)).unwrap();
+        socket
+    }
+
     /// Connects as the page's own script does.
     fn connect(&self) -> WebSocket<TcpStream> {
         let origin = format!("http://{}", self.address());
@@ -87,6 +93,37 @@ fn status_of(error: &tungstenite::Error) -> u16 {
         tungstenite::Error::Http(response) => response.status().as_u16(),
         other => panic!("{other}"),
     }
+}
+
+#[test]
+fn spectra_of_more_samples_than_the_thread_computes_hold_up_neither_frames_nor_calls() {
+    let options = PageOptions::new("127.0.0.1:0".parse().unwrap()).every_sample(true);
+    let mut page = Page::start(options).unwrap();
+    let tap = page.add(About::new("test", &[StreamInfo::sc16("load", 1e6).unwrap()]), 0);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let ends = Arc::clone(&is_over);
+    // As fast as it copies.
+    let feeding = std::thread::spawn(move || {
+        let (mut tap, block) = (tap, vec![0; 4 * 65_536]);
+        for at in 0.. {
+            if ends.load(Ordering::Relaxed) {
+                return;
+            }
+            tap.samples(at * 65_536, [&block[..]]);
+        }
+    });
+    let rig = Rig { page, is_over, feeding: Some(feeding) };
+    let mut socket = rig.connect();
+    socket.send(Message::text(r#"{"view": {"bins": 65536, "fps": 60}}"#)).unwrap();
+    let last = (0..30).map(|_| next_frame(&mut socket)).last().unwrap();
+    // The share states what the thread did not compute.
+    assert!(last.seen_samples < last.delivered_samples, "{}", last.seen_samples);
+    let call = format!(
+        "GET /api/account HTTP/1.1\r\nHost: ADDRESS\r\nAuthorization: Bearer {}",
+        rig.token()
+    );
+    assert_eq!(rig.request(&call).status, 200);
+    next_frame(&mut rig.connect_and_view());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueHint};
+use clap::{ArgGroup, Args, ValueHint};
 use samplewire::Delivery;
 use samplewire::options::WINDOW_DEFAULT;
 
@@ -14,6 +14,7 @@ use super::{MetricsOption, RealTimeOptions};
 /// Shows the streams of a device, or of all processes, in a browser.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
+#[command(group(ArgGroup::new("of_device").args(OF_DEVICE).multiple(true).requires("address")))]
 pub(crate) struct WebArguments {
     /// The device: HOST, HOST:PORT or [IPV6]:PORT; the port is 9100 unless given [default: the streams of
     /// every process of this user, as in `top`]
@@ -37,8 +38,10 @@ pub(crate) struct WebArguments {
     #[command(flatten)]
     pub(crate) control: WebControl,
 
-    #[command(flatten)]
-    pub(crate) spectra: SpectraOption,
+    /// Compute the page's spectra of all samples, not of one run for each frame; the page shows what it
+    /// costs
+    #[arg(long, id = "every_sample")]
+    pub(crate) every_sample: bool,
 
     /// Show these streams of the device aligned, e.g. 0,1: they begin at one index, and a sample that
     /// one stream misses counts as missing for all [default: the first stream that sends]
@@ -118,18 +121,28 @@ pub(crate) struct WebOption {
         default_missing_value = "127.0.0.1:0", value_parser = values::ip_and_port)]
     pub(crate) address: Option<SocketAddr>,
 
-    #[command(flatten)]
-    pub(crate) spectra: SpectraOption,
-}
-
-// No doc comment: clap would use it for the verb.
-#[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct SpectraOption {
     /// Compute the page's spectra of all samples, not of one run for each frame; the page shows what it
     /// costs
-    #[arg(long, id = "every_sample")]
+    #[arg(long, id = "every_sample", requires = "web")]
     pub(crate) every_sample: bool,
 }
+
+/// The options of `web` without an effect on other pages than that of a device.
+const OF_DEVICE: [&str; 13] = [
+    "every_sample",
+    "delivery",
+    "timeout",
+    "window",
+    "mtu",
+    "metrics",
+    "cpu",
+    "priority",
+    "lock_memory",
+    "huge_pages",
+    "spin",
+    "timer_slack",
+    "coalesce",
+];
 
 const AFTER_HELP: &str = "\
 The page shows the spectrum, a waterfall in which missing samples are hatched, \

@@ -227,7 +227,7 @@ impl Registry {
         let ports = list.switch.as_ref().map(Exported::get).unwrap_or_default();
         let views: Vec<(About, View)> =
             list.entries.iter().map(|listed| (listed.about.clone(), (listed.look)())).collect();
-        page::render(self.verb, &views, &ports)
+        page::render(self.verb, list.api.is_some(), &views, &ports)
     }
 }
 

@@ -13,12 +13,18 @@ use super::latency::Histogram;
 use super::stream::{About, View};
 use super::tables::{GAP_SAMPLES, Kind, LINK_DROPPED, PortFigures, RECORDING, SWITCH_PORT, Table};
 
-/// The page of a process that runs `verb` with these streams.
-pub(super) fn render(verb: &str, views: &[(About, View)], ports: &[PortFigures]) -> String {
+/// The page of a process that runs `verb` with these streams. `has_page`: `samplewire web` can show them.
+pub(super) fn render(
+    verb: &str,
+    has_page: bool,
+    views: &[(About, View)],
+    ports: &[PortFigures],
+) -> String {
     let mut page = Page(String::with_capacity(PAGE_BYTES));
     page.head("samplewire_info", "gauge", "This process");
     let (version, pid) = (env!("CARGO_PKG_VERSION"), std::process::id());
-    let labels = format!("pid=\"{pid}\",verb={},version=\"{version}\"", Quoted(verb));
+    let verb = Quoted(verb);
+    let labels = format!("pid=\"{pid}\",verb={verb},version=\"{version}\",page=\"{has_page}\"");
     page.sample("samplewire_info", &labels, 1);
     let labelled: Vec<(String, &View)> =
         views.iter().map(|(about, view)| (labels_of(about), view)).collect();

@@ -19,7 +19,7 @@ use crate::metrics::client::Endpoint;
 use crate::outcome::Outcome;
 use crate::wiring;
 
-use survey::Surveyor;
+use survey::{Facts, Surveyor};
 
 /// Shows streams until the user quits, or once if standard output is not a terminal.
 pub(crate) fn run(arguments: &TopArguments) -> Result<Outcome, Failure> {
@@ -33,13 +33,32 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<Outcome, Failure> {
     }
 }
 
-/// The processes of this user that have streams, in the order of their numbers.
+/// The processes of this user whose streams `samplewire web` can show, in the order of their numbers.
+/// One of `last` that does not answer stays while it has its socket.
 ///
 /// # Blocking
 /// As [`Surveyor::look`].
-pub(crate) fn processes() -> Vec<Process> {
+pub(crate) fn processes(last: &[Process]) -> Vec<Process> {
+    let survey = Surveyor::default().look();
+    let mut found = shown(survey.streams);
+    keep_silent(&mut found, last, &survey.answered);
+    found.into_values().collect()
+}
+
+/// Adds those of `last` that did not answer, and have their socket.
+fn keep_silent(found: &mut BTreeMap<u32, Process>, last: &[Process], answered: &[Endpoint]) {
+    for process in last {
+        let endpoint = Endpoint::Local(process.socket.clone());
+        if !answered.contains(&endpoint) && process.socket.exists() {
+            found.entry(process.id).or_insert_with(|| process.clone());
+        }
+    }
+}
+
+/// The processes of streams, by number.
+fn shown(streams: Vec<Facts>) -> BTreeMap<u32, Process> {
     let mut found = BTreeMap::new();
-    for facts in Surveyor::default().look().streams {
+    for facts in streams.into_iter().filter(|facts| facts.has_page) {
         let (Endpoint::Local(socket), Ok(id)) = (facts.key.endpoint, facts.pid.parse()) else {
             continue;
         };
@@ -53,7 +72,7 @@ pub(crate) fn processes() -> Vec<Process> {
             process.streams.push(facts.name);
         }
     }
-    found.into_values().collect()
+    found
 }
 
 /// Names of streams in the description of a process.

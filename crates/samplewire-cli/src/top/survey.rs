@@ -27,6 +27,8 @@ pub(super) struct Surveyor {
 pub(super) struct Survey {
     /// Number of processes that answered.
     pub(super) processes: usize,
+    /// Where they did.
+    pub(super) answered: Vec<Endpoint>,
     /// Ordered by key.
     pub(super) streams: Vec<Facts>,
     /// Ports of switches, ordered by endpoint and name; none where devices are asked for.
@@ -54,6 +56,8 @@ pub(super) struct Facts {
     pub(super) key: Key,
     pub(super) pid: String,
     pub(super) verb: String,
+    /// Whether `samplewire web` can show its samples.
+    pub(super) has_page: bool,
     /// Empty while the device is not open.
     pub(super) peer: String,
     pub(super) name: String,
@@ -75,13 +79,13 @@ impl Surveyor {
         let (mut endpoints, errors) = local::sweep();
         endpoints.extend(self.from.iter().copied().map(Endpoint::Tcp));
         let mut errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        let (mut processes, mut streams, mut of_switches) = (0, Vec::new(), Vec::new());
+        let (mut answered, mut streams, mut of_switches) = (Vec::new(), Vec::new(), Vec::new());
         for Answer { endpoint, at, page } in ask(endpoints) {
             match page {
                 Ok(samples) => {
-                    processes += 1;
                     streams.extend(facts(&endpoint, &samples, at));
                     of_switches.extend(ports(&endpoint, &samples, at));
+                    answered.push(endpoint);
                 }
                 // It has ended in the meantime.
                 Err(_) if matches!(&endpoint, Endpoint::Local(path) if !path.exists()) => {}
@@ -95,7 +99,8 @@ impl Surveyor {
         streams.truncate(STREAMS_MAX);
         // A port belongs to no device.
         of_switches.truncate(if self.wanted.is_empty() { PORTS_MAX } else { 0 });
-        Survey { processes, streams, ports: of_switches, has_others, errors }
+        let processes = answered.len();
+        Survey { processes, answered, streams, ports: of_switches, has_others, errors }
     }
 
     pub(super) fn wants(&self, facts: &Facts) -> bool {
@@ -152,6 +157,7 @@ pub(super) fn facts(endpoint: &Endpoint, samples: &[Sample], at: Instant) -> Vec
     let process = samples.iter().find(|sample| sample.name == "samplewire_info");
     let of_process = |label| process.map(|it| plain(it.label(label))).unwrap_or_default();
     let (pid, verb) = (of_process("pid"), of_process("verb"));
+    let has_page = of_process("page") == "true";
     let mut streams: BTreeMap<Key, Facts> = BTreeMap::new();
     for sample in samples.iter().filter(|sample| sample.name == "samplewire_stream_info") {
         let key = key(endpoint, sample);
@@ -160,6 +166,7 @@ pub(super) fn facts(endpoint: &Endpoint, samples: &[Sample], at: Instant) -> Vec
             at,
             pid: pid.clone(),
             verb: verb.clone(),
+            has_page,
             peer: label("peer"),
             name: label("name"),
             format: label("format"),

@@ -1,5 +1,6 @@
 //! Draws real streams without a terminal.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use ratatui::Terminal;
@@ -8,8 +9,10 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use samplewire::source::{CounterSource, ReadSamples};
 use samplewire::transmitter::Overflow;
 use samplewire::{DeviceOptions, ReceiveOptions};
+use samplewire_web::Process;
 
 use super::history::{History, Shown};
+use super::keep_silent;
 use super::live::{Action, action};
 use super::survey::{Survey, Surveyor, facts};
 use super::view::Screen;
@@ -175,4 +178,21 @@ fn keys_choose_and_quit() {
     assert_eq!(action(KeyCode::Char('q').into()), Action::Quit);
     assert_eq!(action(KeyCode::Char('c').into()), Action::None);
     assert_eq!(action(KeyCode::Down.into()), Action::Select(1));
+}
+
+#[test]
+fn process_that_misses_a_survey_stays_while_it_has_its_socket() {
+    let folder = tempfile::tempdir().unwrap();
+    let last = [1, 2, 3].map(|id| Process {
+        id,
+        socket: folder.path().join(format!("{id}.sock")),
+        verb: "record".to_owned(),
+        streams: Vec::new(),
+    });
+    std::fs::write(&last[0].socket, "").unwrap();
+    std::fs::write(&last[1].socket, "").unwrap();
+    let mut found = BTreeMap::new();
+    // The second one answered, without a stream; the third one has no socket.
+    keep_silent(&mut found, &last, &[Endpoint::Local(last[1].socket.clone())]);
+    assert_eq!(found.keys().collect::<Vec<_>>(), [&1]);
 }

@@ -5,10 +5,13 @@ mod sent;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use samplewire::AlignedStreams;
-use samplewire_web::{About, Control, Failures, Folder, Page, PageOptions, Recording, Tap, Token};
+use samplewire_web::{
+    About, Control, Failures, Folder, Page, PageOptions, Process, Recording, Tap, Token,
+};
 
 use crate::account;
 use crate::arguments::{WebAccess, WebArguments, WebControl, WebOption};
@@ -70,7 +73,13 @@ fn show_recording(
 
 /// Serves the page of all processes of this user until a signal comes or the time is over.
 fn show_processes(arguments: &WebArguments, console: &mut Console) -> Result<Outcome, Failure> {
-    let mut page = start(options(arguments)?.processes(top::processes))?;
+    let last = Mutex::<Vec<Process>>::default();
+    let list = move || {
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = top::processes(&last);
+        last.clone()
+    };
+    let mut page = start(options(arguments)?.processes(list))?;
     serve(arguments, &mut page, console)
 }
 
@@ -189,22 +198,21 @@ pub(crate) fn start_if(
     exporter: &Exporter,
     console: &mut Console,
 ) -> Result<Option<Page>, Failure> {
-    let every = option.spectra.every_sample;
     let Some(address) = option.address else {
-        return Ok(start_local(PageOptions::local().every_sample(every), exporter, console));
+        return Ok(start_local(exporter, console));
     };
-    let page = start(PageOptions::new(address).every_sample(every))?;
+    let page = start(PageOptions::new(address).every_sample(option.every_sample))?;
     answer(&page, exporter);
     print(&page, console);
     Ok(Some(page))
 }
 
 /// Starts the page that only this user's `samplewire web` reads. The verb goes on without it.
-fn start_local(options: PageOptions, exporter: &Exporter, console: &mut Console) -> Option<Page> {
+fn start_local(exporter: &Exporter, console: &mut Console) -> Option<Page> {
     if !exporter.is_seen() {
         return None;
     }
-    match Page::start(options) {
+    match Page::start(PageOptions::local()) {
         Ok(page) => {
             answer(&page, exporter);
             Some(page)
@@ -264,8 +272,7 @@ fn control(options: &WebControl) -> Result<Option<Control>, Failure> {
 /// The options of `web`.
 fn options(arguments: &WebArguments) -> Result<PageOptions, Failure> {
     let WebAccess { token_file, names } = &arguments.access;
-    let mut options =
-        PageOptions::new(arguments.listen).every_sample(arguments.spectra.every_sample);
+    let mut options = PageOptions::new(arguments.listen).every_sample(arguments.every_sample);
     if let Some(control) = control(&arguments.control)? {
         options = options.control(control);
     }

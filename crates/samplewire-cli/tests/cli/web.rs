@@ -115,6 +115,21 @@ fn page_that_cannot_be_served_is_an_error_before_the_device_is_opened() {
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = other.local_addr().unwrap().to_string();
     run(&["web", "127.0.0.1:1", "--listen", &taken]).expect_error(1, &[&taken, "tip: `ss -tlnp"]);
+    let options = [
+        &["--every-sample"][..],
+        &["--delivery", "best-effort"],
+        &["--window", "9"],
+        &["--mtu", "1500"],
+        &["--timeout", "1s"],
+        &["--metrics", "127.0.0.1:0"],
+        &["--cpu", "0"],
+        &["--spin"],
+    ];
+    for options in options {
+        run(&[&["web"], options].concat()).expect_error(1, &["<ADDR>"]);
+    }
+    let every = ["record", "127.0.0.1:1", "null", "--every-sample"];
+    run(&every).expect_error(1, &["--web"]);
     let rate = ["rate", "127.0.0.1:1", "--way", "transmit", "--web"];
     run(&rate).expect_error(1, &["--web shows what is received"]);
     let started = Instant::now();
@@ -246,8 +261,16 @@ fn page_of_every_process_lists_and_shows_those_of_this_user() {
         start(&["emulate", "--listen", "127.0.0.1:0", "--source", "counter", "--rate", "1M"]);
     let begun = concat!("samplewire ", env!("CARGO_PKG_VERSION"), ": a device, listening on ");
     let address = wait_for("the device", PATIENCE, || device.line(begun));
+    // It has streams, and no page.
+    let demo = start(&["demo", "--duration", "10min"]);
+    wait_for("the demo in the list of top", PATIENCE, || {
+        let top = start(&["top", "--json", "--interval", "100ms"]).finish();
+        top.text().contains("\"demo\"").then_some(())
+    });
     let recorder = start(&["record", &address, "null", "--json"]);
-    until_listed(&[(&device, Some("emulate")), (&recorder, Some("record"))]);
+    until_listed(&[(&device, Some("emulate")), (&recorder, Some("record")), (&demo, None)]);
+    demo.signal(libc::SIGINT);
+    demo.finish();
     for (running, role) in [(&device, "sent"), (&recorder, "received")] {
         let call = format!("/api/account?process={}", running.id());
         let account = wait_for("samples", PATIENCE, || {

@@ -1,11 +1,12 @@
 //! A view that is computed: from runs to pictures, once for all of its viewers.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use samplewire::source::StreamInfo;
 
-use crate::spectra::{Levels, Spectra, SpectraError, View};
+use crate::spectra::{Levels, Rows, Spectra, SpectraError, View};
 use crate::tap::Run;
 
 /// A view that is computed.
@@ -13,8 +14,6 @@ use crate::tap::Run;
 pub(super) struct Engine {
     pub(super) key: Key,
     spectra: Spectra,
-    /// The frame that is not complete.
-    pending: Option<Pending>,
     pub(super) latest: Option<Arc<Picture>>,
     /// How many pictures there were.
     pub(super) serial: u64,
@@ -34,13 +33,13 @@ pub(super) struct Picture {
     pub(super) run: RunAbout,
     pub(super) levels: Levels,
     pub(super) len_samples: u64,
-    pub(super) seen_samples: u64,
 }
 
-/// Runs without a gap between them.
-#[derive(Clone, Copy, Debug)]
-struct Pending {
+/// Runs without a gap between them, of which all samples are computed.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
     run: RunAbout,
+    rows: Rows,
     len_samples: u64,
 }
 
@@ -54,59 +53,105 @@ pub(super) struct RunAbout {
     pub(super) row_samples: u64,
 }
 
-/// How an engine takes a run.
-pub(super) struct Taken<'a> {
-    pub(super) info: &'a StreamInfo,
-    pub(super) period: Duration,
-    pub(super) seen_samples: u64,
-    pub(super) is_every_sample: bool,
+impl Key {
+    /// Whether frames of the view cover all samples. A zoom takes a part: its filter starts with each run.
+    pub(super) const fn is_whole(&self, is_every_sample: bool) -> bool {
+        is_every_sample && self.view.zoom == 1
+    }
 }
 
 impl Engine {
     pub(super) const fn new(key: Key, spectra: Spectra) -> Self {
-        Self { key, spectra, pending: None, latest: None, serial: 0 }
+        Self { key, spectra, latest: None, serial: 0 }
     }
 
-    /// Adds a run. A frame is complete with it; where frames cover all samples, when it has those of a
-    /// period, or when a run does not follow the last one.
-    pub(super) fn take(&mut self, run: &Run, taken: &Taken<'_>) -> Result<(), SpectraError> {
-        let Taken { info, period, seen_samples, is_every_sample } = *taken;
-        let view = self.key.view;
-        // A zoom takes a part: its filter starts with each run.
-        let is_whole = is_every_sample && view.zoom == 1;
-        let wanted = if is_whole { usize::MAX } else { view.run_samples(info, period) };
+    /// Makes a picture of a run.
+    pub(super) fn take(
+        &mut self,
+        run: &Run,
+        info: &StreamInfo,
+        period: Duration,
+    ) -> Result<(), SpectraError> {
+        let wanted = self.key.view.run_samples(info, period);
         let len_bytes = wanted.saturating_mul(info.frame_bytes()).min(run.bytes.len());
         let bytes = &run.bytes[..len_bytes];
-        let follows = |it: Pending| {
-            it.run.index + it.len_samples == run.index
-                && it.run.centre_hz.to_bits() == run.centre_hz.to_bits()
-        };
-        if self.pending.is_some_and(|it| !follows(it)) {
-            self.publish(seen_samples);
-        }
-        if self.pending.is_none() {
-            self.spectra.clear();
-        }
-        self.spectra.add(run.index, bytes)?;
-        // A recording's piece may be shorter than the view wants: a frame covers whole transforms.
-        let bins = view.bins as usize;
-        let len_samples = (bytes.len() / info.frame_bytes() / bins * bins) as u64;
-        let pending =
-            self.pending.get_or_insert(Pending { run: RunAbout::of(run), len_samples: 0 });
-        pending.len_samples += len_samples;
-        let arriving = (info.rate_hz() * period.as_secs_f64()) as u64;
-        if !is_whole || pending.len_samples + bins as u64 > arriving {
-            self.publish(seen_samples);
+        let levels = self.spectra.rows(run.index, bytes)?.levels();
+        if let Some(levels) = levels {
+            let len_samples = self.covered(bytes, info);
+            self.serial += 1;
+            self.latest = Some(Arc::new(Picture { run: RunAbout::of(run), levels, len_samples }));
         }
         Ok(())
     }
 
-    /// Completes the frame, if it has a transform.
-    fn publish(&mut self, seen_samples: u64) {
-        let Some(Pending { run, len_samples }) = self.pending.take() else { return };
-        let Some(levels) = self.spectra.levels() else { return };
-        self.serial += 1;
-        self.latest = Some(Arc::new(Picture { run, levels, len_samples, seen_samples }));
+    /// Computes all of a run, and has each of `gather` add it to what it has.
+    pub(super) fn take_whole<'a>(
+        &mut self,
+        run: &Run,
+        info: &StreamInfo,
+        gather: impl Iterator<Item = &'a mut Gathered>,
+    ) -> Result<(), SpectraError> {
+        let len_samples = self.covered(&run.bytes, info);
+        let rows = self.spectra.rows(run.index, &run.bytes)?;
+        if !rows.is_empty() {
+            for gathered in gather {
+                gathered.add(RunAbout::of(run), &rows, len_samples);
+            }
+        }
+        Ok(())
+    }
+
+    /// A recording's piece may be shorter than the view wants: a frame covers whole transforms.
+    fn covered(&self, bytes: &[u8], info: &StreamInfo) -> u64 {
+        let bins = self.key.view.bins as usize;
+        (bytes.len() / info.frame_bytes() / bins * bins) as u64
+    }
+}
+
+/// What a viewer has not got of a view of all samples: a piece ends at a gap.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    pieces: VecDeque<Piece>,
+    /// Pieces that were discarded.
+    pub(super) omitted: u32,
+}
+
+impl Gathered {
+    fn add(&mut self, run: RunAbout, rows: &Rows, len_samples: u64) {
+        if let Some(last) = self.pieces.back_mut()
+            && last.run.index + last.len_samples == run.index
+            && last.run.centre_hz.to_bits() == run.centre_hz.to_bits()
+        {
+            last.rows.merge(rows);
+            last.len_samples += len_samples;
+            return;
+        }
+        if self.pieces.len() >= PIECES_MAX {
+            self.pieces.pop_front();
+            self.omitted = self.omitted.saturating_add(1);
+        }
+        self.pieces.push_back(Piece { run, rows: rows.clone(), len_samples });
+    }
+
+    /// Takes the oldest piece.
+    pub(super) fn next(&mut self) -> Option<Picture> {
+        let Piece { run, rows, len_samples } = self.pieces.pop_front()?;
+        Some(Picture { run, levels: rows.levels()?, len_samples })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Discards and counts all pieces.
+    pub(super) fn omit(&mut self) {
+        self.omitted = self.omitted.saturating_add(self.pieces.len() as u32);
+        self.pieces.clear();
+    }
+
+    /// Discards all pieces of another view.
+    pub(super) fn clear(&mut self) {
+        self.pieces.clear();
     }
 }
 
@@ -121,3 +166,6 @@ impl RunAbout {
         }
     }
 }
+
+/// Pieces that wait for a viewer. With 65,536 bins they take 2 MiB.
+const PIECES_MAX: usize = 4;

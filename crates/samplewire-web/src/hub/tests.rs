@@ -8,6 +8,7 @@ use samplewire_record::account::Hop;
 use samplewire_record::sigmf::{HostDrops, RecordedCause};
 
 use super::*;
+use crate::source::Lane;
 use crate::tap::{RUN_BYTES_MAX, Shown};
 
 const RATE_HZ: f64 = 1e6;
@@ -29,7 +30,7 @@ impl Rig {
 
     fn of(mut hub: Hub, frames_per_second: u32) -> Self {
         let now = Instant::now();
-        let info = StreamInfo::new(Format::Fc32, 1, RATE_HZ).unwrap();
+        let info = info();
         let tap = hub.add(About::new("test", &[info]), 0);
         let id = hub.join(now).unwrap().0;
         let view = View::whole(BINS);
@@ -69,6 +70,18 @@ impl Rig {
     fn seen(&mut self, frame: &Frame) {
         self.hub.seen(self.id, frame.number);
     }
+}
+
+/// Computes all complete runs.
+fn compute_all(hub: &mut Hub) {
+    hub.compute_and_request();
+    while hub.sources.iter().flat_map(|source| &source.lanes).any(Lane::is_filled) {
+        hub.compute_and_request();
+    }
+}
+
+fn info() -> StreamInfo {
+    StreamInfo::new(Format::Fc32, 1, RATE_HZ).unwrap()
 }
 
 fn hub() -> Hub {
@@ -317,7 +330,7 @@ fn nothing_is_copied_without_a_page() {
     rig.tone(1, 1_000_000);
     rig.hub.compute();
     let lane = &rig.hub.sources[0].lanes[0];
-    assert_eq!((lane.seen_samples, rig.hub.engines.len()), (0, 0));
+    assert_eq!((lane.is_filled(), rig.hub.engines.len()), (false, 0));
     assert_eq!(rig.tap.account().delivered(), 1_000_000);
 }
 
@@ -330,7 +343,7 @@ fn frames_of_every_sample_cover_all_but_what_a_gap_cuts() {
     rig.hub.request();
     let mut next = 0;
     let mut take = |rig: &mut Rig, len: usize| {
-        rig.hub.compute_and_request();
+        compute_all(&mut rig.hub);
         rig.now += Duration::from_secs(1);
         let mut out = Vec::new();
         assert!(rig.hub.frame(rig.id, rig.now, &mut out));
@@ -348,17 +361,114 @@ fn frames_of_every_sample_cover_all_but_what_a_gap_cuts() {
     }
     // The samples before a gap that fill no run are in no frame.
     rig.tone(9, 3 * RUN + 100);
-    rig.hub.compute_and_request();
+    compute_all(&mut rig.hub);
     rig.gap(5_000);
     let behind_gap = rig.next;
     rig.tone(9, RUN);
     let cut = take(&mut rig, 3 * RUN);
     assert_eq!(cut.index + cut.len_samples + 100 + 5_000, behind_gap);
     rig.tone(9, 6 * RUN);
-    rig.hub.compute_and_request();
+    compute_all(&mut rig.hub);
     let mut out = Vec::new();
     assert!(rig.hub.frame(rig.id, rig.now + Duration::from_secs(1), &mut out));
     let last = Frame::decode(&out).unwrap();
     assert_eq!((last.index, last.len_samples), (behind_gap, FRAME as u64));
     assert_eq!(last.seen_samples + 100, rig.tap.account().delivered());
+}
+
+/// A page of all samples, and what it got.
+struct Reader {
+    id: u64,
+    frames: Vec<Frame>,
+}
+
+impl Reader {
+    fn join(rig: &mut Rig, bins: u32, frames_per_second: u32) -> Self {
+        let id = rig.hub.join(rig.now).unwrap().0;
+        let view = View::whole(bins);
+        let wanted = ViewRequest { source: 0, stream: 0, frames_per_second, view };
+        rig.hub.show(id, &wanted).unwrap();
+        Self { id, frames: Vec::new() }
+    }
+
+    /// Takes a frame, if one is due.
+    fn poll(&mut self, rig: &mut Rig) {
+        let mut out = Vec::new();
+        if rig.hub.frame(self.id, rig.now, &mut out) {
+            self.frames.push(Frame::decode(&out).unwrap());
+        }
+    }
+
+    /// Checks that the frames cover all indexes from the first one on.
+    fn check_all(&self) {
+        for pair in self.frames.windows(2) {
+            assert_eq!(pair[0].index + pair[0].len_samples, pair[1].index);
+        }
+        let (first, last) = (&self.frames[0], self.frames.last().unwrap());
+        assert_eq!(last.omitted, 0);
+        assert_eq!(last.seen_samples, last.index + last.len_samples - first.index);
+        assert_eq!(last.seen_samples, last.delivered_samples + last.len_samples);
+    }
+}
+
+#[test]
+fn frames_of_every_sample_gather_until_each_page_s_period_is_over() {
+    const STEP: Duration = Duration::from_millis(1);
+    let mut rig = Rig::of(hub().with_every_sample(true), 30);
+    rig.hub.leave(rig.id);
+    // A run of 32,768 bins is shorter than the period: 30.5 a second.
+    let mut readers = vec![Reader::join(&mut rig, 32_768, 20), Reader::join(&mut rig, 32_768, 3)];
+    readers.push(Reader::join(&mut rig, 1_024, 60));
+    rig.hub.request();
+    for ms in 0..2_000 {
+        if ms == 1_000 {
+            readers.push(Reader::join(&mut rig, 32_768, 20));
+        }
+        rig.tone(5, 1_000);
+        compute_all(&mut rig.hub);
+        rig.now += STEP;
+        for reader in &mut readers {
+            rig.hub.seen(reader.id, u32::MAX);
+            reader.poll(&mut rig);
+        }
+    }
+    for (reader, most) in readers.iter().zip([41, 7, 121, 21]) {
+        reader.check_all();
+        let last = reader.frames.last().unwrap();
+        let behind = rig.next - (last.index + last.len_samples);
+        assert!(behind < 32_768 + 1_000_000 / 3 + 65_536, "{behind}");
+        assert!(reader.frames.len() <= most, "{} of {most}", reader.frames.len());
+        let bins = last.mean.len() as u64;
+        let is_whole = |frame: &Frame| u64::from(frame.transforms) * bins == frame.len_samples;
+        assert!(reader.frames.iter().all(is_whole));
+        // The levels of gathered transforms are those of one.
+        let db = |frame: &Frame| frame.mean[highest(&frame.mean)];
+        assert!(reader.frames.iter().all(|frame| db(frame).abs_diff(db(last)) <= 1));
+    }
+    assert!(readers[0].frames.iter().any(|frame| frame.transforms > 1));
+}
+
+#[test]
+fn frames_of_every_sample_that_are_not_sent_are_counted() {
+    let mut rig = Rig::of(hub().with_every_sample(true), 20);
+    rig.hub.leave(rig.id);
+    let mut reader = Reader::join(&mut rig, BINS, 20);
+    rig.hub.request();
+    let step = |rig: &mut Rig, reader: &mut Reader| {
+        rig.tone(5, 50_176);
+        compute_all(&mut rig.hub);
+        rig.now += PERIOD * 5 / 2;
+        reader.poll(rig);
+    };
+    for _ in 0..20 {
+        step(&mut rig, &mut reader);
+    }
+    assert_eq!(reader.frames.len(), UNSEEN_MAX as usize);
+    rig.hub.seen(reader.id, u32::MAX);
+    step(&mut rig, &mut reader);
+    let last = reader.frames.last().unwrap();
+    assert_eq!((last.number, last.omitted), (UNSEEN_MAX + 1, 13));
+    let frames = u64::from(UNSEEN_MAX);
+    assert!(last.seen_samples <= (frames + 1) * 65_536, "{}", last.seen_samples);
+    assert!(last.delivered_samples >= 19 * 32_768, "{}", last.delivered_samples);
 }

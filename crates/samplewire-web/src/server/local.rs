@@ -40,7 +40,7 @@ impl LocalAnswers {
     }
 }
 
-/// Serves connections for ever.
+/// Serves connections until it is dropped.
 pub(super) async fn serve(app: &Arc<App>, mut handed: mpsc::Receiver<Handed>) -> Infallible {
     let router = reading().with_state(Arc::clone(app));
     // Apart from those of browsers: neither takes a place of the other.

@@ -156,7 +156,7 @@ async fn supervise(app: Arc<App>, task: impl Future<Output = ()> + Send + 'stati
     }
 }
 
-/// Accepts connections for ever.
+/// Accepts connections until it is dropped.
 async fn accept(
     app: &Arc<App>,
     listener: Option<tokio::net::TcpListener>,
@@ -177,7 +177,7 @@ async fn accept(
     }
 }
 
-/// Requests runs at the frame rate, and computes frames when runs arrive.
+/// Requests runs at the frame rate, and computes when runs arrive: one of each stream in a turn.
 async fn keep_time(app: &App) -> Infallible {
     let mut period = None;
     let mut clock = interval(ACCOUNT_PERIOD);
@@ -189,7 +189,11 @@ async fn keep_time(app: &App) -> Infallible {
         }
         tokio::select! {
             _ = clock.tick(), if period.is_some() => app.hub().request(),
-            () = app.notify.notified() => app.hub().compute_and_request(),
+            () = app.notify.notified() => {
+                app.hub().compute_and_request();
+                // The next run may be complete already: timers and connections come first.
+                tokio::task::yield_now().await;
+            }
         }
     }
 }

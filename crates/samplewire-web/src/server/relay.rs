@@ -4,11 +4,12 @@
 //! on as they are, frames included. Its limits hold for the viewer: a page that does not confirm frames
 //! gets no others.
 
+use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -29,13 +30,15 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::io::{AsyncRead, AsyncWrite, BufReader};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::UnixStream;
+use tokio::time::{Sleep, sleep, sleep_until};
 
 use super::connection::{Busy, Connection, HEAD_BYTES_MAX};
-use super::viewer::{self, PROTOCOL};
+use super::viewer::{self, PROTOCOL, STALL_MAX};
 use super::{App, api, supervise};
 use crate::hub::{Refusal, VIEWERS_MAX};
+use crate::source::lock;
 
 /// A process whose streams a page can show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -71,7 +74,9 @@ impl std::fmt::Debug for ProcessList {
 pub(super) struct Relay {
     list: ProcessList,
     /// The last list and its time: all pages share it.
-    last: tokio::sync::Mutex<Option<(Instant, Vec<Process>)>>,
+    last: Mutex<Option<(Instant, Vec<Process>)>>,
+    /// Held while a new list is made.
+    listing: tokio::sync::Mutex<()>,
     viewers: Arc<AtomicUsize>,
 }
 
@@ -99,16 +104,24 @@ enum RelayError {
 
 impl Relay {
     pub(super) fn new(list: ProcessList) -> Self {
-        Self { list, last: tokio::sync::Mutex::default(), viewers: Arc::default() }
+        let (last, listing) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self { list, last, listing, viewers: Arc::default() }
     }
 
     /// The processes, as of at most [`LIST_AGE_MAX`] ago.
     async fn processes(&self, app: &App) -> Vec<Process> {
-        let mut last = self.last.lock().await;
-        if let Some((at, list)) = &*last
-            && at.elapsed() < LIST_AGE_MAX
-        {
-            return list.clone();
+        let fresh = || {
+            let last = lock(&self.last);
+            let (_, list) = last.as_ref().filter(|(at, _)| at.elapsed() < LIST_AGE_MAX)?;
+            Some(list.clone())
+        };
+        if let Some(list) = fresh() {
+            return list;
+        }
+        let _listing = self.listing.lock().await;
+        // Another request may have made one meanwhile.
+        if let Some(list) = fresh() {
+            return list;
         }
         let list = self.list.clone();
         let found = match tokio::task::spawn_blocking(move || (list.0)()).await {
@@ -120,11 +133,27 @@ impl Relay {
                 Vec::new()
             }
         };
-        *last = Some((Instant::now(), found.clone()));
+        *lock(&self.last) = Some((Instant::now(), found.clone()));
         found
     }
 
-    async fn find(&self, app: &App, id: u32) -> Result<Process, RelayError> {
+    /// A process of the last list, which is then renewed without a wait, or of a new one.
+    async fn find(&self, app: &Arc<App>, id: u32) -> Result<Process, RelayError> {
+        let known = lock(&self.last).as_ref().and_then(|(at, list)| {
+            let found = list.iter().find(|process| process.id == id).cloned();
+            Some((found?, at.elapsed() >= LIST_AGE_MAX))
+        });
+        if let Some((process, is_old)) = known {
+            if is_old && self.listing.try_lock().is_ok() {
+                let app = Arc::clone(app);
+                tokio::spawn(async move {
+                    if let Some(relay) = &app.relay {
+                        relay.processes(&app).await;
+                    }
+                });
+            }
+            return Ok(process);
+        }
         let list = self.processes(app).await;
         list.into_iter().find(|process| process.id == id).ok_or(RelayError::Gone(id))
     }
@@ -181,7 +210,7 @@ async fn read(
     match ask(&app, process, asked).await {
         Ok(answer) => {
             let (parts, body) = answer.into_parts();
-            let body = Body::new(Passed { body, _busy: Busy::new(connection) });
+            let body = Body::new(Passed::new(body, Busy::new(connection)));
             let headers = copied(&parts.headers, &[CONTENT_TYPE, CONTENT_DISPOSITION]);
             (parts.status, headers, body).into_response()
         }
@@ -221,7 +250,7 @@ async fn view(
                 // It counts as a viewer, and as a connection, until here.
                 let _counted = (place, connection);
                 if let (Ok(viewer), Ok(process)) = tokio::join!(viewer, process) {
-                    pass(TokioIo::new(viewer), TokioIo::new(process)).await;
+                    pass(TokioIo::new(viewer), TokioIo::new(process), STALL_MAX).await;
                 }
             }));
             let names = ["connection", "upgrade", "sec-websocket-accept", "sec-websocket-protocol"];
@@ -237,7 +266,7 @@ async fn view(
 
 /// Opens a WebSocket to a process.
 async fn open(
-    app: &App,
+    app: &Arc<App>,
     process: u32,
     request: Request,
 ) -> Result<(Place, hyper::Response<Incoming>), RelayError> {
@@ -252,7 +281,7 @@ async fn open(
 
 /// Sends a request to a process, and returns the head of its answer.
 async fn ask(
-    app: &App,
+    app: &Arc<App>,
     id: u32,
     mut request: Request,
 ) -> Result<hyper::Response<Incoming>, RelayError> {
@@ -274,14 +303,55 @@ async fn ask(
     tokio::time::timeout(ANSWER_TIMEOUT, answered).await.map_err(|_| RelayError::Slow(id))?
 }
 
-/// Passes bytes until one end closes.
-async fn pass(viewer: impl AsyncRead + AsyncWrite, process: impl AsyncRead + AsyncWrite) {
-    let (mut from_viewer, mut to_viewer) = tokio::io::split(viewer);
+/// Passes bytes until one end closes, or the viewer takes nothing for `stall`.
+async fn pass(
+    viewer: impl AsyncRead + AsyncWrite,
+    process: impl AsyncRead + AsyncWrite,
+    stall: Duration,
+) {
+    let (mut from_viewer, to_viewer) = tokio::io::split(viewer);
     let (from_process, mut to_process) = tokio::io::split(process);
-    let mut from_process = BufReader::with_capacity(PASSED_BYTES, from_process);
     tokio::select! {
         _ended = tokio::io::copy(&mut from_viewer, &mut to_process) => {}
-        _ended = tokio::io::copy_buf(&mut from_process, &mut to_viewer) => {}
+        () = pass_on(from_process, to_viewer, stall) => {}
+    }
+}
+
+/// Passes what a process sends. It reads ahead of the viewer, and so sees the end of the process.
+async fn pass_on(
+    mut process: impl AsyncRead + Unpin,
+    mut viewer: impl AsyncWrite + Unpin,
+    stall: Duration,
+) {
+    let now = tokio::time::Instant::now;
+    let mut waiting = VecDeque::new();
+    let mut chunk = vec![0; PASSED_BYTES];
+    let (mut until, mut has_ended) = (now(), false);
+    while !(has_ended && waiting.is_empty()) {
+        tokio::select! {
+            read = process.read(&mut chunk), if !has_ended && waiting.len() < WAITING_BYTES => {
+                match read {
+                    Ok(len @ 1..) => {
+                        if waiting.is_empty() {
+                            until = now() + stall;
+                        }
+                        waiting.extend(&chunk[..len]);
+                    }
+                    Ok(0) | Err(_) => {
+                        has_ended = true;
+                        until = until.min(now() + END_TIMEOUT);
+                    }
+                }
+            }
+            written = viewer.write(waiting.as_slices().0), if !waiting.is_empty() => {
+                let Ok(len @ 1..) = written else { return };
+                waiting.drain(..len);
+                if !has_ended {
+                    until = now() + stall;
+                }
+            }
+            () = sleep_until(until), if !waiting.is_empty() => return,
+        }
     }
 }
 
@@ -298,21 +368,44 @@ fn copied(from: &hyper::HeaderMap, names: &[HeaderName]) -> hyper::HeaderMap {
     found.collect()
 }
 
-/// The body of an answer.
+/// The body of an answer, of a bounded length and time.
 struct Passed {
     body: Incoming,
+    left_bytes: usize,
+    timeout: Pin<Box<Sleep>>,
     _busy: Busy,
+}
+
+impl Passed {
+    fn new(body: Incoming, busy: Busy) -> Self {
+        let timeout = Box::pin(sleep(BODY_TIMEOUT));
+        Self { body, left_bytes: BODY_BYTES_MAX, timeout, _busy: busy }
+    }
 }
 
 impl HttpBody for Passed {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if self.timeout.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Some(Err(io::ErrorKind::TimedOut.into())));
+        }
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        polled.map(|frame| {
+            let frame = frame?.map_err(io::Error::other);
+            let len = frame.as_ref().ok().and_then(Frame::data_ref).map_or(0, Bytes::len);
+            match self.left_bytes.checked_sub(len) {
+                Some(left) => {
+                    self.left_bytes = left;
+                    Some(frame)
+                }
+                None => Some(Err(io::ErrorKind::FileTooLarge.into())),
+            }
+        })
     }
 
     fn is_end_stream(&self) -> bool {
@@ -328,8 +421,16 @@ impl HttpBody for Passed {
 const LIST_AGE_MAX: Duration = Duration::from_millis(500);
 /// The time for the head of a process's answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// Bytes that are passed to a viewer at once.
+/// The time for the body of an answer.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+/// The longest body. A list of 16,384 gaps as CSV has about 1 MiB.
+const BODY_BYTES_MAX: usize = 16 << 20;
+/// Bytes that are read from a process at once.
 const PASSED_BYTES: usize = 64 << 10;
+/// Bytes that wait for a viewer before no more are read: the frames that it may get unconfirmed.
+const WAITING_BYTES: usize = 1 << 20;
+/// The time for the last bytes of a process that has ended.
+const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
@@ -344,6 +445,53 @@ mod tests {
         ] {
             assert_eq!(target(&asked.parse().unwrap()).to_string(), passed);
         }
+    }
+
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let waited = async { tokio::time::timeout(Duration::from_secs(20), future).await };
+        runtime.block_on(waited).expect("it ends")
+    }
+
+    #[test]
+    fn viewer_that_does_not_read_is_gone_after_the_stall() {
+        block_on(async {
+            let (viewer, _unread) = tokio::io::duplex(16);
+            let (process, mut program) = tokio::io::duplex(1 << 10);
+            let passed = pass(viewer, process, Duration::from_millis(50));
+            let ((), written) = tokio::join!(passed, program.write_all(&[7; 8 << 20]));
+            assert!(written.is_err(), "the process is closed");
+        });
+    }
+
+    #[test]
+    fn end_of_the_process_ends_a_viewer_that_does_not_read() {
+        block_on(async {
+            let (viewer, _unread) = tokio::io::duplex(16);
+            let (process, mut program) = tokio::io::duplex(1 << 10);
+            let sent = async {
+                program.write_all(&[7; 500 << 10]).await.unwrap();
+                drop(program);
+            };
+            tokio::join!(pass(viewer, process, Duration::from_secs(3_600)), sent);
+        });
+    }
+
+    #[test]
+    fn viewer_that_reads_gets_all_before_the_end() {
+        block_on(async {
+            let (viewer, mut page) = tokio::io::duplex(100);
+            let (process, mut program) = tokio::io::duplex(1 << 10);
+            let sent: Vec<u8> = (0..300_000_u32).map(|at| (at % 251) as u8).collect();
+            let mut got = Vec::new();
+            let send = async {
+                program.write_all(&sent).await.unwrap();
+                drop(program);
+            };
+            let passed = pass(viewer, process, Duration::from_secs(20));
+            let ((), (), read) = tokio::join!(passed, send, page.read_to_end(&mut got));
+            assert_eq!((read.unwrap(), got == sent), (300_000, true));
+        });
     }
 
     #[test]

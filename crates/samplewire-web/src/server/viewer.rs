@@ -163,7 +163,7 @@ pub(super) const PROTOCOL: &str = "samplewire";
 /// Bytes that wait for one page.
 const WRITE_BYTES_MAX: usize = 1 << 20;
 /// How long a page may take nothing.
-const STALL_MAX: Duration = Duration::from_secs(60);
+pub(super) const STALL_MAX: Duration = Duration::from_secs(60);
 /// Bytes of the reason in a close frame: RFC 6455, section 5.5.
 const REASON_BYTES_MAX: usize = 123;
 const UNSUPPORTED: u16 = 1003;

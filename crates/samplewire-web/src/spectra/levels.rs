@@ -25,9 +25,9 @@ impl Levels {
     }
 }
 
-/// The transforms of a run.
-#[derive(Debug)]
-pub(super) struct Rows {
+/// The sums of transforms.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
     sums: Vec<f32>,
     peaks: Vec<f32>,
     transforms: u32,
@@ -56,7 +56,23 @@ impl Rows {
         }
     }
 
-    pub(super) fn levels(&self) -> Option<Levels> {
+    /// Adds the transforms of other rows of this view.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let own = self.sums.iter_mut().zip(&mut self.peaks);
+        for ((sum, peak), (other_sum, other_peak)) in own.zip(other.sums.iter().zip(&other.peaks)) {
+            *sum += other_sum;
+            *peak = peak.max(*other_peak);
+        }
+        self.transforms += other.transforms;
+    }
+
+    /// Whether there is no transform.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.transforms == 0
+    }
+
+    /// Returns the levels; `None` without a transform.
+    pub(crate) fn levels(&self) -> Option<Levels> {
         if self.transforms == 0 {
             return None;
         }

@@ -5,7 +5,7 @@
 mod levels;
 mod run_source;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use num_complex::{Complex, Complex32};
@@ -18,7 +18,7 @@ use samplewire_circuit::{
 };
 
 pub use levels::Levels;
-use levels::Rows;
+pub(crate) use levels::Rows;
 use run_source::{Input, RunSource};
 
 use crate::source::lock;
@@ -71,6 +71,13 @@ impl View {
         let whole = RUN_BYTES_MAX / info.frame_bytes().max(1);
         let arriving = (info.rate_hz() * period.as_secs_f64()) as usize;
         arriving.clamp(bins, whole.max(bins)) / bins * bins
+    }
+
+    /// Rounds samples of a run to whole transforms of `bins`.
+    pub(crate) fn whole_transforms(samples: usize, bins: u32, info: &StreamInfo) -> usize {
+        let bins = bins as usize;
+        let most = (RUN_BYTES_MAX / info.frame_bytes().max(1) / bins).max(1) * bins;
+        samples.next_multiple_of(bins).min(most)
     }
 
     /// Samples of a run of this view: several transforms where they fit into `period`.
@@ -174,26 +181,19 @@ impl Spectra {
     /// # Errors
     /// [`SpectraError::Run`]: a block failed.
     pub fn compute(&mut self, index: u64, bytes: &[u8]) -> Result<Option<Levels>, SpectraError> {
-        self.clear();
-        self.add(index, bytes)?;
-        Ok(self.levels())
+        Ok(self.rows(index, bytes)?.levels())
     }
 
-    /// Forgets all runs.
-    pub(crate) fn clear(&mut self) {
-        lock(&self.rows).clear();
-    }
-
-    /// Returns the levels of all runs since [`clear`](Self::clear); `None` without a transform.
-    pub(crate) fn levels(&self) -> Option<Levels> {
-        lock(&self.rows).levels()
-    }
-
-    /// Adds the whole transforms of a run.
+    /// Computes the whole transforms of a run.
     ///
     /// # Errors
     /// [`SpectraError::Run`]: a block failed.
-    pub(crate) fn add(&mut self, index: u64, bytes: &[u8]) -> Result<(), SpectraError> {
+    pub(crate) fn rows(
+        &mut self,
+        index: u64,
+        bytes: &[u8],
+    ) -> Result<MutexGuard<'_, Rows>, SpectraError> {
+        lock(&self.rows).clear();
         lock(&self.input).set(index, bytes, self.view.bins as usize);
         for group in &mut self.groups {
             loop {
@@ -202,12 +202,12 @@ impl Spectra {
                     Polled::Waiting | Polled::Asleep | Polled::Idle => break,
                     Polled::Done => {
                         self.graph.join(std::mem::take(&mut self.groups))?;
-                        return Ok(());
+                        return Ok(lock(&self.rows));
                     }
                 }
             }
         }
-        Ok(())
+        Ok(lock(&self.rows))
     }
 }
 
