@@ -27,6 +27,8 @@ struct Neighbour {
     asked_at: Option<Nanos>,
     /// Whether a request was sent that is not answered yet.
     is_asked: bool,
+    /// A message that does not count has named another hardware address.
+    is_doubted: bool,
     used_at: Nanos,
 }
 
@@ -50,8 +52,8 @@ impl Neighbours {
     /// Requests are limited to 64 at once and 1,000 a second; one beyond that is due at the next call.
     pub(super) fn find(&mut self, now: Nanos, ip: Ipv4Addr) -> Found {
         let at = self.place_of(now, ip);
-        let Neighbour { mac, asked_at, .. } = self.entries[at];
-        let pause = if mac.is_some() { REFRESH } else { ASK_PAUSE };
+        let Neighbour { mac, asked_at, is_doubted, .. } = self.entries[at];
+        let pause = if mac.is_some() && !is_doubted { REFRESH } else { ASK_PAUSE };
         let is_due = asked_at.is_none_or(|at| now >= at + pause);
         let may_ask = is_due && self.requests.take(now);
         Found { mac, request: may_ask.then(|| self.ask(now, ip)) }
@@ -66,17 +68,23 @@ impl Neighbours {
         Arp::request(self.me, neighbour.ip.unwrap_or(ip))
     }
 
-    /// Keeps the hardware address of a reply to this station, in a frame to it alone, while a request
-    /// is not answered. Any other message changes nothing: a request, a reply to no request, an
-    /// announcement. Otherwise any host on the link could redirect packets at any time.
+    /// While a request is not answered, keeps the hardware address of the reply, in a frame to this
+    /// station alone. The reply may be lost: where none is known, that of the other's request for this
+    /// station counts too (RFC 826). Any other message, such as an announcement, only has the station
+    /// asked again, if it names another hardware address. Otherwise any host on the link could redirect
+    /// packets at any time.
     pub(super) fn learn(&mut self, arp: &Arp, destination: [u8; 6]) {
-        if arp.is_request || arp.target != self.me || destination != self.me.1 {
-            return;
-        }
-        let asked = |it: &&mut Neighbour| it.is_asked && it.ip == Some(arp.sender.0);
-        if let Some(neighbour) = self.entries.iter_mut().find(asked) {
-            neighbour.mac = Some(arp.sender.1);
-            neighbour.is_asked = false;
+        let (ip, mac) = arp.sender;
+        let Some(neighbour) = self.entries.iter_mut().find(|it| it.ip == Some(ip)) else { return };
+        let is_for_me = match arp.is_request {
+            true => arp.target.0 == self.me.0 && neighbour.mac.is_none(),
+            false => arp.target == self.me && destination == self.me.1,
+        };
+        if is_for_me && neighbour.is_asked {
+            neighbour.mac = Some(mac);
+            (neighbour.is_asked, neighbour.is_doubted) = (false, false);
+        } else {
+            neighbour.is_doubted |= neighbour.mac.is_some_and(|known| known != mac);
         }
     }
 

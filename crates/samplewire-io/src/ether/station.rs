@@ -322,7 +322,6 @@ mod tests {
         // A request is open from here on.
         let to_all = Arp { target: (PEER.0, [0xFF; 6]), ..reply((PEER.0, other)) };
         let wrong = [
-            Arp::request((PEER.0, other), ME.0),
             Arp::request((PEER.0, other), PEER.0),
             to_all,
             Arp { target: (AWAY, ME.1), ..reply((PEER.0, other)) },
@@ -343,13 +342,35 @@ mod tests {
         assert_eq!(find(&mut station, 2), Some(PEER.1));
         send_wrong(&mut station);
         comes(&mut station, &wire, &reply((PEER.0, other)));
-        assert_eq!(find(&mut station, 3), Some(PEER.1), "the request was answered");
+        comes(&mut station, &wire, &Arp::request((PEER.0, other), ME.0));
+        requests(&wire);
+        assert_eq!(find(&mut station, 40), Some(PEER.1), "the request was answered");
+        assert!(requests(&wire).is_empty(), "it is not asked again so soon");
+        assert_eq!(find(&mut station, 50), Some(PEER.1));
+        assert_eq!(requests(&wire).len(), 1, "another address was named, so it is asked again");
+        comes(&mut station, &wire, &reply(PEER));
+        assert_eq!(find(&mut station, 29_999), Some(PEER.1));
+        assert!(requests(&wire).is_empty(), "it has confirmed its address");
         // A refresh opens a request again.
-        assert_eq!(find(&mut station, 30_000), Some(PEER.1));
+        assert_eq!(find(&mut station, 30_050), Some(PEER.1));
         send_wrong(&mut station);
-        assert_eq!(find(&mut station, 30_001), Some(PEER.1));
+        assert_eq!(find(&mut station, 30_051), Some(PEER.1));
         comes(&mut station, &wire, &reply((PEER.0, other)));
-        assert_eq!(find(&mut station, 30_002), Some(other));
+        assert_eq!(find(&mut station, 30_052), Some(other));
+    }
+
+    #[test]
+    fn request_of_a_station_that_is_asked_for_stands_for_its_reply() {
+        let (mut station, wire) = station();
+        let other = Arp::request((PEER.0, [2, 0, 0, 0, 0, 9]), ME.0);
+        comes(&mut station, &wire, &other);
+        assert_eq!(station.find(Nanos(0), PEER.0).unwrap(), None, "it was not asked for");
+        comes(&mut station, &wire, &Arp::request(PEER, AWAY));
+        assert_eq!(station.find(Nanos(1), PEER.0).unwrap(), None, "it looks for another");
+        comes(&mut station, &wire, &Arp::request(PEER, ME.0));
+        assert_eq!(station.find(Nanos(2), PEER.0).unwrap(), Some(PEER.1));
+        comes(&mut station, &wire, &other);
+        assert_eq!(station.find(Nanos(3), PEER.0).unwrap(), Some(PEER.1), "it is known");
     }
 
     #[test]
