@@ -1,9 +1,9 @@
 //! Over the loopback interface and pairs of veth.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use samplewire_testing::{in_namespace, skip};
+use samplewire_testing::{PATIENCE, in_namespace, skip};
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn open() -> Option<(PacketSocket, UdpSocket, u16)> {
 }
 
 fn next(link: &mut PacketSocket, into: &mut [u8]) -> usize {
-    let until = Instant::now() + Duration::from_secs(5);
+    let until = Instant::now() + PATIENCE;
     loop {
         if let Some(len) = link.recv(into).unwrap() {
             return len;
@@ -239,7 +239,7 @@ fn ring_reports_an_interface_that_is_removed() {
     let mut into = [0; FRAME_BYTES_MAX];
     assert_eq!(far.recv(&mut into).unwrap(), None);
     assert!(Command::new("ip").args(["link", "delete", "sw-a"]).status().unwrap().success());
-    let until = Instant::now() + Duration::from_secs(5);
+    let until = Instant::now() + PATIENCE;
     let error = loop {
         match far.recv(&mut into) {
             Ok(None) => assert!(Instant::now() < until, "it is gone"),
