@@ -106,8 +106,13 @@ def is_ready() -> bool:
 
 
 @contextmanager
-def wire(*, mtu_bytes: int, has_gro: bool, loss: float) -> Iterator[Wire]:
-    """Makes a wire that loses this share of the packets, and removes it."""
+def wire(
+    *, mtu_bytes: int, has_gro: bool, loss: float, has_napi_threads: bool = False
+) -> Iterator[Wire]:
+    """Makes a wire that loses this share of the packets, and removes it.
+
+    The kernel receives on the CPU of the sender, or in threads of its own.
+    """
     remove_left()
     names = [f"{PREFIX}{os.getpid()}-{end}" for end in ("sender", "receiver")]
     try:
@@ -119,6 +124,8 @@ def wire(*, mtu_bytes: int, has_gro: bool, loss: float) -> Iterator[Wire]:
             run(*inside, "ethtool", "-K", DEVICE, "tso", "off", "gso", "off")
             run(*inside, "ethtool", "-K", DEVICE, "tx-udp-segmentation", "off")
             run(*inside, "ethtool", "-K", DEVICE, "gro", "on" if has_gro else "off")
+            if has_napi_threads:
+                run(*inside, "sh", "-c", f"echo 1 > /sys/class/net/{DEVICE}/threaded")
         if loss:
             (lose_before_gro if has_gro else lose)(names[1], int(loss * 2**32))
         sender, receiver = (("ip", "netns", "exec", name) for name in names)

@@ -1,13 +1,14 @@
 """Sample rates that hold, by link, number of streams and direction; and the most that goes one way.
 
     python3 bench/rates.py [most] [held] [--seconds S] [--cases LIST] [--ways LIST] [--links LIST]
-                           [--rounds N] [--out FILE]
+                           [--rounds N] [--napi-threads] [--out FILE]
 
 `most`: a stream as fast as it goes, by UDP and by AF_XDP, beside a bare AF_XDP program, in turn.
 `held`: streams of sc16 at the rates that UHD's documents state; each must hold for S seconds
 (default 60) without a missing, late or absent sample. Where one does not, the highest sixteenth of
 it that does is searched for, with runs of S seconds. Both between two network namespaces, which are
-made for it and removed; that needs root, ip, tc and ethtool. Exit: 0 when every rate holds and
+made for it and removed; that needs root, ip, tc and ethtool. With `--napi-threads` the kernel
+receives in threads of its own, instead of on the CPU of the sender. Exit: 0 when every rate holds and
 AF_XDP reaches 0.9 of the bare program, 1 when not, 2 when a program failed.
 """
 
@@ -95,6 +96,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("parts", nargs="*", choices=["most", "held"], default=["most", "held"])
     parser.add_argument("--seconds", type=float, default=60.0, help="of each run (default 60)")
     parser.add_argument("--rounds", type=int, default=7, help="of `most` (default 7)")
+    parser.add_argument("--napi-threads", action="store_true", help="the kernel receives in threads")
     for name, known in (("cases", CASES), ("ways", WAYS), ("links", LINKS)):
         words = ",".join(known)
         parser.add_argument(f"--{name}", default=words, help=f"default {words}")
@@ -115,8 +117,8 @@ def measure_most(
     program: Path, bare: Path, arguments: argparse.Namespace
 ) -> tuple[dict[str, object], bool]:
     """Each round: the bare program, and a stream by each link; bits a second that came."""
-    runs = []
-    with netns.wire(mtu_bytes=1_500, has_gro=True, loss=0.0) as wire:
+    runs, has_threads = [], arguments.napi_threads
+    with netns.wire(mtu_bytes=1_500, has_gro=True, loss=0.0, has_napi_threads=has_threads) as wire:
         for turn in range(arguments.rounds + 1):
             run = {"bare": one_way(wire, bare)}
             for link in arguments.links:
@@ -131,7 +133,7 @@ def measure_most(
     for name, (middle, least, most) in ratios.items():
         print(f"{name}: {middle:.2f} ({least:.2f}..{most:.2f}), n = {len(runs)}")
     is_met = "xdp" not in arguments.links or ratios["xdp/bare"][0] >= MOST_OF_BARE
-    return {"runs": runs, "ratios": ratios}, is_met
+    return {"napi_threads": has_threads, "runs": runs, "ratios": ratios}, is_met
 
 
 def spread(values: object) -> tuple[float, float, float]:
@@ -161,7 +163,8 @@ def as_fast_as_it_goes(wire: Wire, program: Path, link: str) -> float:
 def measure_held(program: Path, arguments: argparse.Namespace) -> tuple[list[dict], bool]:
     """Whether each rate holds, else the highest that does."""
     rows = []
-    with netns.wire(mtu_bytes=9_000, has_gro=True, loss=0.0) as wire:
+    has_threads = arguments.napi_threads
+    with netns.wire(mtu_bytes=9_000, has_gro=True, loss=0.0, has_napi_threads=has_threads) as wire:
         for name in arguments.cases:
             case = CASES[name]
             for link in arguments.links:
