@@ -46,6 +46,20 @@ const HEADING: &str = "Real time (an unavailable option is reported; the stream 
 impl RealTimeOptions {
     /// Converts to the library's options.
     pub(crate) fn options(&self) -> RealTime {
+        self.options_that_spin(Waits::Spinning)
+    }
+
+    /// The same for a verb that calls all the time: `--spin` needs no I/O thread, unless another option
+    /// is of that thread.
+    pub(crate) fn options_inline(&self) -> RealTime {
+        let is_of_thread = self.cpu.is_some()
+            || self.priority.is_some()
+            || self.timer_slack.is_some()
+            || self.coalesce.is_some();
+        self.options_that_spin(if is_of_thread { Waits::BothSpinning } else { Waits::Inline })
+    }
+
+    fn options_that_spin(&self, how: Waits) -> RealTime {
         let mut options = RealTime::new().lock_memory(self.lock_memory).huge_pages(self.huge_pages);
         if let Some(cpu) = self.cpu {
             options = options.cpu(cpu);
@@ -60,7 +74,7 @@ impl RealTimeOptions {
             options = options.coalesce(rest);
         }
         if self.spin {
-            options = options.waits(Waits::Spinning);
+            options = options.waits(how);
         }
         options
     }

@@ -54,8 +54,9 @@ fn measure(
     }
     // One owner for both: a device without a second stream then says so, instead of being busy.
     let owner = samplewire::draw_owner()?;
-    let (udp, real_time) =
-        (arguments.link.apply(arguments.control.udp_options()), arguments.real_time.options());
+    let udp = arguments.link.apply(arguments.control.udp_options());
+    // One thread answers sooner than two, and it calls all the time.
+    let real_time = arguments.real_time.options_inline();
     let port =
         Port::over(Box::new(Xdp::client(address, &udp).map_err(OpenError::from)?), &real_time)?;
     let receiver =

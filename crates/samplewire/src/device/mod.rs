@@ -139,7 +139,7 @@ impl Device {
         let (address, addresses) = (link.local_addr(), link.local_addrs());
         let capabilities = link.capabilities();
         let mtu_bytes = capabilities.mtu_bytes;
-        let hold_max = if options.clock.is_some() { PLAY_HOLD_MAX } else { HOLD_MAX };
+        let hold_max = if options.clock.is_some() { CLOCK_HOLD_MAX } else { HOLD_MAX };
         let inward = options
             .plays
             .as_ref()
@@ -220,7 +220,9 @@ fn half_out(
     mtu_bytes: usize,
     wake_handle: WakeHandle,
 ) -> Result<(Entry, Handle), OpenError> {
-    let offer = Offer::new(info, options, mtu_bytes, HOLD_MAX)?;
+    let spins = options.real_time.how_it_waits().is_io_spinning();
+    let hold_max = if spins { CLOCK_HOLD_MAX } else { HOLD_MAX };
+    let offer = Offer::new(info, options, mtu_bytes, hold_max)?;
     let control = options.control.of_source(info.rate_numerator, info.rate_denominator)?;
     let config = crate::transmitter::sender_config(options.link_bps, control)?;
     let sizes = FlowSizes {
@@ -265,5 +267,6 @@ const _: () = assert!(STREAMS_MAX < session::Listener::<Box<[StreamSlot]>>::STRE
 pub(crate) const RTT_INITIAL: Nanos = Nanos::from_millis(1);
 
 /// How long samples for playing by a clock may wait for their quantum to fill: a sample must reach
-/// the player in time.
-const PLAY_HOLD_MAX: Duration = Duration::from_micros(50);
+/// the player in time. Also how long those of a converter may wait to leave a device that spins: a
+/// program that answers them reckons from their index.
+const CLOCK_HOLD_MAX: Duration = Duration::from_micros(50);

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use samplewire_io::thread;
 use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::{CloseReason, Flags};
 
@@ -182,6 +183,7 @@ impl SendStream {
         let room_bytes = quantum_packets as usize * payload_bytes;
         let room_samples = (room_bytes / self.slot.info.frame_bytes()) as u64;
         let mut discarded = vec![0; room_bytes];
+        let _on_time = (overflow != Overflow::Wait).then(OnTime::begin);
         let start = Instant::now();
         while !should_stop() {
             let patience = match overflow {
@@ -292,6 +294,27 @@ impl SendStream {
         play.index += samples;
         play.samples += samples;
         Ok(result?)
+    }
+}
+
+/// While it lives, sleeps of the calling thread end as soon as the system can wake it. By default they
+/// may end 50 us later, and so would the samples of a converter.
+struct OnTime(Option<Duration>);
+
+impl OnTime {
+    /// Where the system refuses, sleeps end as late as before.
+    fn begin() -> Self {
+        let usual = thread::timer_slack().ok();
+        Self(usual.filter(|_| thread::set_timer_slack(Duration::from_micros(1)).is_ok()))
+    }
+}
+
+impl Drop for OnTime {
+    fn drop(&mut self) {
+        if let Some(usual) = self.0 {
+            // It was granted before.
+            let _is_set = thread::set_timer_slack(usual).is_ok();
+        }
     }
 }
 
