@@ -8,8 +8,8 @@
 (default 60) without a missing, late or absent sample. Where one does not, the highest sixteenth of
 it that does is searched for, with runs of S seconds. Both between two network namespaces, which are
 made for it and removed; that needs root, ip, tc and ethtool. With `--napi-threads` the kernel
-receives in threads of its own, instead of on the CPU of the sender. Exit: 0 when every rate holds and
-AF_XDP reaches 0.9 of the bare program, 1 when not, 2 when a program failed.
+receives in threads of its own, instead of on the CPU of the sender. Exit: 0 when every rate holds
+and AF_XDP reaches 0.9 of the bare program, 1 when not, 2 when a program failed.
 """
 
 import argparse
@@ -96,7 +96,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("parts", nargs="*", choices=["most", "held"], default=["most", "held"])
     parser.add_argument("--seconds", type=float, default=60.0, help="of each run (default 60)")
     parser.add_argument("--rounds", type=int, default=7, help="of `most` (default 7)")
-    parser.add_argument("--napi-threads", action="store_true", help="the kernel receives in threads")
+    parser.add_argument("--napi-threads", action="store_true", help="threads of the kernel receive")
     for name, known in (("cases", CASES), ("ways", WAYS), ("links", LINKS)):
         words = ",".join(known)
         parser.add_argument(f"--{name}", default=words, help=f"default {words}")

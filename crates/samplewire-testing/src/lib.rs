@@ -73,8 +73,9 @@ pub fn in_namespace(test: &str, interfaces: &str) -> bool {
     if std::env::var_os(NAMESPACE).is_some_and(|name| name == test) {
         return true;
     }
-    let script =
-        format!("(mount -t sysfs sysfs /sys && {interfaces}) || exit 77; exec \"$0\" \"$@\"");
+    let script = format!(
+        "(mount -t sysfs sysfs /sys && {interfaces}) || exit 77; {UNTIL_THEY_SEND}; exec \"$0\" \"$@\""
+    );
     let ran = Command::new("unshare")
         .args(["--net", "--mount", "sh", "-c", &script])
         .arg(std::env::current_exe().expect("it runs"))
@@ -94,6 +95,12 @@ pub fn in_namespace(test: &str, interfaces: &str) -> bool {
     assert!(has_passed, "{}\n{}", words[0], words[1]);
     false
 }
+
+/// An interface that has a carrier drops what is sent, without an error, until a thread of the kernel has
+/// put it in operation (`net/core/link_watch.c`). On a busy machine that comes late.
+const UNTIL_THEY_SEND: &str = "for _ in $(seq 1000); do \
+                               ip -o link | grep LOWER_UP | grep -qv -e 'state UP' -e 'state UNKNOWN' || break; \
+                               sleep 0.01; done";
 
 /// A network namespace, which a thread can enter: sockets that it opens, and threads that it starts, are
 /// of the namespace that it is in.

@@ -6,7 +6,7 @@ use samplewire::receiver::AlignedItem;
 use samplewire::source::{CounterSource, ReadSamples, StreamInfo, counter_sample};
 use samplewire::transmitter::Overflow;
 use samplewire::{DeviceOptions, End, OpenError, RealTime, ReceiveOptions, SendOptions, Waits};
-use samplewire_io::{Udp, UdpOptions};
+use samplewire_io::{Udp, UdpOptions, thread};
 use samplewire_proto::wire::Flags;
 use samplewire_testing::PATIENCE;
 
@@ -128,6 +128,52 @@ fn spinning_aligned_streams_get_every_sample() {
 #[test]
 fn aligned_streams_without_a_thread_get_every_sample() {
     aligned(Waits::Inline);
+}
+
+/// Counts how late timers of the thread may end that reads it.
+struct Slack {
+    info: StreamInfo,
+    read: Vec<Duration>,
+}
+
+impl ReadSamples for Slack {
+    fn info(&self) -> &StreamInfo {
+        &self.info
+    }
+
+    fn read(&mut self, into: &mut [u8]) -> Result<usize, samplewire::BoxError> {
+        self.read.push(thread::timer_slack()?);
+        into.fill(0);
+        Ok(if self.read.len() < 10 { into.len() } else { 0 })
+    }
+}
+
+/// What a converter has sampled leaves at once: a program that answers it reckons from its index.
+#[test]
+fn samples_of_a_converter_do_not_wait_for_others_where_the_device_spins() {
+    let rate_hz = 1e6;
+    let info = StreamInfo::new(samplewire::format::Format::Sc16, 1, rate_hz).unwrap();
+    for (waits, packets) in [(Waits::Asleep, 2), (Waits::Spinning, 1)] {
+        let options = DeviceOptions::new().real_time(RealTime::new().waits(waits));
+        let options = options.sends(info.clone()).payload_bytes(1_408);
+        let mut listener = options.listen("127.0.0.1:0").unwrap().listeners.remove(0);
+        let address = listener.local_addr();
+        std::thread::scope(|scope| {
+            let device = scope.spawn(move || {
+                let usual = thread::timer_slack().unwrap();
+                let mut stream = listener.accept(PATIENCE).unwrap().unwrap();
+                let mut source = Slack { info: listener.info().clone(), read: Vec::new() };
+                let quantum_packets = stream.session().quantum_packets;
+                stream.play(&mut source, Overflow::Lose { rate_hz }, || false).unwrap();
+                assert!(source.read.iter().all(|slack| *slack <= Duration::from_micros(1)));
+                assert_eq!(thread::timer_slack().unwrap(), usual);
+                quantum_packets
+            });
+            let mut stream = ReceiveOptions::new().timeout(PATIENCE).open(address).unwrap();
+            (&mut stream).for_each(|block| drop(block.unwrap()));
+            assert_eq!(device.join().unwrap(), packets, "{waits:?}");
+        });
+    }
 }
 
 /// Looks until there is something.

@@ -117,6 +117,14 @@ fn bursts_without_a_lead_are_late_and_those_with_a_long_one_are_not() {
     assert!(ran.text().contains("round trip 3 times: "), "{}", ran.text());
     assert!(ran.text().contains("100.0 %  ####"), "{}", ran.text());
     assert!(ran.text().lines().all(|line| line.chars().count() <= 80), "{}", ran.text());
+    // Without an I/O thread, and with one where an option is of it.
+    for (more, thread) in
+        [(&["--spin"][..], "in the program's own"), (&["--spin", "--cpu", "0"], "CPU 0")]
+    {
+        let ran = run(&[&arguments[..], &["--rounds", "0"], more].concat()).expect(0);
+        assert!(ran.text().contains(&format!("I/O thread {thread}")), "{}", ran.text());
+        assert!(ran.text().contains("1.5 s           3        0 "), "{}", ran.text());
+    }
     let long = ["latency", &device.address, "--nsamps", "1M", "--rounds", "0"];
     run(&long).expect_error(1, &["--nsamps 1000000", "has room for"]);
     let sender = Device::start(&["--source", "null", "--rate", "1M"]);

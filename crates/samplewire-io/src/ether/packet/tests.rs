@@ -28,8 +28,14 @@ fn next(link: &mut PacketSocket, into: &mut [u8]) -> usize {
         if let Some(len) = link.recv(into).unwrap() {
             return len;
         }
-        assert!(Instant::now() < until, "no frame came");
+        assert!(Instant::now() < until, "no frame came\n{}", counts());
     }
+}
+
+/// What the interfaces have counted.
+fn counts() -> String {
+    let shown = Command::new("ip").args(["-o", "-s", "link"]).output().unwrap();
+    String::from_utf8_lossy(&shown.stdout).into_owned()
 }
 
 #[test]
@@ -133,11 +139,7 @@ fn has_pair(test: &str) -> bool {
     in_namespace(&format!("ether::packet::tests::{test}"), PAIR)
 }
 
-/// With a queue of 256 frames for each interface: else frames wait in one of the CPU's, which is full
-/// while another test floods its own interfaces.
-const PAIR: &str = "command -v ethtool >/dev/null || exit 77; \
-                    ip link add sw-a type veth peer name sw-b && \
-                    ethtool -K sw-a gro on && ethtool -K sw-b gro on && \
+const PAIR: &str = "ip link add sw-a type veth peer name sw-b && \
                     ip link set sw-a up && ip link set sw-b up";
 
 const TYPE: u16 = 0x88B5;
@@ -226,11 +228,12 @@ fn flood_fills_the_ring_and_is_counted() {
     while far.recv(&mut into).unwrap().is_some() {
         received += 1;
     }
-    assert!(received > 15_000, "{received}");
+    // A block that its time ends is not full.
+    assert!(received > 2_000, "{received}");
     let lost = far.dropped().unwrap().unwrap();
-    // Before the ring, the queue of the interface may have been full.
+    // Before the ring, the queue of the CPU may have been full.
     let not_taken = read("sw-a", "statistics/tx_dropped", |text| text.parse::<u64>().ok()).unwrap();
-    assert_eq!(received + lost + not_taken, sent);
+    assert_eq!(received + lost + not_taken, sent, "{}", counts());
     assert!(near.send(&frame(TYPE, 8, 60)).unwrap() && near.flush().unwrap());
     assert_eq!(next(&mut far, &mut into), 60);
     assert_eq!(into[59], 8);
