@@ -180,6 +180,13 @@ impl Shared {
         *lock(&self.boot_id) = boot_id;
     }
 
+    /// The centre frequency in hertz of all streams; `None` if it is not known, or if they differ.
+    pub(crate) fn centre_hz(&self) -> Option<f64> {
+        let first = self.lanes.first()?.centre_hz();
+        let is_common = self.lanes.iter().all(|lane| lane.centre_hz().to_bits() == first.to_bits());
+        Some(first).filter(|hz| hz.is_finite() && is_common)
+    }
+
     /// Lists a recording that a page has started.
     pub(crate) fn list_recording(&self, kept: &Arc<Kept>) {
         let mut recordings = lock(&self.recordings);

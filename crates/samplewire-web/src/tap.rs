@@ -249,8 +249,8 @@ impl Tap {
         self.shared.set_boot_id(Some(boot_id));
     }
 
-    /// Sets the centre frequency of the samples that follow. A recording that is under way keeps the
-    /// frequency of its start in its metadata.
+    /// Sets the centre frequency of the samples that follow; not a number if it is not known. It begins
+    /// a capture segment in a recording that is under way.
     pub fn set_centre_hz(&mut self, stream: usize, hz: f64) {
         if let Some(lane) = self.shared.lanes.get(stream) {
             lane.set_centre_hz(hz);
@@ -259,6 +259,7 @@ impl Tap {
             lane.restart();
             lane.centre_hz = hz;
         }
+        self.desk.tune(self.shared.centre_hz());
     }
 
     /// Publishes counters of the receiver, for example every 20 ms.

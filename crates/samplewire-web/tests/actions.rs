@@ -365,6 +365,33 @@ fn recording_after_a_restart_has_the_new_run() {
 }
 
 #[test]
+fn change_of_the_centre_frequency_begins_a_capture_segment() {
+    let mut rig = Rig::new();
+    rig.tap.set_centre_hz(0, 1e9);
+    rig.act_here(&json!({ "record": { "from": "500" } })).json();
+    // Before the recording begins, within a block's buffer, and beside a gap.
+    rig.tap.set_centre_hz(0, 2e9);
+    rig.feed(3_000);
+    rig.tap.set_centre_hz(0, 2e9);
+    rig.feed(3_500);
+    rig.tap.set_centre_hz(0, 3e9);
+    rig.feed(6_000);
+    rig.gap(10);
+    rig.tap.set_centre_hz(0, f64::NAN);
+    rig.feed(9_000);
+    rig.act_here(&json!({ "stop": {} })).json();
+    let done = rig.recording(&["proven", "not proven"]);
+    assert_eq!(rig.check(&done).boots[0].indexes, 500..9_000);
+    let meta = read_json(&rig.path(&done));
+    let captures = meta["captures"].as_array().unwrap();
+    let found: Vec<_> = captures
+        .iter()
+        .map(|it| (number(it, "core:global_index"), it["core:frequency"].as_f64()))
+        .collect();
+    assert_eq!(found, [(500, Some(2e9)), (3_500, Some(3e9)), (6_010, None)]);
+}
+
+#[test]
 fn dropped_page_leaves_complete_files() {
     let mut rig = Rig::new();
     rig.act_here(&json!({ "record": {} })).json();

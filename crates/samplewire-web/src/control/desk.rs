@@ -52,6 +52,8 @@ impl Desk {
             }
             (Order::Begin { mut excerpt, .. }, place @ None) => {
                 let first = excerpt.begin(next)?;
+                // It may have changed since the files were opened.
+                excerpt.tune(shared.centre_hz());
                 shared.list_recording(excerpt.kept());
                 let done = done(&excerpt, first);
                 *place = Some(*excerpt);
@@ -94,6 +96,13 @@ impl Desk {
             self.end("the device restarted");
         } else if let Some(excerpt) = &mut self.excerpt {
             excerpt.gap(gap);
+        }
+    }
+
+    /// Notes the centre frequency of the samples that follow; `None` if it is not known.
+    pub(crate) fn tune(&mut self, centre_hz: Option<f64>) {
+        if let Some(excerpt) = &mut self.excerpt {
+            excerpt.tune(centre_hz);
         }
     }
 

@@ -250,15 +250,29 @@ impl Excerpt {
             ..*gap
         };
         self.begin_with(gap.first);
+        self.queue("gaps", |kept, writer| {
+            kept.add_gap(&gap);
+            writer.gap(&gap)
+        });
+    }
+
+    /// Notes the centre frequency of the samples that follow; `None` if it is not known.
+    pub(crate) fn tune(&mut self, centre_hz: Option<f64>) {
+        if self.failure.is_none() {
+            self.queue("changes of the centre frequency", |_, writer| writer.tune(centre_hz));
+        }
+    }
+
+    /// Queues what stands between two samples. Without room for it, the recording cannot go on.
+    fn queue(&mut self, what: &str, put: impl FnOnce(&Kept, &mut Writer) -> Result<(), SinkError>) {
         if !self.has_slots() {
-            self.failure = Some("the disk is too slow for so many gaps".to_owned());
+            self.failure = Some(format!("the disk is too slow for so many {what}"));
             return;
         }
         let writer = self.writer.as_mut().expect("it is not over");
         let rest = &mut self.rest;
         let queued = rest.flush(writer).and_then(|()| rest.name_left_out(writer, &self.kept));
-        self.kept.add_gap(&gap);
-        let queued = queued.and_then(|()| writer.gap(&gap));
+        let queued = queued.and_then(|()| put(&self.kept, writer));
         self.note(queued);
     }
 
