@@ -2,10 +2,10 @@
 
 import { AccountView, element, made, say } from "./account.js";
 import { Actions } from "./actions.js";
-import { drawSpectrum, drawTimes, GUTTER, nearestRate } from "./axes.js";
+import { drawSpectrum, drawTimes, GUTTER, nearestFrame, taiOf } from "./axes.js";
 import { colormap } from "./colors.js";
 import { Connection, takeToken } from "./connection.js";
-import { counted, frequency, grouped, measured, percent, span } from "./format.js";
+import { counted, frequency, grouped, measured, moment, percent, span, utc } from "./format.js";
 import { clearGaps, downloadGaps, listGaps } from "./gaps.js";
 import { History } from "./history.js";
 import { listen, toggleDialog } from "./keys.js";
@@ -440,7 +440,7 @@ function seek(position) {
 function skip(by) {
   const it = source();
   if (it && state.frame) {
-    seek(Math.floor(Number(state.frame.index) - Number(it.first_index) + by * Number(it.positions)));
+    seek(Math.floor(Number(state.frame.position) + by * Number(it.positions)));
   }
 }
 
@@ -571,7 +571,8 @@ function draw() {
     const cursorHz = pointed()?.hz ?? null;
     const levels = `levels from ${look.floorDb} to ${look.ceilingDb} dBFS`;
     const band = `${frequency(look.lowHz, 1)} to ${frequency(look.lowHz + look.spanHz, 1)}`;
-    const words = `${levels}, ${band}`.replaceAll("-", "−");
+    const times = state.frame?.taiNs ? ", times in UTC" : "";
+    const words = `${levels}, ${band}${times}`.replaceAll("-", "−");
     if (state.words !== words) {
       state.words = words;
       spectrumCanvas.setAttribute("aria-label", `Spectrum: ${words}`);
@@ -627,9 +628,9 @@ function showPointed() {
  * @param {number} place
  */
 function rowWords(row, found, place) {
-  const rate = nearestRate(history, found.depth);
-  const time = rate ? ` (${span(Number(row.first) / rate)})` : "";
-  const index = `index ${grouped(row.first)}${time}`;
+  const nearest = nearestFrame(history, found.depth);
+  const time = nearest?.rateHz ? ` (${span(Number(row.first) / nearest.rateHz)})` : "";
+  const index = [`index ${grouped(row.first)}${time}`, ...dateWords(row, nearest)].join("\n");
   if (row.kind === "gap" && state.terms) {
     const { causes, hops } = state.terms;
     const listed = row.gaps.slice(0, 4).map(
@@ -637,7 +638,7 @@ function rowWords(row, found, place) {
         `${grouped(gap.len)} missing from ${grouped(gap.first)}: ${causes[gap.cause]?.name}, at hop ${hops[gap.hop]?.name}`,
     );
     const more = row.gaps.length > 4 ? [`and ${row.gaps.length - 4} more gaps`] : [];
-    return [...listed, ...more].join("\n");
+    return [...listed, ...more, ...dateWords(row, nearest)].join("\n");
   }
   if (row.kind !== "frame" || !row.frame) {
     return `${index}\nno frame covers it`;
@@ -648,6 +649,16 @@ function rowWords(row, found, place) {
   const byte = column >= 0 && column < columns ? history.levels[place * 4096 + column] : 0;
   const db = (offsetDb + stepDb * byte).toFixed(1).replace("-", "−");
   return `${index}\n${frequency(found.hz, spanHz / columns)}   ${db} dBFS`;
+}
+
+/**
+ * The UTC and the TAI of a row, where the stream has a time.
+ * @param {import("./rows.js").Row} row
+ * @param {Frame | null} nearest
+ */
+function dateWords(row, nearest) {
+  const taiNs = nearest && taiOf(row, nearest);
+  return taiNs ? [`${utc(taiNs)} UTC, ${moment(taiNs).slice(11)} TAI`] : [];
 }
 
 /**

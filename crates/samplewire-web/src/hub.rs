@@ -19,7 +19,7 @@ use crate::source::{About, Role, Source, lock};
 use crate::spectra::{Levels, Spectra, View};
 use crate::state::hop_position;
 use crate::tap::Tap;
-use engine::{Engine, Gathered, Key, Picture};
+use engine::{Engine, Gathered, Key, Picture, RunAbout};
 
 /// Everything that the page's thread knows.
 #[derive(Debug)]
@@ -397,22 +397,22 @@ impl Viewer {
     /// Makes the frame of this page from a picture.
     fn address(&mut self, picture: &Picture, key: Key, source: &Source) -> Frame {
         self.number += 1;
-        let run = &picture.run;
+        let RunAbout { place, centre_hz, tai_ns, row_samples } = picture.run;
         let info = &source.about.streams[usize::from(key.stream)];
         let rate_hz = info.rate_hz();
-        let from = self.next_gap.unwrap_or(run.gaps_before);
-        self.next_gap = Some(run.gaps_before);
-        let oldest = run.gaps_before.saturating_sub(Frame::GAPS_MAX as u64).max(from);
+        let from = self.next_gap.unwrap_or(place.gaps_before);
+        self.next_gap = Some(place.gaps_before);
+        let oldest = place.gaps_before.saturating_sub(Frame::GAPS_MAX as u64).max(from);
         let gaps = {
             let ledger = lock(&source.shared.ledger);
-            ledger.gaps_in(oldest..run.gaps_before).map(gap_of).collect()
+            ledger.gaps_in(oldest..place.gaps_before).map(gap_of).collect()
         };
-        if self.delivered_before.is_some_and(|before| run.delivered_before < before) {
+        if self.delivered_before.is_some_and(|before| place.delivered_before < before) {
             self.restart_share();
         }
-        let delivered_before = *self.delivered_before.get_or_insert(run.delivered_before);
+        let delivered_before = *self.delivered_before.get_or_insert(place.delivered_before);
         self.seen_samples += picture.len_samples;
-        let centre_hz = if run.centre_hz.is_finite() { run.centre_hz } else { 0.0 };
+        let centre_hz = if centre_hz.is_finite() { centre_hz } else { 0.0 };
         let (offset_hz, span_hz) = if info.format.is_complex() {
             (key.view.centre * rate_hz, rate_hz / f64::from(key.view.zoom))
         } else {
@@ -425,20 +425,23 @@ impl Viewer {
             number: self.number,
             omitted: self.omitted.saturating_add(self.gathered.omitted),
             transforms: picture.levels.transforms,
-            index: run.index,
+            index: place.index,
             len_samples: picture.len_samples,
             seen_samples: self.seen_samples,
-            delivered_samples: run.delivered_before - delivered_before,
-            gaps_before: run.gaps_before,
+            delivered_samples: place.delivered_before - delivered_before,
+            gaps_before: place.gaps_before,
             rate_hz,
             centre_hz: centre_hz + offset_hz,
             span_hz,
             offset_db: Levels::OFFSET_DB,
             step_db: Levels::STEP_DB,
-            row_samples: match run.row_samples {
+            row_samples: match row_samples {
                 0 => (rate_hz * self.period.as_secs_f64()).round() as u64,
                 row_samples => row_samples,
             },
+            tai_ns,
+            position: place.position,
+            boot: place.boot,
             gaps,
             mean: picture.levels.mean.clone(),
             peak: picture.levels.peak.clone(),
@@ -454,6 +457,7 @@ fn gap_of(entry: &GapEntry) -> FrameGap {
         cause: gap.cause.position() as u8,
         hop: hop_position(entry.hop),
         stream: gap.stream,
+        boot: entry.boot,
     }
 }
 

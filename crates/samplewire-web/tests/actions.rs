@@ -365,6 +365,24 @@ fn recording_after_a_restart_has_the_new_run() {
 }
 
 #[test]
+fn recording_whose_files_were_opened_before_a_restart_is_refused() {
+    let mut rig = Rig::new();
+    rig.feed(2_000);
+    let client = rig.client();
+    let asking = std::thread::spawn(move || client.act(r#"{"record": {}}"#));
+    wait_for("the files", PATIENCE, || (!rig.files().is_empty()).then_some(()));
+    // Neither run is known.
+    rig.tap.restart_at(5_000);
+    rig.next = 5_000;
+    while !asking.is_finished() {
+        rig.tap.samples(rig.next, [&[][..]]);
+        std::thread::yield_now();
+    }
+    asking.join().unwrap().refused(409, "the device restarted");
+    wait_for("the files' end", PATIENCE, || rig.files().is_empty().then_some(()));
+}
+
+#[test]
 fn change_of_the_centre_frequency_begins_a_capture_segment() {
     let mut rig = Rig::new();
     rig.tap.set_centre_hz(0, 1e9);

@@ -4,10 +4,11 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::Instant;
 
 use samplewire_testing::{PATIENCE, wait_for};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::{Device, Running, folder, run, text};
 
@@ -197,6 +198,52 @@ fn device_shows_what_it_has_sent_session_after_session() {
     device.finish().expect(0);
     let play = ["emulate", "--listen", "127.0.0.1:0", "--play", "null", "--web"];
     run(&play).expect_error(1, &["--web shows what is sent"]);
+}
+
+/// A SigMF recording of a second at a centre frequency.
+fn recorded_at(folder: &Path, name: &str, centre_hz: f64) -> String {
+    let base = folder.join(name);
+    let meta = json!({
+        "global": { "core:datatype": "ci16_le", "core:version": "1.2.5", "core:sample_rate": 1e6 },
+        "captures": [{ "core:sample_start": 0, "core:frequency": centre_hz }],
+        "annotations": [],
+    });
+    fs::write(base.with_extension("sigmf-meta"), meta.to_string()).expect("it is written");
+    fs::write(base.with_extension("sigmf-data"), vec![0; 4_000_000]).expect("it is written");
+    text(&base).to_owned()
+}
+
+#[test]
+fn page_follows_a_device_that_restarts_at_another_frequency() {
+    let dir = folder("web-restart");
+    let [first, second] =
+        [("first", 1e9), ("second", 2e9)].map(|(name, hz)| recorded_at(&dir, name, hz));
+    let mut device = Device::start(&["--source", &first, "--loop", "forever", "--rate", "1M"]);
+    let file = dir.join("out");
+    let record = ["record", &device.address, text(&file), "--reconnect", "--web"];
+    let recorder = Running::start(&record);
+    let url = url_of(&recorder);
+    let shown = |centre_hz: f64| {
+        wait_for("the device", PATIENCE, || {
+            account(&url).filter(|it| {
+                it["streams"][0]["centre_hz"] == centre_hz && number(it, "samples") > 0
+            })
+        })
+    };
+    shown(1e9);
+    device.kill();
+    let listen = ["--listen", &device.address, "--source", &second, "--loop", "forever"];
+    let device = Device::start(&[&listen[..], &["--rate", "1M"]].concat());
+    let after = shown(2e9);
+    assert_eq!(number(&after, "gaps"), 1, "{after}");
+    recorder.signal(libc::SIGINT);
+    recorder.finish().expect(130);
+    let meta = fs::read(file.with_extension("sigmf-meta")).expect("it is there");
+    let meta: Value = serde_json::from_slice(&meta).expect("JSON");
+    let captures = meta["captures"].as_array().expect("a list");
+    let frequencies: Vec<_> = captures.iter().map(|it| it["core:frequency"].as_f64()).collect();
+    assert_eq!(frequencies, [Some(1e9), Some(2e9)]);
+    device.interrupt().expect(0);
 }
 
 #[test]

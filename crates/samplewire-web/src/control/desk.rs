@@ -47,7 +47,7 @@ impl Desk {
         };
         match (order, &mut self.excerpt) {
             (Order::Begin { .. }, Some(other)) => Err(Refused::UnderWay(other.kept().name.clone())),
-            (Order::Begin { boot_id, .. }, None) if boot_id != shared.boot_id() => {
+            (Order::Begin { boot, .. }, None) if boot != shared.boot().number => {
                 Err(Refused::Restarted)
             }
             (Order::Begin { mut excerpt, .. }, place @ None) => {

@@ -117,7 +117,7 @@ impl Keepers {
     }
 
     fn keep(&self, job: &Job, reply: Reply, opened: &mut Option<Arc<Kept>>) {
-        let (kept, layout, writer, boot_id) = match open(job) {
+        let (kept, layout, writer, boot) = match open(job) {
             Ok(open) => open,
             Err(refused) => {
                 let _is_heard = reply.send(Err(refused)).is_ok();
@@ -129,7 +129,7 @@ impl Keepers {
         let (sender, over) = channel();
         let RecordRequest { from, until, .. } = job.wanted;
         let excerpt = Excerpt::new(Arc::clone(&kept), (from, until), layout, writer, sender);
-        let order = Order::Begin { excerpt: Box::new(excerpt), boot_id };
+        let order = Order::Begin { excerpt: Box::new(excerpt), boot };
         job.shared.orders.push(Request { order, reply });
         // It comes in any case: the excerpt sends it when it is dropped.
         if let Ok(over) = over.recv() {
@@ -158,8 +158,10 @@ impl Keepers {
     }
 }
 
-/// Creates the files, and starts their thread. Returns the device's run too, if it is known.
-fn open(job: &Job) -> Result<(Arc<Kept>, Layout, Writer, Option<u64>), Refused> {
+/// Creates the files, and starts their thread. Returns the number of the device's run too.
+fn open(job: &Job) -> Result<(Arc<Kept>, Layout, Writer, u32), Refused> {
+    // Before anything else: the tap refuses a recording of another run.
+    let boot = job.shared.boot();
     let info = combined(&job.about, &job.shared)?;
     // Checked before a file is created; the tap checks it again.
     if let Some(kept) = job.shared.recordings().last().filter(|kept| kept.is_under_way()) {
@@ -183,14 +185,13 @@ fn open(job: &Job) -> Result<(Arc<Kept>, Layout, Writer, Option<u64>), Refused> 
     let sink = sink::open(&file, &info, &options).map_err(|error| files(&error))?;
     let system = |error: io::Error| Refused::Files(error.to_string());
     let mut writer = Writer::start(sink, SLOTS).map_err(system)?;
-    let boot_id = job.shared.boot_id();
-    if let Some(boot_id) = boot_id {
+    if let Some(boot_id) = boot.id {
         writer.session(boot_id).map_err(|error| files(&error))?;
     }
     let layout = Layout::new(info.frame_bytes(), info.rate_hz());
     let first = job.wanted.from.unwrap_or(next);
     let kept = Kept::new(name, job.wanted.form, info.frame_bytes(), first);
-    Ok((Arc::new(kept), layout, writer, boot_id))
+    Ok((Arc::new(kept), layout, writer, boot.number))
 }
 
 fn files(error: &SinkError) -> Refused {

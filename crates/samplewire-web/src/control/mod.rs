@@ -64,10 +64,10 @@ pub(crate) fn describe(control: Option<&Control>) -> Value {
 /// What the tap is to do.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Begin a recording whose files are open, for the device's run of `boot_id`.
+    /// Begin a recording whose files are open, in the run of this number.
     Begin {
         excerpt: Box<Excerpt>,
-        boot_id: Option<u64>,
+        boot: u32,
     },
     Stop {
         at: Option<SampleIndex>,
