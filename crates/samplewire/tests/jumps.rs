@@ -2,11 +2,12 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use samplewire::device::{Played, Player, PlayerOutput, SampleClock};
+use samplewire::device::{Played, Player, PlayerOutput, SampleClock, UnderrunCause};
 use samplewire::format::Format;
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::SendError;
@@ -21,6 +22,8 @@ use samplewire_testing::PATIENCE;
 struct Tally {
     samples: u64,
     zeros: u64,
+    /// Samples that were missing at their time.
+    missing: u64,
 }
 
 impl PlayerOutput for Tally {
@@ -31,6 +34,10 @@ impl PlayerOutput for Tally {
         self.samples += samples;
         self.zeros += if bytes.iter().all(|byte| *byte == 0) { samples } else { 0 };
         Ok(())
+    }
+
+    fn missing(&mut self, due: Range<SampleIndex>, _cause: UnderrunCause) {
+        self.missing += due.end - due.start;
     }
 }
 

@@ -131,8 +131,6 @@ fn page_that_cannot_be_served_is_an_error_before_the_device_is_opened() {
     }
     let every = ["record", "127.0.0.1:1", "null", "--every-sample"];
     run(&every).expect_error(1, &["--web"]);
-    let rate = ["rate", "127.0.0.1:1", "--way", "transmit", "--web"];
-    run(&rate).expect_error(1, &["--web shows what is received"]);
     let started = Instant::now();
     let web = ["web", "127.0.0.1:1", "--token-file", text(&token), "--timeout", "1"];
     run(&web).expect_error(2, &["127.0.0.1:1"]);
@@ -196,8 +194,40 @@ fn device_shows_what_it_has_sent_session_after_session() {
     assert_eq!(sums.iter().sum::<u64>(), 1_000_000);
     device.signal(libc::SIGINT);
     device.finish().expect(0);
-    let play = ["emulate", "--listen", "127.0.0.1:0", "--play", "null", "--web"];
-    run(&play).expect_error(1, &["--web shows what is sent"]);
+}
+
+#[test]
+fn both_ends_of_a_sent_stream_show_it() {
+    let (device, address) = shown_device(&["--play", "null", "--rate", "1M"]);
+    let url = url_of(&device);
+    let rate = ["rate", &address, "--way", "transmit", "--duration", "1s", "--json", "--web"];
+    let mut rate = Running::start(&rate);
+    let sender_url = url_of(&rate);
+    let mut sent = Value::Null;
+    while !rate.is_over() {
+        sent = account(&sender_url).unwrap_or(sent);
+    }
+    let ran = rate.finish();
+    let document: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    let total = document["end"]["transmit"]["samples_sent"].as_u64().expect("a number");
+    assert_eq!((sent["verb"].as_str(), sent["role"].as_str()), (Some("rate"), Some("sent")));
+    assert_eq!(sent["origin"], *address);
+    assert!(number(&sent, "samples") > 0 && number(&sent, "samples") <= total, "{sent}");
+    let played = wait_for("the end of the session", PATIENCE, || {
+        account(&url).filter(|it| it["ended"].as_str() == Some("finished"))
+    });
+    assert_eq!(
+        (played["verb"].as_str(), played["role"].as_str()),
+        (Some("emulate"), Some("received"))
+    );
+    // A busy machine sends late: the device plays zeros, which are a gap.
+    let underflow = document["end"]["transmit"]["samples_underflow"].as_u64().expect("a number");
+    assert_eq!(number(&played, "missing"), underflow, "{played}");
+    assert!(number(&played, "samples") + underflow >= total, "{played}");
+    assert!(number(&played, "samples") <= total, "{played}");
+    assert!(played["counters"].is_array() && played["repairs"].is_array(), "{played}");
+    device.signal(libc::SIGINT);
+    device.finish().expect(0);
 }
 
 /// A SigMF recording of a second at a centre frequency.
