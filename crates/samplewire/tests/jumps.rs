@@ -217,6 +217,7 @@ fn jump_to_the_bound_is_played_and_its_zeros_are_counted() {
     assert_eq!(end.end, End::Finished { final_index: next + 1_000_000 });
     let (_, tally) = stage.played();
     assert_eq!((tally.samples, tally.zeros), (2_000_300, 2_000_000), "of a start there are none");
+    assert_eq!(tally.missing, tally.zeros, "they are announced");
     stage.finish();
 }
 
