@@ -12,7 +12,7 @@ use samplewire::{DeviceInfo, SampleIndex, TaiClock};
 use tokio::sync::Notify;
 
 use crate::account::Ledger;
-use crate::control::{Kept, Orders};
+use crate::control::{Orders, RecordingProgress};
 use crate::tap::{LaneTap, RUN_BYTES_MAX, Run, Tap};
 
 /// The constant description of a source: one stream, or several aligned ones.
@@ -141,7 +141,7 @@ pub(crate) struct Shared {
     /// What pages want done.
     pub(crate) orders: Orders,
     /// The latest recordings that pages started, oldest first.
-    recordings: Mutex<VecDeque<Arc<Kept>>>,
+    recordings: Mutex<VecDeque<Arc<RecordingProgress>>>,
     /// Wakes the page's thread: a run is complete.
     pub(crate) notify: Arc<Notify>,
 }
@@ -205,16 +205,16 @@ impl Shared {
     }
 
     /// Lists a recording that a page has started.
-    pub(crate) fn list_recording(&self, kept: &Arc<Kept>) {
+    pub(crate) fn list_recording(&self, progress: &Arc<RecordingProgress>) {
         let mut recordings = lock(&self.recordings);
         if recordings.len() >= RECORDINGS_MAX {
             recordings.pop_front();
         }
-        recordings.push_back(Arc::clone(kept));
+        recordings.push_back(Arc::clone(progress));
     }
 
     /// The latest recordings that pages started, oldest first.
-    pub(crate) fn recordings(&self) -> Vec<Arc<Kept>> {
+    pub(crate) fn recordings(&self) -> Vec<Arc<RecordingProgress>> {
         lock(&self.recordings).iter().cloned().collect()
     }
 

@@ -15,7 +15,7 @@ use samplewire_record::account::Account;
 use samplewire_record::sigmf::{HostDrops, RecordedGap};
 
 use crate::account::{Event, GapEntry};
-use crate::control::Desk;
+use crate::control::OrderExecutor;
 use crate::source::{Boot, Counters, Shared, boot_id_of, lock};
 
 /// Passes the samples and gaps of a stream, or of aligned streams, to a page.
@@ -28,7 +28,7 @@ pub struct Tap {
     lanes: Vec<LaneTap>,
     account: Account,
     /// Carries out what pages want done, in each call.
-    desk: Desk,
+    executor: OrderExecutor,
     /// The number of indexes of the device's earlier runs.
     before: u64,
     events: Vec<Event>,
@@ -121,7 +121,7 @@ impl Tap {
             shared,
             lanes,
             account: Account::new(first, None),
-            desk: Desk::default(),
+            executor: OrderExecutor::default(),
             before: 0,
             events: Vec::with_capacity(EVENTS_MAX),
             published: Instant::now(),
@@ -137,9 +137,9 @@ impl Tap {
             if at == 0 {
                 let len = bytes.len() / self.lanes[at].frame_bytes;
                 Self::count(&mut self.account, &mut self.events, self.before, index, len);
-                self.desk.open(index, len);
+                self.executor.open(index, len);
             }
-            self.desk.put(self.lanes[at].frame_bytes, bytes);
+            self.executor.put(self.lanes[at].frame_bytes, bytes);
             let mut rest = Rest { place, bytes };
             // Ends: a run that is complete takes a sample at least.
             while let Some(run) = self.lanes[at].take(&mut rest) {
@@ -148,7 +148,7 @@ impl Tap {
                 self.complete(at, run);
             }
         }
-        self.desk.end_if_over(self.account.range().end);
+        self.executor.end_if_over(self.account.range().end);
         self.publish_if_due(Instant::now());
     }
 
@@ -166,7 +166,7 @@ impl Tap {
 
     /// Carries out what pages want done.
     fn obey(&mut self) {
-        self.desk.obey(&self.shared, self.account.range().end);
+        self.executor.obey(&self.shared, self.account.range().end);
     }
 
     /// Passes a run to the page.
@@ -245,8 +245,8 @@ impl Tap {
         let number = self.account.gaps();
         // The account states how much of the gap this host dropped.
         let Some(taken) = self.account.take_gap(gap, is_held_up) else { return };
-        self.desk.gap(&taken);
-        self.desk.end_if_over(self.account.range().end);
+        self.executor.gap(&taken);
+        self.executor.end_if_over(self.account.range().end);
         let entry = GapEntry::new(taken, is_held_up, number, self.account.boots());
         self.events.push(Event::Gap { entry, position: position.saturating_add(jump) });
         self.is_stale = true;
@@ -268,7 +268,7 @@ impl Tap {
     /// Continues at `first` of another run of the device, or of another session. Its run and
     /// time are not known until [`Self::set_device`].
     pub fn restart_at(&mut self, first: SampleIndex) {
-        self.desk.end("the device restarted");
+        self.executor.end("the device restarted");
         *lock(&self.shared.ended) = None;
         self.shared.orders.reopen();
         let range = self.account.range();
@@ -309,7 +309,7 @@ impl Tap {
             lane.restart();
             lane.centre_hz = hz;
         }
-        self.desk.tune(self.shared.centre_hz());
+        self.executor.tune(self.shared.centre_hz());
     }
 
     /// Sets the time of the samples that follow; `None` if it is not known.
@@ -338,14 +338,14 @@ impl Tap {
     /// Reports the end of the stream, in words.
     pub fn end(&mut self, words: &str) {
         self.shared.orders.close();
-        self.desk.end(words);
+        self.executor.end(words);
         self.publish(true);
         *lock(&self.shared.ended) = Some(words.to_owned());
     }
 
     /// Whether a page has ended the stream: the program then closes it. Recordings of the page are over.
     pub const fn is_ending(&self) -> bool {
-        self.desk.is_ending()
+        self.executor.is_ending()
     }
 
     /// The account of all indexes so far.
@@ -375,7 +375,7 @@ impl Tap {
 impl Drop for Tap {
     fn drop(&mut self) {
         self.shared.orders.close();
-        self.desk.end("the program closed the stream");
+        self.executor.end("the program closed the stream");
         self.publish(true);
         lock(&self.shared.ended).get_or_insert_with(|| "the program closed the stream".to_owned());
         self.shared.notify.notify_one();

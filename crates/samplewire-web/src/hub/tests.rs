@@ -5,10 +5,13 @@ use samplewire::{Cause, Format, TaiClock};
 use samplewire_blocks::Complex32;
 use samplewire_blocks::kernels::Oscillator;
 use samplewire_record::account::Hop;
-use samplewire_record::sigmf::{HostDrops, RecordedCause};
+use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
 
+use super::viewer::UNSEEN_MAX;
 use super::*;
-use crate::source::Lane;
+use crate::frame::Frame;
+use crate::source::{Lane, lock};
+use crate::state::hop_position;
 use crate::tap::{RUN_BYTES_MAX, SamplePlace, Shown};
 
 const RATE_HZ: f64 = 1e6;
