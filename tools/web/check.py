@@ -327,11 +327,16 @@ def runs_of(rows: list[int]) -> list[list[int]]:
 
 def words_of(page: Page, y: int) -> str:
     """The text of a row under the pointer."""
-    box = page.locator("#waterfall .image").bounding_box()
-    assert box
-    page.mouse.move(box["x"] + 300, round(box["y"]) + y + 0.5)
-    wait_drawn(page)
-    return page.locator("#tip").inner_text()
+    image = page.locator("#waterfall .image")
+    while True:
+        box = image.bounding_box()
+        assert box
+        page.mouse.move(box["x"] + 300, round(box["y"]) + y + 0.5)
+        wait_drawn(page)
+        words = page.locator("#tip").inner_text()
+        # The sentence above it may have got another line meanwhile.
+        if image.bounding_box() == box:
+            return words
 
 
 def index_of(words: str) -> int:
