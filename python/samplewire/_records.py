@@ -64,7 +64,8 @@ class DeviceInfo:
     first_index : int
         The index of the first sample to come.
     first_index_tai_ns : int or None
-        The time of `first_index` in TAI nanoseconds since 1970; None when the device does not know it.
+        The time of `first_index` in TAI nanoseconds since 1970; None when the device does not
+        know it.
     clock_quality_ns : int or None
         The largest error of the device's times in nanoseconds.
     packet_samples : int

@@ -528,7 +528,7 @@ def check_latency(browser: Browser, stream: VirtualStream, is_alone: bool) -> No
 
 
 def check_restart(browser: Browser, stream: VirtualStream) -> None:
-    """A device restarts at a higher index: its gap is hatched, and nothing between the runs is drawn."""
+    """A device restarts at a higher index: its gap is hatched, and no index between the runs."""
     import pixels
     from stream import RATE_HZ
 
