@@ -63,7 +63,7 @@ fn message(text: &str) {
     }
 }
 
-/// All bytes of a frame are in it, but for those between its gaps.
+/// All bytes of a frame are in it, but for the last of its header.
 fn frame(bytes: &[u8]) {
     let Ok(frame) = Frame::decode(bytes) else { return };
     let mut again = Vec::new();

@@ -63,6 +63,11 @@ class DeviceInfo:
         Centre frequency in hertz.
     first_index : int
         The index of the first sample to come.
+    first_index_tai_ns : int or None
+        The time of `first_index` in TAI nanoseconds since 1970; None when the device does not
+        know it.
+    clock_quality_ns : int or None
+        The largest error of the device's times in nanoseconds.
     packet_samples : int
         Samples (of all channels each) in a packet.
     payload_bytes : int
@@ -87,6 +92,8 @@ class DeviceInfo:
     rate_denominator: int
     centre_frequency_hz: float | None
     first_index: int
+    first_index_tai_ns: int | None
+    clock_quality_ns: int | None
     packet_samples: int
     payload_bytes: int
     window: int

@@ -53,6 +53,8 @@ pub(crate) fn device_info<'py>(py: Python<'py>, info: &DeviceInfo) -> PyResult<B
         rate_denominator,
         centre_frequency_hz,
         first_index,
+        first_index_tai_ns,
+        clock_quality_ns,
         packet_samples,
         payload_bytes,
         window,

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -134,11 +135,13 @@ def run(program: Path, is_alone: bool) -> None:
             ("first picture", lambda: check_first_picture(browser, stream, is_alone)),
             ("tone and gap in pixels", lambda: check_pixels(browser, stream, "", TONES)),
             ("the same on a 2D canvas", lambda: check_pixels(browser, stream, "?plain", TONES[:1])),
+            ("time", lambda: check_time(browser, stream)),
             ("keys", lambda: check_keys(browser, stream)),
             ("axe-core and width", lambda: check_access(browser, stream)),
             ("another origin", lambda: check_attack(browser, stream, folder)),
             ("actions", lambda: check_actions(browser, stream, folder, samplewire)),
             ("latency", lambda: check_latency(browser, stream, is_alone)),
+            ("restart", lambda: check_restart(browser, stream)),
             ("reconnecting", lambda: check_reconnecting(browser, program)),
             ("processes", lambda: processes.check(browser, samplewire, until)),
         ]
@@ -243,6 +246,34 @@ def check_pixels(
     opened.close()
 
 
+def check_time(browser: Browser, stream: VirtualStream) -> None:
+    """The UTC and the TAI of a row, from the moment on when the stream states its time."""
+    from stream import RATE_HZ
+
+    opened = Opened(browser, stream)
+    page = opened.page
+    label = "document.querySelector('#waterfall .image').ariaLabel"
+    until(page, f"{label}.includes('dBFS') && !{label}.includes('UTC')")
+    tai_ns = 1_800_000_000_000_000_000
+    since = stream.command(f"time {tai_ns}").index
+    until(page, f"{label}.endsWith(', times in UTC')")
+    wait_rows(page, 0.6)
+    page.keyboard.press(" ")
+    wait_drawn(page)
+    for y in (0, 5, 10):
+        index, utc, *_ = words_of(page, y).split("\n")
+        tai = tai_ns + (index_of(index) - since) * 1_000_000_000 // RATE_HZ
+        ends = [when(tai - 37 * 1_000_000_000), when(tai)[11:]]
+        assert utc == f"{ends[0]} UTC, {ends[1]} TAI", f"{utc}, not {ends}"
+    page.screenshot(path=OUT / "time.png")
+    opened.close()
+
+
+def when(ns: int) -> str:
+    moment = datetime.fromtimestamp(ns // 1_000_000_000, tz=UTC)
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{ns // 1000 % 1_000_000:06}"
+
+
 def check_sums(page: Page, stream: VirtualStream, gaps: int) -> None:
     """The page's sums are those of the API, and of what was commanded."""
     script = (
@@ -296,11 +327,16 @@ def runs_of(rows: list[int]) -> list[list[int]]:
 
 def words_of(page: Page, y: int) -> str:
     """The text of a row under the pointer."""
-    box = page.locator("#waterfall .image").bounding_box()
-    assert box
-    page.mouse.move(box["x"] + 300, round(box["y"]) + y + 0.5)
-    wait_drawn(page)
-    return page.locator("#tip").inner_text()
+    image = page.locator("#waterfall .image")
+    while True:
+        box = image.bounding_box()
+        assert box
+        page.mouse.move(box["x"] + 300, round(box["y"]) + y + 0.5)
+        wait_drawn(page)
+        words = page.locator("#tip").inner_text()
+        # The sentence above it may have got another line meanwhile.
+        if image.bounding_box() == box:
+            return words
 
 
 def index_of(words: str) -> int:
@@ -422,6 +458,8 @@ def check_actions(browser: Browser, stream: VirtualStream, folder: Path, command
     until(page, f"{remedy}.includes('none is under way')")
     page.evaluate(HELD_KEY, "w")
     until(page, f"{recording}.startsWith('Recording 2')")
+    # A mark is at the end of the latest frame, which must be behind the beginning.
+    wait_rows(page, 0.5)
     page.keyboard.press("m")
     until(page, "document.activeElement.id === 'event-text'")
     page.keyboard.type(HOSTILE_NAME)
@@ -486,6 +524,36 @@ def check_latency(browser: Browser, stream: VirtualStream, is_alone: bool) -> No
     # Beside other programs the browser may draw fewer pictures than there are frames.
     limit = 5 * max(period, bare)
     assert median <= limit, f"the median is {median:.0f} ms, above {limit:.0f} ms"
+    opened.close()
+
+
+def check_restart(browser: Browser, stream: VirtualStream) -> None:
+    """A device restarts at a higher index: its gap is hatched, and no index between the runs."""
+    import pixels
+    from stream import RATE_HZ
+
+    opened = Opened(browser, stream)
+    page = opened.page
+    wait_rows(page, 0.4)
+    before = stream.command("level -20").index
+    first = 1 << 40
+    stream.command(f"restart {first}")
+    wait_rows(page, 0.4)
+    page.keyboard.press(" ")
+    wait_drawn(page)
+    (rows,) = runs_of(pixels.read(page).hatched())
+    assert len(rows) == math.ceil(FRAMES_PER_SECOND / 10), rows
+    above, inside, below = (words_of(page, y) for y in (rows[0] - 1, rows[0], rows[-1] + 1))
+    assert first <= index_of(above) < first + RATE_HZ, above
+    found = re.match(r"([\d,]+) missing from ([\d,]+): device restarted, at hop device", inside)
+    assert found, inside
+    length, missing = (int(number.replace(",", "")) for number in found.groups())
+    assert length == RATE_HZ // 10, inside
+    assert before <= missing < first, inside
+    assert index_of(below) < missing, below
+    # The time since index 0 is that of each run.
+    assert "(149 h 07 min)" in above, above
+    assert " h " not in below, below
     opened.close()
 
 

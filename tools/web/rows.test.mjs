@@ -8,13 +8,13 @@ import { RowMaker } from "../../crates/samplewire-web/page/rows.js";
 const ROW_SAMPLES = 1000n;
 
 /** A gap of an index and a length. */
-function gap(first, len) {
-  return { first, len, cause: 0, hop: 0, stream: null };
+function gap(first, len, boot = 1) {
+  return { first, len, cause: 0, hop: 0, stream: null, boot };
 }
 
 /** A frame of 100 samples behind these gaps. */
 function frame(index, ...gaps) {
-  return { source: 0, stream: 0, channel: 0, index, lenSamples: 100n, rowSamples: ROW_SAMPLES, gaps };
+  return { source: 0, stream: 0, channel: 0, index, lenSamples: 100n, rowSamples: ROW_SAMPLES, boot: 1, gaps };
 }
 
 /** Kind, first index and end of the rows of a frame. */
@@ -50,18 +50,38 @@ test("a restart draws the gaps of the run before, and marks nothing of the next"
   const maker = new RowMaker();
   maker.rows(frame(9_000_000n));
   const restart = gap(9_001_000n, 2000n);
-  assert.deepEqual(rowsOf(maker, 500n, restart), [
-    ["gap", 9_001_000n, 9_002_000n],
-    ["gap", 9_002_000n, 9_003_000n],
-    ["frame", 500n, 600n],
+  const rows = maker.rows({ ...frame(500n, restart), boot: 2 });
+  assert.deepEqual(rows.map(({ kind, first, end, boot }) => [kind, first, end, boot]), [
+    ["gap", 9_001_000n, 9_002_000n, 1],
+    ["gap", 9_002_000n, 9_003_000n, 1],
+    ["frame", 500n, 600n, 2],
   ]);
-  assert.deepEqual(rowsOf(maker, 1500n), [["frame", 1500n, 1600n]]);
+  assert.equal(maker.rows({ ...frame(1500n), boot: 2 }).length, 1);
+});
+
+test("a restart at a higher index marks no index of either run", () => {
+  const maker = new RowMaker();
+  maker.rows(frame(0n));
+  const rows = maker.rows({ ...frame(9_000_000n, gap(100n, 900n), gap(8_999_000n, 50n, 2)), boot: 2 });
+  assert.deepEqual(rows.map(({ kind, first, end, boot }) => [kind, first, end, boot]), [
+    ["gap", 100n, 1000n, 1],
+    ["gap", 8_999_000n, 8_999_050n, 2],
+    ["frame", 9_000_000n, 9_000_100n, 2],
+  ]);
+});
+
+test("gaps of two runs share no row", () => {
+  const maker = new RowMaker();
+  maker.rows(frame(0n));
+  const rows = maker.rows({ ...frame(300n, gap(150n, 10n), gap(200n, 10n, 2)), boot: 2 });
+  assert.deepEqual(rows.map((row) => row.gaps.length), [1, 1, 0]);
 });
 
 test("a gap at the beginning of the next run has its own row", () => {
   const maker = new RowMaker();
   maker.rows(frame(9_000_000n));
-  assert.deepEqual(rowsOf(maker, 60n, gap(9_000_100n, 100n), gap(10n, 40n)), [
+  const rows = maker.rows({ ...frame(60n, gap(9_000_100n, 100n), gap(10n, 40n, 2)), boot: 2 });
+  assert.deepEqual(rows.map(({ kind, first, end }) => [kind, first, end]), [
     ["gap", 9_000_100n, 9_000_200n],
     ["gap", 10n, 50n],
     ["frame", 60n, 160n],

@@ -84,6 +84,14 @@ fn print(console: &mut Console, info: &DeviceInfo, others: &[DeviceInfo], rdma: 
         console.line(format_args!("RDMA       {}", rdma.words()));
     }
     console.line(format_args!("next index {}", info.first_index));
+    if let Some(tai_ns) = info.first_index_tai_ns {
+        let quality = info.clock_quality_ns.map(|ns| format!(", within {} ns", grouped(ns.into())));
+        console.line(format_args!(
+            "time       {} of it, in TAI seconds since 1970{}",
+            format_args!("{}.{:09}", tai_ns / 1_000_000_000, tai_ns % 1_000_000_000),
+            quality.unwrap_or_default(),
+        ));
+    }
     console.line(format_args!(
         "versions   protocol {}, this command {}; boot {:016x}",
         info.version, VERSION, info.boot_id
@@ -178,6 +186,10 @@ pub(crate) struct Device {
     centre_frequency_hz: Option<f64>,
     /// The index of the first sample to come.
     first_index: u64,
+    /// Its time in TAI nanoseconds since 1970, null when the device does not know it.
+    first_index_tai_ns: Option<u64>,
+    /// The largest error of the device's times in nanoseconds, null when the device does not state it.
+    clock_quality_ns: Option<u32>,
     /// Samples in a packet.
     packet_samples: u32,
     /// Payload of a packet in bytes.
@@ -208,6 +220,8 @@ impl Device {
             rate_hz: (info.rate_numerator > 0).then(|| info.rate_hz()),
             centre_frequency_hz: info.centre_frequency_hz,
             first_index: info.first_index,
+            first_index_tai_ns: info.first_index_tai_ns,
+            clock_quality_ns: info.clock_quality_ns,
             packet_samples: info.packet_samples,
             payload_bytes: info.payload_bytes,
             device_window_packets: info.window,

@@ -368,6 +368,10 @@ typedef struct sw_stream_info {
     uint64_t rtt_ns;
     // Memory that this end allocated for the stream in bytes; 0 if it was not opened.
     uint64_t memory_bytes;
+    // The time of `first_index` in TAI nanoseconds since 1970; 0 if the device does not know it.
+    uint64_t first_index_tai_ns;
+    // The largest error of the device's times in nanoseconds; all ones if the device does not state it.
+    uint64_t clock_quality_ns;
 } sw_stream_info;
 
 // Counters of a receiver, as of some milliseconds ago; after the end, the final ones.

@@ -85,6 +85,10 @@ pub struct sw_stream_info {
     pub rtt_ns: u64,
     /// Memory that this end allocated for the stream in bytes; 0 if it was not opened.
     pub memory_bytes: u64,
+    /// The time of `first_index` in TAI nanoseconds since 1970; 0 if the device does not know it.
+    pub first_index_tai_ns: u64,
+    /// The largest error of the device's times in nanoseconds; all ones if the device does not state it.
+    pub clock_quality_ns: u64,
 }
 
 sized!(
@@ -111,6 +115,8 @@ sized!(
         protocol_version: u32,
         rtt_ns: u64,
         memory_bytes: u64,
+        first_index_tai_ns: u64,
+        clock_quality_ns: u64,
     },
     // The struct is only written.
     // SAFETY: all its fields are integers, floats and arrays of them, for which zero is valid.
@@ -198,6 +204,8 @@ impl sw_stream_info {
             protocol_version: info.version.into(),
             rtt_ns: info.rtt.as_nanos() as u64,
             memory_bytes: memory_bytes as u64,
+            first_index_tai_ns: info.first_index_tai_ns.unwrap_or(0),
+            clock_quality_ns: info.clock_quality_ns.map_or(u64::MAX, u64::from),
         }
     }
 }

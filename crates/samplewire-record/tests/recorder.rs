@@ -5,18 +5,21 @@ mod bytes;
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Mutex;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use samplewire::format::Format;
+use samplewire::receiver::Interleaved;
 use samplewire::source::{NullSource, ReadSamples, StreamInfo};
 use samplewire::transmitter::Overflow;
-use samplewire::{DeviceInfo, DeviceOptions, End, ReceiveError, ReceiveOptions};
+use samplewire::{DeviceInfo, DeviceOptions, End, OpenError, ReceiveError, ReceiveOptions};
 use samplewire_record::recorder::{
-    Observer, OptionsOpener, Progress, Recorded, Recorder, RecorderOptions, Stop, open_first,
+    Observer, Opener, OptionsOpener, Progress, Recorded, Recorder, RecorderOptions, Stop,
+    open_first,
 };
-use samplewire_record::sigmf::RecordedCause;
+use samplewire_record::sigmf::{Metadata, RecordedCause};
 use samplewire_record::sink::{self, SinkOptions, Writer};
 use samplewire_record::verify;
 
@@ -64,7 +67,7 @@ impl Observer for Seen {
         self.has_samples = progress.account.delivered() > 0;
     }
 
-    fn opened(&mut self, _receiver: &samplewire::receiver::Interleaved) {
+    fn opened(&mut self, _receiver: &Interleaved) {
         self.opened += 1;
     }
 
@@ -120,6 +123,51 @@ fn stream_that_its_source_breaks_is_opened_again() {
     assert_eq!((seen.opened, seen.closed, seen.lost, seen.reopened), (2, 2, 1, 1));
     assert_eq!((recorded.openings, recorded.account.delivered()), (2, 150_000));
     assert_eq!(recorded.counters.stream.samples_delivered, 150_000, "over both openings");
+    let report = verify(&path).expect("it can be read");
+    assert!(report.faults.is_empty(), "{:?}", report.faults);
+}
+
+/// Opens each device once, in order.
+struct InOrder(Mutex<Vec<SocketAddr>>);
+
+impl Opener for InOrder {
+    type Error = OpenError;
+
+    fn open(&self, _timeout: Option<Duration>) -> Result<Interleaved, OpenError> {
+        let address = self.0.lock().expect("no test panics here").remove(0);
+        ReceiveOptions::new().owner(7).open_interleaved(address)
+    }
+
+    fn retry_after(&self, _error: &OpenError) -> Option<Duration> {
+        None
+    }
+}
+
+#[test]
+fn device_that_comes_back_at_another_frequency_begins_a_capture_with_it() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let path = folder.path().join("a.sigmf-meta");
+    let info = |hz| StreamInfo {
+        centre_frequency_hz: Some(hz),
+        ..StreamInfo::new(Format::Sc16, 1, 20e6).expect("a rate in range")
+    };
+    let source = |hz, bytes| device(vec![Box::new(Bytes::repeated(info(hz), bytes, 1))]);
+    let (first, first_thread) = source(1e9, vec![1; 100_000 * 4 + 2]);
+    let (second, second_thread) = source(2e9, vec![1; 50_000 * 4]);
+    let opener = InOrder(Mutex::new(vec![first, second]));
+    let receiver = open_first(&opener, None, false).expect("the device answers");
+    let sink = sink::open(&path, &receiver.info().stream_info(), &SinkOptions::new());
+    let mut writer = Writer::start(sink.expect("it can be created"), 64).expect("a thread");
+    let options = RecorderOptions::new(Instant::now()).reconnect(true);
+    let mut seen = Seen::default();
+    Recorder::new(options, receiver.info(), &mut writer, &mut seen).run(&opener, receiver);
+    assert!(writer.finish().1.is_none());
+    first_thread.join().expect("the device does not panic");
+    second_thread.join().expect("the device does not panic");
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    let captures = Metadata::parse(&text).expect("it is valid").captures;
+    let frequencies = captures.iter().map(|it| (it.sample_start, it.frequency_hz));
+    assert_eq!(frequencies.collect::<Vec<_>>(), [(0, Some(1e9)), (100_000, Some(2e9))]);
     let report = verify(&path).expect("it can be read");
     assert!(report.faults.is_empty(), "{:?}", report.faults);
 }

@@ -5,13 +5,15 @@
 //! ```
 //!
 //! With a folder, the page may act, and records there. An empty token is a random one. It prints the URL, and reads commands, one a line: `tone BIN` (of 2,048, from -1,024), `level DB`,
-//! `gap SAMPLES CAUSE`, `centre HZ`. Each prints the index from which it holds, and the time in
+//! `gap SAMPLES CAUSE`, `centre HZ`, `time TAI_NS`, `restart
+//! INDEX`. Each prints the index from which it holds, and the time in
 //! nanoseconds since 1970. The end of the input ends the program.
 
 use std::io::BufRead;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use samplewire::TaiClock;
 use samplewire::source::StreamInfo;
 use samplewire_blocks::kernels::{Noise, Oscillator};
 use samplewire_blocks::{Complex, Complex32};
@@ -58,13 +60,14 @@ struct Stream {
     tone: Oscillator,
     amplitude: f32,
     next: u64,
-    started: Instant,
+    /// When which index was due.
+    started: (Instant, u64),
 }
 
 impl Stream {
     fn new(tap: Tap) -> Self {
         let tone = Oscillator::new(256.0 / BINS).expect("it is in range");
-        Self { tap, tone, amplitude: 0.1, next: 0, started: Instant::now() }
+        Self { tap, tone, amplitude: 0.1, next: 0, started: (Instant::now(), 0) }
     }
 
     /// Plays in real time until there are no more commands.
@@ -80,7 +83,8 @@ impl Stream {
                 std::thread::sleep(Duration::from_millis(10));
                 continue;
             }
-            let due = (self.started.elapsed().as_secs_f64() * RATE_HZ) as u64;
+            let (started, first) = self.started;
+            let due = first + (started.elapsed().as_secs_f64() * RATE_HZ) as u64;
             while self.next + BLOCK as u64 <= due {
                 self.block();
             }
@@ -94,6 +98,16 @@ impl Stream {
             ["tone", bin] => self.tone = Oscillator::new(bin.parse::<f64>()? / BINS)?,
             ["level", db] => self.amplitude = 10_f32.powf(db.parse::<f32>()? / 20.0),
             ["centre", hz] => self.tap.set_centre_hz(0, hz.parse()?),
+            ["time", tai_ns] => {
+                let info = StreamInfo::sc16("", RATE_HZ)?;
+                self.tap.set_tai_clock(0, TaiClock::new(self.next, tai_ns.parse()?, &info));
+            }
+            ["restart", first] => {
+                self.gap(RATE_HZ as u64 / 10, "device_restarted")?;
+                self.next = first.parse()?;
+                self.started = (Instant::now(), self.next);
+                self.tap.restart_at(self.next);
+            }
             ["gap", samples, cause] => self.gap(samples.parse()?, cause)?,
             _ => return Err(format!("no command: {line}").into()),
         }

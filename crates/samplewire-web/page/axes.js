@@ -1,6 +1,6 @@
 // The spectrum, and the axes that it shares with the waterfall.
 
-import { frequency, niceStep, span } from "./format.js";
+import { frequency, niceStep, span, utc } from "./format.js";
 
 /** @typedef {import("./frame.js").Frame} Frame */
 /** @typedef {import("./waterfall.js").Look} Look */
@@ -178,7 +178,7 @@ function drawTrace(context, plot, frame, bytes, look, y) {
 }
 
 /**
- * The time axis of the waterfall: the time of the index, from index 0 on.
+ * The time axis of the waterfall: UTC where the stream has a time, else the time from index 0 on.
  * @param {HTMLCanvasElement} canvas
  * @param {import("./history.js").History} history
  * @param {Theme} theme
@@ -191,13 +191,19 @@ export function drawTimes(canvas, history, theme, cursorX) {
   context.textAlign = "right";
   for (let depth = 20; depth < height - 8; depth += 80) {
     const { row } = history.at(depth);
-    const rateHz = nearestRate(history, depth);
-    if (!row || !rateHz) {
+    const frame = nearestFrame(history, depth);
+    if (!row || !frame?.rateHz) {
       continue;
     }
+    const taiNs = taiOf(row, frame);
+    const words = taiNs === null ? clock(Number(row.first) / frame.rateHz) : utc(taiNs).slice(11, 19);
     context.fillStyle = theme.muted;
-    context.fillText(clock(Number(row.first) / rateHz), GUTTER - 8, depth + 0.5);
+    context.fillText(words, GUTTER - 8, depth + 0.5);
     context.fillRect(GUTTER - 5, depth, 5, 1);
+  }
+  if (nearestFrame(history, 0)?.taiNs) {
+    context.fillStyle = theme.muted;
+    context.fillText("UTC", GUTTER - 8, 7);
   }
   if (cursorX !== null && cursorX >= 0 && cursorX < width - GUTTER) {
     context.fillStyle = "rgb(255 255 255 / 55%)";
@@ -206,20 +212,35 @@ export function drawTimes(canvas, history, theme, cursorX) {
 }
 
 /**
- * The sample rate at a row: that of the nearest frame.
+ * The time of a row in TAI nanoseconds, by a frame of the same stream; null if there is none in range.
+ * @param {import("./rows.js").Row} row
+ * @param {Frame} frame
+ */
+export function taiOf(row, frame) {
+  if (frame.taiNs === null || !frame.rateHz) {
+    return null;
+  }
+  const passedNs = (Number(row.first - frame.index) / frame.rateHz) * 1e9;
+  const taiNs = frame.taiNs + BigInt(Math.round(passedNs));
+  return taiNs > 0n && taiNs < 1n << 64n ? taiNs : null;
+}
+
+/**
+ * The frame nearest to a row, of the same run of the device.
  * @param {import("./history.js").History} history
  * @param {number} depth
  */
-export function nearestRate(history, depth) {
+export function nearestFrame(history, depth) {
+  const boot = history.at(depth).row?.boot;
   for (let distance = 0; distance < 1024; distance += 1) {
     for (const at of [depth - distance, depth + distance]) {
       const frame = at >= 0 ? history.at(at).row?.frame : null;
-      if (frame) {
-        return frame.rateHz;
+      if (frame?.boot === boot && frame) {
+        return frame;
       }
     }
   }
-  return 0;
+  return null;
 }
 
 /** @param {number} seconds */

@@ -69,6 +69,28 @@ export function span(seconds) {
   return seconds >= 1e-3 ? `${(seconds * 1e3).toFixed(2)} ms` : `${(seconds * 1e6).toFixed(0)} µs`;
 }
 
+/** TAI is so much ahead of UTC, since 2017. */
+const LEAP_SECONDS = 37n;
+
+/**
+ * `2027-01-15 07:59:23.000000`, of a TAI time.
+ * @param {bigint} taiNs since 1970
+ */
+export function utc(taiNs) {
+  return moment(taiNs - LEAP_SECONDS * 1_000_000_000n);
+}
+
+/**
+ * `2027-01-15 08:00:00.000000`, of nanoseconds since 1970 by any clock.
+ * @param {bigint} ns
+ */
+export function moment(ns) {
+  const second = 1_000_000_000n;
+  const rest = ((ns % second) + second) % second;
+  const seconds = new Date(Number((ns - rest) / 1_000_000n)).toISOString().slice(0, 19).replace("T", " ");
+  return `${seconds}.${String(rest / 1000n).padStart(6, "0")}`;
+}
+
 /**
  * `0.0012 %`, with three digits that count.
  * @param {number} share

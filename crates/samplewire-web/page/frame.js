@@ -7,6 +7,7 @@
  * @property {number} cause position in the list of causes
  * @property {number} hop position in the list of hops
  * @property {number | null} stream
+ * @property {number} boot number of the device's run, or of the session
  */
 
 /**
@@ -28,12 +29,15 @@
  * @property {number} offsetDb
  * @property {number} stepDb
  * @property {bigint} rowSamples
+ * @property {bigint | null} taiNs of the first sample
+ * @property {bigint} position indexes before the first sample, over all runs of the device
+ * @property {number} boot number of the device's run, or of the session
  * @property {Gap[]} gaps
  * @property {Uint8Array<ArrayBuffer>} mean
  * @property {Uint8Array<ArrayBuffer>} peak
  */
 
-const HEADER_BYTES = 112;
+const HEADER_BYTES = 136;
 const GAP_BYTES = 24;
 
 /**
@@ -43,7 +47,7 @@ const GAP_BYTES = 24;
  */
 export function decode(buffer) {
   const view = new DataView(buffer);
-  if (view.byteLength < HEADER_BYTES || view.getUint8(0) !== 1 || view.getUint8(1) !== 1) {
+  if (view.byteLength < HEADER_BYTES || view.getUint8(0) !== 1 || view.getUint8(1) !== 2) {
     throw new Error("a frame of another kind or version: reload the page");
   }
   /** @param {number} at */
@@ -70,6 +74,7 @@ export function decode(buffer) {
       cause: view.getUint8(at + 16),
       hop: view.getUint8(at + 17),
       stream: stream === 0xffff ? null : stream,
+      boot: u32(at + 20),
     });
   }
   return {
@@ -90,6 +95,9 @@ export function decode(buffer) {
     offsetDb: view.getFloat32(88, true),
     stepDb: view.getFloat32(92, true),
     rowSamples: u64(104),
+    taiNs: u64(112) || null,
+    position: u64(120),
+    boot: u32(128),
     gaps,
     mean: new Uint8Array(buffer, levels, bins),
     peak: new Uint8Array(buffer, levels + bins, bins),

@@ -2,7 +2,8 @@
 
 import { AccountView, element, made, say } from "./account.js";
 import { Actions } from "./actions.js";
-import { drawSpectrum, drawTimes, GUTTER, nearestRate } from "./axes.js";
+import { drawSpectrum, drawTimes, GUTTER } from "./axes.js";
+import { fittedLevels, moved, ZOOM_MAX, zoomed } from "./band.js";
 import { colormap } from "./colors.js";
 import { Connection, takeToken } from "./connection.js";
 import { counted, frequency, grouped, measured, percent, span } from "./format.js";
@@ -12,8 +13,11 @@ import { listen, toggleDialog } from "./keys.js";
 import { Plots } from "./plots.js";
 import { Processes } from "./processes.js";
 import { RowMaker } from "./rows.js";
+import { fillStreams, streamsOf } from "./streams.js";
+import { bytesOf, readTheme } from "./theme.js";
 import { Timeline } from "./timeline.js";
 import { painter } from "./waterfall.js";
+import { rowWords } from "./words.js";
 
 /** @typedef {import("./frame.js").Frame} Frame */
 /** @typedef {import("./account.js").Source} Source */
@@ -21,7 +25,6 @@ import { painter } from "./waterfall.js";
 
 const BINS = [256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536];
 const FRAMES_PER_SECOND = 30;
-const ZOOM_MAX = 64;
 
 const spectrumCanvas = canvasIn("spectrum", "canvas");
 const imageCanvas = canvasIn("waterfall", ".image");
@@ -243,38 +246,14 @@ function showState() {
 
 /** Lists the streams and their channels. */
 function listStreams() {
-  const place = /** @type {HTMLSelectElement} */ (element("stream"));
-  const options = streams().map(({ words, value }) => ({ words, value }));
-  const key = JSON.stringify(options);
-  if (place.dataset.key === key) {
-    return;
+  if (fillStreams(/** @type {HTMLSelectElement} */ (element("stream")), state.sources)) {
+    showStream();
   }
-  place.dataset.key = key;
-  place.replaceChildren(
-    ...options.map(({ words, value }) => {
-      const option = /** @type {HTMLOptionElement} */ (made("option", words));
-      option.value = value;
-      return option;
-    }),
-  );
-  showStream();
 }
 
 function showStream() {
   const place = /** @type {HTMLSelectElement} */ (element("stream"));
   place.value = `${view.source}/${view.stream}/${view.channel}`;
-}
-
-function streams() {
-  return state.sources.flatMap((it, at) =>
-    it.streams.flatMap(({ name, channels }, stream) =>
-      Array.from({ length: Math.min(channels, 64) }, (_, channel) => {
-        const number = it.streams.length > 1 ? ` ${stream}` : "";
-        const part = channels > 1 ? `, channel ${channel}` : "";
-        return { words: `${name || "stream"}${number}${part}`, value: `${at}/${stream}/${channel}` };
-      }),
-    ),
-  );
 }
 
 /** @param {string} value */
@@ -368,18 +347,10 @@ function showSeen(frame) {
 
 /** Sets floor and ceiling by the last frame. */
 function fitLevels() {
-  const frame = state.frame;
-  if (!frame) {
-    return;
+  if (state.frame) {
+    Object.assign(look, fittedLevels(state.frame));
+    state.isDirty = true;
   }
-  const sorted = Uint8Array.from(frame.mean).sort();
-  /** @param {number} byte */
-  const db = (byte) => frame.offsetDb + frame.stepDb * byte;
-  const floor = db(sorted[Math.floor(sorted.length / 10)]);
-  const highest = db(frame.peak.reduce((most, byte) => Math.max(most, byte), 0));
-  look.floorDb = Math.max(-140, 5 * Math.floor((floor - 8) / 5));
-  look.ceilingDb = Math.min(5, Math.max(look.floorDb + 30, 5 * Math.ceil((highest + 4) / 5)));
-  state.isDirty = true;
 }
 
 /** @param {"floorDb" | "ceilingDb"} which @param {number} by */
@@ -392,29 +363,24 @@ function shift(which, by) {
 }
 
 /**
- * Zooms around a place of the view, in parts of the stream's rate.
+ * Narrows or widens the band.
  * @param {number} factor
- * @param {number} around
+ * @param {number} [around] in parts of the stream's rate
  */
-function zoom(factor, around = view.centre) {
-  const next = Math.min(ZOOM_MAX, Math.max(1, view.zoom * factor));
-  const half = 0.5 - 0.5 / next;
-  const centre = around + (view.centre - around) * (view.zoom / next);
-  view.zoom = next;
-  view.centre = Math.min(half, Math.max(-half, centre));
+function zoom(factor, around) {
+  Object.assign(view, zoomed(view, factor, around));
   request();
 }
 
 /** @param {number} by parts of the view */
 function move(by) {
-  const half = 0.5 - 0.5 / view.zoom;
-  view.centre = Math.min(half, Math.max(-half, view.centre + by / view.zoom));
+  Object.assign(view, moved(view, by));
   request();
 }
 
 /**
  * The colours and the font of the page, as the style sheet has them.
- * @type {(import("./axes.js").Theme & {back: string, good: string}) | null}
+ * @type {import("./theme.js").PageTheme | null}
  */
 let colors = null;
 
@@ -440,33 +406,8 @@ function seek(position) {
 function skip(by) {
   const it = source();
   if (it && state.frame) {
-    seek(Math.floor(Number(state.frame.index) - Number(it.first_index) + by * Number(it.positions)));
+    seek(Math.floor(Number(state.frame.position) + by * Number(it.positions)));
   }
-}
-
-/** @returns {import("./axes.js").Theme & {back: string, good: string}} */
-function readTheme() {
-  const style = getComputedStyle(document.documentElement);
-  /** @param {string} name */
-  const color = (name) => style.getPropertyValue(`--${name}`).trim();
-  return {
-    text: color("text"),
-    muted: color("muted"),
-    line: color("line"),
-    accent: color("accent"),
-    trace: color("trace"),
-    fill: color("fill"),
-    back: color("back"),
-    good: color("good"),
-    font: `11px ${getComputedStyle(document.body).fontFamily}`,
-  };
-}
-
-/** @param {string} hex */
-function bytesOf(hex) {
-  /** @param {number} at */
-  const byte = (at) => parseInt(hex.slice(at, at + 2), 16);
-  return /** @type {[number, number, number]} */ ([byte(1), byte(3), byte(5)]);
 }
 
 /** @param {string} name */
@@ -571,7 +512,8 @@ function draw() {
     const cursorHz = pointed()?.hz ?? null;
     const levels = `levels from ${look.floorDb} to ${look.ceilingDb} dBFS`;
     const band = `${frequency(look.lowHz, 1)} to ${frequency(look.lowHz + look.spanHz, 1)}`;
-    const words = `${levels}, ${band}`.replaceAll("-", "−");
+    const times = state.frame?.taiNs ? ", times in UTC" : "";
+    const words = `${levels}, ${band}${times}`.replaceAll("-", "−");
     if (state.words !== words) {
       state.words = words;
       spectrumCanvas.setAttribute("aria-label", `Spectrum: ${words}`);
@@ -609,45 +551,16 @@ function showPointed() {
   const level = (bytes) => (frame.offsetDb + frame.stepDb * (bytes[bin] ?? 0)).toFixed(1).replace("-", "−");
   const where = frequency(found.hz, step, look.lowHz + look.spanHz).replace("-", "−");
   say(readout, `${where}   mean ${level(frame.mean)}   peak ${level(frame.peak)} dBFS`);
-  const { row, place } = history.at(found.depth);
-  if (!found.isImage || !row || !state.terms || !state.pointer) {
+  const words = found.isImage && state.terms ? rowWords(history, found, state.terms) : "";
+  if (!words || !state.pointer) {
     return;
   }
-  tip.textContent = rowWords(row, found, place);
+  tip.textContent = words;
   tip.hidden = false;
   const right = imageCanvas.clientWidth - state.pointer.x < 320;
   tip.style.left = right ? "auto" : `${GUTTER + state.pointer.x + 14}px`;
   tip.style.right = right ? `${imageCanvas.clientWidth - state.pointer.x + 14}px` : "auto";
   tip.style.top = `${Math.min(state.pointer.y + 10, imageCanvas.clientHeight - 70)}px`;
-}
-
-/**
- * @param {import("./rows.js").Row} row
- * @param {{hz: number, depth: number}} found
- * @param {number} place
- */
-function rowWords(row, found, place) {
-  const rate = nearestRate(history, found.depth);
-  const time = rate ? ` (${span(Number(row.first) / rate)})` : "";
-  const index = `index ${grouped(row.first)}${time}`;
-  if (row.kind === "gap" && state.terms) {
-    const { causes, hops } = state.terms;
-    const listed = row.gaps.slice(0, 4).map(
-      (gap) =>
-        `${grouped(gap.len)} missing from ${grouped(gap.first)}: ${causes[gap.cause]?.name}, at hop ${hops[gap.hop]?.name}`,
-    );
-    const more = row.gaps.length > 4 ? [`and ${row.gaps.length - 4} more gaps`] : [];
-    return [...listed, ...more].join("\n");
-  }
-  if (row.kind !== "frame" || !row.frame) {
-    return `${index}\nno frame covers it`;
-  }
-  const { centreHz, spanHz, offsetDb, stepDb } = row.frame;
-  const columns = history.columns[place];
-  const column = Math.floor(((found.hz - centreHz + spanHz / 2) / spanHz) * columns);
-  const byte = column >= 0 && column < columns ? history.levels[place * 4096 + column] : 0;
-  const db = (offsetDb + stepDb * byte).toFixed(1).replace("-", "−");
-  return `${index}\n${frequency(found.hz, spanHz / columns)}   ${db} dBFS`;
 }
 
 /**
@@ -759,7 +672,7 @@ listen([
 ]);
 
 function nextStream() {
-  const values = streams().map(({ value }) => value);
+  const values = streamsOf(state.sources).map(({ value }) => value);
   return after(values, `${view.source}/${view.stream}/${view.channel}`) ?? "0/0/0";
 }
 

@@ -9,6 +9,7 @@
  * @property {"frame" | "gap" | "unseen"} kind
  * @property {bigint} first the first index
  * @property {bigint} end the index behind the last
+ * @property {number} boot number of the device's run, or of the session
  * @property {Frame | null} frame
  * @property {Gap[]} gaps
  */
@@ -25,6 +26,8 @@ export class RowMaker {
     this.next = 0n;
     this.isFirst = true;
     this.source = "";
+    /** The run of the last row: indexes of one run are comparable. */
+    this.boot = 0;
   }
 
   /**
@@ -39,17 +42,14 @@ export class RowMaker {
       // The first frame, or another stream.
       this.isFirst = false;
       this.source = source;
-      this.next = frame.index;
+      this.enter(frame.boot, frame.index);
     }
     const period = frame.rowSamples > 0n ? frame.rowSamples : 1n;
     /** @type {Row[]} */
     const rows = [];
-    // The device has restarted, or a recording goes back. Gaps that end the run before come first.
-    let isOther = frame.index < this.next;
     for (const gap of frame.gaps) {
-      if (isOther && gap.first < this.next) {
-        isOther = false;
-        this.next = gap.first;
+      if (gap.boot !== this.boot) {
+        this.enter(gap.boot, gap.first);
       }
       if (gap.first + gap.len <= this.next && gap.len > 0n) {
         continue;
@@ -58,14 +58,25 @@ export class RowMaker {
       this.pass(rows, first, period);
       this.missing(rows, gap, first, period);
     }
-    if (isOther) {
-      this.next = frame.index;
+    if (frame.boot !== this.boot || frame.index < this.next) {
+      // The device has restarted, or a recording goes back.
+      this.enter(frame.boot, frame.index);
     }
     this.pass(rows, frame.index, period);
     const end = frame.index + frame.lenSamples;
-    rows.push({ kind: "frame", first: frame.index, end, frame, gaps: [] });
+    rows.push({ kind: "frame", first: frame.index, end, boot: frame.boot, frame, gaps: [] });
     this.next = end;
     return rows.slice(-ROWS_MAX);
+  }
+
+  /**
+   * Goes on at an index of any run.
+   * @param {number} boot
+   * @param {bigint} index
+   */
+  enter(boot, index) {
+    this.boot = boot;
+    this.next = index;
   }
 
   /**
@@ -92,7 +103,7 @@ export class RowMaker {
   missing(rows, gap, first, period) {
     const end = gap.first + gap.len;
     const last = rows.at(-1);
-    if (last?.kind === "gap" && first >= last.end && end - last.first <= period) {
+    if (last?.kind === "gap" && last.boot === this.boot && first >= last.end && end - last.first <= period) {
       last.gaps.push(gap);
       last.end = end;
     } else {
@@ -118,7 +129,7 @@ export class RowMaker {
     at = at > first ? at : first;
     for (let row = 0; row < count; row += 1) {
       const next = row === count - 1 ? end : at + period;
-      rows.push({ kind, first: at, end: next, frame: null, gaps: gap ? [gap] : [] });
+      rows.push({ kind, first: at, end: next, boot: this.boot, frame: null, gaps: gap ? [gap] : [] });
       at = next;
     }
   }

@@ -19,16 +19,18 @@ pub struct GapEntry {
     pub hop: Hop,
     /// The number of the gap, from 0.
     pub number: u64,
+    /// The number of the device's run, or of the session, from 1.
+    pub boot: u32,
 }
 
 impl GapEntry {
     /// Describes a gap. `is_held_up`: see [`Hops::add`].
-    pub(crate) fn new(gap: RecordedGap, is_held_up: bool, number: u64) -> Self {
+    pub(crate) fn new(gap: RecordedGap, is_held_up: bool, number: u64, boot: u32) -> Self {
         let mut hops = Hops::NONE;
         hops.add(&gap, is_held_up);
         let hops = hops.with_host(gap.host);
         let most = Hop::ALL.into_iter().max_by_key(|&hop| hops.of(hop));
-        Self { gap, hop: most.expect("there are hops"), number }
+        Self { gap, hop: most.expect("there are hops"), number, boot }
     }
 }
 
@@ -216,7 +218,7 @@ mod tests {
             };
             account.take_gap(&gap, false);
             let event =
-                Event::Gap { entry: GapEntry::new(gap, false, number), position: 2 * number };
+                Event::Gap { entry: GapEntry::new(gap, false, number, 1), position: 2 * number };
             ledger.update(&account, 2 * number + 1, [event].into_iter());
         }
     }

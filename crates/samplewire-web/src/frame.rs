@@ -41,6 +41,12 @@ pub struct Frame {
     pub step_db: f32,
     /// The indexes between two frames, which a row of the waterfall stands for.
     pub row_samples: u64,
+    /// The time of the first sample in TAI nanoseconds since 1970; `None` if the stream has no time.
+    pub tai_ns: Option<u64>,
+    /// The number of indexes before the first sample, over all runs of the device.
+    pub position: u64,
+    /// The number of the device's run, or of the session, from 1. Indexes of one run are comparable.
+    pub boot: u32,
     /// The gaps since the viewer's last frame, oldest first, at most [`Frame::GAPS_MAX`].
     pub gaps: Vec<FrameGap>,
     /// Mean levels.
@@ -62,6 +68,8 @@ pub struct FrameGap {
     pub hop: u8,
     /// The number of the stream; `None` for all streams of the source.
     pub stream: Option<u16>,
+    /// As [`Frame::boot`].
+    pub boot: u32,
 }
 
 /// Bytes that are not a frame.
@@ -121,12 +129,16 @@ impl Frame {
         }
         out.extend((self.gaps.len() as u64).to_le_bytes());
         out.extend(self.row_samples.to_le_bytes());
+        out.extend(self.tai_ns.unwrap_or(0).to_le_bytes());
+        out.extend(self.position.to_le_bytes());
+        out.extend(self.boot.to_le_bytes());
+        out.extend([0; 4]);
         for gap in &self.gaps {
             out.extend(gap.first.to_le_bytes());
             out.extend(gap.len.to_le_bytes());
             out.extend([gap.cause, gap.hop]);
             out.extend(gap.stream.unwrap_or(u16::MAX).to_le_bytes());
-            out.extend([0; 4]);
+            out.extend(gap.boot.to_le_bytes());
         }
         out.extend_from_slice(&self.mean);
         out.extend_from_slice(&self.peak);
@@ -171,6 +183,9 @@ impl Frame {
             offset_db: f32_at(88),
             step_db: f32_at(92),
             row_samples: u64_at(header, 104),
+            tai_ns: Some(u64_at(header, 112)).filter(|&tai_ns| tai_ns != 0),
+            position: u64_at(header, 120),
+            boot: u32_at(header, 128),
             gaps: bytes[HEADER_BYTES..levels].chunks_exact(GAP_BYTES).map(gap_of).collect(),
             mean: bytes[levels..levels + bins].to_vec(),
             peak: bytes[levels + bins..].to_vec(),
@@ -191,6 +206,7 @@ fn gap_of(bytes: &[u8]) -> FrameGap {
         cause: bytes[16],
         hop: bytes[17],
         stream: (stream != u16::MAX).then_some(stream),
+        boot: u32_at(bytes, 20),
     }
 }
 
@@ -207,8 +223,8 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 const KIND: u8 = 1;
-const VERSION: u8 = 1;
-const HEADER_BYTES: usize = 112;
+const VERSION: u8 = 2;
+const HEADER_BYTES: usize = 136;
 const GAP_BYTES: usize = 24;
 
 #[cfg(test)]
@@ -234,9 +250,12 @@ mod tests {
             offset_db: -140.0,
             step_db: 0.55,
             row_samples: 12,
+            tai_ns: Some(1_800_000_000_000_000_000),
+            position: 13,
+            boot: 14,
             gaps: vec![
-                FrameGap { first: 100, len: 7, cause: 1, hop: 2, stream: None },
-                FrameGap { first: 200, len: 1, cause: 0, hop: 0, stream: Some(3) },
+                FrameGap { first: 100, len: 7, cause: 1, hop: 2, stream: None, boot: 13 },
+                FrameGap { first: 200, len: 1, cause: 0, hop: 0, stream: Some(3), boot: 14 },
             ],
             mean: vec![1, 2, 3],
             peak: vec![4, 5, 6],
@@ -247,10 +266,13 @@ mod tests {
     fn frame_comes_back_from_its_bytes() {
         let mut bytes = Vec::new();
         frame().encode(&mut bytes);
-        assert_eq!(bytes.len(), 112 + 2 * 24 + 6);
-        assert_eq!(bytes[..8], [1, 1, 1, 0, 2, 0, 3, 0]);
+        assert_eq!(bytes.len(), 136 + 2 * 24 + 6);
+        assert_eq!(bytes[..8], [1, 2, 1, 0, 2, 0, 3, 0]);
         assert_eq!(bytes[24..32], (1_u64 << 40).to_le_bytes());
+        assert_eq!(bytes[112..120], 1_800_000_000_000_000_000_u64.to_le_bytes());
         assert_eq!(Frame::decode(&bytes), Ok(frame()));
+        bytes[112..120].fill(0);
+        assert_eq!(Frame::decode(&bytes), Ok(Frame { tai_ns: None, ..frame() }));
     }
 
     #[test]

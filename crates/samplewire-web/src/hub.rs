@@ -1,25 +1,23 @@
 //! Sources, views and viewers: which spectra are computed, and who gets them.
 //!
 //! Nothing here waits, and time is an argument. A view is computed once for all of its viewers. A viewer
-//! holds at most [`UNSEEN_MAX`] frames that it has not confirmed; meanwhile its frames are omitted.
+//! holds at most [`viewer::UNSEEN_MAX`] frames that it has not confirmed; meanwhile its frames are omitted.
 
 mod engine;
+mod viewer;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use samplewire_record::sigmf::RecordedGap;
 use tokio::sync::Notify;
 
-use crate::account::GapEntry;
 use crate::failures::Failures;
-use crate::frame::{Frame, FrameGap};
 use crate::message::ViewRequest;
-use crate::source::{About, Role, Source, lock};
-use crate::spectra::{Levels, Spectra, View};
-use crate::state::hop_position;
+use crate::source::{About, Role, Source};
+use crate::spectra::{Spectra, View};
 use crate::tap::Tap;
-use engine::{Engine, Gathered, Key, Picture};
+use engine::{Engine, Key};
+use viewer::Viewer;
 
 /// Everything that the page's thread knows.
 #[derive(Debug)]
@@ -33,31 +31,6 @@ pub(crate) struct Hub {
     failures: Failures,
     /// Whether frames cover all samples.
     is_every_sample: bool,
-}
-
-/// A connected page.
-#[derive(Debug)]
-struct Viewer {
-    id: u64,
-    key: Option<Key>,
-    /// The request for a stream that is not there.
-    waiting: Option<ViewRequest>,
-    period: Duration,
-    due: Instant,
-    /// The last picture that was sent or omitted.
-    serial: u64,
-    /// The number of the last frame, and of the last one that arrived.
-    number: u32,
-    seen: u32,
-    omitted: u32,
-    /// Where frames cover all samples: those of the next ones.
-    gathered: Gathered,
-    /// Samples of the frames of this view, and those that were delivered before the view, if it has one.
-    seen_samples: u64,
-    delivered_before: Option<u64>,
-    /// The number of the first gap that was in no frame.
-    next_gap: Option<u64>,
-    wake: Arc<Notify>,
 }
 
 /// Why a page is not admitted, or gets no view.
@@ -136,22 +109,7 @@ impl Hub {
         }
         let (id, wake) = (self.next_viewer, Arc::new(Notify::new()));
         self.next_viewer += 1;
-        self.viewers.push(Viewer {
-            id,
-            key: None,
-            waiting: None,
-            period: Duration::from_secs(1),
-            due: now,
-            serial: 0,
-            number: 0,
-            seen: 0,
-            omitted: 0,
-            gathered: Gathered::default(),
-            seen_samples: 0,
-            delivered_before: None,
-            next_gap: None,
-            wake: Arc::clone(&wake),
-        });
+        self.viewers.push(Viewer::new(id, now, Arc::clone(&wake)));
         Ok((id, wake))
     }
 
@@ -376,87 +334,6 @@ impl Hub {
     }
 }
 
-impl Viewer {
-    /// Whether it holds as many frames as it may.
-    const fn is_full(&self) -> bool {
-        self.number - self.seen >= UNSEEN_MAX
-    }
-
-    /// Has the next frame be due a period later.
-    fn wait_from(&mut self, now: Instant) {
-        let next = self.due + self.period;
-        self.due = if next < now { now + self.period } else { next };
-    }
-
-    /// Counts samples from the next frame on.
-    const fn restart_share(&mut self) {
-        self.seen_samples = 0;
-        self.delivered_before = None;
-    }
-
-    /// Makes the frame of this page from a picture.
-    fn address(&mut self, picture: &Picture, key: Key, source: &Source) -> Frame {
-        self.number += 1;
-        let run = &picture.run;
-        let info = &source.about.streams[usize::from(key.stream)];
-        let rate_hz = info.rate_hz();
-        let from = self.next_gap.unwrap_or(run.gaps_before);
-        self.next_gap = Some(run.gaps_before);
-        let oldest = run.gaps_before.saturating_sub(Frame::GAPS_MAX as u64).max(from);
-        let gaps = {
-            let ledger = lock(&source.shared.ledger);
-            ledger.gaps_in(oldest..run.gaps_before).map(gap_of).collect()
-        };
-        if self.delivered_before.is_some_and(|before| run.delivered_before < before) {
-            self.restart_share();
-        }
-        let delivered_before = *self.delivered_before.get_or_insert(run.delivered_before);
-        self.seen_samples += picture.len_samples;
-        let centre_hz = if run.centre_hz.is_finite() { run.centre_hz } else { 0.0 };
-        let (offset_hz, span_hz) = if info.format.is_complex() {
-            (key.view.centre * rate_hz, rate_hz / f64::from(key.view.zoom))
-        } else {
-            (rate_hz / 4.0, rate_hz / 2.0)
-        };
-        Frame {
-            source: key.source,
-            stream: key.stream,
-            channel: key.view.channel,
-            number: self.number,
-            omitted: self.omitted.saturating_add(self.gathered.omitted),
-            transforms: picture.levels.transforms,
-            index: run.index,
-            len_samples: picture.len_samples,
-            seen_samples: self.seen_samples,
-            delivered_samples: run.delivered_before - delivered_before,
-            gaps_before: run.gaps_before,
-            rate_hz,
-            centre_hz: centre_hz + offset_hz,
-            span_hz,
-            offset_db: Levels::OFFSET_DB,
-            step_db: Levels::STEP_DB,
-            row_samples: match run.row_samples {
-                0 => (rate_hz * self.period.as_secs_f64()).round() as u64,
-                row_samples => row_samples,
-            },
-            gaps,
-            mean: picture.levels.mean.clone(),
-            peak: picture.levels.peak.clone(),
-        }
-    }
-}
-
-fn gap_of(entry: &GapEntry) -> FrameGap {
-    let gap: &RecordedGap = &entry.gap;
-    FrameGap {
-        first: gap.first,
-        len: gap.count(),
-        cause: gap.cause.position() as u8,
-        hop: hop_position(entry.hop),
-        stream: gap.stream,
-    }
-}
-
 /// Buffers of each stream where frames cover all samples: 4 MiB.
 const EVERY_BUFFERS: usize = 16;
 /// The most pages at once.
@@ -465,8 +342,5 @@ pub(crate) const VIEWERS_MAX: usize = 16;
 const ZOOMS_MAX: usize = 4;
 /// The most different views at once.
 const ENGINES_MAX: usize = 12;
-/// Frames that a page has not confirmed. With 65,536 bins they take 1 MiB.
-const UNSEEN_MAX: u32 = 7;
-
 #[cfg(test)]
 mod tests;

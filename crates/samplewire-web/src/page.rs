@@ -190,7 +190,7 @@ impl Page {
 
     /// Returns the next line about a recording that a page started, once it is complete.
     pub fn take_report(&mut self) -> Option<String> {
-        self.app.keepers().take_report()
+        self.app.recording_threads().take_report()
     }
 
     /// Waits until the files of all recordings are complete whose streams have ended. Dropping the page
@@ -199,7 +199,7 @@ impl Page {
     /// # Blocking
     /// As long as the disk needs, and their hashes.
     pub fn finish_recordings(&self) {
-        self.app.keepers().wait();
+        self.app.recording_threads().wait();
     }
 
     /// A handle to [`take_failure`](Self::take_failure).

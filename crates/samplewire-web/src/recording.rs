@@ -18,7 +18,7 @@ use samplewire_record::verify::{Boot, VerifyError};
 
 use crate::page::Page;
 use crate::source::{About, Role};
-use crate::tap::{RUN_BYTES_MAX, Shown, Tap};
+use crate::tap::{RUN_BYTES_MAX, SamplePlace, Shown, Tap};
 
 /// A recording that a page shows until it is dropped.
 #[derive(Debug)]
@@ -73,21 +73,18 @@ pub enum RecordingError {
 /// Consecutive samples of the file.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// The position of the first, counted from the recording's first index.
-    position: u64,
-    index: SampleIndex,
+    /// Where the first stands in the stream.
+    place: SamplePlace,
     /// The first in the file.
-    place: u64,
+    start: u64,
     len: u64,
-    gaps_before: u64,
-    delivered_before: u64,
     centre_hz: f64,
 }
 
 impl Piece {
     /// The position behind the last.
     const fn end(&self) -> u64 {
-        self.position.saturating_add(self.len)
+        self.place.position.saturating_add(self.len)
     }
 }
 
@@ -201,8 +198,6 @@ struct Walk<'a> {
     boots: std::slice::Iter<'a, Boot>,
     /// A gap has ended the present run.
     has_ended: bool,
-    /// The number of indexes of the runs before.
-    before: u64,
     /// What the host dropped in all gaps so far.
     drops: HostDrops,
 }
@@ -210,7 +205,7 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn new(tap: &'a mut Tap, boots: &'a [Boot]) -> Self {
         let boots = boots.get(1..).unwrap_or_default().iter();
-        Self { tap, boots, has_ended: false, before: 0, drops: HostDrops::NONE }
+        Self { tap, boots, has_ended: false, drops: HostDrops::NONE }
     }
 
     /// Counts the whole recording, and returns where its samples are.
@@ -234,14 +229,10 @@ impl<'a> Walk<'a> {
             boot_id = capture.boot_id.or(boot_id);
             let index = capture.global_index.unwrap_or(capture.sample_start);
             self.enter(index);
-            let account = self.tap.account();
             pieces.push(Piece {
-                position: self.before.saturating_add(index.saturating_sub(account.range().start)),
-                index,
-                place: capture.sample_start - metadata.offset,
+                place: self.tap.place(index),
+                start: capture.sample_start - metadata.offset,
                 len,
-                gaps_before: account.gaps(),
-                delivered_before: account.delivered(),
                 centre_hz: capture.frequency_hz.unwrap_or(f64::NAN),
             });
             self.tap.count_samples(index, len);
@@ -261,8 +252,6 @@ impl<'a> Walk<'a> {
     /// Begins the next run of the device, if one has ended, for the index `first` of it.
     fn enter(&mut self, first: SampleIndex) {
         if std::mem::take(&mut self.has_ended) {
-            let range = self.tap.account().range();
-            self.before = self.before.saturating_add(range.end - range.start);
             self.tap.restart_at(self.boots.next().map_or(first, |boot| boot.indexes.start));
         }
     }
@@ -294,23 +283,21 @@ impl Player {
             self.position = self.end;
             return Ok(());
         };
-        let skipped = self.position.saturating_sub(piece.position);
+        let skipped = self.position.saturating_sub(piece.place.position);
         // Pieces of a damaged recording may be out of order.
         let len = wanted.min(piece.len.saturating_sub(skipped));
-        let row = piece.position.saturating_add(skipped) / row_samples;
+        let row = piece.place.position.saturating_add(skipped) / row_samples;
         self.position = row.saturating_mul(row_samples).saturating_add(row_samples);
         if len < wanted && skipped > 0 {
             // Too few are left in this piece: the next row has more.
             return Ok(());
         }
         self.bytes.resize(len as usize * self.frame_bytes, 0);
-        self.file.seek(SeekFrom::Start((piece.place + skipped) * self.frame_bytes as u64))?;
+        self.file.seek(SeekFrom::Start((piece.start + skipped) * self.frame_bytes as u64))?;
         self.file.read_exact(&mut self.bytes)?;
         self.tap.show(Shown {
-            index: piece.index + skipped,
+            place: piece.place.after(skipped),
             bytes: &self.bytes,
-            gaps_before: piece.gaps_before,
-            delivered_before: piece.delivered_before + skipped,
             row_samples,
             centre_hz: piece.centre_hz,
         });

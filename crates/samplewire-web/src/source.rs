@@ -8,11 +8,11 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use samplewire::receiver::{self, ReceiverSnapshot};
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::{self, TransmitterSnapshot};
-use samplewire::{DeviceInfo, SampleIndex};
+use samplewire::{DeviceInfo, SampleIndex, TaiClock};
 use tokio::sync::Notify;
 
 use crate::account::Ledger;
-use crate::control::{Kept, Orders};
+use crate::control::{Orders, RecordingProgress};
 use crate::tap::{LaneTap, RUN_BYTES_MAX, Run, Tap};
 
 /// The constant description of a source: one stream, or several aligned ones.
@@ -32,6 +32,8 @@ pub struct About {
     pub fault: Option<String>,
     /// The device's numbers of the streams, if they come from one.
     pub numbers: Vec<u16>,
+    /// The time of each stream's indexes at the beginning; a stream that is not listed has none.
+    pub tai_clocks: Vec<Option<TaiClock>>,
     /// The device's run at the beginning, if the streams come from one.
     pub boot_id: Option<u64>,
 }
@@ -47,6 +49,7 @@ impl About {
             gaps_max: Ledger::GAPS_MAX,
             fault: None,
             numbers: Vec::new(),
+            tai_clocks: Vec::new(),
             boot_id: None,
         }
     }
@@ -58,10 +61,16 @@ impl About {
             about.origin = info.address.to_string();
             about.streams.push(info.stream_info());
             about.numbers.push(info.stream);
-            about.boot_id = Some(info.boot_id);
+            about.tai_clocks.push(info.tai_clock());
+            about.boot_id = boot_id_of(info);
         }
         about
     }
+}
+
+/// The device's run, if it is known.
+pub(crate) fn boot_id_of(info: &DeviceInfo) -> Option<u64> {
+    Some(info.boot_id).filter(|&boot_id| boot_id != 0)
 }
 
 /// What becomes of the samples of a source in this program.
@@ -128,14 +137,22 @@ pub(crate) struct Shared {
     pub(crate) lanes: Vec<LaneShared>,
     /// The position that a page requests; `u64::MAX` for none.
     sought: AtomicU64,
-    /// The device's present run, if it is known.
-    boot_id: Mutex<Option<u64>>,
+    boot: Mutex<Boot>,
     /// What pages want done.
     pub(crate) orders: Orders,
     /// The latest recordings that pages started, oldest first.
-    recordings: Mutex<VecDeque<Arc<Kept>>>,
+    recordings: Mutex<VecDeque<Arc<RecordingProgress>>>,
     /// Wakes the page's thread: a run is complete.
     pub(crate) notify: Arc<Notify>,
+}
+
+/// A run of the device, or a session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Boot {
+    /// Its number, from 1.
+    pub(crate) number: u32,
+    /// The device's own number of it, if it is known.
+    pub(crate) id: Option<u64>,
 }
 
 /// The variable description of a stream.
@@ -171,26 +188,33 @@ impl Shared {
         (position != u64::MAX).then_some(position)
     }
 
-    /// The device's present run, if it is known.
-    pub(crate) fn boot_id(&self) -> Option<u64> {
-        *lock(&self.boot_id)
+    /// The device's present run.
+    pub(crate) fn boot(&self) -> Boot {
+        *lock(&self.boot)
     }
 
-    pub(crate) fn set_boot_id(&self, boot_id: Option<u64>) {
-        *lock(&self.boot_id) = boot_id;
+    pub(crate) fn set_boot(&self, boot: Boot) {
+        *lock(&self.boot) = boot;
+    }
+
+    /// The centre frequency in hertz of all streams; `None` if it is not known, or if they differ.
+    pub(crate) fn centre_hz(&self) -> Option<f64> {
+        let first = self.lanes.first()?.centre_hz();
+        let is_common = self.lanes.iter().all(|lane| lane.centre_hz().to_bits() == first.to_bits());
+        Some(first).filter(|hz| hz.is_finite() && is_common)
     }
 
     /// Lists a recording that a page has started.
-    pub(crate) fn list_recording(&self, kept: &Arc<Kept>) {
+    pub(crate) fn list_recording(&self, progress: &Arc<RecordingProgress>) {
         let mut recordings = lock(&self.recordings);
         if recordings.len() >= RECORDINGS_MAX {
             recordings.pop_front();
         }
-        recordings.push_back(Arc::clone(kept));
+        recordings.push_back(Arc::clone(progress));
     }
 
     /// The latest recordings that pages started, oldest first.
-    pub(crate) fn recordings(&self) -> Vec<Arc<Kept>> {
+    pub(crate) fn recordings(&self) -> Vec<Arc<RecordingProgress>> {
         lock(&self.recordings).iter().cloned().collect()
     }
 
@@ -231,7 +255,7 @@ impl Source {
         notify: Arc<Notify>,
     ) -> (Self, Tap) {
         let (mut lanes, mut taps, mut shared) = (Vec::new(), Vec::new(), Vec::new());
-        for info in &about.streams {
+        for (stream, info) in about.streams.iter().enumerate() {
             let (wanted, wanted_out) = RingBuffer::new(buffers);
             let (filled, filled_out) = RingBuffer::new(buffers);
             let frame_bytes = info.frame_bytes();
@@ -242,6 +266,7 @@ impl Source {
                 filled,
                 current: None,
                 centre_hz,
+                tai_clock: about.tai_clocks.get(stream).copied().flatten(),
             });
             let spare = vec![Run::default(); buffers];
             lanes.push(Lane { wanted, filled: filled_out, spare });
@@ -253,7 +278,7 @@ impl Source {
             ended: Mutex::default(),
             lanes: shared,
             sought: AtomicU64::new(u64::MAX),
-            boot_id: Mutex::new(about.boot_id),
+            boot: Mutex::new(Boot { number: 1, id: about.boot_id }),
             orders: Orders::default(),
             recordings: Mutex::default(),
             notify,

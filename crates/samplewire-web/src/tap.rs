@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rtrb::{Consumer, Producer};
-use samplewire::SampleIndex;
 use samplewire::receiver::ReceiverSnapshot;
+use samplewire::{DeviceInfo, SampleIndex, TaiClock};
 use samplewire_record::account::Account;
 use samplewire_record::sigmf::{HostDrops, RecordedGap};
 
 use crate::account::{Event, GapEntry};
-use crate::control::Desk;
-use crate::source::{Counters, Shared, lock};
+use crate::control::OrderExecutor;
+use crate::source::{Boot, Counters, Shared, boot_id_of, lock};
 
 /// Passes the samples and gaps of a stream, or of aligned streams, to a page.
 ///
@@ -28,7 +28,7 @@ pub struct Tap {
     lanes: Vec<LaneTap>,
     account: Account,
     /// Carries out what pages want done, in each call.
-    desk: Desk,
+    executor: OrderExecutor,
     /// The number of indexes of the device's earlier runs.
     before: u64,
     events: Vec<Event>,
@@ -48,42 +48,69 @@ pub(crate) struct LaneTap {
     pub(crate) current: Option<Run>,
     /// The centre frequency in hertz of the next block; not a number if it is not known.
     pub(crate) centre_hz: f64,
+    /// The time of each index, if the stream has one.
+    pub(crate) tai_clock: Option<TaiClock>,
 }
 
 /// Contiguous samples of a stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Run {
-    /// The index of the first sample.
-    pub(crate) index: SampleIndex,
+    /// Where the first sample stands.
+    pub(crate) place: SamplePlace,
     /// The number of samples that the page wants.
     pub(crate) len_samples: usize,
     /// The samples as on the wire.
     pub(crate) bytes: Vec<u8>,
-    /// The number of gaps before the first sample.
-    pub(crate) gaps_before: u64,
-    /// Samples delivered before the first sample of the run.
-    pub(crate) delivered_before: u64,
     /// The centre frequency in hertz at the first sample; not a number if it is not known.
     pub(crate) centre_hz: f64,
+    /// The time of the first sample in TAI nanoseconds, if the stream has one.
+    pub(crate) tai_ns: Option<u64>,
     /// The indexes between two runs; 0 where the viewer's frame rate sets them.
     pub(crate) row_samples: u64,
 }
 
+/// Where a sample stands in its stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct SamplePlace {
+    pub(crate) index: SampleIndex,
+    /// The number of indexes before it, over all runs of the device.
+    pub(crate) position: u64,
+    /// The number of the device's run, or of the session, from 1.
+    pub(crate) boot: u32,
+    /// The number of gaps before it.
+    pub(crate) gaps_before: u64,
+    /// Samples delivered before it.
+    pub(crate) delivered_before: u64,
+}
+
+impl SamplePlace {
+    /// The place so many samples later, without a gap.
+    pub(crate) const fn after(self, samples: u64) -> Self {
+        Self {
+            index: self.index + samples,
+            position: self.position.saturating_add(samples),
+            delivered_before: self.delivered_before + samples,
+            ..self
+        }
+    }
+
+    /// Whether both are the same index of the same run.
+    pub(crate) const fn is_at(self, other: Self) -> bool {
+        self.boot == other.boot && self.index == other.index
+    }
+}
+
 /// The part of a block that is in no run yet.
 struct Rest<'a> {
-    index: SampleIndex,
+    place: SamplePlace,
     bytes: &'a [u8],
-    gaps_before: u64,
-    delivered_before: u64,
 }
 
 /// Samples of a recording, for [`Tap::show`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown<'a> {
-    pub(crate) index: SampleIndex,
+    pub(crate) place: SamplePlace,
     pub(crate) bytes: &'a [u8],
-    pub(crate) gaps_before: u64,
-    pub(crate) delivered_before: u64,
     pub(crate) row_samples: u64,
     pub(crate) centre_hz: f64,
 }
@@ -94,7 +121,7 @@ impl Tap {
             shared,
             lanes,
             account: Account::new(first, None),
-            desk: Desk::default(),
+            executor: OrderExecutor::default(),
             before: 0,
             events: Vec::with_capacity(EVENTS_MAX),
             published: Instant::now(),
@@ -105,15 +132,15 @@ impl Tap {
     /// Passes a block without a gap: the samples of each stream from `index` on, as on the wire.
     pub fn samples<'a>(&mut self, index: SampleIndex, streams: impl IntoIterator<Item = &'a [u8]>) {
         self.obey();
-        let (gaps_before, delivered_before) = (self.account.gaps(), self.account.delivered());
+        let place = self.place(index);
         for (at, bytes) in streams.into_iter().enumerate().take(self.lanes.len()) {
             if at == 0 {
                 let len = bytes.len() / self.lanes[at].frame_bytes;
                 Self::count(&mut self.account, &mut self.events, self.before, index, len);
-                self.desk.open(index, len);
+                self.executor.open(index, len);
             }
-            self.desk.put(self.lanes[at].frame_bytes, bytes);
-            let mut rest = Rest { index, bytes, gaps_before, delivered_before };
+            self.executor.put(self.lanes[at].frame_bytes, bytes);
+            let mut rest = Rest { place, bytes };
             // Ends: a run that is complete takes a sample at least.
             while let Some(run) = self.lanes[at].take(&mut rest) {
                 // The page lists the gaps before a run with the run.
@@ -121,13 +148,25 @@ impl Tap {
                 self.complete(at, run);
             }
         }
-        self.desk.end_if_over(self.account.range().end);
+        self.executor.end_if_over(self.account.range().end);
         self.publish_if_due(Instant::now());
+    }
+
+    /// Where the next sample stands, which has this index.
+    pub(crate) fn place(&self, index: SampleIndex) -> SamplePlace {
+        let passed = index.saturating_sub(self.account.range().start);
+        SamplePlace {
+            index,
+            position: self.before.saturating_add(passed),
+            boot: self.account.boots(),
+            gaps_before: self.account.gaps(),
+            delivered_before: self.account.delivered(),
+        }
     }
 
     /// Carries out what pages want done.
     fn obey(&mut self) {
-        self.desk.obey(&self.shared, self.account.range().end);
+        self.executor.obey(&self.shared, self.account.range().end);
     }
 
     /// Passes a run to the page.
@@ -162,9 +201,8 @@ impl Tap {
         let Some(mut run) = lane.current.take() else { return };
         run.bytes.clear();
         run.bytes.extend_from_slice(&shown.bytes[..shown.bytes.len().min(RUN_BYTES_MAX)]);
-        (run.index, run.gaps_before) = (shown.index, shown.gaps_before);
-        (run.delivered_before, run.row_samples) = (shown.delivered_before, shown.row_samples);
-        run.centre_hz = shown.centre_hz;
+        (run.place, run.row_samples) = (shown.place, shown.row_samples);
+        (run.centre_hz, run.tai_ns) = (shown.centre_hz, None);
         self.complete(0, run);
     }
 
@@ -207,13 +245,9 @@ impl Tap {
         let number = self.account.gaps();
         // The account states how much of the gap this host dropped.
         let Some(taken) = self.account.take_gap(gap, is_held_up) else { return };
-        if taken.is_estimated() {
-            // Of another run.
-            self.shared.set_boot_id(None);
-        }
-        self.desk.gap(&taken);
-        self.desk.end_if_over(self.account.range().end);
-        let entry = GapEntry::new(taken, is_held_up, number);
+        self.executor.gap(&taken);
+        self.executor.end_if_over(self.account.range().end);
+        let entry = GapEntry::new(taken, is_held_up, number, self.account.boots());
         self.events.push(Event::Gap { entry, position: position.saturating_add(jump) });
         self.is_stale = true;
         // Each call adds two events at most.
@@ -231,26 +265,42 @@ impl Tap {
         self.publish_if_due(Instant::now());
     }
 
-    /// Continues at `first` of another run of the device, or of another session. Its run is not known
-    /// until [`Self::set_boot_id`].
+    /// Continues at `first` of another run of the device, or of another session. Its run and
+    /// time are not known until [`Self::set_device`].
     pub fn restart_at(&mut self, first: SampleIndex) {
-        self.desk.end("the device restarted");
-        self.shared.set_boot_id(None);
+        self.executor.end("the device restarted");
         *lock(&self.shared.ended) = None;
         self.shared.orders.reopen();
         let range = self.account.range();
         self.before = self.before.saturating_add(range.end - range.start);
         self.account.restart_at(first);
-        self.lanes.iter_mut().for_each(LaneTap::restart);
+        self.set_boot(None);
+        for lane in &mut self.lanes {
+            lane.restart();
+            lane.tai_clock = None;
+        }
     }
 
     /// Sets the device's present run, which recordings of the page note from now on.
     pub fn set_boot_id(&mut self, boot_id: u64) {
-        self.shared.set_boot_id(Some(boot_id));
+        self.set_boot(Some(boot_id));
     }
 
-    /// Sets the centre frequency of the samples that follow. A recording that is under way keeps the
-    /// frequency of its start in its metadata.
+    fn set_boot(&self, id: Option<u64>) {
+        self.shared.set_boot(Boot { number: self.account.boots(), id });
+    }
+
+    /// Sets the run, the centre frequencies and the times that a device states, from the next sample on.
+    pub fn set_device<'a>(&mut self, infos: impl IntoIterator<Item = &'a DeviceInfo>) {
+        for (stream, info) in infos.into_iter().enumerate() {
+            self.set_boot(boot_id_of(info));
+            self.set_centre_hz(stream, info.centre_frequency_hz.unwrap_or(f64::NAN));
+            self.set_tai_clock(stream, info.tai_clock());
+        }
+    }
+
+    /// Sets the centre frequency of the samples that follow; not a number if it is not known. It begins
+    /// a capture segment in a recording that is under way.
     pub fn set_centre_hz(&mut self, stream: usize, hz: f64) {
         if let Some(lane) = self.shared.lanes.get(stream) {
             lane.set_centre_hz(hz);
@@ -258,6 +308,15 @@ impl Tap {
         if let Some(lane) = self.lanes.get_mut(stream) {
             lane.restart();
             lane.centre_hz = hz;
+        }
+        self.executor.tune(self.shared.centre_hz());
+    }
+
+    /// Sets the time of the samples that follow; `None` if it is not known.
+    pub fn set_tai_clock(&mut self, stream: usize, clock: Option<TaiClock>) {
+        if let Some(lane) = self.lanes.get_mut(stream) {
+            lane.restart();
+            lane.tai_clock = clock;
         }
     }
 
@@ -279,14 +338,14 @@ impl Tap {
     /// Reports the end of the stream, in words.
     pub fn end(&mut self, words: &str) {
         self.shared.orders.close();
-        self.desk.end(words);
+        self.executor.end(words);
         self.publish(true);
         *lock(&self.shared.ended) = Some(words.to_owned());
     }
 
     /// Whether a page has ended the stream: the program then closes it. Recordings of the page are over.
     pub const fn is_ending(&self) -> bool {
-        self.desk.is_ending()
+        self.executor.is_ending()
     }
 
     /// The account of all indexes so far.
@@ -316,7 +375,7 @@ impl Tap {
 impl Drop for Tap {
     fn drop(&mut self) {
         self.shared.orders.close();
-        self.desk.end("the program closed the stream");
+        self.executor.end("the program closed the stream");
         self.publish(true);
         lock(&self.shared.ended).get_or_insert_with(|| "the program closed the stream".to_owned());
         self.shared.notify.notify_one();
@@ -331,17 +390,16 @@ impl LaneTap {
             None => self.wanted.pop().ok()?,
         };
         let taken = run.bytes.len() / self.frame_bytes;
-        if taken == 0 || run.index + taken as u64 != rest.index {
+        if taken == 0 || !run.place.after(taken as u64).is_at(rest.place) {
             run.bytes.clear();
-            (run.index, run.gaps_before) = (rest.index, rest.gaps_before);
-            (run.delivered_before, run.centre_hz) = (rest.delivered_before, self.centre_hz);
+            (run.place, run.centre_hz) = (rest.place, self.centre_hz);
+            run.tai_ns = self.tai_clock.map(|clock| clock.tai_ns(rest.place.index));
         }
         let left_bytes = (run.len_samples * self.frame_bytes).min(RUN_BYTES_MAX) - run.bytes.len();
         let whole = left_bytes.min(rest.bytes.len()) / self.frame_bytes * self.frame_bytes;
         run.bytes.extend_from_slice(&rest.bytes[..whole]);
         rest.bytes = &rest.bytes[whole..];
-        rest.index += (whole / self.frame_bytes) as u64;
-        rest.delivered_before += (whole / self.frame_bytes) as u64;
+        rest.place = rest.place.after((whole / self.frame_bytes) as u64);
         if left_bytes - whole >= self.frame_bytes {
             self.current = Some(run);
             return None;

@@ -365,6 +365,51 @@ fn recording_after_a_restart_has_the_new_run() {
 }
 
 #[test]
+fn recording_whose_files_were_opened_before_a_restart_is_refused() {
+    let mut rig = Rig::new();
+    rig.feed(2_000);
+    let client = rig.client();
+    let asking = std::thread::spawn(move || client.act(r#"{"record": {}}"#));
+    wait_for("the files", PATIENCE, || (!rig.files().is_empty()).then_some(()));
+    // Neither run is known.
+    rig.tap.restart_at(5_000);
+    rig.next = 5_000;
+    while !asking.is_finished() {
+        rig.tap.samples(rig.next, [&[][..]]);
+        std::thread::yield_now();
+    }
+    asking.join().unwrap().refused(409, "the device restarted");
+    wait_for("the files' end", PATIENCE, || rig.files().is_empty().then_some(()));
+}
+
+#[test]
+fn change_of_the_centre_frequency_begins_a_capture_segment() {
+    let mut rig = Rig::new();
+    rig.tap.set_centre_hz(0, 1e9);
+    rig.act_here(&json!({ "record": { "from": "500" } })).json();
+    // Before the recording begins, within a block's buffer, and beside a gap.
+    rig.tap.set_centre_hz(0, 2e9);
+    rig.feed(3_000);
+    rig.tap.set_centre_hz(0, 2e9);
+    rig.feed(3_500);
+    rig.tap.set_centre_hz(0, 3e9);
+    rig.feed(6_000);
+    rig.gap(10);
+    rig.tap.set_centre_hz(0, f64::NAN);
+    rig.feed(9_000);
+    rig.act_here(&json!({ "stop": {} })).json();
+    let done = rig.recording(&["proven", "not proven"]);
+    assert_eq!(rig.check(&done).boots[0].indexes, 500..9_000);
+    let meta = read_json(&rig.path(&done));
+    let captures = meta["captures"].as_array().unwrap();
+    let found: Vec<_> = captures
+        .iter()
+        .map(|it| (number(it, "core:global_index"), it["core:frequency"].as_f64()))
+        .collect();
+    assert_eq!(found, [(500, Some(2e9)), (3_500, Some(3e9)), (6_010, None)]);
+}
+
+#[test]
 fn dropped_page_leaves_complete_files() {
     let mut rig = Rig::new();
     rig.act_here(&json!({ "record": {} })).json();

@@ -32,7 +32,7 @@ fn mutated_messages_actions_and_frames_are_read_or_refused() {
 }
 
 fn frame() -> Vec<u8> {
-    let gap = FrameGap { first: 7, len: 9, cause: 1, hop: 1, stream: None };
+    let gap = FrameGap { first: 7, len: 9, cause: 1, hop: 1, stream: None, boot: 1 };
     let frame = Frame {
         source: 0,
         stream: 0,
@@ -51,6 +51,9 @@ fn frame() -> Vec<u8> {
         offset_db: -140.0,
         step_db: 0.55,
         row_samples: 32,
+        tai_ns: Some(1),
+        position: 16,
+        boot: 1,
         gaps: vec![gap],
         mean: vec![1, 2, 3, 4],
         peak: vec![5, 6, 7, 8],

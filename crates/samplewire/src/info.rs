@@ -9,6 +9,7 @@ use samplewire_proto::stream::Carriage;
 use samplewire_proto::wire::{Format, VERSION};
 
 use crate::source::StreamInfo;
+use crate::tai::TaiClock;
 
 /// A device's stream as its ACCEPT described it, and what the opening measured of the path.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +36,12 @@ pub struct DeviceInfo {
     pub centre_frequency_hz: Option<f64>,
     /// The index of the first sample to come.
     pub first_index: SampleIndex,
+    /// The time of `first_index` in TAI nanoseconds since 1970; `None` when the device does not know
+    /// it.
+    pub first_index_tai_ns: Option<u64>,
+    /// The largest error of the device's times in nanoseconds; `None` when the device does not state
+    /// it.
+    pub clock_quality_ns: Option<u32>,
     /// Samples (of all channels each) in a packet.
     pub packet_samples: u32,
     /// Payload of a packet in bytes.
@@ -75,6 +82,11 @@ impl DeviceInfo {
         }
     }
 
+    /// The time of each index, if the device states a time and a rate.
+    pub fn tai_clock(&self) -> Option<TaiClock> {
+        TaiClock::new(self.first_index, self.first_index_tai_ns?, &self.stream_info())
+    }
+
     /// `None` with the number when the format is of a later version.
     pub(crate) fn from_accept(address: SocketAddr, accept: &AcceptInfo) -> Result<Self, u16> {
         let params = &accept.params;
@@ -91,6 +103,8 @@ impl DeviceInfo {
             rate_denominator: params.rate_denominator,
             centre_frequency_hz: params.centre_frequency_hz,
             first_index: params.first_index,
+            first_index_tai_ns: (params.time_ns != 0).then_some(params.time_ns),
+            clock_quality_ns: params.clock_quality_ns.filter(|&quality_ns| quality_ns != u32::MAX),
             packet_samples: params.packet_samples,
             payload_bytes: params.payload_bytes,
             window: params.window,

@@ -27,6 +27,7 @@ pub mod source;
 #[doc(hidden)]
 pub mod stepped;
 mod sync;
+mod tai;
 pub mod transmitter;
 mod wakeups;
 
@@ -52,4 +53,5 @@ pub use samplewire_proto::stream::{Carriage, End, Underflow};
 pub use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
 pub use samplewire_proto::{Cause, Gap, Latencies, SampleIndex};
 pub use source::StreamInfo;
+pub use tai::TaiClock;
 pub use transmitter::{Listener, SendStream};

@@ -2,11 +2,12 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use samplewire::device::{Played, Player, PlayerOutput, SampleClock};
+use samplewire::device::{Played, Player, PlayerOutput, SampleClock, UnderrunCause};
 use samplewire::format::Format;
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::SendError;
@@ -21,6 +22,8 @@ use samplewire_testing::PATIENCE;
 struct Tally {
     samples: u64,
     zeros: u64,
+    /// Samples that were missing at their time.
+    missing: u64,
 }
 
 impl PlayerOutput for Tally {
@@ -31,6 +34,10 @@ impl PlayerOutput for Tally {
         self.samples += samples;
         self.zeros += if bytes.iter().all(|byte| *byte == 0) { samples } else { 0 };
         Ok(())
+    }
+
+    fn missing(&mut self, due: Range<SampleIndex>, _cause: UnderrunCause) {
+        self.missing += due.end - due.start;
     }
 }
 
@@ -210,6 +217,7 @@ fn jump_to_the_bound_is_played_and_its_zeros_are_counted() {
     assert_eq!(end.end, End::Finished { final_index: next + 1_000_000 });
     let (_, tally) = stage.played();
     assert_eq!((tally.samples, tally.zeros), (2_000_300, 2_000_000), "of a start there are none");
+    assert_eq!(tally.missing, tally.zeros, "they are announced");
     stage.finish();
 }
 

@@ -17,8 +17,8 @@ use samplewire::format::Format;
 use samplewire::source::{CounterSource, ReadSamples, StreamInfo, counter_mismatch};
 use samplewire::transmitter::{Overflow, PlayError, SendError};
 use samplewire::{
-    Cause, Delivery, DeviceOptions, End, OpenError, ReceiveOptions, SampleIndex, SendOptions,
-    SendStream, Underflow,
+    Cause, Delivery, DeviceInfo, DeviceOptions, End, OpenError, ReceiveOptions, SampleIndex,
+    SendOptions, SendStream, Underflow,
 };
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::number::INDEX_MAX;
@@ -378,7 +378,10 @@ fn device_that_only_plays_refuses_a_receiver_and_one_that_only_sends_a_sender() 
 #[test]
 fn device_sends_and_plays_at_once_on_one_port() {
     let (info, file) = (sc16(2e6), file("duplex"));
-    let clock = SampleClock::start(&info, Instant::now());
+    // The time of index 0.
+    let tai_ns = 1_800_000_000_000_000_000;
+    let tai_ns_of = |info: &DeviceInfo| tai_ns + info.first_index * 500;
+    let clock = SampleClock::start(&info, Instant::now()).starting_at(tai_ns);
     let local = "127.0.0.1:0".parse().expect("an address");
     let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
     let options = DeviceOptions::new();
@@ -403,6 +406,8 @@ fn device_sends_and_plays_at_once_on_one_port() {
         scope.spawn(|| {
             let incoming = receive_listener.accept(PATIENCE).expect("the port works");
             let incoming = incoming.expect("a sender comes");
+            let info = incoming.receiver.info();
+            assert_eq!(info.first_index_tai_ns, Some(tai_ns_of(info)));
             let mut player =
                 Player::new(incoming.receiver, Some(clock), incoming.underflow, &mut output);
             while player.run(Duration::from_millis(50), |_| ()).expect("the file takes it") {}
@@ -417,6 +422,13 @@ fn device_sends_and_plays_at_once_on_one_port() {
         assert_eq!(receiver.info().boot_id, seen.boot_id, "their indexes are comparable");
         let apart = seen.first_index.abs_diff(receiver.info().first_index);
         assert!(apart < 400_000, "one clock: {apart} samples apart");
+        for info in [receiver.info(), &seen] {
+            assert_eq!(info.first_index_tai_ns, Some(tai_ns_of(info)));
+            assert_eq!(
+                info.tai_clock().expect("it has a time").tai_ns(2_000_000),
+                tai_ns + 1_000_000_000
+            );
+        }
         let taker = scope.spawn(move || {
             let mut samples = 0;
             while samples < 2_000_000 {

@@ -104,6 +104,27 @@ fn errors_of(index: u64, accept: &Accept<'_>) -> [Option<OpenError>; 2] {
 }
 
 #[test]
+fn time_and_its_error_are_those_that_the_device_states() {
+    let described = |tlvs, time_ns| {
+        let (device, accept) = (Device::new(), Accept { time_ns, tlvs, ..good() });
+        std::thread::scope(|scope| {
+            scope.spawn(|| device.answer(5, &accept));
+            samplewire::probe(device.address(), Duration::from_secs(5)).expect("it answers")
+        })
+    };
+    let quality = Tlvs::parse(&[0, 3, 0, 4, 0, 0, 1, 0]).expect("its length is true");
+    let known = described(quality, 77);
+    assert_eq!((known.first_index_tai_ns, known.clock_quality_ns), (Some(77), Some(256)));
+    assert_eq!(known.tai_clock().map(|clock| clock.tai_ns(6)), Some(1_077));
+    let unknown = Tlvs::parse(&[0, 3, 0, 4, 255, 255, 255, 255]).expect("its length is true");
+    for tlvs in [unknown, Tlvs::EMPTY] {
+        let info = described(tlvs, 0);
+        assert_eq!((info.first_index_tai_ns, info.clock_quality_ns), (None, None));
+        assert_eq!(info.tai_clock(), None);
+    }
+}
+
+#[test]
 fn contradictory_terms_of_a_device_are_an_error_that_names_the_field() {
     let nan = [0, 1, 0, 8, 0x7F, 0xF8, 0, 0, 0, 0, 0, 0];
     let infinite = [0, 5, 0, 8, 0xFF, 0xF0, 0, 0, 0, 0, 0, 0];

@@ -120,6 +120,9 @@ impl Report for Reporter {
             entry.set(move || View { receiver: Some(stats.stats()), ..view.clone() });
         }
         self.begin(info.first_index, Counters::Receiver(stream.stats_handle()));
+        if let Some(tap) = &mut self.tap {
+            tap.set_device([info]);
+        }
         let mut host = HostWatch::new();
         host.follow(stream.local_addr(), std::iter::once(info), None);
         self.host = Some(host);

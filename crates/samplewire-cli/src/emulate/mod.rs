@@ -53,11 +53,6 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     }
     let faults = FaultPair::new(&arguments.faults)?;
     let supplies = Supply::of(arguments)?;
-    if supplies.is_empty() && arguments.web.address.is_some() {
-        return Err(Failure::Contradiction(
-            "--web shows what is sent, and with --play alone nothing is sent".into(),
-        ));
-    }
     // Opening a source takes time, so options that are invalid even for the smallest packets fail
     // first.
     let windows = supplies.len().max(1) as u32;
@@ -111,7 +106,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
         let entry = exporter.registry().add(about, metrics::View::default);
         Stage::open(arguments, receive_listener, entry, clock, ending.clone())
     });
-    let stage = stage.transpose()?.flatten();
+    let mut stage = stage.transpose()?.flatten();
     let addresses: Vec<_> = device.addresses.iter().map(ToString::to_string).collect();
     console.line(format_args!(
         "samplewire {VERSION}: a device, listening on {}",
@@ -135,6 +130,9 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     console.line(format_args!("waiting for {peers}; Ctrl-C ends"));
     let failures = page.as_ref().map(|page| page.failures().clone());
     let mut taps = shown(page.as_mut(), &device.listeners, &addresses.join(", "));
+    if let (Some(page), Some(stage)) = (&mut page, &mut stage) {
+        stage.show(page, addresses.join(", "));
+    }
     let has_several = sends.len() > 1;
     let streams = device.listeners.into_iter().zip(supplies).zip(sources);
     let senders = streams.map(|((listener, supply), source)| {
@@ -166,7 +164,7 @@ fn shown(
         let listeners = listeners.iter().take(SHOWN_MAX);
         let tap = |listener: &Listener| {
             let (info, stats) = (listener.info(), listener.stats_handle());
-            SentTap::new(page, "emulate", origin.to_owned(), info, stats, 0)
+            SentTap::from_device(page, "emulate", origin.to_owned(), info, stats)
         };
         listeners.map(tap).collect()
     });

@@ -8,6 +8,7 @@ use samplewire::device::{
 };
 use samplewire_proto::wire::CloseReason;
 use samplewire_record::sink::{self, SinkOptions, WriteSamples};
+use samplewire_web::{Failures, Page};
 
 use super::parts::Ending;
 use super::underruns::UnderrunLines;
@@ -20,6 +21,7 @@ use crate::finishing::{self, backlog_words};
 use crate::interrupt::STOP_PAUSE;
 use crate::metrics::{Entry, Exported, View, ended};
 use crate::outcome::Outcome;
+use crate::web::{self, PlayedTap, ShownOutput};
 
 /// Plays received streams into a file.
 pub(super) struct Stage {
@@ -29,6 +31,10 @@ pub(super) struct Stage {
     sink: Box<dyn WriteSamples>,
     file: String,
     ending: Ending,
+    /// Shows what is played on a page.
+    shown: Option<PlayedTap>,
+    /// Why the page failed.
+    failures: Option<Failures>,
 }
 
 impl Stage {
@@ -47,7 +53,14 @@ impl Stage {
         let options = SinkOptions::new().overwrite(arguments.overwrite);
         let sink = sink::open(file, receive_listener.info(), &options).map_err(Failure::Create)?;
         let file = file.display().to_string();
-        Ok(Some(Self { receive_listener, entry, clock, sink, file, ending }))
+        let (shown, failures) = (None, None);
+        Ok(Some(Self { receive_listener, entry, clock, sink, file, ending, shown, failures }))
+    }
+
+    /// Shows what is played on a page. `origin` names this end.
+    pub(super) fn show(&mut self, page: &mut Page, origin: String) {
+        self.shown = Some(PlayedTap::new(page, origin, self.receive_listener.info()));
+        self.failures = Some(page.failures().clone());
     }
 
     /// Plays one session, or one after another until it is interrupted.
@@ -103,7 +116,11 @@ impl Stage {
                 ..View::default()
             }
         });
-        let mut player = Player::new(receiver, self.clock, underflow, &mut self.sink);
+        if let Some(shown) = &mut self.shown {
+            shown.begin_session(info.first_index, receiver.stats_handle());
+        }
+        let mut output = ShownOutput::new(&mut self.sink, self.shown.as_mut());
+        let mut player = Player::new(receiver, self.clock, underflow, &mut output);
         loop {
             let runs = player.run(TURN, |underrun| lines.print(console, underrun));
             let has_more = runs.map_err(Failure::Create)?;
@@ -122,12 +139,18 @@ impl Stage {
                     ));
                 }
             }
+            if let Some(failures) = &self.failures {
+                web::report(failures, console);
+            }
             if !has_more || self.ending.has_come(console) {
                 break;
             }
         }
         lines.next_second(console);
         let played = player.finish();
+        if let Some(shown) = &mut self.shown {
+            shown.end(&end_words(&played));
+        }
         let (receiver, player) = (Some(ended(&played.stats)), Some(played.counts));
         let last = View { receiver, player, ..View::default() };
         self.entry.set(move || last.clone());

@@ -55,11 +55,6 @@ fn measure(
             "--chain processes what is received, and --way transmit receives nothing".into(),
         ));
     }
-    if arguments.way == Way::Transmit && arguments.web.address.is_some() {
-        return Err(Failure::Contradiction(
-            "--web shows what is received, and --way transmit receives nothing".into(),
-        ));
-    }
     if arguments.way == Way::Transmit && !arguments.channels.is_empty() {
         return Err(Failure::Contradiction(
             "--channels names streams to receive, and --way transmit receives none".into(),
@@ -102,7 +97,12 @@ fn measure(
         let device = arguments.carriage.device_of(it.info()).map(str::to_owned);
         Receiving::new(it, chain, host).counting(device.as_deref()).with_tap(tap)
     });
-    let mut transmitting = transmitter.map(|it| Transmitting::new(it, arguments));
+    let sent_tap = match (&mut page, &transmitter) {
+        (Some(page), Some(stream)) => Some(transmit::follow(page, stream)),
+        _ => None,
+    };
+    let mut transmitting =
+        transmitter.map(|it| Transmitting::new(it, arguments).with_tap(sent_tap));
     let watched =
         (receiving.as_ref().map(Receiving::watch), transmitting.as_ref().map(Transmitting::watch));
     let (received, sent) = std::thread::scope(|scope| {

@@ -8,16 +8,20 @@ use samplewire::BoxError;
 use samplewire::source::{NullSource, ReadSamples, StreamInfo};
 use samplewire::transmitter::{PlayError, SendError, StatsHandle};
 use samplewire::{End, SendStream};
+use samplewire_web::Page;
 
 use super::tally::Sent;
 use crate::arguments::RateArguments;
 use crate::interrupt::{Interrupt, wait_ready};
+use crate::web::{SentTap, ShownSource};
 
 /// A running stream to a device.
 pub(super) struct Transmitting {
     stream: SendStream,
     lead: Duration,
     timeout: Duration,
+    /// Shows the samples on a page.
+    tap: Option<SentTap>,
     watch: Arc<Watch>,
 }
 
@@ -40,7 +44,13 @@ impl Transmitting {
             stats: stream.stats_handle(),
             frame_bytes: stream.info().frame_bytes() as u64,
         });
-        Self { stream, lead: arguments.lead, timeout: arguments.timeout, watch }
+        Self { stream, lead: arguments.lead, timeout: arguments.timeout, tap: None, watch }
+    }
+
+    /// Shows the samples on a page too.
+    pub(super) fn with_tap(mut self, tap: Option<SentTap>) -> Self {
+        self.tap = tap;
+        self
     }
 
     pub(super) fn watch(&self) -> Arc<Watch> {
@@ -62,6 +72,9 @@ impl Transmitting {
             Ok(underflow) => (underflow, None),
             Err(error) => (None, Some(format!("sending: {error}"))),
         };
+        if let Some(tap) = &mut self.tap {
+            tap.end(error.as_deref().unwrap_or("finished"));
+        }
         Sent { samples, late, underflow, snapshot, elapsed, frame_bytes, error }
     }
 
@@ -73,7 +86,7 @@ impl Transmitting {
         late: &mut Late,
     ) -> Result<Option<u64>, PlayError> {
         let is_interrupted = || interrupt.signal().is_some();
-        let Self { stream, lead, timeout, watch } = self;
+        let Self { stream, lead, timeout, tap, watch } = self;
         if !wait_ready(stream, *timeout, is_interrupted)? {
             if is_interrupted() {
                 return Ok(None);
@@ -87,7 +100,11 @@ impl Transmitting {
         let mut zeros = Zeros { zeros, is_over };
         let first =
             stream.session().first_index + (lead.as_secs_f64() * info.rate_hz()).round() as u64;
-        let end = stream.send_burst(&mut zeros, first, |index| {
+        if let Some(tap) = tap {
+            tap.continue_at(first);
+        }
+        let mut shown = ShownSource::new(&mut zeros, tap.as_mut());
+        let end = stream.send_burst(&mut shown, first, |index| {
             // Relaxed: figures for display, and a flag that is read again soon.
             watch.samples.store(index - first, Ordering::Relaxed);
             late.look(watch);
@@ -115,6 +132,13 @@ impl Transmitting {
             }
         }
     }
+}
+
+/// Shows a stream to a device on a page.
+pub(super) fn follow(page: &mut Page, stream: &SendStream) -> SentTap {
+    let device = stream.device().expect("this end opened");
+    let first = stream.session().first_index;
+    SentTap::to_device(page, "rate", device, stream.stats_handle(), first)
 }
 
 /// Zeros until the measurement ends.

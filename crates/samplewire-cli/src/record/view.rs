@@ -40,24 +40,25 @@ pub(super) struct RecordingView<'a> {
 pub(super) struct OnPage {
     page: Page,
     tap: Tap,
-    /// The first index of the device's present run.
-    first_index: SampleIndex,
+    /// What the device stated at the last opening.
+    info: DeviceInfo,
     cadence: Cadence,
 }
 
 impl OnPage {
     /// Shows the streams of `receiver` from the account's first index on.
     pub(super) fn new(mut page: Page, receiver: &Interleaved, account: &Account) -> Self {
-        let info = receiver.info();
-        let tap = page.add(About::device("record", [info]), account.range().start);
+        let info = receiver.info().clone();
+        let tap = page.add(About::device("record", [&info]), account.range().start);
         let cadence = Cadence::new(COUNTERS_PERIOD, Instant::now());
-        Self { page, tap, first_index: info.first_index, cadence }
+        Self { page, tap, info, cadence }
     }
 
     fn gap(&mut self, gap: &RecordedGap, is_held_up: bool) {
         self.tap.gap(gap, is_held_up);
         if gap.is_estimated() {
-            self.tap.restart_at(self.first_index);
+            self.tap.restart_at(self.info.first_index);
+            self.tap.set_device([&self.info]);
         }
     }
 
@@ -187,7 +188,8 @@ impl Observer for RecordingView<'_> {
 
     fn reopened(&mut self, info: &DeviceInfo, silence: Duration) {
         if let Some(shown) = &mut self.shown {
-            shown.first_index = info.first_index;
+            shown.info = info.clone();
+            shown.tap.set_device([info]);
         }
         if let Some(console) = self.reporter.words() {
             let silence = span(silence.as_secs_f64());

@@ -83,10 +83,9 @@ fn replay(
     }
     wiring::print_buffer(console, &capabilities, Flow::Out, true);
     real_time::print(console, &[stream.granted()], true);
-    let shown = page.as_mut().map(|page| {
-        let (origin, info) = (address.to_string(), device.stream_info());
-        SentTap::new(page, "replay", origin, &info, stream.stats_handle(), first)
-    });
+    let shown = page
+        .as_mut()
+        .map(|page| SentTap::to_device(page, "replay", &device, stream.stats_handle(), first));
     let progress = Progress::new(started, first, device.frame_bytes(), console, document);
     let mut replay = Replay { arguments, stream: &mut stream, progress, interrupt, page, shown };
     let (stop, end) = replay.run(&mut *source, first)?;

@@ -1,5 +1,6 @@
 //! `web`: shows a device's streams in a browser. And the pages of other verbs.
 
+mod played;
 mod sent;
 
 use std::net::SocketAddr;
@@ -28,6 +29,7 @@ use crate::real_time;
 use crate::stream::{path_words, stream_words};
 use crate::top;
 use crate::wiring::{self, Flow};
+pub(crate) use played::{PlayedTap, ShownOutput};
 pub(crate) use sent::{SentTap, ShownSource};
 
 /// Opens the device, and serves the page until a signal comes or the time is over.

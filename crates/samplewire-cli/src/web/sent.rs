@@ -2,7 +2,7 @@
 
 use samplewire::source::{ReadSamples, StreamInfo};
 use samplewire::transmitter::StatsHandle;
-use samplewire::{BoxError, Cause, SampleIndex};
+use samplewire::{BoxError, Cause, DeviceInfo, SampleIndex};
 use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
 use samplewire_web::{About, Counters, Page, Role, Tap};
 
@@ -16,20 +16,34 @@ pub(crate) struct SentTap {
 }
 
 impl SentTap {
-    /// Adds the stream to a page. `origin` names the other end, or this one if others open it.
-    pub(crate) fn new(
+    /// Adds a stream that others open at `origin` to a page.
+    pub(crate) fn from_device(
         page: &mut Page,
         verb: &str,
         origin: String,
         info: &StreamInfo,
         stats: StatsHandle,
+    ) -> Self {
+        let about = About { origin, ..About::new(verb, std::slice::from_ref(info)) };
+        Self::new(page, about, stats, 0)
+    }
+
+    /// Adds a stream to a device to a page, from the index `first` on.
+    pub(crate) fn to_device(
+        page: &mut Page,
+        verb: &str,
+        device: &DeviceInfo,
+        stats: StatsHandle,
         first: SampleIndex,
     ) -> Self {
-        let streams = std::slice::from_ref(info);
-        let about = About { origin, role: Role::Sent, ..About::new(verb, streams) };
-        let mut tap = page.add(about, first);
+        Self::new(page, About::device(verb, [device]), stats, first)
+    }
+
+    fn new(page: &mut Page, about: About, stats: StatsHandle, first: SampleIndex) -> Self {
+        let frame_bytes = about.streams[0].frame_bytes();
+        let mut tap = page.add(About { role: Role::Sent, ..about }, first);
         tap.count_by(Counters::Sender(stats));
-        Self { tap, frame_bytes: info.frame_bytes(), next: first }
+        Self { tap, frame_bytes, next: first }
     }
 
     /// Begins a session at `first`.

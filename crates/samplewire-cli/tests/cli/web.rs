@@ -4,10 +4,11 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::Instant;
 
 use samplewire_testing::{PATIENCE, wait_for};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::{Device, Running, folder, run, text};
 
@@ -130,8 +131,6 @@ fn page_that_cannot_be_served_is_an_error_before_the_device_is_opened() {
     }
     let every = ["record", "127.0.0.1:1", "null", "--every-sample"];
     run(&every).expect_error(1, &["--web"]);
-    let rate = ["rate", "127.0.0.1:1", "--way", "transmit", "--web"];
-    run(&rate).expect_error(1, &["--web shows what is received"]);
     let started = Instant::now();
     let web = ["web", "127.0.0.1:1", "--token-file", text(&token), "--timeout", "1"];
     run(&web).expect_error(2, &["127.0.0.1:1"]);
@@ -195,8 +194,86 @@ fn device_shows_what_it_has_sent_session_after_session() {
     assert_eq!(sums.iter().sum::<u64>(), 1_000_000);
     device.signal(libc::SIGINT);
     device.finish().expect(0);
-    let play = ["emulate", "--listen", "127.0.0.1:0", "--play", "null", "--web"];
-    run(&play).expect_error(1, &["--web shows what is sent"]);
+}
+
+#[test]
+fn both_ends_of_a_sent_stream_show_it() {
+    let (device, address) = shown_device(&["--play", "null", "--rate", "1M"]);
+    let url = url_of(&device);
+    let rate = ["rate", &address, "--way", "transmit", "--duration", "1s", "--json", "--web"];
+    let mut rate = Running::start(&rate);
+    let sender_url = url_of(&rate);
+    let mut sent = Value::Null;
+    while !rate.is_over() {
+        sent = account(&sender_url).unwrap_or(sent);
+    }
+    let ran = rate.finish();
+    let document: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    let total = document["end"]["transmit"]["samples_sent"].as_u64().expect("a number");
+    assert_eq!((sent["verb"].as_str(), sent["role"].as_str()), (Some("rate"), Some("sent")));
+    assert_eq!(sent["origin"], *address);
+    assert!(number(&sent, "samples") > 0 && number(&sent, "samples") <= total, "{sent}");
+    let played = wait_for("the end of the session", PATIENCE, || {
+        account(&url).filter(|it| it["ended"].as_str() == Some("finished"))
+    });
+    assert_eq!(
+        (played["verb"].as_str(), played["role"].as_str()),
+        (Some("emulate"), Some("received"))
+    );
+    // A busy machine sends late: the device plays zeros, which are a gap.
+    let underflow = document["end"]["transmit"]["samples_underflow"].as_u64().expect("a number");
+    assert_eq!(number(&played, "missing"), underflow, "{played}");
+    assert!(number(&played, "samples") + underflow >= total, "{played}");
+    assert!(number(&played, "samples") <= total, "{played}");
+    assert!(played["counters"].is_array() && played["repairs"].is_array(), "{played}");
+    device.signal(libc::SIGINT);
+    device.finish().expect(0);
+}
+
+/// A SigMF recording of a second at a centre frequency.
+fn recorded_at(folder: &Path, name: &str, centre_hz: f64) -> String {
+    let base = folder.join(name);
+    let meta = json!({
+        "global": { "core:datatype": "ci16_le", "core:version": "1.2.5", "core:sample_rate": 1e6 },
+        "captures": [{ "core:sample_start": 0, "core:frequency": centre_hz }],
+        "annotations": [],
+    });
+    fs::write(base.with_extension("sigmf-meta"), meta.to_string()).expect("it is written");
+    fs::write(base.with_extension("sigmf-data"), vec![0; 4_000_000]).expect("it is written");
+    text(&base).to_owned()
+}
+
+#[test]
+fn page_follows_a_device_that_restarts_at_another_frequency() {
+    let dir = folder("web-restart");
+    let [first, second] =
+        [("first", 1e9), ("second", 2e9)].map(|(name, hz)| recorded_at(&dir, name, hz));
+    let mut device = Device::start(&["--source", &first, "--loop", "forever", "--rate", "1M"]);
+    let file = dir.join("out");
+    let record = ["record", &device.address, text(&file), "--reconnect", "--web"];
+    let recorder = Running::start(&record);
+    let url = url_of(&recorder);
+    let shown = |centre_hz: f64| {
+        wait_for("the device", PATIENCE, || {
+            account(&url).filter(|it| {
+                it["streams"][0]["centre_hz"] == centre_hz && number(it, "samples") > 0
+            })
+        })
+    };
+    shown(1e9);
+    device.kill();
+    let listen = ["--listen", &device.address, "--source", &second, "--loop", "forever"];
+    let device = Device::start(&[&listen[..], &["--rate", "1M"]].concat());
+    let after = shown(2e9);
+    assert_eq!(number(&after, "gaps"), 1, "{after}");
+    recorder.signal(libc::SIGINT);
+    recorder.finish().expect(130);
+    let meta = fs::read(file.with_extension("sigmf-meta")).expect("it is there");
+    let meta: Value = serde_json::from_slice(&meta).expect("JSON");
+    let captures = meta["captures"].as_array().expect("a list");
+    let frequencies: Vec<_> = captures.iter().map(|it| it["core:frequency"].as_f64()).collect();
+    assert_eq!(frequencies, [Some(1e9), Some(2e9)]);
+    device.interrupt().expect(0);
 }
 
 #[test]

@@ -163,6 +163,11 @@ impl WriteSamples for ChainSink {
         self.target.lock().sink.session(boot_id)
     }
 
+    /// A chain processes one session only, which has one centre frequency.
+    fn tune(&mut self, _centre_hz: Option<f64>) -> Result<(), SinkError> {
+        Err(SinkError::Chain { why: "the centre frequency changed".into() })
+    }
+
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {
         let mut ended = Ok(());
         if self.thread.is_some() {

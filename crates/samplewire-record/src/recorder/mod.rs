@@ -78,6 +78,8 @@ pub struct Recorder<'a, V: ?Sized> {
     resume: Option<Resume>,
     /// The device's description at the last opening.
     info: DeviceInfo,
+    /// Whether it has another centre frequency than before.
+    is_tuned: bool,
     /// The counters of the openings before the present one.
     before: ReceiverSnapshot,
     /// When the last samples arrived.
@@ -120,6 +122,7 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
             account: options.account(info),
             resume: options.found.as_ref().and_then(Resume::behind),
             info: info.clone(),
+            is_tuned: false,
             before: ReceiverSnapshot::default(),
             heard: options.started,
             silent: None,
@@ -172,6 +175,7 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
                 break (Stop::Contested, Instant::now());
             }
             self.resume = Some(self.position());
+            self.is_tuned = now.centre_frequency_hz != self.info.centre_frequency_hz;
             self.observer.reopened(now, self.heard.elapsed());
             self.info = now.clone();
         };
@@ -187,7 +191,8 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
         }
     }
 
-    /// Notes that the stream is open: the gap after the existing samples, and the device's run.
+    /// Notes that the stream is open: the gap after the existing samples, the device's run, and a changed
+    /// centre frequency.
     fn join(&mut self) -> Result<(), SinkError> {
         if let Some(gap) = self.resume.take().and_then(|resume| resume.gap(&self.info)) {
             match self.account.take_gap(&gap, false) {
@@ -202,6 +207,9 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
         }
         self.heard = Instant::now();
         self.attribution = Attribution::new(&self.info, self.options.has_disk);
+        if std::mem::take(&mut self.is_tuned) {
+            self.writer.tune(self.info.centre_frequency_hz)?;
+        }
         self.writer.session(self.info.boot_id)
     }
 

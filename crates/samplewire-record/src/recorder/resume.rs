@@ -121,6 +121,8 @@ mod tests {
             rate_denominator: 1,
             centre_frequency_hz: None,
             first_index,
+            first_index_tai_ns: None,
+            clock_quality_ns: None,
             packet_samples: 352,
             payload_bytes: 1_408,
             window: 1_024,

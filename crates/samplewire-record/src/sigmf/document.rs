@@ -19,6 +19,7 @@ use super::notes::Notes;
 pub(crate) struct Document {
     global: Map<String, Value>,
     global_bytes_max: u64,
+    /// The centre frequency of the samples that follow.
     frequency_hz: Option<f64>,
     /// The number of this recording in a series, from 1.
     part: Option<u32>,
@@ -34,7 +35,7 @@ pub(crate) struct Document {
     events_bytes_max: u64,
 }
 
-/// The runs of one opening of the stream.
+/// The runs of one opening of the stream at one centre frequency.
 #[derive(Clone, Debug)]
 struct Session {
     /// The number of its first run.
@@ -43,6 +44,7 @@ struct Session {
     boot_id: Option<u64>,
     /// When its first sample arrived.
     datetime: Option<String>,
+    frequency_hz: Option<f64>,
 }
 
 /// Finds the sessions of runs, which must be visited in order.
@@ -119,12 +121,16 @@ impl Document {
         events: &[Event],
     ) -> Self {
         let mut document = Self::new(info, notes);
-        for Capture { sample_start, global_index, boot_id, datetime, .. } in captures {
+        for Capture { sample_start, global_index, boot_id, datetime, frequency_hz } in captures {
             let Some(index) = *global_index else { continue };
-            let is_new = document.sessions.last().is_none_or(|last| last.boot_id != *boot_id);
+            let (boot_id, frequency_hz) = (*boot_id, *frequency_hz);
+            let is_new = document
+                .sessions
+                .last()
+                .is_none_or(|last| (last.boot_id, last.frequency_hz) != (boot_id, frequency_hz));
             if is_new || datetime.is_some() {
                 let (first_run, datetime) = (document.runs.len(), datetime.clone());
-                document.sessions.push(Session { first_run, boot_id: *boot_id, datetime });
+                document.sessions.push(Session { first_run, boot_id, datetime, frequency_hz });
             }
             document.runs.push(Run { sample_start: *sample_start, index });
         }
@@ -181,6 +187,16 @@ impl Document {
         self.opening = Some(Some(boot_id));
     }
 
+    /// Sets the centre frequency of the next run. Returns whether it changes.
+    pub(crate) fn tune(&mut self, frequency_hz: Option<f64>) -> bool {
+        let is_new = self.frequency_hz != frequency_hz;
+        if is_new {
+            self.frequency_hz = frequency_hz;
+            self.opening = self.opening.or_else(|| Some(self.boot_id()));
+        }
+        is_new
+    }
+
     /// Begins a run at `sample_start` of the file and returns its capture; `None` if there are
     /// [`GAPS_MAX`] already. `datetime` is the time of arrival, kept for the first run of a
     /// session.
@@ -193,8 +209,9 @@ impl Document {
             return None;
         }
         if let Some(boot_id) = self.opening.take() {
-            let first_run = self.runs.len();
-            self.sessions.push(Session { first_run, boot_id, datetime: Some(datetime()) });
+            let (first_run, datetime) = (self.runs.len(), Some(datetime()));
+            let frequency_hz = self.frequency_hz;
+            self.sessions.push(Session { first_run, boot_id, datetime, frequency_hz });
         }
         self.runs.push(run);
         Some(self.capture(self.runs.len() - 1, self.sessions.last()))
@@ -247,7 +264,10 @@ impl Document {
 
     /// Returns the sample at an index of the device's last run, or the first in the file after it.
     fn place_of(&self, index: SampleIndex, len_samples: u64) -> u64 {
-        let first_run = self.sessions.last().map_or(0, |session| session.first_run);
+        let boot_id = self.sessions.last().and_then(|last| last.boot_id);
+        let sessions = self.sessions.iter().rev();
+        let first = sessions.take_while(|session| session.boot_id == boot_id).last();
+        let first_run = first.map_or(0, |session| session.first_run);
         let runs = &self.runs[first_run.min(self.runs.len())..];
         let after = runs.partition_point(|run| run.index <= index);
         let end = runs.get(after).map_or(len_samples, |next| next.sample_start);
@@ -339,10 +359,10 @@ impl Document {
         let run = &self.runs[number];
         let mut capture =
             json!({ "core:sample_start": run.sample_start, "core:global_index": run.index });
-        if let Some(frequency_hz) = self.frequency_hz {
+        let Some(session) = session else { return capture };
+        if let Some(frequency_hz) = session.frequency_hz {
             capture["core:frequency"] = frequency_hz.into();
         }
-        let Some(session) = session else { return capture };
         if let Some(boot_id) = session.boot_id {
             capture["samplewire:boot_id"] = boot_text(boot_id).into();
         }

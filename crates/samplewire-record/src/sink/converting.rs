@@ -58,6 +58,10 @@ impl<S: WriteSamples> WriteSamples for ConvertingSink<S> {
         self.inner.session(boot_id)
     }
 
+    fn tune(&mut self, centre_hz: Option<f64>) -> Result<(), SinkError> {
+        self.inner.tune(centre_hz)
+    }
+
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {
         self.inner.finish()
     }

@@ -93,6 +93,15 @@ pub trait WriteSamples: Send + fmt::Debug {
     /// [`SinkError`].
     fn session(&mut self, boot_id: u64) -> Result<(), SinkError>;
 
+    /// Records the centre frequency of the samples that follow; `None` if it is not known. The sink was
+    /// opened with that of the first. Formats without metadata ignore it. Default: ignored.
+    ///
+    /// # Errors
+    /// [`SinkError`].
+    fn tune(&mut self, _centre_hz: Option<f64>) -> Result<(), SinkError> {
+        Ok(())
+    }
+
     /// Completes the files, also after an error, and returns what was written. Later writes are an
     /// error. A second call after an error returns the summary.
     ///
@@ -143,6 +152,10 @@ impl<S: WriteSamples + ?Sized> WriteSamples for Box<S> {
 
     fn session(&mut self, boot_id: u64) -> Result<(), SinkError> {
         (**self).session(boot_id)
+    }
+
+    fn tune(&mut self, centre_hz: Option<f64>) -> Result<(), SinkError> {
+        (**self).tune(centre_hz)
     }
 
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {

@@ -29,7 +29,7 @@ use crate::storage::Storage;
 /// always ahead of the data. With the journal, [`crate::verify()`] accounts for every sample of the
 /// file.
 ///
-/// Each run of samples without a gap is a capture with `core:global_index`. Each gap is an
+/// Each run of samples without a gap, at one centre frequency, is a capture with `core:global_index`. Each gap is an
 /// annotation with its cause. A separate thread makes the hash at some 0.6 GB/s; a faster recording
 /// waits for it at the end.
 #[derive(Debug)]
@@ -394,6 +394,12 @@ impl WriteSamples for SigmfSink {
         }
         self.document.begin_session(boot_id);
         self.is_within_run = false;
+        Ok(())
+    }
+
+    fn tune(&mut self, centre_hz: Option<f64>) -> Result<(), SinkError> {
+        self.check_open()?;
+        self.is_within_run &= !self.document.tune(centre_hz);
         Ok(())
     }
 

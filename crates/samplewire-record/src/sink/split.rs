@@ -206,6 +206,11 @@ impl WriteSamples for SplitSink {
         self.part.session(boot_id)
     }
 
+    fn tune(&mut self, centre_hz: Option<f64>) -> Result<(), SinkError> {
+        self.info.centre_frequency_hz = centre_hz;
+        self.part.tune(centre_hz)
+    }
+
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {
         if !std::mem::replace(&mut self.is_finished, true) {
             let joined = self.join();

@@ -55,6 +55,7 @@ enum Job {
     Gap(RecordedGap),
     Event { index: SampleIndex, text: String },
     Session(u64),
+    Tune(Option<f64>),
 }
 
 /// What the thread returns.
@@ -170,6 +171,17 @@ impl Writer {
         self.queue(Job::Session(boot_id))
     }
 
+    /// Queues [`WriteSamples::tune`].
+    ///
+    /// # Errors
+    /// As [`Self::samples`].
+    ///
+    /// # Blocking
+    /// Until there is room.
+    pub fn tune(&mut self, centre_hz: Option<f64>) -> Result<(), SinkError> {
+        self.queue(Job::Tune(centre_hz))
+    }
+
     /// Returns the unfinished work of the queue and of the sink.
     pub fn backlog(&self) -> Backlog {
         self.backlog.clone()
@@ -268,6 +280,7 @@ fn write(mut sink: Box<dyn WriteSamples>, to_do: &Receiver<Job>, done: &Done) ->
             Job::Gap(gap) => sink.gap(&gap),
             Job::Event { index, text } => sink.event(index, &text),
             Job::Session(boot_id) => sink.session(boot_id),
+            Job::Tune(centre_hz) => sink.tune(centre_hz),
         };
         done.waiting.fetch_sub(1, Ordering::Relaxed);
         if written.is_err() {

@@ -1,14 +1,14 @@
 //! Actions of a page on a running stream: record it, note an event, end it.
 //!
 //! - The page's thread queues an [`Order`] for the [`Tap`](crate::Tap), which owns the stream's end of
-//!   the recording ([`Excerpt`]). The tap carries it out in its next call, and answers.
-//! - A [`keeper`] thread opens the files, and finishes and verifies them. The stream waits for neither.
+//!   the recording ([`RecordingInput`]). The tap carries it out in its next call, and answers.
+//! - A recording thread opens the files, and finishes and verifies them. The stream waits for neither.
 
-mod desk;
-mod excerpt;
+mod executor;
 mod folder;
-mod keeper;
-mod kept;
+mod input;
+mod progress;
+mod threads;
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -18,11 +18,11 @@ use samplewire::SampleIndex;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-pub(crate) use desk::Desk;
-pub(crate) use excerpt::Excerpt;
+pub(crate) use executor::OrderExecutor;
 pub use folder::Folder;
-pub(crate) use keeper::{Job, Keepers};
-pub(crate) use kept::Kept;
+pub(crate) use input::RecordingInput;
+pub(crate) use progress::RecordingProgress;
+pub(crate) use threads::{Job, RecordingThreads};
 
 use crate::action::MalformedAction;
 use crate::source::lock;
@@ -64,10 +64,10 @@ pub(crate) fn describe(control: Option<&Control>) -> Value {
 /// What the tap is to do.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Begin a recording whose files are open, for the device's run of `boot_id`.
+    /// Begin a recording whose files are open, in the run of this number.
     Begin {
-        excerpt: Box<Excerpt>,
-        boot_id: Option<u64>,
+        input: Box<RecordingInput>,
+        boot: u32,
     },
     Stop {
         at: Option<SampleIndex>,
@@ -134,8 +134,8 @@ pub(crate) enum Refused {
     ManyEvents { name: String },
     #[error("streams of different formats or rates cannot be recorded together")]
     Different,
-    #[error("{KEEPERS_MAX} recordings are being written or verified, which is the maximum")]
-    ManyKeepers,
+    #[error("{THREADS_MAX} recordings are being written or verified, which is the maximum")]
+    ManyRecordings,
     #[error("{ORDERS_MAX} actions wait for the stream, which is the maximum")]
     ManyOrders,
     #[error("the stream did not answer in time")]
@@ -221,4 +221,4 @@ const ORDERS_MAX: usize = 8;
 pub(crate) const EVENTS_MAX: u32 = 10_000;
 
 /// Recordings that are open, being finished or being verified.
-const KEEPERS_MAX: usize = 8;
+const THREADS_MAX: usize = 8;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use samplewire::source::StreamInfo;
 
 use crate::spectra::{Levels, Rows, Spectra, SpectraError, View};
-use crate::tap::Run;
+use crate::tap::{Run, SamplePlace};
 
 /// A view that is computed.
 #[derive(Debug)]
@@ -46,11 +46,10 @@ pub(super) struct Piece {
 /// A run without its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RunAbout {
-    pub(super) index: u64,
-    pub(super) gaps_before: u64,
-    pub(super) delivered_before: u64,
+    pub(super) place: SamplePlace,
     pub(super) centre_hz: f64,
     pub(super) row_samples: u64,
+    pub(super) tai_ns: Option<u64>,
 }
 
 impl Key {
@@ -75,7 +74,7 @@ impl Engine {
         let wanted = self.key.view.run_samples(info, period);
         let len_bytes = wanted.saturating_mul(info.frame_bytes()).min(run.bytes.len());
         let bytes = &run.bytes[..len_bytes];
-        let levels = self.spectra.rows(run.index, bytes)?.levels();
+        let levels = self.spectra.rows(run.place.index, bytes)?.levels();
         if let Some(levels) = levels {
             let len_samples = self.covered(bytes, info);
             self.serial += 1;
@@ -92,7 +91,7 @@ impl Engine {
         gather: impl Iterator<Item = &'a mut Gathered>,
     ) -> Result<(), SpectraError> {
         let len_samples = self.covered(&run.bytes, info);
-        let rows = self.spectra.rows(run.index, &run.bytes)?;
+        let rows = self.spectra.rows(run.place.index, &run.bytes)?;
         if !rows.is_empty() {
             for gathered in gather {
                 gathered.add(RunAbout::of(run), &rows, len_samples);
@@ -119,7 +118,7 @@ pub(super) struct Gathered {
 impl Gathered {
     fn add(&mut self, run: RunAbout, rows: &Rows, len_samples: u64) {
         if let Some(last) = self.pieces.back_mut()
-            && last.run.index + last.len_samples == run.index
+            && last.run.place.after(last.len_samples).is_at(run.place)
             && last.run.centre_hz.to_bits() == run.centre_hz.to_bits()
         {
             last.rows.merge(rows);
@@ -158,11 +157,10 @@ impl Gathered {
 impl RunAbout {
     const fn of(run: &Run) -> Self {
         Self {
-            index: run.index,
-            gaps_before: run.gaps_before,
-            delivered_before: run.delivered_before,
+            place: run.place,
             centre_hz: run.centre_hz,
             row_samples: run.row_samples,
+            tai_ns: run.tai_ns,
         }
     }
 }

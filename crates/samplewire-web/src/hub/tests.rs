@@ -1,15 +1,18 @@
 //! Frames on virtual time, without a server.
 
 use samplewire::source::StreamInfo;
-use samplewire::{Cause, Format};
+use samplewire::{Cause, Format, TaiClock};
 use samplewire_blocks::Complex32;
 use samplewire_blocks::kernels::Oscillator;
 use samplewire_record::account::Hop;
-use samplewire_record::sigmf::{HostDrops, RecordedCause};
+use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
 
+use super::viewer::UNSEEN_MAX;
 use super::*;
-use crate::source::Lane;
-use crate::tap::{RUN_BYTES_MAX, Shown};
+use crate::frame::Frame;
+use crate::source::{Lane, lock};
+use crate::state::hop_position;
+use crate::tap::{RUN_BYTES_MAX, SamplePlace, Shown};
 
 const RATE_HZ: f64 = 1e6;
 const BINS: u32 = 1_024;
@@ -188,10 +191,8 @@ fn frame_of_a_short_piece_covers_only_what_the_piece_has() {
     rig.frame(PERIOD);
     assert_eq!(rig.tap.wanted(), Some(8_192));
     rig.tap.show(Shown {
-        index: 100,
+        place: SamplePlace { index: 100, boot: 1, ..SamplePlace::default() },
         bytes: &vec![0; 8 * 3_000],
-        gaps_before: 0,
-        delivered_before: 0,
         row_samples: 10_000,
         centre_hz: f64::NAN,
     });
@@ -219,6 +220,53 @@ fn change_of_centre_holds_from_its_index_on_also_in_a_run_under_way() {
     rig.tap.set_centre_hz(0, 2e9);
     rig.tone(1, 20_000);
     assert_eq!(rig.frame(PERIOD).expect("a run is complete").centre_hz, 2e9);
+}
+
+#[test]
+fn time_of_a_frame_is_that_of_its_first_sample_from_when_it_is_known() {
+    let mut rig = Rig::new(50);
+    rig.frame(PERIOD);
+    rig.tone(0, 30_000);
+    assert_eq!(rig.frame(PERIOD).unwrap().tai_ns, None);
+    let clock = TaiClock::new(rig.next, 7_000_000_000, &info());
+    rig.tap.set_tai_clock(0, clock);
+    let since = rig.next;
+    rig.tone(0, 30_000);
+    let frame = rig.frame(PERIOD).unwrap();
+    assert_eq!(frame.tai_ns, Some(7_000_000_000 + 1_000 * (frame.index - since)));
+    // Indexes of another run are not comparable.
+    rig.tap.restart_at(0);
+    rig.next = 0;
+    rig.tone(0, 30_000);
+    assert_eq!(rig.frame(PERIOD).unwrap().tai_ns, None);
+}
+
+#[test]
+fn restart_begins_another_run_and_gaps_state_theirs() {
+    let mut rig = Rig::new(50);
+    rig.frame(PERIOD);
+    rig.tone(0, 30_000);
+    let frame = rig.frame(PERIOD).unwrap();
+    assert_eq!((frame.boot, frame.position), (1, 0));
+    rig.seen(&frame);
+    // The next frame has begun when the device restarts.
+    rig.tone(0, 1_000);
+    let estimate = RecordedGap { cause: RecordedCause::DeviceRestarted, ..gap(31_000, 4_000) };
+    rig.tap.gap(&estimate, false);
+    rig.tap.restart_at(500);
+    rig.next = 500;
+    rig.gap(7);
+    rig.tone(0, 30_000);
+    let frame = rig.frame(PERIOD).unwrap();
+    assert_eq!((frame.boot, frame.index, frame.position), (2, 507, 35_007));
+    let gaps: Vec<_> = frame.gaps.iter().map(|gap| (gap.boot, gap.first, gap.len)).collect();
+    assert_eq!(gaps, [(1, 31_000, 4_000), (2, 500, 7)]);
+    rig.seen(&frame);
+    rig.tap.restart_at(1_000_000);
+    rig.next = 1_000_000;
+    rig.tone(0, 30_000);
+    let frame = rig.frame(PERIOD).unwrap();
+    assert_eq!((frame.boot, frame.index, frame.position), (3, 1_000_000, 65_007));
 }
 
 #[test]

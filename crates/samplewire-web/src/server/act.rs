@@ -55,7 +55,7 @@ async fn carry_out(app: &App, body: &Bytes) -> Result<Done, Refused> {
             let (about, shared) = source_of(app, source)?;
             let control = app.control.as_ref().ok_or(Refused::NoControl)?;
             let folder = control.recordings().ok_or(Refused::NoFolder)?.clone();
-            app.keepers.start(Job { folder, wanted, about, shared }, reply);
+            app.recording_threads.start(Job { folder, wanted, about, shared }, reply);
         }
         Action::Stop { source, at } => order(app, source, Order::Stop { at }, reply)?,
         Action::Event { source, at, text } => {
@@ -96,7 +96,7 @@ fn refuse(refused: &Refused) -> Response {
         Refused::Malformed(_) => StatusCode::BAD_REQUEST,
         Refused::NoSource(_) => StatusCode::NOT_FOUND,
         Refused::Files(_) => StatusCode::INTERNAL_SERVER_ERROR,
-        Refused::ManyKeepers | Refused::ManyOrders | Refused::Late => {
+        Refused::ManyRecordings | Refused::ManyOrders | Refused::Late => {
             StatusCode::SERVICE_UNAVAILABLE
         }
         _ => StatusCode::CONFLICT,

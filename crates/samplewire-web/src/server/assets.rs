@@ -39,6 +39,7 @@ pub(super) const ASSETS: &[Asset] = assets! {
     "/account.js", "account.js", SCRIPT;
     "/actions.js", "actions.js", SCRIPT;
     "/axes.js", "axes.js", SCRIPT;
+    "/band.js", "band.js", SCRIPT;
     "/colors.js", "colors.js", SCRIPT;
     "/connection.js", "connection.js", SCRIPT;
     "/format.js", "format.js", SCRIPT;
@@ -51,9 +52,12 @@ pub(super) const ASSETS: &[Asset] = assets! {
     "/processes.js", "processes.js", SCRIPT;
     "/repair.js", "repair.js", SCRIPT;
     "/rows.js", "rows.js", SCRIPT;
+    "/streams.js", "streams.js", SCRIPT;
+    "/theme.js", "theme.js", SCRIPT;
     "/timeline.js", "timeline.js", SCRIPT;
     "/uplot.js", "uplot.js", SCRIPT;
     "/waterfall.js", "waterfall.js", SCRIPT;
+    "/words.js", "words.js", SCRIPT;
 };
 
 #[cfg(test)]

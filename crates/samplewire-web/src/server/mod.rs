@@ -21,7 +21,7 @@ use axum::routing::{get, post};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::MissedTickBehavior;
 
-use crate::control::{self, Control, Keepers};
+use crate::control::{self, Control, RecordingThreads};
 use crate::failures::Failures;
 use crate::hub::Hub;
 use crate::source::lock;
@@ -46,7 +46,7 @@ pub(crate) struct App {
     stop: Notify,
     failures: Failures,
     control: Option<Control>,
-    keepers: Keepers,
+    recording_threads: RecordingThreads,
     started: Instant,
     /// Constant texts, as JSON.
     terms: String,
@@ -64,7 +64,7 @@ impl App {
             notify: hub.notify(),
             failures: hub.failures(),
             control: None,
-            keepers: Keepers::default(),
+            recording_threads: RecordingThreads::default(),
             hub: Mutex::new(hub),
             token,
             address,
@@ -82,8 +82,8 @@ impl App {
         Self { control, ..self }
     }
 
-    pub(crate) const fn keepers(&self) -> &Keepers {
-        &self.keepers
+    pub(crate) const fn recording_threads(&self) -> &RecordingThreads {
+        &self.recording_threads
     }
 
     /// Shows processes instead of this one's streams.

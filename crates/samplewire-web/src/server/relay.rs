@@ -4,16 +4,16 @@
 //! on as they are, frames included. Its limits hold for the viewer: a page that does not confirm frames
 //! gets no others.
 
+mod body;
+
 use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use axum::body::{Body, HttpBody};
+use axum::body::Body;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequestParts, Query, Request, State};
 use axum::http::header::{
@@ -24,7 +24,7 @@ use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
-use hyper::body::{Bytes, Frame, Incoming, SizeHint};
+use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
@@ -32,7 +32,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::UnixStream;
-use tokio::time::{Sleep, sleep, sleep_until};
+use tokio::time::sleep_until;
+
+use body::BoundedBody;
 
 use super::connection::{Busy, Connection, HEAD_BYTES_MAX};
 use super::viewer::{self, PROTOCOL, STALL_MAX};
@@ -210,7 +212,7 @@ async fn read(
     match ask(&app, process, asked).await {
         Ok(answer) => {
             let (parts, body) = answer.into_parts();
-            let body = Body::new(Passed::new(body, Busy::new(connection)));
+            let body = Body::new(BoundedBody::new(body, Busy::new(connection)));
             let headers = copied(&parts.headers, &[CONTENT_TYPE, CONTENT_DISPOSITION]);
             (parts.status, headers, body).into_response()
         }
@@ -368,63 +370,10 @@ fn copied(from: &hyper::HeaderMap, names: &[HeaderName]) -> hyper::HeaderMap {
     found.collect()
 }
 
-/// The body of an answer, of a bounded length and time.
-struct Passed {
-    body: Incoming,
-    left_bytes: usize,
-    timeout: Pin<Box<Sleep>>,
-    _busy: Busy,
-}
-
-impl Passed {
-    fn new(body: Incoming, busy: Busy) -> Self {
-        let timeout = Box::pin(sleep(BODY_TIMEOUT));
-        Self { body, left_bytes: BODY_BYTES_MAX, timeout, _busy: busy }
-    }
-}
-
-impl HttpBody for Passed {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        if self.timeout.as_mut().poll(context).is_ready() {
-            return Poll::Ready(Some(Err(io::ErrorKind::TimedOut.into())));
-        }
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        polled.map(|frame| {
-            let frame = frame?.map_err(io::Error::other);
-            let len = frame.as_ref().ok().and_then(Frame::data_ref).map_or(0, Bytes::len);
-            match self.left_bytes.checked_sub(len) {
-                Some(left) => {
-                    self.left_bytes = left;
-                    Some(frame)
-                }
-                None => Some(Err(io::ErrorKind::FileTooLarge.into())),
-            }
-        })
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
 /// How old the list of processes may be.
 const LIST_AGE_MAX: Duration = Duration::from_millis(500);
 /// The time for the head of a process's answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// The time for the body of an answer.
-const BODY_TIMEOUT: Duration = Duration::from_secs(60);
-/// The longest body. A list of 16,384 gaps as CSV has about 1 MiB.
-const BODY_BYTES_MAX: usize = 16 << 20;
 /// Bytes that are read from a process at once.
 const PASSED_BYTES: usize = 64 << 10;
 /// Bytes that wait for a viewer before no more are read: the frames that it may get unconfirmed.

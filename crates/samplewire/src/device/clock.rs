@@ -25,6 +25,8 @@ pub struct SampleClock {
     origin: Instant,
     rate_numerator: u128,
     rate_denominator: u128,
+    /// The time of index 0, if it is known.
+    tai_ns: Option<u64>,
 }
 
 impl SampleClock {
@@ -38,7 +40,15 @@ impl SampleClock {
             origin,
             rate_numerator: info.rate_numerator.into(),
             rate_denominator: info.rate_denominator.max(1).into(),
+            tai_ns: None,
         }
+    }
+
+    /// Sets the time of index 0 in TAI nanoseconds since 1970. A device states the time of the first
+    /// index to each peer. Default: the time is not known.
+    #[must_use]
+    pub const fn starting_at(self, tai_ns: u64) -> Self {
+        Self { tai_ns: Some(tai_ns), ..self }
     }
 
     /// The same clock in slow motion: it takes `factor` times as long for a sample
@@ -62,6 +72,13 @@ impl SampleClock {
         let samples_ns = u128::from(index).saturating_mul(sample_ns);
         let elapsed_ns = samples_ns.div_ceil(self.rate_numerator).min(ELAPSED_NS_MAX);
         self.origin + Duration::from_nanos(elapsed_ns as u64)
+    }
+
+    /// The time of `index` in TAI nanoseconds since 1970, if it is known.
+    pub(crate) fn tai_ns(&self, index: SampleIndex) -> Option<u64> {
+        let tai_ns = self.tai_ns?;
+        let passed = self.instant_of(index).saturating_duration_since(self.origin);
+        Some(tai_ns.saturating_add(u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)))
     }
 
     /// How many samples there are in `span`.

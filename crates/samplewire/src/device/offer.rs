@@ -119,7 +119,7 @@ impl Offer {
         (self.quantum_packets as usize + 1) * self.payload_bytes_max
     }
 
-    /// The terms for a request to one of several streams. `None` if the path cannot carry the
+    /// The terms for a request to one of several streams, whose first index has the time `tai_ns`. `None` if the path cannot carry the
     /// chosen payload, or a payload that holds the end of a burst.
     pub(crate) fn params(
         &self,
@@ -127,6 +127,7 @@ impl Offer {
         is_out: bool,
         first_index: SampleIndex,
         streams: u16,
+        tai_ns: Option<u64>,
     ) -> Option<StreamTerms> {
         let pad = if is_out { usize::from(request.pad) } else { 0 };
         let offset = (HEADER_LEN + pad).min(PAYLOAD_OFFSET_MAX.into());
@@ -156,7 +157,7 @@ impl Offer {
             idle_ms: self.drawn.idle_ms,
             ranges_max: self.drawn.ranges_max,
             granularity_bytes: 8,
-            time_ns: 0,
+            time_ns: tai_ns.unwrap_or(0),
             centre_frequency_hz: self.info.centre_frequency_hz,
             name: self.info.name,
             ..AcceptParams::default()
@@ -178,6 +179,8 @@ impl Offer {
             rate_denominator: params.rate_denominator,
             centre_frequency_hz: params.centre_frequency_hz,
             first_index: params.first_index,
+            first_index_tai_ns: (params.time_ns != 0).then_some(params.time_ns),
+            clock_quality_ns: None,
             packet_samples: params.packet_samples,
             payload_bytes: params.payload_bytes,
             window: params.window,
@@ -249,7 +252,7 @@ mod tests {
         let mut offer = Offer::new(&info, &options, 9_000, quantum::HOLD_MAX).unwrap();
         offer.drawn = DrawnTerms { dead_ms: 4_000, idle_ms: 70, ranges_max: 9 };
         let request = request(1_500);
-        let terms = offer.params(&request, true, 12_345, 4).unwrap();
+        let terms = offer.params(&request, true, 12_345, 4, Some(99)).unwrap();
         let expected = AcceptParams {
             stream: 1,
             streams: 4,
@@ -269,7 +272,7 @@ mod tests {
             idle_ms: 70,
             ranges_max: 9,
             granularity_bytes: 8,
-            time_ns: 0,
+            time_ns: 99,
             centre_frequency_hz: Some(1.42e9),
             name: "east".into(),
             ..AcceptParams::default()
@@ -296,7 +299,7 @@ mod tests {
             let options = DeviceOptions::new().payload_bytes(payload_bytes);
             let offer = Offer::new(&info, &options, 9_000, quantum::HOLD_MAX).unwrap();
             let packet_bytes = 28 + 22 + 1_440 + 4;
-            let terms = offer.params(&request(packet_bytes), true, 0, 2);
+            let terms = offer.params(&request(packet_bytes), true, 0, 2, None);
             assert_eq!(terms.is_some(), is_carried, "{payload_bytes} bytes");
         }
     }

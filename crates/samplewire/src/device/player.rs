@@ -66,6 +66,10 @@ pub trait PlayerOutput {
     /// It takes no more.
     fn write(&mut self, first: SampleIndex, bytes: &[u8]) -> Result<(), Self::Error>;
 
+    /// Learns that these samples are missing at their time. The calls that follow play zeros for them.
+    /// Default: nothing happens.
+    fn missing(&mut self, _due: Range<SampleIndex>, _cause: UnderrunCause) {}
+
     /// Whether [`Self::hole`] takes zeros by work that does not depend on how many they are, as a
     /// file does that keeps them as a hole. Default: no.
     fn has_holes(&mut self) -> bool {
@@ -281,6 +285,8 @@ impl<'a, O: PlayerOutput + ?Sized> Player<'a, O> {
                 }
                 Some(Step::Release) => drop(self.blocks.pop_front()),
                 Some(Step::Zeros(due)) if self.underflow == Underflow::Zeros => {
+                    let cause = self.line.underrun().map_or(dry, |underrun| underrun.cause);
+                    self.output.missing(due.clone(), cause);
                     done_bytes += self.play_zeros(due)?;
                 }
                 Some(Step::Zeros(_)) => {

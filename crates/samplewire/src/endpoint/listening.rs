@@ -167,7 +167,8 @@ impl Listening {
         let first_index =
             start::first_index(request.start_index, bounds).ok_or(RefuseReason::StartIndex)?;
         let streams = context.streams.len() as u16;
-        offer.params(request, is_out, first_index, streams).ok_or(RefuseReason::PacketSize)
+        let tai_ns = self.samples.and_then(|(samples, _)| samples.tai_ns(first_index));
+        offer.params(request, is_out, first_index, streams, tai_ns).ok_or(RefuseReason::PacketSize)
     }
 
     /// Gives packets of open streams priority over others; a link that cannot do so receives as
@@ -247,7 +248,8 @@ fn whole_packets(
     let mut request = *request;
     request.len_out = data_len as u16;
     let sending = context.streams.sending(request.stream.into())?;
-    sending.offer()?.params(&request, true, params.first_index, params.streams)
+    let tai_ns = Some(params.time_ns);
+    sending.offer()?.params(&request, true, params.first_index, params.streams, tai_ns)
 }
 
 fn begin_out(

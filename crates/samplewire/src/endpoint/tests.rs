@@ -210,7 +210,7 @@ fn accepted(rig: &mut Rig) -> Accepted {
         for (arrival, _) in arrived.iter() {
             listener.handle(rig.now, peer_of(peer), arrival).unwrap();
             if let Some(ListenEvent::Opening { request, .. }) = listener.poll_event() {
-                let terms = offer.params(&request, true, 0, 1).expect("the path carries it");
+                let terms = offer.params(&request, true, 0, 1, None).expect("the path carries it");
                 listener.accept(rig.now, &request, &terms).expect("it fits");
             }
             while let Some((_, len)) = listener.poll_transmit(rig.now, &mut bytes) {

@@ -493,3 +493,54 @@ fn events_lie_at_their_indexes_and_a_continued_recording_keeps_them() {
     assert!(report.is_proven(), "{:?}", report.faults);
     assert_eq!(report.boots[0].indexes, 100..360);
 }
+
+#[test]
+fn change_of_the_centre_frequency_begins_a_capture_and_no_gap() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    let at = |hz| StreamInfo { centre_frequency_hz: hz, ..info() };
+    let options = SinkOptions::new().append(true).sha512(true);
+    let mut sink = SigmfSink::open(&path, &at(Some(1e9)), &options).unwrap();
+    sink.session(1).unwrap();
+    // Without effect: the same frequency, and one before the first sample.
+    sink.tune(Some(2e9)).unwrap();
+    sink.tune(Some(1e9)).unwrap();
+    sink.write(100, &[1; 40]).unwrap();
+    sink.tune(Some(1e9)).unwrap();
+    sink.write(110, &[1; 40]).unwrap();
+    sink.tune(Some(2e9)).unwrap();
+    sink.write(120, &[2; 40]).unwrap();
+    sink.event(105, "before it").unwrap();
+    sink.gap(&gap(130, 5)).unwrap();
+    sink.tune(None).unwrap();
+    sink.write(135, &[3; 40]).unwrap();
+    sink.finish().unwrap();
+    // What is appended has a frequency of its own, and what was there keeps its.
+    let mut sink = SigmfSink::open(&path, &at(Some(3e9)), &options).unwrap();
+    sink.session(1).unwrap();
+    sink.write(145, &[4; 40]).unwrap();
+    sink.finish().unwrap();
+    let metadata = recording.metadata();
+    let captures = metadata
+        .captures
+        .iter()
+        .map(|it| (it.sample_start, it.global_index.unwrap(), it.boot_id, it.frequency_hz));
+    let expected = [
+        (0, 100, Some(1), Some(1e9)),
+        (20, 120, Some(1), Some(2e9)),
+        (30, 135, Some(1), None),
+        (40, 145, Some(1), Some(3e9)),
+    ];
+    assert_eq!(captures.collect::<Vec<_>>(), expected);
+    assert!(metadata.captures.iter().all(|it| it.datetime.is_some()));
+    let document: Value =
+        serde_json::from_slice(&fs::read(recording.path("a.sigmf-meta")).unwrap()).unwrap();
+    let event = &document["annotations"][0];
+    assert_eq!(
+        (&event["core:comment"], &event["core:sample_start"]),
+        (&"before it".into(), &5.into())
+    );
+    let report = crate::verify(&path).unwrap();
+    assert!(report.is_proven(), "{:?}", report.faults);
+    assert_eq!((report.samples, report.gaps, report.boots[0].indexes.clone()), (50, 1, 100..155));
+}

@@ -5,7 +5,7 @@ use samplewire_proto::wire::Format;
 use tempfile::TempDir;
 
 use super::*;
-use crate::sigmf::{HostDrops, RecordedCause};
+use crate::sigmf::{HostDrops, Metadata, RecordedCause};
 use crate::sink::resumable;
 use crate::storage::OsStorage;
 use crate::verify::{Hash, Report};
@@ -90,6 +90,24 @@ fn parts_are_proven_as_one_series_and_each_alone() {
     let names: Vec<_> = series.names().into_iter().filter(|name| name.ends_with("-data")).collect();
     assert_eq!(names, ["a-0001.sigmf-data", "a-0002.sigmf-data", "a-0003.sigmf-data"]);
     assert_eq!(series.names().len(), 6, "neither journals nor spares are left");
+}
+
+#[test]
+fn change_of_the_centre_frequency_holds_in_the_next_parts() {
+    let series = Series::new();
+    let mut sink = series.open(&SinkOptions::new()).unwrap();
+    sink.session(7).unwrap();
+    sink.write(100, &[1; 20]).unwrap();
+    sink.tune(Some(1e9)).unwrap();
+    sink.write(105, &[1; 60]).unwrap();
+    sink.finish().unwrap();
+    let found = [1, 2].map(|part| {
+        let path = part_path(&series.path(), part).with_extension("sigmf-meta");
+        let metadata = Metadata::parse(&fs::read_to_string(path).unwrap()).unwrap();
+        metadata.captures.iter().map(|it| (it.sample_start, it.frequency_hz)).collect::<Vec<_>>()
+    });
+    assert_eq!(found, [vec![(0, None), (5, Some(1e9))], vec![(0, Some(1e9))]]);
+    assert!(series.report().is_proven(), "{:?}", series.report().faults);
 }
 
 #[test]

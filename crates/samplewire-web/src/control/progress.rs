@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use crate::action::Form;
 use crate::source::lock;
 
-/// What the tap, the keeper and the page's thread share of a recording.
+/// What the tap, the recording's thread and the page's thread share of a recording.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct RecordingProgress {
     /// The files' name without the folder and an extension.
     pub(crate) name: String,
     pub(crate) form: Form,
@@ -69,7 +69,7 @@ impl Phase {
     }
 }
 
-impl Kept {
+impl RecordingProgress {
     pub(crate) fn new(name: String, form: Form, frame_bytes: usize, first: SampleIndex) -> Self {
         Self {
             name,

@@ -3,20 +3,20 @@
 use samplewire::SampleIndex;
 use samplewire_record::sigmf::RecordedGap;
 
-use super::{Done, Excerpt, Order, Refused, Request};
+use super::{Done, Order, RecordingInput, Refused, Request};
 use crate::source::Shared;
 
 /// The recording under way, if any.
 #[derive(Debug, Default)]
-pub(crate) struct Desk {
-    excerpt: Option<Excerpt>,
+pub(crate) struct OrderExecutor {
+    input: Option<RecordingInput>,
     /// Whether the present block is recorded, and the bytes of its streams so far.
     is_open: bool,
     offset_bytes: usize,
     is_ending: bool,
 }
 
-impl Desk {
+impl OrderExecutor {
     /// Whether a page has ended the stream.
     pub(crate) const fn is_ending(&self) -> bool {
         self.is_ending
@@ -41,29 +41,33 @@ impl Desk {
         shared: &Shared,
         next: SampleIndex,
     ) -> Result<Done, Refused> {
-        let done = |excerpt: &Excerpt, index| Done {
-            name: Some(excerpt.kept().name.clone()),
+        let done = |input: &RecordingInput, index| Done {
+            name: Some(input.progress().name.clone()),
             index: Some(index),
         };
-        match (order, &mut self.excerpt) {
-            (Order::Begin { .. }, Some(other)) => Err(Refused::UnderWay(other.kept().name.clone())),
-            (Order::Begin { boot_id, .. }, None) if boot_id != shared.boot_id() => {
+        match (order, &mut self.input) {
+            (Order::Begin { .. }, Some(other)) => {
+                Err(Refused::UnderWay(other.progress().name.clone()))
+            }
+            (Order::Begin { boot, .. }, None) if boot != shared.boot().number => {
                 Err(Refused::Restarted)
             }
-            (Order::Begin { mut excerpt, .. }, place @ None) => {
-                let first = excerpt.begin(next)?;
-                shared.list_recording(excerpt.kept());
-                let done = done(&excerpt, first);
-                *place = Some(*excerpt);
+            (Order::Begin { mut input, .. }, place @ None) => {
+                let first = input.begin(next)?;
+                // It may have changed since the files were opened.
+                input.tune(shared.centre_hz());
+                shared.list_recording(input.progress());
+                let done = done(&input, first);
+                *place = Some(*input);
                 Ok(done)
             }
-            (Order::Stop { at }, Some(excerpt)) => {
-                let at = excerpt.stop_at(at, next)?;
-                Ok(done(excerpt, at))
+            (Order::Stop { at }, Some(input)) => {
+                let at = input.stop_at(at, next)?;
+                Ok(done(input, at))
             }
-            (Order::Event { at, text }, Some(excerpt)) => {
-                let index = excerpt.event(at, next, text)?;
-                Ok(done(excerpt, index))
+            (Order::Event { at, text }, Some(input)) => {
+                let index = input.event(at, next, text)?;
+                Ok(done(input, index))
             }
             (Order::Stop { .. } | Order::Event { .. }, None) => Err(Refused::NoRecording),
             (Order::End, _) => {
@@ -77,13 +81,13 @@ impl Desk {
     /// Begins a block.
     pub(crate) fn open(&mut self, index: SampleIndex, len: usize) {
         self.offset_bytes = 0;
-        self.is_open = self.excerpt.as_mut().is_some_and(|excerpt| excerpt.open(index, len));
+        self.is_open = self.input.as_mut().is_some_and(|input| input.open(index, len));
     }
 
     /// Adds the samples of the block's next stream, whose sample has `part_bytes`.
     pub(crate) fn put(&mut self, part_bytes: usize, bytes: &[u8]) {
-        if let (true, Some(excerpt)) = (self.is_open, &mut self.excerpt) {
-            excerpt.put(self.offset_bytes, part_bytes, bytes);
+        if let (true, Some(input)) = (self.is_open, &mut self.input) {
+            input.put(self.offset_bytes, part_bytes, bytes);
             self.offset_bytes += part_bytes;
         }
     }
@@ -92,14 +96,21 @@ impl Desk {
     pub(crate) fn gap(&mut self, gap: &RecordedGap) {
         if gap.is_estimated() {
             self.end("the device restarted");
-        } else if let Some(excerpt) = &mut self.excerpt {
-            excerpt.gap(gap);
+        } else if let Some(input) = &mut self.input {
+            input.gap(gap);
+        }
+    }
+
+    /// Notes the centre frequency of the samples that follow; `None` if it is not known.
+    pub(crate) fn tune(&mut self, centre_hz: Option<f64>) {
+        if let Some(input) = &mut self.input {
+            input.tune(centre_hz);
         }
     }
 
     /// Ends the recording if it has its last index, or cannot go on.
     pub(crate) fn end_if_over(&mut self, next: SampleIndex) {
-        if let Some(words) = self.excerpt.as_ref().and_then(|excerpt| excerpt.is_over(next)) {
+        if let Some(words) = self.input.as_ref().and_then(|input| input.is_over(next)) {
             self.end(&words);
         }
     }
@@ -107,8 +118,8 @@ impl Desk {
     /// Ends the recording.
     pub(crate) fn end(&mut self, words: &str) {
         self.is_open = false;
-        if let Some(excerpt) = self.excerpt.take() {
-            excerpt.end(words);
+        if let Some(input) = self.input.take() {
+            input.end(words);
         }
     }
 }

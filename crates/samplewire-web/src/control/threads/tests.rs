@@ -3,7 +3,7 @@ use samplewire_record::sigmf::RecordedGap;
 use samplewire_record::sink::{SigmfSink, WriteSamples};
 
 use super::*;
-use crate::control::excerpt::Rest;
+use crate::control::input::UnqueuedSamples;
 
 /// A recording whose write or finish fails.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl WriteSamples for Failing {
 }
 
 /// Completes a recording of 1,000 samples; returns its state, and the line for the program.
-fn complete(when: When, has_hash: bool) -> (Arc<Kept>, String) {
+fn complete(when: When, has_hash: bool) -> (Arc<RecordingProgress>, String) {
     let temporary = tempfile::tempdir().unwrap();
     let folder = Folder::open(temporary.path()).unwrap();
     let info = StreamInfo::sc16("a", 1e6).unwrap();
@@ -57,22 +57,22 @@ fn complete(when: When, has_hash: bool) -> (Arc<Kept>, String) {
     let inner = SigmfSink::open("a".as_ref(), &info, &options).unwrap();
     let mut writer = Writer::start(Box::new(Failing { inner, when }), SLOTS).unwrap();
     writer.copied(5, vec![0; 4_000]).unwrap();
-    let kept = Arc::new(Kept::new("a".to_owned(), Form::Sigmf, 4, 5));
-    kept.begin(5);
-    kept.end("a test ended it");
-    let keepers = Keepers::default();
-    keepers.supervise(|opened| {
-        keepers.open(&kept);
-        *opened = Some(Arc::clone(&kept));
-        let over = Over { writer, rest: Rest::default(), has_begun: true };
-        keepers.complete(&*folder.storage(), &kept, over);
+    let progress = Arc::new(RecordingProgress::new("a".to_owned(), Form::Sigmf, 4, 5));
+    progress.begin(5);
+    progress.end("a test ended it");
+    let threads = RecordingThreads::default();
+    threads.supervise(|opened| {
+        threads.open(&progress);
+        *opened = Some(Arc::clone(&progress));
+        let over = Over { writer, rest: UnqueuedSamples::default(), has_begun: true };
+        threads.complete(&*folder.storage(), &progress, over);
     });
     // Returns: nothing waits for a recording that failed.
-    keepers.wait();
-    assert!(lock(&keepers.at_work.0).open.is_empty());
-    let line = keepers.take_report().expect("a line for the program");
-    assert_eq!(keepers.take_report(), None);
-    (kept, line)
+    threads.wait();
+    assert!(lock(&threads.at_work.0).open.is_empty());
+    let line = threads.take_report().expect("a line for the program");
+    assert_eq!(threads.take_report(), None);
+    (progress, line)
 }
 
 #[test]
@@ -82,8 +82,8 @@ fn recording_is_proven_only_if_its_data_match_a_hash_and_it_was_finished_well() 
         (When::Never, false, Phase::NotProven, "not proven: its data have no hash"),
         (When::FinishFails, true, Phase::NotProven, "not proven: a: another recorder writes it"),
     ] {
-        let (kept, line) = complete(when, has_hash);
-        assert_eq!(kept.phase(), phase, "{when:?}");
+        let (progress, line) = complete(when, has_hash);
+        assert_eq!(progress.phase(), phase, "{when:?}");
         assert!(line.ends_with(words), "{line}");
     }
 }
@@ -94,8 +94,8 @@ fn panic_of_a_sink_ends_its_recording_and_nothing_waits_for_it() {
         (When::WritePanics, "not proven: a defect in writing: a write"),
         (When::FinishPanics, "not proven: a defect: a finish"),
     ] {
-        let (kept, line) = complete(when, true);
-        assert_eq!(kept.phase(), Phase::NotProven, "{when:?}");
+        let (progress, line) = complete(when, true);
+        assert_eq!(progress.phase(), Phase::NotProven, "{when:?}");
         assert!(line.ends_with(words), "{line}");
     }
 }

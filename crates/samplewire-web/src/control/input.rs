@@ -1,8 +1,10 @@
 //! The stream's end of a recording: copies the samples from one index to another for the file's thread.
 //!
-//! Nothing here waits. Samples are copied into buffers of up to [`BUFFER_BYTES_MAX`], which the file's
-//! thread gives back. If it has no room for a block, for example because the disk stalls, the block is left out
+//! Nothing here waits. Samples are copied into buffers of up to 256 KiB, which the file's thread gives back. If it has no room for a block, for example because the disk stalls, the block is left out
 //! of the recording, and a gap with the cause "disk behind" names its indexes. The stream is unaffected.
+
+mod layout;
+mod unqueued;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,14 +14,17 @@ use samplewire::SampleIndex;
 use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
 use samplewire_record::sink::{SinkError, Writer};
 
-use super::kept::Kept;
+use super::progress::RecordingProgress;
 use super::{EVENTS_MAX, Refused};
 use crate::action::Form;
+pub(crate) use layout::Layout;
+pub(crate) use unqueued::UnqueuedSamples;
 
-/// A part of a stream on its way to a file. When it is dropped, the keeper finishes the file.
+/// A part of a stream on its way to a file. When it is dropped, the recording's thread
+/// finishes the file.
 #[derive(Debug)]
-pub(crate) struct Excerpt {
-    kept: Arc<Kept>,
+pub(crate) struct RecordingInput {
+    progress: Arc<RecordingProgress>,
     /// The first index; `None` for the next one, until it begins.
     from: Option<SampleIndex>,
     until: Option<SampleIndex>,
@@ -30,7 +35,7 @@ pub(crate) struct Excerpt {
     layout: Layout,
     /// `None` once it is over.
     writer: Option<Writer>,
-    rest: Rest,
+    rest: UnqueuedSamples,
     /// The samples of the present block that are recorded.
     cut: Range<usize>,
     /// Why it cannot go on.
@@ -38,58 +43,19 @@ pub(crate) struct Excerpt {
     over: Sender<Over>,
 }
 
-/// What the keeper gets back.
+/// What the recording's thread gets back.
 #[derive(Debug)]
 pub(crate) struct Over {
     pub(crate) writer: Writer,
-    pub(crate) rest: Rest,
+    pub(crate) rest: UnqueuedSamples,
     /// Whether its first index has come.
     pub(crate) has_begun: bool,
 }
 
-/// What is not queued yet.
-#[derive(Debug, Default)]
-pub(crate) struct Rest {
-    /// Consecutive samples; the first has `index`.
-    bytes: Vec<u8>,
-    index: SampleIndex,
-    /// The index after the last.
-    end: SampleIndex,
-    /// Samples after them that were left out.
-    behind: Option<RecordedGap>,
-}
-
-impl Rest {
-    /// Queues the rest.
-    ///
-    /// # Blocking
-    /// Until the file has room.
-    pub(crate) fn write(mut self, writer: &mut Writer, kept: &Kept) -> Result<(), SinkError> {
-        self.flush(writer)?;
-        self.name_left_out(writer, kept)
-    }
-
-    /// Queues the samples.
-    fn flush(&mut self, writer: &mut Writer) -> Result<(), SinkError> {
-        if self.bytes.is_empty() {
-            return Ok(());
-        }
-        let spare = writer.spare().unwrap_or_else(|| Vec::with_capacity(self.bytes.capacity()));
-        writer.copied(self.index, std::mem::replace(&mut self.bytes, spare))
-    }
-
-    /// Queues the gap of what was left out.
-    fn name_left_out(&mut self, writer: &mut Writer, kept: &Kept) -> Result<(), SinkError> {
-        let Some(gap) = self.behind.take() else { return Ok(()) };
-        kept.add_gap(&gap);
-        writer.gap(&gap)
-    }
-}
-
-impl Excerpt {
+impl RecordingInput {
     /// Creates the stream's end of a recording that `writer` writes. `over` gets the writer back.
     pub(crate) fn new(
-        kept: Arc<Kept>,
+        progress: Arc<RecordingProgress>,
         indexes: (Option<SampleIndex>, Option<SampleIndex>),
         layout: Layout,
         writer: Writer,
@@ -97,22 +63,22 @@ impl Excerpt {
     ) -> Self {
         let (from, until) = indexes;
         Self {
-            kept,
+            progress,
             from,
             until,
             is_stopped: false,
             has_begun: false,
             layout,
             writer: Some(writer),
-            rest: Rest::default(),
+            rest: UnqueuedSamples::default(),
             cut: 0..0,
             failure: None,
             over,
         }
     }
 
-    pub(crate) const fn kept(&self) -> &Arc<Kept> {
-        &self.kept
+    pub(crate) const fn progress(&self) -> &Arc<RecordingProgress> {
+        &self.progress
     }
 
     /// Fixes the first index, where the stream's next one is `next`.
@@ -124,7 +90,7 @@ impl Excerpt {
         if let Some(until) = self.until.filter(|&until| until <= next) {
             return Err(Refused::Passed { index: until, next });
         }
-        self.kept.expect(from);
+        self.progress.expect(from);
         Ok(from)
     }
 
@@ -134,7 +100,7 @@ impl Excerpt {
         at: Option<SampleIndex>,
         next: SampleIndex,
     ) -> Result<SampleIndex, Refused> {
-        let first = self.kept.first();
+        let first = self.progress.first();
         if let Some(index) = at.filter(|&at| at < first && at >= next) {
             return Err(Refused::Before { index, first });
         }
@@ -153,10 +119,10 @@ impl Excerpt {
         next: SampleIndex,
         text: String,
     ) -> Result<SampleIndex, Refused> {
-        let (index, first) = (at.unwrap_or(next), self.kept.first());
-        let kept = Arc::clone(&self.kept);
-        let name = || kept.name.clone();
-        if self.kept.form == Form::Raw {
+        let (index, first) = (at.unwrap_or(next), self.progress.first());
+        let progress = Arc::clone(&self.progress);
+        let name = || progress.name.clone();
+        if self.progress.form == Form::Raw {
             return Err(Refused::NoEvents { name: name() });
         }
         if index > next {
@@ -165,7 +131,7 @@ impl Excerpt {
         if index < first || !self.has_begun {
             return Err(Refused::Before { index, first });
         }
-        if self.kept.events() >= EVENTS_MAX {
+        if self.progress.events() >= EVENTS_MAX {
             return Err(Refused::ManyEvents { name: name() });
         }
         if !self.has_slots() {
@@ -179,7 +145,7 @@ impl Excerpt {
             self.failure = Some(words.clone());
             return Err(Refused::Files(words));
         }
-        self.kept.add_event();
+        self.progress.add_event();
         Ok(index)
     }
 
@@ -203,13 +169,13 @@ impl Excerpt {
         let is_next = rest.behind.is_none() && rest.end == at;
         let mut queued = Ok(());
         if !is_next || rest.bytes.len() + len_bytes > self.layout.buffer_bytes {
-            queued = rest.flush(writer).and_then(|()| rest.name_left_out(writer, &self.kept));
+            queued = rest.flush(writer).and_then(|()| rest.name_left_out(writer, &self.progress));
         }
         if rest.bytes.is_empty() {
             rest.index = at;
         }
         rest.end = at + count;
-        self.kept.add_samples(at, count);
+        self.progress.add_samples(at, count);
         self.note(queued);
         self.failure.is_none()
     }
@@ -250,15 +216,33 @@ impl Excerpt {
             ..*gap
         };
         self.begin_with(gap.first);
+        self.queue("gaps", |progress, writer| {
+            progress.add_gap(&gap);
+            writer.gap(&gap)
+        });
+    }
+
+    /// Notes the centre frequency of the samples that follow; `None` if it is not known.
+    pub(crate) fn tune(&mut self, centre_hz: Option<f64>) {
+        if self.failure.is_none() {
+            self.queue("changes of the centre frequency", |_, writer| writer.tune(centre_hz));
+        }
+    }
+
+    /// Queues what stands between two samples. Without room for it, the recording cannot go on.
+    fn queue(
+        &mut self,
+        what: &str,
+        put: impl FnOnce(&RecordingProgress, &mut Writer) -> Result<(), SinkError>,
+    ) {
         if !self.has_slots() {
-            self.failure = Some("the disk is too slow for so many gaps".to_owned());
+            self.failure = Some(format!("the disk is too slow for so many {what}"));
             return;
         }
         let writer = self.writer.as_mut().expect("it is not over");
         let rest = &mut self.rest;
-        let queued = rest.flush(writer).and_then(|()| rest.name_left_out(writer, &self.kept));
-        self.kept.add_gap(&gap);
-        let queued = queued.and_then(|()| writer.gap(&gap));
+        let queued = rest.flush(writer).and_then(|()| rest.name_left_out(writer, &self.progress));
+        let queued = queued.and_then(|()| put(&self.progress, writer));
         self.note(queued);
     }
 
@@ -274,7 +258,7 @@ impl Excerpt {
 
     /// Ends it.
     pub(crate) fn end(self, words: &str) {
-        self.kept.end(words);
+        self.progress.end(words);
     }
 
     /// The part of `len` indexes from `index` on that is recorded.
@@ -286,13 +270,13 @@ impl Excerpt {
 
     fn begin_with(&mut self, index: SampleIndex) {
         if !std::mem::replace(&mut self.has_begun, true) {
-            self.kept.begin(index);
+            self.progress.begin(index);
         }
     }
 
     /// Leaves samples out for which there is no room.
     fn leave_out(&mut self, at: SampleIndex, count: u64) {
-        self.kept.add_behind(count);
+        self.progress.add_behind(count);
         match &mut self.rest.behind {
             Some(behind) if behind.end() == at => behind.source_lost += count,
             Some(_) => self.failure = Some("the disk is too slow".to_owned()),
@@ -331,43 +315,15 @@ impl Excerpt {
     }
 }
 
-impl Drop for Excerpt {
+impl Drop for RecordingInput {
     fn drop(&mut self) {
         let Some(writer) = self.writer.take() else { return };
-        self.kept.end("the stream ended");
-        // The keeper waits for it.
+        self.progress.end("the stream ended");
+        // The recording's thread waits for it.
         let (rest, has_begun) = (std::mem::take(&mut self.rest), self.has_begun);
         let _is_kept = self.over.send(Over { writer, rest, has_begun }).is_ok();
     }
 }
-
-/// The sizes of a recording.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
-    /// Bytes of a sample of all streams.
-    pub(crate) frame_bytes: usize,
-    /// Bytes that are copied before they are queued.
-    buffer_bytes: usize,
-    /// Bytes that may wait for the file.
-    room_bytes: u64,
-}
-
-impl Layout {
-    /// A buffer is a tenth of a second, and the room half a second, within bounds.
-    pub(crate) fn new(frame_bytes: usize, rate_hz: f64) -> Self {
-        let second_bytes = rate_hz * frame_bytes as f64;
-        let room_bytes = ((second_bytes / 2.0) as u64).clamp(ROOM_BYTES_MIN, ROOM_BYTES_MAX);
-        let buffer_bytes = ((second_bytes / 10.0) as usize).min(BUFFER_BYTES_MAX);
-        Self { frame_bytes, buffer_bytes, room_bytes }
-    }
-}
-
-/// Bytes that are copied before they are queued.
-const BUFFER_BYTES_MAX: usize = 256 << 10;
-
-/// Bytes that may wait for the file.
-const ROOM_BYTES_MIN: u64 = 8 << 20;
-const ROOM_BYTES_MAX: u64 = 256 << 20;
 
 #[cfg(test)]
 mod tests;

@@ -45,23 +45,27 @@ impl WriteSamples for Slow {
 const BLOCK: u64 = 16 << 10;
 const ROOM_BYTES: u64 = 1 << 20;
 
-fn excerpt(path: &Path, go: Option<Receiver<()>>, left_writes: u32) -> (Excerpt, Receiver<Over>) {
+fn input(
+    path: &Path,
+    go: Option<Receiver<()>>,
+    left_writes: u32,
+) -> (RecordingInput, Receiver<Over>) {
     let info = StreamInfo::sc16("a", 1e6).unwrap();
     let inner = SigmfSink::open(path, &info, &SinkOptions::new()).unwrap();
     let writer = Writer::start(Box::new(Slow { inner, go, left_writes }), 100).unwrap();
-    let kept = Arc::new(Kept::new("a".to_owned(), Form::Sigmf, 4, 0));
+    let progress = Arc::new(RecordingProgress::new("a".to_owned(), Form::Sigmf, 4, 0));
     let layout = Layout { room_bytes: ROOM_BYTES, ..Layout::new(4, 1e6) };
     let (over, result) = channel();
-    let mut excerpt = Excerpt::new(kept, (None, None), layout, writer, over);
-    excerpt.begin(0).unwrap();
-    (excerpt, result)
+    let mut input = RecordingInput::new(progress, (None, None), layout, writer, over);
+    input.begin(0).unwrap();
+    (input, result)
 }
 
 /// Passes a block; returns whether it is recorded.
-fn pass(excerpt: &mut Excerpt, next: &mut u64) -> bool {
-    let is_recorded = excerpt.open(*next, BLOCK as usize);
+fn pass(input: &mut RecordingInput, next: &mut u64) -> bool {
+    let is_recorded = input.open(*next, BLOCK as usize);
     if is_recorded {
-        excerpt.put(0, 4, &vec![1; 4 * BLOCK as usize]);
+        input.put(0, 4, &vec![1; 4 * BLOCK as usize]);
     }
     *next += BLOCK;
     is_recorded
@@ -72,19 +76,19 @@ fn stalled_file_leaves_a_gap_of_its_own_and_never_holds_the_stream_up() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     let (let_go, go) = channel();
-    let (mut excerpt, over) = excerpt(&path, Some(go), u32::MAX);
+    let (mut input, over) = input(&path, Some(go), u32::MAX);
     let mut next = 0;
-    let recorded = (0..40).filter(|_| pass(&mut excerpt, &mut next)).count();
+    let recorded = (0..40).filter(|_| pass(&mut input, &mut next)).count();
     assert_eq!(recorded as u64, ROOM_BYTES / (4 * BLOCK), "what fits, while the file takes none");
     let_go.send(()).unwrap();
-    while !pass(&mut excerpt, &mut next) {
+    while !pass(&mut input, &mut next) {
         std::thread::yield_now();
     }
-    assert_eq!(excerpt.is_over(next), None);
-    drop(excerpt);
+    assert_eq!(input.is_over(next), None);
+    drop(input);
     let Over { mut writer, rest, has_begun } = over.recv().unwrap();
-    let kept = Kept::new("a".to_owned(), Form::Sigmf, 4, 0);
-    rest.write(&mut writer, &kept).unwrap();
+    let progress = RecordingProgress::new("a".to_owned(), Form::Sigmf, 4, 0);
+    rest.write(&mut writer, &progress).unwrap();
     let (summary, error) = writer.finish();
     assert!(error.is_none() && has_begun, "{error:?}");
     let report = samplewire_record::verify(&path).unwrap();
@@ -99,23 +103,23 @@ fn stalled_file_leaves_a_gap_of_its_own_and_never_holds_the_stream_up() {
 fn full_disk_ends_the_recording_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
-    let (mut excerpt, over) = excerpt(&path, None, 1);
+    let (mut input, over) = input(&path, None, 1);
     let mut next = 0;
     let words = loop {
-        pass(&mut excerpt, &mut next);
-        if let Some(words) = excerpt.is_over(next) {
+        pass(&mut input, &mut next);
+        if let Some(words) = input.is_over(next) {
             break words;
         }
         std::thread::yield_now();
     };
     assert!(words.contains("no room for more than 7 samples"), "{words}");
-    assert!(!pass(&mut excerpt, &mut next), "it takes no more");
-    drop(excerpt);
+    assert!(!pass(&mut input, &mut next), "it takes no more");
+    drop(input);
     let Over { mut writer, rest, .. } = over.recv().unwrap();
-    let kept = Kept::new("a".to_owned(), Form::Sigmf, 4, 0);
+    let progress = RecordingProgress::new("a".to_owned(), Form::Sigmf, 4, 0);
     // What was not queued finds the file closed.
     let is_empty = rest.bytes.is_empty() && rest.behind.is_none();
-    assert_eq!(rest.write(&mut writer, &kept).is_ok(), is_empty);
+    assert_eq!(rest.write(&mut writer, &progress).is_ok(), is_empty);
     let (summary, _) = writer.finish();
     let report = samplewire_record::verify(&path).unwrap();
     assert!(report.is_proven() && report.is_finished, "what it has is valid: {report:?}");

@@ -1,4 +1,4 @@
-//! Keepers: each opens the files of a recording, waits for its end, and finishes and verifies them.
+//! The threads of recordings: each opens the files of a recording, waits for its end, and finishes and verifies them.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,17 +12,17 @@ use samplewire_record::sink::{self, SinkError, SinkOptions, SinkSummary, Writer}
 use samplewire_record::storage::Storage;
 use samplewire_record::verify::{Hash, Report, verify_in};
 
-use super::excerpt::{Excerpt, Layout, Over};
 use super::folder::{Folder, file_of};
-use super::kept::{Kept, Phase};
-use super::{KEEPERS_MAX, Order, Refused, Reply, Request};
+use super::input::{Layout, Over, RecordingInput};
+use super::progress::{Phase, RecordingProgress};
+use super::{Order, Refused, Reply, Request, THREADS_MAX};
 use crate::action::{Form, RecordRequest};
 use crate::failures::Failures;
 use crate::source::{About, Shared, lock};
 
-/// The keepers of a page.
+/// The threads of a page's recordings.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Keepers {
+pub(crate) struct RecordingThreads {
     at_work: Arc<(Mutex<AtWork>, Condvar)>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Keepers {
 struct AtWork {
     threads: usize,
     /// Recordings whose files are open.
-    open: Vec<Arc<Kept>>,
+    open: Vec<Arc<RecordingProgress>>,
     /// The results of recordings, in words.
     reports: VecDeque<String>,
 }
@@ -43,24 +43,24 @@ pub(crate) struct Job {
     pub(crate) shared: Arc<Shared>,
 }
 
-impl Keepers {
+impl RecordingThreads {
     /// Starts a recording in a thread of its own, which answers.
     pub(crate) fn start(&self, job: Job, reply: Reply) {
         {
             let mut at_work = lock(&self.at_work.0);
-            if at_work.threads >= KEEPERS_MAX {
+            if at_work.threads >= THREADS_MAX {
                 drop(at_work);
-                let _is_heard = reply.send(Err(Refused::ManyKeepers)).is_ok();
+                let _is_heard = reply.send(Err(Refused::ManyRecordings)).is_ok();
                 return;
             }
             at_work.threads += 1;
         }
-        let keepers = self.clone();
+        let threads = self.clone();
         let run = move || {
-            keepers.supervise(|opened| keepers.keep(&job, reply, opened));
-            keepers.update(|at_work| at_work.threads -= 1);
+            threads.supervise(|opened| threads.record(&job, reply, opened));
+            threads.update(|at_work| at_work.threads -= 1);
         };
-        let started = std::thread::Builder::new().name("samplewire-keep".into()).spawn(run);
+        let started = std::thread::Builder::new().name("samplewire-rec".into()).spawn(run);
         if let Err(error) = started {
             // The reply is dropped with the closure: the page gets no answer, and this is its reason.
             self.report(format!("no thread for a recording: {error}"));
@@ -68,18 +68,18 @@ impl Keepers {
         }
     }
 
-    /// Keeps a recording, which it notes once its files are open. After a panic nothing waits for it.
-    fn supervise(&self, keep: impl FnOnce(&mut Option<Arc<Kept>>)) {
+    /// Runs a recording, which notes itself once its files are open. After a panic nothing waits for it.
+    fn supervise(&self, record: impl FnOnce(&mut Option<Arc<RecordingProgress>>)) {
         let (mut opened, defect) = (None, Failures::default());
         defect.supervise(|| {
-            keep(&mut opened);
+            record(&mut opened);
             Ok(())
         });
         let Some(words) = defect.take() else { return };
-        let Some(kept) = opened else { return self.report(format!("a recording: {words}")) };
-        kept.judge(Phase::NotProven, words);
-        self.report(kept.words());
-        self.close(&kept);
+        let Some(progress) = opened else { return self.report(format!("a recording: {words}")) };
+        progress.judge(Phase::NotProven, words);
+        self.report(progress.words());
+        self.close(&progress);
     }
 
     /// Returns the next line about a recording that is complete.
@@ -90,7 +90,7 @@ impl Keepers {
     /// Waits until the files of all recordings are complete that the streams have ended or left.
     pub(crate) fn wait(&self) {
         let mut at_work = lock(&self.at_work.0);
-        while at_work.open.iter().any(|kept| kept.phase() == Phase::Finishing) {
+        while at_work.open.iter().any(|progress| progress.phase() == Phase::Finishing) {
             at_work = self.at_work.1.wait(at_work).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -107,63 +107,68 @@ impl Keepers {
         });
     }
 
-    fn open(&self, kept: &Arc<Kept>) {
-        self.update(|at_work| at_work.open.push(Arc::clone(kept)));
+    fn open(&self, progress: &Arc<RecordingProgress>) {
+        self.update(|at_work| at_work.open.push(Arc::clone(progress)));
     }
 
     /// Notes that the files are complete: the program may end.
-    fn close(&self, kept: &Arc<Kept>) {
-        self.update(|at_work| at_work.open.retain(|it| !Arc::ptr_eq(it, kept)));
+    fn close(&self, progress: &Arc<RecordingProgress>) {
+        self.update(|at_work| at_work.open.retain(|it| !Arc::ptr_eq(it, progress)));
     }
 
-    fn keep(&self, job: &Job, reply: Reply, opened: &mut Option<Arc<Kept>>) {
-        let (kept, layout, writer, boot_id) = match open(job) {
+    fn record(&self, job: &Job, reply: Reply, opened: &mut Option<Arc<RecordingProgress>>) {
+        let (progress, layout, writer, boot) = match open(job) {
             Ok(open) => open,
             Err(refused) => {
                 let _is_heard = reply.send(Err(refused)).is_ok();
                 return;
             }
         };
-        self.open(&kept);
-        *opened = Some(Arc::clone(&kept));
+        self.open(&progress);
+        *opened = Some(Arc::clone(&progress));
         let (sender, over) = channel();
         let RecordRequest { from, until, .. } = job.wanted;
-        let excerpt = Excerpt::new(Arc::clone(&kept), (from, until), layout, writer, sender);
-        let order = Order::Begin { excerpt: Box::new(excerpt), boot_id };
+        let input =
+            RecordingInput::new(Arc::clone(&progress), (from, until), layout, writer, sender);
+        let order = Order::Begin { input: Box::new(input), boot };
         job.shared.orders.push(Request { order, reply });
-        // It comes in any case: the excerpt sends it when it is dropped.
+        // It comes in any case: the input sends it when it is dropped.
         if let Ok(over) = over.recv() {
-            self.complete(&*job.folder.storage(), &kept, over);
+            self.complete(&*job.folder.storage(), &progress, over);
         }
     }
 
     /// Finishes the files, and verifies them.
-    fn complete(&self, storage: &dyn Storage, kept: &Arc<Kept>, over: Over) {
+    fn complete(&self, storage: &dyn Storage, progress: &Arc<RecordingProgress>, over: Over) {
         let Over { mut writer, rest, has_begun } = over;
-        let queued = rest.write(&mut writer, kept);
+        let queued = rest.write(&mut writer, progress);
         let (summary, unheard) = writer.finish();
         let error = queued.err().or(unheard);
         if has_begun {
-            kept.settle(summary.samples);
+            progress.settle(summary.samples);
         } else {
             remove(storage, &summary);
-            kept.judge(Phase::Removed, String::new());
+            progress.judge(Phase::Removed, String::new());
         }
-        self.close(kept);
+        self.close(progress);
         if has_begun {
-            let (phase, reason) = judge(storage, kept, error);
-            kept.judge(phase, reason);
-            self.report(kept.words());
+            let (phase, reason) = judge(storage, progress, error);
+            progress.judge(phase, reason);
+            self.report(progress.words());
         }
     }
 }
 
-/// Creates the files, and starts their thread. Returns the device's run too, if it is known.
-fn open(job: &Job) -> Result<(Arc<Kept>, Layout, Writer, Option<u64>), Refused> {
+/// Creates the files, and starts their thread. Returns the number of the device's run too.
+fn open(job: &Job) -> Result<(Arc<RecordingProgress>, Layout, Writer, u32), Refused> {
+    // Before anything else: the tap refuses a recording of another run.
+    let boot = job.shared.boot();
     let info = combined(&job.about, &job.shared)?;
     // Checked before a file is created; the tap checks it again.
-    if let Some(kept) = job.shared.recordings().last().filter(|kept| kept.is_under_way()) {
-        return Err(Refused::UnderWay(kept.name.clone()));
+    if let Some(progress) =
+        job.shared.recordings().last().filter(|progress| progress.is_under_way())
+    {
+        return Err(Refused::UnderWay(progress.name.clone()));
     }
     if lock(&job.shared.ended).is_some() {
         return Err(Refused::Ended);
@@ -183,14 +188,13 @@ fn open(job: &Job) -> Result<(Arc<Kept>, Layout, Writer, Option<u64>), Refused> 
     let sink = sink::open(&file, &info, &options).map_err(|error| files(&error))?;
     let system = |error: io::Error| Refused::Files(error.to_string());
     let mut writer = Writer::start(sink, SLOTS).map_err(system)?;
-    let boot_id = job.shared.boot_id();
-    if let Some(boot_id) = boot_id {
+    if let Some(boot_id) = boot.id {
         writer.session(boot_id).map_err(|error| files(&error))?;
     }
     let layout = Layout::new(info.frame_bytes(), info.rate_hz());
     let first = job.wanted.from.unwrap_or(next);
-    let kept = Kept::new(name, job.wanted.form, info.frame_bytes(), first);
-    Ok((Arc::new(kept), layout, writer, boot_id))
+    let progress = RecordingProgress::new(name, job.wanted.form, info.frame_bytes(), first);
+    Ok((Arc::new(progress), layout, writer, boot.number))
 }
 
 fn files(error: &SinkError) -> Refused {
@@ -222,16 +226,20 @@ fn remove(storage: &dyn Storage, summary: &SinkSummary) {
 }
 
 /// Verifies complete files. `error`: why they are not, if finishing them failed.
-fn judge(storage: &dyn Storage, kept: &Kept, error: Option<SinkError>) -> (Phase, String) {
+fn judge(
+    storage: &dyn Storage,
+    progress: &RecordingProgress,
+    error: Option<SinkError>,
+) -> (Phase, String) {
     let error = error.map(|error| error.to_string());
-    if kept.form == Form::Raw {
+    if progress.form == Form::Raw {
         let why = "raw samples have no metadata that could prove them";
         return (Phase::NotProven, error.unwrap_or_else(|| why.to_owned()));
     }
-    let why_not = match verify_in(storage, &file_of(&kept.name, kept.form)) {
+    let why_not = match verify_in(storage, &file_of(&progress.name, progress.form)) {
         Ok(report) => {
             if let Some(indexes) = indexes_of(&report) {
-                kept.place(indexes, report.samples);
+                progress.place(indexes, report.samples);
             }
             fault_of(&report)
         }
