@@ -31,6 +31,8 @@ OPTIMIZE = "-O1"
 # Of a model, what runs in each cycle; not what runs once. The names of all signals for cocotb are
 # one such function, and the compiler optimizes it for minutes.
 OPTIMIZATIONS = f"OPT_FAST={OPTIMIZE} OPT_GLOBAL={OPTIMIZE} OPT_SLOW=-O0"
+# rtl/sim/unity.mk; the prefix is cocotb's.
+UNITY = "VM_DEFAULT_RULES=0 VK_OBJS_FAST=Vtop__fast.o VK_OBJS_SLOW=Vtop__slow.o"
 BUILDS = Path(os.environ.get("SAMPLEWIRE_RTL_BUILDS", RTL.parent / "out" / "rtl"))
 
 
@@ -101,10 +103,10 @@ def run(top, *, sources, test_module, parameters=None, testcase=None, trace=Fals
     name = "_".join([top, *(f"{key}{value}" for key, value in sorted(parameters.items()))])
     folder = BUILDS / name
     runner = get_runner("verilator")
-    flags = f"{os.environ['MAKEFLAGS']} {OPTIMIZATIONS}"
+    flags = f"{os.environ['MAKEFLAGS']} {OPTIMIZATIONS} {UNITY}"
     # What writes traces is another.
     with (
-        patch.dict(os.environ, MAKEFLAGS=flags),
+        patch.dict(os.environ, MAKEFLAGS=flags, MAKEFILES=str(RTL / "sim" / "unity.mk")),
         patch.dict(os.environ, {} if trace else runtime()),
     ):
         runner.build(
