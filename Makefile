@@ -30,8 +30,8 @@ board: ## the RTL as a board on a TAP device until Ctrl-C; BOARD="--loss 0.01" g
 	@tools/board.sh $(BOARD)
 
 test: ## everything that must hold, and what was skipped
-	@tools/setup.sh linker tshark valgrind instructions python package cross firmware rtl namespaces dpdk roce nightly soapy web prometheus
-	@tools/test.sh
+	@tools/setup.sh linker
+	@tools/test.sh --set-up tshark valgrind instructions python package cross firmware rtl namespaces dpdk roce nightly soapy web prometheus
 
 instructions: ## instructions for each packet, block and opening; writes bench/instructions/table.md
 	@tools/setup.sh linker valgrind instructions

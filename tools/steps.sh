@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Steps of a check, to be sourced: each is announced and run, and one that fails does not keep the
-# others from running. What takes one core may run beside the steps that follow it. The summary has the
+# others from running. What only computes may run beside the steps that follow it. The summary has the
 # time and the processor time of each.
 
 passed=0
@@ -10,6 +10,8 @@ skipped_steps=0
 skipped_tests=0
 took=()
 begun=()
+# The last of each lane: process and log.
+declare -A lanes=()
 # Processes of those that were begun, once the shell has waited for them.
 declare -A reaped=()
 # What `time` prints: seconds, and processor seconds in programs and in the kernel.
@@ -88,15 +90,20 @@ skips_of() {
         awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# begin NAME COMMAND...: a step beside those that follow, up to `settle`. It takes only the time that
-# they leave: most tests of streams wait, and some measure.
-begin() {
-    local name=$1 log
-    shift
+# beside LANE NAME COMMAND...: a step beside those that follow, up to `settle`, and after those that are
+# in this lane already. It takes only the time that others leave: most tests of streams wait, and some
+# measure.
+beside() {
+    local lane=$1 name=$2 log
+    shift 2
     log=$(mktemp)
     {
-        local status
-        renice -n 19 -p "$BASHPID" >/dev/null
+        local status before_pid before_log
+        chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID" >/dev/null
+        read -r before_pid before_log <<<"${lanes[$lane]:-}"
+        while [ "$before_pid" ] && [ ! -e "$before_log.ended" ] && kill -0 "$before_pid" 2>/dev/null; do
+            sleep 0.2
+        done
         export SAMPLEWIRE_SKIPS=$log.skips
         # The step keeps the standard error that it has here.
         { time "$@" 2>&3 3>&-; } 3>&2 2>"$log.time"
@@ -104,6 +111,7 @@ begin() {
         printf '%s\n' "$status" >"$log.ended"
     } >"$log" 2>&1 &
     begun+=("$! $log $name")
+    lanes[$lane]="$! $log"
 }
 
 # Waits for the steps that were begun, and prints and counts each as any other.
@@ -121,7 +129,7 @@ settle() {
         count "$status" "$name" "$log"
         rm -f "$log" "$log.ended" "$log.time"
     done
-    begun=() reaped=()
+    begun=() lanes=() reaped=()
 }
 
 # skip NAME WHY
