@@ -30,8 +30,8 @@ board: ## the RTL as a board on a TAP device until Ctrl-C; BOARD="--loss 0.01" g
 	@tools/board.sh $(BOARD)
 
 test: ## everything that must hold, and what was skipped
-	@tools/setup.sh linker tshark valgrind instructions python package cross firmware rtl namespaces dpdk roce nightly soapy web prometheus
-	@tools/test.sh
+	@tools/setup.sh linker
+	@tools/test.sh --set-up tshark valgrind instructions python package cross firmware rtl namespaces dpdk roce nightly soapy web prometheus
 
 instructions: ## instructions for each packet, block and opening; writes bench/instructions/table.md
 	@tools/setup.sh linker valgrind instructions
@@ -163,8 +163,8 @@ link: ## a ZMQ radio link over two bridges and a bad wire, SAMPLES (100000000) e
 
 doc: ## the libraries' documentation, in target/doc
 	@tools/setup.sh linker
-	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --exclude samplewire-cli --exclude samplewire-dpdk --no-deps --all-features
-	RUSTDOCFLAGS='-D warnings' cargo doc -p samplewire-dpdk --no-deps
+	@# Beside the command, libraries have the features of the workspace, which clippy has checked.
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --lib --no-deps
 
 install-ffi: ## the C and C++ interface into PREFIX (/usr/local): library, headers, pkg-config, CMake
 	@tools/setup.sh linker

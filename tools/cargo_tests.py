@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -90,26 +91,31 @@ def run(program: Program) -> bool:
     """Runs one program where and as cargo would; says whether all its tests pass."""
     start = time.monotonic()
     environment = os.environ | {"CARGO_MANIFEST_DIR": str(program.folder)}
-    done = subprocess.run(
-        [program.executable],
-        cwd=program.folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    )
-    took_s = time.monotonic() - start
-    if done.returncode != 0:
-        lines = done.stdout.splitlines()
+    with tempfile.TemporaryFile() as file:
+        process = subprocess.Popen(
+            [program.executable],
+            cwd=program.folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        )
+        # `wait` would not return what the program used.
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        file.seek(0)
+        output = file.read().decode(errors="replace")
+    took_s, processor_s = time.monotonic() - start, used.ru_utime + used.ru_stime
+    if process.returncode != 0:
+        lines = output.splitlines()
         places = [at for at, line in enumerate(lines) if " panicked at " in line]
         REASONS[program.name] = [line for at in places for line in lines[at : at + 2]]
-    text = f"\n     {program.name} of {program.folder.name}, {took_s:.0f} s\n{done.stdout}"
+    times = f"{took_s:.0f} s, {processor_s:.0f} s of processor time"
+    text = f"\n     {program.name} of {program.folder.name}, {times}\n{output}"
     # In one write: several programs end at once.
     sys.stdout.write(text)
     sys.stdout.flush()
-    return done.returncode == 0
+    return process.returncode == 0
 
 
 if __name__ == "__main__":

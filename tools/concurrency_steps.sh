@@ -25,15 +25,14 @@ sanitizer() {
         cargo +nightly test --quiet -Zbuild-std --target "$concurrency_host" "$@"
 }
 
-# Each takes one core, for a minute or two.
-begin "loom: the pool and channels" loom samplewire-circuit
+beside threads "loom: the pool and channels" loom samplewire-circuit
 if [ "${1:-}" = --full ]; then
     # Seconds for a model, and minutes to build what stands around them.
     step "loom: the hash of a file that grows" loom samplewire-record
 fi
 
 if cargo +nightly miri --version >/dev/null 2>&1; then
-    begin "Miri: the pool and borrowed samples" miri -p samplewire-circuit --lib --test borrowed \
+    beside threads "Miri: the pool and borrowed samples" miri -p samplewire-circuit --lib --test borrowed \
         -- --skip graph::
     if [ "${1:-}" = --full ]; then
         step "Miri: graphs" miri -p samplewire-circuit

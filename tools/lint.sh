@@ -3,6 +3,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . tools/steps.sh
+. tools/rust_source_steps.sh
 . tools/source_steps.sh
 
 deny=.tools/bin/cargo-deny

@@ -8,7 +8,19 @@ cd "$(dirname "$0")/.."
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-# It finds what `cargo test` has built.
+# Alone, the package has dependencies with fewer features than in the workspace: all would be built once
+# more. With an example features are those of tests, so its tests find what `cargo test` has built.
+if [ $# = 0 ]; then
+    mkdir "$folder/bin"
+    cat >"$folder/bin/cargo" <<END
+#!/bin/sh
+[ "\$1" = rustc ] || exec "$(command -v cargo)" "\$@"
+exec "$(command -v cargo)" build --quiet --workspace --lib --example first \
+    --message-format json-render-diagnostics
+END
+    chmod +x "$folder/bin/cargo"
+    PATH=$folder/bin:$PATH
+fi
 .venv/bin/maturin build --quiet --profile dev --manifest-path python/Cargo.toml --out "$folder"
 wheel=$(ls "$folder"/samplewire-*-cp310-abi3-*.whl)
 .venv/bin/python -m venv "$folder/venv"

@@ -6,4 +6,6 @@ cd "$(dirname "$0")/.." || exit
 
 . tools/rtl_source_steps.sh
 . tools/rtl_steps.sh
+rtl_models
+rtl_boards
 finish

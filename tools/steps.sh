@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Steps of a check, to be sourced: each is announced and run, and one that fails does not keep the
-# others from running. What takes one core may run beside the steps that follow it.
+# others from running. What only computes may run beside the steps that follow it. The summary has the
+# time and the processor time of each.
 
 passed=0
 failed=()
@@ -9,6 +10,12 @@ skipped_steps=0
 skipped_tests=0
 took=()
 begun=()
+# The last of each lane: process and log.
+declare -A lanes=()
+# Processes of those that were begun, once the shell has waited for them.
+declare -A reaped=()
+# What `time` prints: seconds, and processor seconds in programs and in the kernel.
+TIMEFORMAT='%0R %U %S'
 
 # step NAME COMMAND...
 step() {
@@ -16,15 +23,16 @@ step() {
     shift
     log=$(mktemp)
     printf '\n== %s\n' "$name"
-    local start=$SECONDS
     # What a step runs sees the locals here, so they have no names such as `out`.
     local step_output
     exec {step_output}> >(exec tee "$log")
     printer=$!
     # In this shell: what a function of the caller sets stays set.
     export SAMPLEWIRE_SKIPS=$log.skips
-    "$@" >&"$step_output" 2>&1 {step_output}>&-
+    reap >/dev/null
+    { time "$@" >&"$step_output" 2>&1 {step_output}>&-; } 2>"$log.time"
     status=$?
+    reap >>"$log.time"
     unset SAMPLEWIRE_SKIPS
     exec {step_output}>&-
     # All is printed soon, unless a process that outlives the step still holds its output.
@@ -32,30 +40,44 @@ step() {
         kill -0 "$printer" 2>/dev/null || break
         sleep 0.1
     done
-    count "$status" "$((SECONDS - start))" "$name" "$log"
-    rm -f "$log"
+    count "$status" "$name" "$log"
+    rm -f "$log" "$log.time"
 }
 
-# count STATUS SECONDS NAME LOG
+# Prints the times of begun steps that ended since the last call, below zero: the shell has waited for
+# their processes, and has counted them with the step that it ran meanwhile.
+reap() {
+    local one pid log _
+    for one in "${begun[@]}"; do
+        read -r pid log _ <<<"$one"
+        if [ -z "${reaped[$pid]:-}" ] && [ -e "$log.ended" ] && ! kill -0 "$pid" 2>/dev/null; then
+            reaped[$pid]=yes
+            sed 's/ / -/g' "$log.time"
+        fi
+    done
+}
+
+# count STATUS NAME LOG
 count() {
     if [ "$1" = 0 ]; then
         passed=$((passed + 1))
     else
         # The end of its output states the reason, also where only the summary is kept.
-        failed+=("$3"$'\n'"$(tail -n 12 "$4" | cut -c1-300 | sed 's/^/         /')")
+        failed+=("$2"$'\n'"$(tail -n 12 "$3" | cut -c1-300 | sed 's/^/         /')")
     fi
-    took+=("$2 s: $3")
+    took+=("$(awk 'NR == 1 { wall = $1 } { cpu += $2 + $3 }
+        END { printf "%d s, %.0f s of processor time", wall, cpu }' "$3.time"): $2")
     local count line
-    count=$(skips_of "$4")
+    count=$(skips_of "$3")
     if [ "$count" != 0 ]; then
-        skipped+=("$3: $count of its tests")
+        skipped+=("$2: $count of its tests")
         skipped_tests=$((skipped_tests + count))
     fi
     # Tests in Rust that find out as they run add a line each (crates/samplewire-testing).
-    local skips=$4.skips
+    local skips=$3.skips
     [ -e "$skips" ] || return 0
     while IFS= read -r line; do
-        skipped+=("$3: $line")
+        skipped+=("$2: $line")
         skipped_tests=$((skipped_tests + 1))
     done <"$skips"
     rm -f "$skips"
@@ -68,39 +90,46 @@ skips_of() {
         awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# begin NAME COMMAND...: a step beside those that follow, up to `settle`. It takes only the time that
-# they leave: most tests of streams wait, and some measure.
-begin() {
-    local name=$1 log
-    shift
+# beside LANE NAME COMMAND...: a step beside those that follow, up to `settle`, and after those that are
+# in this lane already. It takes only the time that others leave: most tests of streams wait, and some
+# measure.
+beside() {
+    local lane=$1 name=$2 log
+    shift 2
     log=$(mktemp)
     {
-        local start=$SECONDS status
-        renice -n 19 -p "$BASHPID" >/dev/null
+        local status before_pid before_log
+        chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID" >/dev/null
+        read -r before_pid before_log <<<"${lanes[$lane]:-}"
+        while [ "$before_pid" ] && [ ! -e "$before_log.ended" ] && kill -0 "$before_pid" 2>/dev/null; do
+            sleep 0.2
+        done
         export SAMPLEWIRE_SKIPS=$log.skips
-        "$@"
+        # The step keeps the standard error that it has here.
+        { time "$@" 2>&3 3>&-; } 3>&2 2>"$log.time"
         status=$?
-        printf '%s %s\n' "$status" "$((SECONDS - start))" >"$log.ended"
+        printf '%s\n' "$status" >"$log.ended"
     } >"$log" 2>&1 &
     begun+=("$! $log $name")
+    lanes[$lane]="$! $log"
 }
 
 # Waits for the steps that were begun, and prints and counts each as any other.
 settle() {
-    local one pid log name status seconds
+    local one pid log name status
     for one in "${begun[@]}"; do
         read -r pid log name <<<"$one"
         # Its status is in a file: the system may have given its number to a later process, which the
         # shell then knows by it.
         wait "$pid"
-        status=1 seconds=0
-        [ ! -e "$log.ended" ] || read -r status seconds <"$log.ended"
+        status=1
+        [ ! -e "$log.ended" ] || read -r status <"$log.ended"
         printf '\n== %s\n' "$name"
         cat "$log"
-        count "$status" "$seconds" "$name" "$log"
-        rm -f "$log" "$log.ended"
+        count "$status" "$name" "$log"
+        rm -f "$log" "$log.ended" "$log.time"
     done
-    begun=()
+    begun=() lanes=() reaped=()
 }
 
 # skip NAME WHY
@@ -110,12 +139,13 @@ skip() {
     skipped_steps=$((skipped_steps + 1))
 }
 
-# Prints the time of each step, what was skipped and what failed; fails when a step did.
+# Prints the times of each step and of all, what was skipped and what failed; fails when a step did.
 finish() {
     settle
     printf '\n'
     local line
     printf '%s\n' "${took[@]}" | sort -rn | sed 's/^/took     /'
+    printf '%s\n' "${took[@]}" | awk '{ sum += $3 } END { print "took     " sum " s of processor time in all" }'
     for line in "${skipped[@]}"; do printf 'skipped  %s\n' "$line"; done
     for line in "${failed[@]}"; do printf 'FAILED   %s\n' "$line"; done
     printf 'steps: %d passed, %d failed, %d skipped; tests skipped within steps: %d\n' \

