@@ -17,7 +17,7 @@
 // | 9 | errors  | 7:0 accesses with an error, wraps |
 // | 10, 11 | time | time_ns_i, low and high word, as `cycles` |
 // | 12 | crc     | register of the CRC-32C: reflected, not inverted |
-// | 13 | crc_add | write: the register after the word's four bytes, lowest first, or after a byte |
+// | 13 | crc_add | write: the register after a word's four bytes, lowest first, a half's two, or a byte |
 //
 // What has no value reads 0.
 //
@@ -256,11 +256,25 @@ module nic_soc_core #(
   assign own_ack         = !asleep_o && !(console_valid_o && !console_ready_i);
 
   // The bytes are the last of eight: zeros before them leave a register of 0 as it is. The core shows a
-  // stored byte in each lane.
-  logic is_byte;
-  assign is_byte = mask != 4'hf;
+  // stored byte in each lane, and a half in both.
+  logic is_half;
+  logic [31:0] crc_rest;  // of the register, what meets no byte
+  logic [63:0] crc_data;
+  assign is_half = mask == 4'b0011 || mask == 4'b1100;
+  always_comb begin
+    crc_data = {crc_q[7:0] ^ data[7:0], 56'd0};
+    crc_rest = crc_q >> 8;
+    if (is_half) begin
+      crc_data = {crc_q[15:0] ^ data[15:0], 48'd0};
+      crc_rest = crc_q >> 16;
+    end
+    if (&mask) begin
+      crc_data = {crc_q ^ data, 32'd0};
+      crc_rest = '0;
+    end
+  end
   crc_step64 u_crc (
-      .data_i(is_byte ? {crc_q[7:0] ^ data[7:0], 56'd0} : {crc_q ^ data, 32'd0}),
+      .data_i(crc_data),
       .crc_o (crc_stepped)
   );
 
@@ -285,7 +299,7 @@ module nic_soc_core #(
     if (own && !write && index == RegCycles) high_q <= cycles_i[63:32];
     if (own && !write && index == RegTime) high_q <= time_ns_i[63:32];
     if (own_write && index == RegCrc) crc_q <= data;
-    if (own_write && index == RegCrcAdd) crc_q <= crc_stepped ^ (is_byte ? crc_q >> 8 : 32'd0);
+    if (own_write && index == RegCrcAdd) crc_q <= crc_stepped ^ crc_rest;
     if (own_write && index == RegWake) wake_q <= data;
     if (own_write && index == RegWakeOn) wake_on_q <= data[0];
     if (own_write && index == RegLeds) leds_o <= data[7:0];

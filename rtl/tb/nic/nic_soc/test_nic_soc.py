@@ -201,23 +201,20 @@ async def boots_and_has_its_own_registers(dut):
 
 
 @cocotb.test()
-async def crc_of_words_and_bytes_is_a_crc32c(dut):
-    """At any place of a byte in its word; each core has its own."""
+async def crc_of_words_halves_and_bytes_is_a_crc32c(dut):
+    """At any place of a byte or half in its word; each core has its own."""
     tb = TB(dut)
     program = Program()
     program("li t0, 0xffffffff", f"sw t0, {CRC}(s3)", f"lw t1, {CRC}(s3)")
     program.check("t1", -1)
     text = b""
-    for _ in range(60):
-        if random.random() < 0.5:
-            word = random.getrandbits(32)
-            program(f"li t0, {word}", f"sw t0, {CRC_ADD}(s3)")
-            text += word.to_bytes(4, "little")
-            continue
-        # The other bits of the register that is stored do not count.
+    stores = [("sw", 4), ("sh", 2), ("sb", 1)]
+    for store, size in stores + random.choices(stores, k=60):
+        # Of a half or a byte the other bits of the register that is stored do not count.
         value = random.getrandbits(32)
-        program(f"li t0, {value}", f"sb t0, {CRC_ADD + random.randrange(4)}(s3)")
-        text += bytes([value & 0xFF])
+        offset = CRC_ADD + size * random.randrange(4 // size)
+        program(f"li t0, {value}", f"{store} t0, {offset}(s3)")
+        text += value.to_bytes(4, "little")[:size]
     program(f"lw t1, {CRC}(s3)")
     program.check("t1", crc32c(text) ^ 0xFFFFFFFF)
     # A core that differs goes its own way.
