@@ -178,7 +178,7 @@ module dcqcn #(
   logic [RateWidth:0] next_q;  // what is to be the rate or the target; 0 ahead of what it takes
   logic [ProductWidth-1:0] product_q;
   logic rest_q;  // the product has bits behind the point
-  logic is_alpha_due_q, is_timer_due_q, is_negative_q, by_bytes_q, is_hyper_q, is_additive_q;
+  logic is_alpha_due_q, is_timer_due_q, is_negative_q, by_bytes_q;
 
   // ------------------------------------------------------------------ what comes next
   logic is_scan, is_rounds_end;
@@ -275,33 +275,62 @@ module dcqcn #(
 
   // ------------------------------------------------------------------ times
   // Spans are at most half of what the bits of a time hold, so the sign says which of two is later.
-  // What takes a sum of several adds them up from 0: one source fewer for each operand.
+  // What takes a sum of several adds them up from 0: one source fewer for each operand. The operands
+  // of a phase are chosen in the one before it; of those that may follow one, not more than the ones
+  // that are named add times.
+  (* fsm_encoding = "none" *) logic [1:0] time_x_pick_q, time_y_pick_q;
   logic [1:0] time_x_pick, time_y_pick;
-  logic is_check, is_span;
+  logic is_check_q, is_check, is_span;
   time_t time_x, time_y, time_sum;
   logic unused_time;
-  assign is_check = phase_q == PhaseCheckAlpha || phase_q == PhaseCheckTimer ||
-                    phase_q == PhaseCheckCut;
-  assign is_span  = phase_q == PhaseSpan;
   always_comb begin
     time_x_pick = 2'd0;
-    if (phase_q == PhaseCheckTimer || phase_q == PhaseCount || phase_q == PhaseLimitMinimum ||
-        phase_q == PhaseSettle)
-      time_x_pick = 2'd1;
-    if (phase_q == PhaseCheckCut || phase_q == PhaseCompareFirst || phase_q == PhaseLimitFirst)
-      time_x_pick = 2'd2;
-    if (is_span) time_x_pick = 2'd3;
     time_y_pick = 2'd0;
-    if (phase_q == PhaseExpireAlpha || phase_q == PhaseCompareMinimum) time_y_pick = 2'd1;
-    if (phase_q == PhaseCount || phase_q == PhaseSettle) time_y_pick = 2'd2;
-    if (is_span || phase_q == PhaseCompareFirst) time_y_pick = 2'd3;
-    unique case (time_x_pick)
+    is_check    = 1'b0;
+    unique case (phase_q)
+      PhasePick, PhaseLoad, PhaseRise: is_check = 1'b1;  // PhaseCheckAlpha
+      PhaseCheckAlpha: begin
+        time_x_pick = 2'd1;
+        is_check    = 1'b1;
+      end
+      PhaseCheckTimer: begin
+        time_x_pick = 2'd2;
+        is_check    = 1'b1;
+      end
+      PhaseCheckCut: begin
+        {time_x_pick, time_y_pick} = {2'd3, 2'd3};  // PhaseSpan
+        if (is_timer_due_q && !is_rounds_end) {time_x_pick, time_y_pick} = {2'd1, 2'd2};
+        if (is_alpha_due_q && !is_rounds_end) {time_x_pick, time_y_pick} = {2'd0, 2'd1};
+      end
+      PhaseExpireAlpha: begin  // PhaseCount or PhaseCheckAlpha
+        if (is_timer_due_q) {time_x_pick, time_y_pick} = {2'd1, 2'd2};
+        is_check = !is_timer_due_q;
+      end
+      PhaseReduce:                   {time_x_pick, time_y_pick} = {2'd2, 2'd3};
+      PhaseCompareFirst:             time_x_pick = 2'd2;
+      PhaseLimitFirst, PhaseStarted: time_y_pick = 2'd1;
+      PhaseCompareMinimum:           time_x_pick = 2'd1;
+      PhaseLimitMinimum:             {time_x_pick, time_y_pick} = {2'd1, 2'd2};
+      default: ;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    time_x_pick_q <= time_x_pick;
+    time_y_pick_q <= time_y_pick;
+    is_check_q    <= is_check;
+  end
+
+  // In PhaseSpan, and where no product or time is taken.
+  assign is_span = time_x_pick_q == 2'd3;
+  always_comb begin
+    unique case (time_x_pick_q)
       2'd0:    time_x = time_t'(alpha_due_q);
       2'd1:    time_x = time_t'(rise_due_q);
       2'd2:    time_x = cut_from_q;
       default: time_x = time_t'(note_rtt_ns_i);
     endcase
-    unique case (time_y_pick)
+    unique case (time_y_pick_q)
       2'd0:    time_y = now_q;
       2'd1:    time_y = time_t'(alpha_period_i);
       2'd2:    time_y = time_t'(rise_period_i);
@@ -311,7 +340,7 @@ module dcqcn #(
 
   // A check subtracts one more: negative where the first is not later than the second.
   assign {time_sum, unused_time} = {time_x, 1'b1} +
-      {time_y ^ {TimeWidth{is_check || is_span}}, is_span};
+      {time_y ^ {TimeWidth{is_check_q || is_span}}, is_span};
 
   always_ff @(posedge clk_i) begin
     unique case (phase_q)
@@ -397,10 +426,6 @@ module dcqcn #(
         if (!by_bytes_q && !(&timer_count_q)) timer_count_q <= timer_count_q + 1'b1;
         if (by_bytes_q && !is_negative_q && !(&byte_count_q)) byte_count_q <= byte_count_q + 1'b1;
       end
-      PhaseStage: begin
-        is_hyper_q    <= timer_count_q > recovery_stages_i && byte_count_q > recovery_stages_i;
-        is_additive_q <= timer_count_q >= recovery_stages_i || byte_count_q >= recovery_stages_i;
-      end
       PhaseSettle: begin
         timer_count_q <= '0;
         byte_count_q  <= '0;
@@ -412,61 +437,99 @@ module dcqcn #(
 
   // ------------------------------------------------------------------ rates and bytes
   // Registers take the sum or the first operand alone: what is to be loaded is added to 0, and twice
-  // the next rate is halved like any other sum.
+  // the next rate is halved like any other sum. The operands are chosen a phase ahead, as those of times.
+  (* fsm_encoding = "none" *) logic [1:0] x_pick_q, y_pick_q, y_from_q;
   logic [1:0] x_pick, y_pick, y_from;
-  logic is_minus, is_plus, unused_sum;  // less y; one more
+  logic is_minus_q, is_plus_q, is_minus, is_plus;  // less y; one more
+  logic is_hyper, is_additive, unused_sum;
   sum_t x, y, y_parameter, y_other, sum;
+  assign is_hyper    = timer_count_q > recovery_stages_i && byte_count_q > recovery_stages_i;
+  assign is_additive = timer_count_q >= recovery_stages_i || byte_count_q >= recovery_stages_i;
+
+  // A comparison is negative where x is not above y; half of the way is rounded up.
   always_comb begin
-    x_pick = 2'd0;
-    if (phase_q == PhaseAdd) x_pick = 2'd1;
-    if (phase_q == PhaseSpan || phase_q == PhaseReduce || phase_q == PhaseRise) x_pick = 2'd2;
-    if (phase_q == PhaseBytes || phase_q == PhaseCompareBytes || phase_q == PhaseCount)
-      x_pick = 2'd3;
-    unique case (x_pick)
+    x_pick   = 2'd0;
+    y_pick   = 2'd0;
+    y_from   = 2'd2;
+    is_minus = 1'b0;
+    is_plus  = 1'b0;
+    unique case (phase_q)
+      PhasePick: y_pick = 2'd3;  // PhaseStart
+      // PhaseCount and PhaseCompareBytes; PhaseSpan or PhaseBytes
+      PhaseCheckCut, PhaseExpireAlpha, PhaseBytes, PhaseCompareBytes: begin
+        {x_pick, y_from, y_pick} = {2'd3, 2'd3, 2'd3};
+        {is_minus, is_plus}      = 2'b11;
+        if (phase_q == PhaseCheckCut && (!is_timer_due_q || is_rounds_end)) begin
+          if (kind_q == KindNotification) x_pick = 2'd2;
+          y_from              = 2'd1;
+          {is_minus, is_plus} = 2'b00;
+        end
+      end
+      PhaseStage: begin
+        // 0 is y where neither of two is added: next_q has been cleared.
+        x_pick = 2'd1;
+        y_pick = {1'b0, is_hyper};
+        y_from = {2{is_hyper || is_additive}};
+      end
+      PhaseAdd: is_minus = 1'b1;
+      PhaseTarget: begin
+        {x_pick, y_from} = {2'd2, 2'd0};
+        is_plus          = 1'b1;
+      end
+      PhaseSpan: begin
+        {x_pick, y_from, y_pick} = {2'd2, 2'd3, 2'd2};
+        {is_minus, is_plus}      = 2'b11;
+      end
+      PhaseReduce: begin
+        y_pick   = 2'd1;
+        is_minus = 1'b1;
+      end
+      PhaseCompareFirst: y_pick = 2'd1;
+      PhaseLimitFirst, PhaseStarted: begin
+        y_pick   = 2'd2;
+        is_minus = 1'b1;
+      end
+      PhaseCompareMinimum: y_pick = 2'd2;
+      PhaseLimitMinimum:   y_from = 2'd0;
+      default: ;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    x_pick_q   <= x_pick;
+    y_pick_q   <= y_pick;
+    y_from_q   <= y_from;
+    is_minus_q <= is_minus;
+    is_plus_q  <= is_plus;
+  end
+
+  always_comb begin
+    unique case (x_pick_q)
       2'd0:    x = sum_t'(next_q);
       2'd1:    x = sum_t'(target_q);
       2'd2:    x = sum_t'(rate_q);
       default: x = sent_q;
     endcase
-    // A comparison is negative where x is not above y; half of the way is rounded up.
-    is_minus = phase_q == PhaseCompareLine || phase_q == PhaseCompareFirst ||
-               phase_q == PhaseCompareMinimum || phase_q == PhaseReduce ||
-               phase_q == PhaseCompareBytes || phase_q == PhaseCount;
-    is_plus  = phase_q == PhaseReduce || phase_q == PhaseCompareBytes || phase_q == PhaseCount ||
-               phase_q == PhaseRise;
-    y_pick = {1'b0, phase_q == PhaseAdd && is_hyper_q};
-    if (phase_q == PhaseCompareFirst || phase_q == PhaseLimitFirst) y_pick = 2'd1;
-    if (phase_q == PhaseCompareMinimum || phase_q == PhaseLimitMinimum || phase_q == PhaseReduce)
-      y_pick = 2'd2;
-    if (phase_q == PhaseStart || phase_q == PhaseCompareBytes || phase_q == PhaseCount)
-      y_pick = 2'd3;
-    // 0 is y where neither of two is added: next_q has been cleared.
-    y_from = 2'd2;
-    if (phase_q == PhaseRise || phase_q == PhaseSettle) y_from = 2'd0;
-    if (phase_q == PhaseBytes) y_from = 2'd1;
-    if (phase_q == PhaseReduce || phase_q == PhaseCompareBytes || phase_q == PhaseCount)
-      y_from = 2'd3;
-    if (phase_q == PhaseAdd) y_from = {2{is_hyper_q || is_additive_q}};
-    unique case (y_pick)
+    unique case (y_pick_q)
       2'd0:    y_parameter = sum_t'(line_i);
       2'd1:    y_parameter = sum_t'(first_cut_i);
       2'd2:    y_parameter = sum_t'(minimum_i);
       default: y_parameter = sum_t'(start_i);
     endcase
-    unique case (y_pick)
+    unique case (y_pick_q)
       2'd0:    y_other = sum_t'(additive_i);
       2'd1:    y_other = sum_t'(hyper_i);
       2'd2:    y_other = sum_t'(product_q[ProductWidth-1:AlphaWidth]);
       default: y_other = sum_t'(rise_bytes_i);
     endcase
-    unique case (y_from)
+    unique case (y_from_q)
       2'd0:    y = sum_t'(next_q);
       2'd1:    y = sum_t'(dep_bytes_i);
       2'd2:    y = y_parameter;
       default: y = y_other;
     endcase
   end
-  assign {sum, unused_sum} = {x, 1'b1} + {y ^ {SumWidth{is_minus}}, is_plus};
+  assign {sum, unused_sum} = {x, 1'b1} + {y ^ {SumWidth{is_minus_q}}, is_plus_q};
 
   logic is_above;
   assign is_above = !sum[SumWidth-1];

@@ -91,6 +91,52 @@
   assign f_is_checking = phase_q == PhaseCheckAlpha || phase_q == PhaseCheckTimer ||
       phase_q == PhaseCheckCut;
 
+  // The operands of a phase: first, source of the second, its choice, less, one more; of times: first,
+  // second, check.
+  logic f_adds, f_adds_times, f_is_hyper, f_is_additive;
+  logic [7:0] f_sum;
+  logic [4:0] f_times;
+  assign f_is_hyper    = timer_count_q > recovery_stages_i && byte_count_q > recovery_stages_i;
+  assign f_is_additive = timer_count_q >= recovery_stages_i || byte_count_q >= recovery_stages_i;
+  always_comb begin
+    f_adds       = 1'b1;
+    f_adds_times = 1'b1;
+    f_sum        = 8'b00_10_00_00;
+    f_times      = 5'b00_00_0;
+    unique case (phase_q)
+      PhaseCount, PhaseCompareBytes: f_sum = 8'b11_11_11_11;
+      PhaseAdd:            f_sum = {2'b01, {2{f_is_additive}}, 1'b0, f_is_hyper, 2'b00};
+      PhaseCompareLine:    f_sum = 8'b00_10_00_10;
+      PhaseLimitLine, PhaseTarget: ;
+      PhaseRise:           f_sum = 8'b10_00_00_01;
+      PhaseBytes:          f_sum = 8'b11_01_11_00;
+      PhaseSpan:           f_sum = 8'b10_01_11_00;
+      PhaseReduce:         f_sum = 8'b10_11_10_11;
+      PhaseCompareFirst:   f_sum = 8'b00_10_01_10;
+      PhaseLimitFirst:     f_sum = 8'b00_10_01_00;
+      PhaseStart:          f_sum = 8'b00_10_11_00;
+      PhaseCompareMinimum: f_sum = 8'b00_10_10_10;
+      PhaseLimitMinimum:   f_sum = 8'b00_10_10_00;
+      PhaseSettle:         f_sum = 8'b00_00_00_00;
+      default:             f_adds = 1'b0;
+    endcase
+    unique case (phase_q)
+      PhaseCheckAlpha:     f_times = 5'b00_00_1;
+      PhaseCheckTimer:     f_times = 5'b01_00_1;
+      PhaseCheckCut:       f_times = 5'b10_00_1;
+      PhaseExpireAlpha:    f_times = 5'b00_01_0;
+      PhaseCount:          {f_adds_times, f_times} = {!by_bytes_q, 5'b01_10_0};
+      PhaseSpan:           f_times = 5'b11_11_0;
+      PhaseReduce, PhaseStarted: ;
+      PhaseCompareFirst:   f_times = 5'b10_11_0;
+      PhaseLimitFirst:     f_times = 5'b10_00_0;
+      PhaseCompareMinimum: f_times = 5'b00_01_0;
+      PhaseLimitMinimum:   f_times = 5'b01_00_0;
+      PhaseSettle:         f_times = 5'b01_10_0;
+      default:             f_adds_times = 1'b0;
+    endcase
+  end
+
   logic [ProductWidth-1:0] f_decay, f_cut;
   assign f_decay = alpha_q * left;
   assign f_cut   = alpha_q * rate_q;
@@ -147,9 +193,8 @@
       if (phase_q == PhaseTarget) assert (next_q >= target_q && next_q <= line_i);
       if (phase_q == PhaseRise) assert (next_q == target_q);
 
-      if (phase_q == PhaseAdd)
-        assert (is_additive_q == (timer_count_q >= recovery_stages_i ||
-                                  byte_count_q >= recovery_stages_i));
+      if (f_adds) assert ({x_pick_q, y_from_q, y_pick_q, is_minus_q, is_plus_q} == f_sum);
+      if (f_adds_times) assert ({time_x_pick_q, time_y_pick_q, is_check_q} == f_times);
       if (f_was_rise_q) assert (ev_o == (rate_q != f_rate_q));
       if (f_was_settle_q) assert (ev_o);
 
