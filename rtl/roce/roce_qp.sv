@@ -367,8 +367,9 @@ module roce_qp #(
 
   // ---------------------------------------------------------------- compare
   logic is_ack, is_cfg_ok_q, is_new_q, has_request_q, is_first_q, is_last_q, is_acked_q, is_late_q;
-  psn_t behind_q, covers_q, offset_q, more, more_q;
-  count_t in_flight_q, ahead_q;
+  logic is_inside_q, is_oldest_q, is_newest_q, is_next_q, is_ahead_q;
+  psn_t past_acked, past_sent, past_next, covers_q, offset_q, more, more_q;
+  count_t ahead_q;
   time_t span, until_q, over;
   psn_t past_end;
   logic [29:0] rnr_span;
@@ -386,14 +387,21 @@ module roce_qp #(
       : time_t'(1) << (6'd12 + 6'(cfg_q.timeout));
   assign over     = time_ns_i[TimeWidth-1:0] - deadline_q;
   assign past_end = acked_q - request_q.behind;
+  // Of an answer. At most Slots packets are in flight, so each sign shows on which side its PSN lies.
+  assign past_acked = answer_q.psn - acked_q;
+  assign past_sent  = answer_q.psn - sent_q;
+  assign past_next  = answer_q.psn - next_q;
   // Packets of a request, but one.
   assign last_byte = post_len_bytes_i - 32'd1;
   assign more      = ~|post_len_bytes_i ? '0 : 24'(last_byte[31:8] >> (cfg_q.mtu - 3'd1));
 
   always_ff @(posedge clk_i) begin
-    behind_q      <= answer_q.psn - acked_q;
+    is_inside_q   <= !past_acked[23] && past_sent[23] && answer_round_q == round_q;
+    is_oldest_q   <= answer_q.psn == acked_q;
+    is_newest_q   <= &past_sent[Nw-1:0];
+    is_next_q     <= answer_q.psn == next_q;
+    is_ahead_q    <= !past_next[23];  // what is sent next, or comes behind it
     covers_q      <= kind_q[Answer] ? answer_q.psn + 24'(is_ack) : acked_q;
-    in_flight_q   <= sent_q[Nw-1:0] - acked_q[Nw-1:0];
     ahead_q       <= next_q[Nw-1:0] - acked_q[Nw-1:0];
     is_new_q      <= next_q == sent_q;
     has_request_q <= place_q != places_q.post;
@@ -411,18 +419,13 @@ module roce_qp #(
 
   // ---------------------------------------------------------------- decide
   // An answer.
-  logic judges, is_inside, accepted, progress, skips, at_oldest, is_copy, waits;
-  count_t released;
+  logic judges, accepted, progress, skips, is_copy, waits;
   assign waits     = state_q.timer == TimerReceiver;
   assign judges    = decide_q && kind_q[Answer] && state_q.is_running;
-  assign is_inside = ~|behind_q[23:Nw] && behind_q[Nw-1:0] < in_flight_q
-      && answer_round_q == round_q;
-  assign accepted  = judges && is_inside;
-  assign progress  = accepted && (is_ack || |behind_q);
-  assign released  = behind_q[Nw-1:0] + count_t'(is_ack);
+  assign accepted  = judges && is_inside_q;
+  assign progress  = accepted && (is_ack || !is_oldest_q);
   // What is to be sent next, or lies behind it, is acknowledged.
-  assign skips     = accepted && ahead_q < released;
-  assign at_oldest = ahead_q <= behind_q[Nw-1:0];
+  assign skips     = accepted && is_ahead_q && (is_ack || !is_next_q);
 
   // The timer.
   logic expires, times_out;
@@ -447,11 +450,11 @@ module roce_qp #(
       unique case (answer_q.kind)
         // The packet is to be sent next in any case, or has been sent again.
         roce_pkg::AnswerSequenceNak: begin
-          is_copy = (!progress && (state_q.went_back || waits)) || at_oldest;
+          is_copy = (!progress && (state_q.went_back || waits)) || is_ahead_q;
           spends  = !is_copy;
         end
         roce_pkg::AnswerRnrNak: begin
-          is_copy    = !progress && (waits || at_oldest);
+          is_copy    = !progress && (waits || is_ahead_q);
           spends_rnr = !is_copy;
         end
         roce_pkg::AnswerFatalNak: begin
@@ -529,7 +532,7 @@ module roce_qp #(
       state_d.retries     = cfg_q.retries;
       state_d.rnr_retries = cfg_q.rnr_retries;
       state_d.timer       = TimerOff;
-      starts_timer        = released != in_flight_q;
+      starts_timer        = !(is_ack && is_newest_q);
     end
     if (sends && state_q.timer == TimerOff) starts_timer = 1'b1;
     if (starts_timer && |cfg_q.timeout) state_d.timer = TimerAnswer;
@@ -620,7 +623,7 @@ module roce_qp #(
   assign ev_failed_o       = fails;
   assign ev_ack_o          = accepted && is_ack;
   assign ev_marked_o       = accepted && is_ack && answer_q.is_marked;
-  assign ev_outside_o      = judges && !is_inside;
+  assign ev_outside_o      = judges && !is_inside_q;
   assign ev_sequence_nak_o = spends && !times_out;
   assign ev_rnr_nak_o      = spends_rnr;
   assign ev_copy_o         = is_copy;
