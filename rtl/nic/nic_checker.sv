@@ -5,7 +5,7 @@
 // EtherType, length, number, time stamp, contents, and zeros up to 60 bytes behind a short frame.
 // What is altered has no number to rely on, so that its own number counts as lost too. A number
 // behind the newest is late, or duplicated if it is among the last 32 that came; one that is older
-// than these counts as late, and stays in lost. Counters are up to date 3 cycles behind a frame's
+// than these counts as late, and stays in lost. Counters are up to date 4 cycles behind a frame's
 // last beat.
 //
 // A rising enable clears status_o and expects number 0; a frame counts if enable is high at its
@@ -35,6 +35,19 @@ module nic_checker (
   assign clears = cfg_i.enable && !enable_q;
 
   // ------------------------------------------------------------------ the beats
+  // A beat is looked at from registers: what is in front of the checker has long paths of its own.
+  logic valid_q, last_q, user_q, begins_q;  // a frame that begins here counts
+  logic [63:0] data_q;
+  logic [7:0] keep_q;
+  always_ff @(posedge clk_i) begin
+    valid_q  <= s_axis_tvalid && !rst_i;
+    data_q   <= s_axis_tdata;
+    keep_q   <= s_axis_tkeep;
+    last_q   <= s_axis_tlast;
+    user_q   <= s_axis_tuser;
+    begins_q <= enable_q && cfg_i.enable;
+  end
+
   logic inside_q, live_q, is_live, is_first;
   logic [1:0] beat_q, beat;  // stays at 3
   logic [15:0] begun_q, begun;  // bytes in the beats before
@@ -42,12 +55,14 @@ module nic_checker (
   logic [14:0] left_q;  // of the frame's length at the beginning of the beat; negative: padding
   logic [31:0] number_q, stamp_q;
   logic [63:0] pattern_q;
-  logic wrong_q, foreign_q;
+  logic [7:0] differs_q;  // bytes of the beat before
+  logic wrong_q, wrong, foreign_q;  // wrong: up to the beat before
 
   assign is_first = !inside_q;
-  assign is_live  = is_first ? enable_q && cfg_i.enable : live_q;
+  assign is_live  = is_first ? begins_q : live_q;
   assign beat     = is_first ? 2'd0 : beat_q;
   assign begun    = is_first ? 16'd0 : begun_q;
+  assign wrong    = !is_first && (wrong_q || |differs_q);
 
   logic [47:0] to, from;
   assign to   = cfg_i.swap ? cfg_i.from : cfg_i.to;
@@ -61,47 +76,48 @@ module nic_checker (
     real_bytes = left_q[14] ? 4'd0 : (|left_q[13:3]) ? 4'd8 : {1'b0, left_q[2:0]};
     count = '0;
     for (int i = 0; i < 8; i++) begin
-      if (s_axis_tkeep[i]) count = 4'(i + 1);
+      if (keep_q[i]) count = 4'(i + 1);
       expected[8*i+:8] = 4'(i) < real_bytes ? pattern_q[8*i+:8] : 8'h00;
     end
     if (beat == 2'd0) expected = {from[15:0], to};
-    if (beat == 2'd1)
-      expected = {s_axis_tdata[63:48], bits_pkg::be16(cfg_i.ether_type), from[47:16]};
+    if (beat == 2'd1) expected[47:0] = {bits_pkg::be16(cfg_i.ether_type), from[47:16]};
     for (int i = 0; i < 8; i++) begin
-      differs[i] = s_axis_tkeep[i] && s_axis_tdata[8*i+:8] != expected[8*i+:8];
+      differs[i] = keep_q[i] && data_q[8*i+:8] != expected[8*i+:8];
     end
+    // Length, number and counter.
+    if (beat == 2'd1) differs[7:6] = '0;
     if (beat == 2'd2) differs = '0;
   end
 
   logic [15:0] length;
-  assign length = bits_pkg::be16(s_axis_tdata[63:48]);
+  assign length = bits_pkg::be16(data_q[63:48]);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) inside_q <= 1'b0;
-    else if (s_axis_tvalid) inside_q <= !s_axis_tlast;
+    else if (valid_q) inside_q <= !last_q;
   end
 
   always_ff @(posedge clk_i) begin
-    if (s_axis_tvalid) begin
-      live_q  <= is_live;
-      beat_q  <= beat == 2'd3 ? 2'd3 : beat + 2'd1;
-      begun_q <= begun + 16'd8;
-      left_q  <= left_q - (left_q[14] ? 15'd0 : 15'd8);
-      wrong_q <= (!is_first && wrong_q) || |differs;
+    if (valid_q) begin
+      live_q    <= is_live;
+      beat_q    <= beat == 2'd3 ? 2'd3 : beat + 2'd1;
+      begun_q   <= begun + 16'd8;
+      left_q    <= left_q - (left_q[14] ? 15'd0 : 15'd8);
+      differs_q <= differs;
+      wrong_q   <= wrong;
       unique case (beat)
         2'd0: foreign_q <= 1'b0;
         2'd1: begin
-          foreign_q <= |differs[5:4];
-          length_q  <= length[13:0];
+          length_q <= length[13:0];
           // Behind the three beats of the head; a length that cannot be is seen at the end.
-          left_q    <= 15'(length[13:0]) - 15'd16;
-          wrong_q   <= wrong_q || |differs || |length[15:14] ||
-              length < 16'(nic_pkg::GeneratorBytesMin);
+          left_q   <= 15'(length[13:0]) - 15'd16;
+          wrong_q  <= wrong || |length[15:14] || length < 16'(nic_pkg::GeneratorBytesMin);
         end
         2'd2: begin
-          number_q  <= s_axis_tdata[31:0];
-          stamp_q   <= s_axis_tdata[63:32];
-          pattern_q <= s_axis_tdata ^ nic_pkg::PatternMask;
+          foreign_q <= |differs_q[5:4];
+          number_q  <= data_q[31:0];
+          stamp_q   <= data_q[63:32];
+          pattern_q <= data_q ^ nic_pkg::PatternMask;
         end
         default: pattern_q <= nic_pkg::pattern_next(pattern_q);
       endcase
@@ -116,19 +132,19 @@ module nic_checker (
   logic [47:0] clock1_q, clock_q;
   logic begun_any_q;
   always_ff @(posedge clk_i) begin
-    v1_q <= s_axis_tvalid && s_axis_tlast && is_live && !rst_i;
-    if (s_axis_tvalid) begin
-      bad1_q     <= s_axis_tuser || wrong_q || |differs;
+    v1_q <= valid_q && last_q && is_live && !clears && !rst_i;
+    if (valid_q) begin
+      bad1_q     <= user_q || wrong;
       foreign1_q <= beat != 2'd3 || foreign_q;
       total1_q   <= begun + 16'(count);
       length1_q  <= length_q;
       number1_q  <= number_q;
-      trip1_q    <= counter_i - stamp_q;
+      trip1_q    <= counter_i + ~stamp_q;  // the counter was one less in the beat's own cycle
       clock1_q   <= begun_any_q ? clock_q : 48'd1;
     end
     // Cycles since the first beat, that one counted.
     if (clears || rst_i) begun_any_q <= 1'b0;
-    else if (s_axis_tvalid && is_live) begun_any_q <= 1'b1;
+    else if (valid_q && is_live) begun_any_q <= 1'b1;
     clock_q <= begun_any_q ? clock_q + 1'b1 : 48'd2;
   end
 
@@ -141,7 +157,7 @@ module nic_checker (
       (length1_q < 14'(FrameBytesMin) && total1_q == 16'(FrameBytesMin));
   always_ff @(posedge clk_i) begin
     v2_q       <= v1_q && !clears && !rst_i;
-    bad2_q     <= bad1_q || !fits;
+    bad2_q     <= bad1_q || |differs_q || !fits;
     foreign2_q <= foreign1_q;
     number2_q  <= number1_q;
     trip2_q    <= trip1_q;

@@ -39,13 +39,12 @@ module nic_generator (
   logic [31:0] number_q, stamp_q;
   logic [63:0] pattern_q;
   logic [47:0] bytes_q, cycles_q, clock_q;
-  logic take, ends, is_last, is_done, runs;
+  logic take, ends, is_last_q, is_final_q, is_done, runs;
 
   assign length_min = cfg_i.bytes_min < 14'(nic_pkg::GeneratorBytesMin) ?
       14'(nic_pkg::GeneratorBytesMin) : cfg_i.bytes_min;
-  assign is_last = left_q <= 14'd8;
   assign take    = m_axis_tvalid && m_axis_tready;
-  assign ends    = take && is_last;
+  assign ends    = take && is_last_q;
   assign is_done = cfg_i.frames != '0 && number_q == cfg_i.frames;
   assign runs    = cfg_i.enable && !is_done;
 
@@ -67,12 +66,17 @@ module nic_generator (
     endcase
   end
 
+  // Ready comes late: what follows from the frame's length and number is known before its last beat.
   logic [14:0] length_next;
-  assign length_next = 15'(length_q) + 15'(cfg_i.bytes_step);
-
+  logic [13:0] length_next_q;  // of the next frame
   logic [13:0] length_d;  // of the frame that begins in the next cycle
-  assign length_d = state_q == Idle || length_next > 15'(cfg_i.bytes_max) ? length_min
-      : length_next[13:0];
+  assign length_next = 15'(length_q) + 15'(cfg_i.bytes_step);
+  assign length_d    = state_q == Idle ? length_min : length_next_q;
+
+  always_ff @(posedge clk_i) begin
+    length_next_q <= length_next > 15'(cfg_i.bytes_max) ? length_min : length_next[13:0];
+    is_final_q    <= number_q + 1'b1 == cfg_i.frames;
+  end
 
   logic clears, starts;
   assign clears = state_q == Idle && cfg_i.enable;
@@ -86,11 +90,13 @@ module nic_generator (
 
   always_ff @(posedge clk_i) begin
     if (starts) begin
-      length_q <= length_d;
-      left_q   <= length_d;
-      beat_q   <= '0;
+      length_q  <= length_d;
+      left_q    <= length_d;
+      beat_q    <= '0;
+      is_last_q <= 1'b0;
     end else if (take) begin
-      left_q <= left_q - 14'd8;
+      left_q    <= left_q - 14'd8;
+      is_last_q <= left_q <= 14'd16;
       if (beat_q != 2'(HeadBeats)) beat_q <= beat_q + 1'b1;
     end
     if (ends) gap_q <= cfg_i.gap_cycles;
@@ -123,8 +129,8 @@ module nic_generator (
   end
 
   assign m_axis_tvalid = state_q == Frame;
-  assign m_axis_tlast  = is_last;
-  assign m_axis_tkeep  = is_last ? 8'(9'd1 << left_q[3:0]) - 8'd1 : '1;
+  assign m_axis_tlast  = is_last_q;
+  assign m_axis_tkeep  = is_last_q ? 8'(9'd1 << left_q[3:0]) - 8'd1 : '1;
 
   assign status_o.frames = number_q;
   assign status_o.bytes  = bytes_q;
