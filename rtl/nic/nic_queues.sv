@@ -182,7 +182,7 @@ module nic_queues #(
   logic returns_q;  // the result is a buffer that goes to a port
   logic is_returned_q;  // index_q is its own
   logic [28:0] place, place_q;  // in units of 8 bytes
-  logic [2:0] place_low_q;
+  logic is_within_q;  // a buffer: not at its start
   logic [31:0] limit_q;  // of places
   logic [10:0] low_mask_q;
   logic [IndexBits-1:0] index, index_q;
@@ -204,7 +204,7 @@ module nic_queues #(
   always_ff @(posedge clk_i) begin
     if (!port_held_o) begin
       place_q     <= place;
-      place_low_q <= port_op.pointer[2:0];
+      is_within_q <= |port_op.pointer[2:0] || |(place[10:0] & low_mask_q);
       index_q     <= index;
     end
   end
@@ -242,8 +242,7 @@ module nic_queues #(
   assign is_lock   = op_q.target.kind == nic_pkg::Lock;
   assign is_holder = locked_q && holder_q == port_q;
   assign is_denied = is_port && op_q.target.kind == nic_pkg::Free && locked_q && !is_holder;
-  assign is_bad    = is_port && (owned || place_low_q != '0 || (place_q[10:0] & low_mask_q) != '0 ||
-                                 32'(place_q) >= limit_q);
+  assign is_bad    = is_port && (owned || is_within_q || 32'(place_q) >= limit_q);
   assign is_full   = level[EntryBits];
   assign is_empty  = level == '0;
   assign is_queued = is_valid && !is_lock && !is_denied && !(op_q.push && is_bad);

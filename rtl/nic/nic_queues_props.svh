@@ -199,7 +199,8 @@ always_comb begin
     end
     if (is_returned_q) a_back : assert (place_q[3:0] == '0 && place_q[28:4] < 25'(f_count));
     if (valid_q[2]) begin
-      a_place : assert (place_q == op_q.pointer[31:3] - FBase && place_low_q == op_q.pointer[2:0]);
+      a_place : assert (place_q == op_q.pointer[31:3] - FBase &&
+                        is_within_q == (|op_q.pointer[2:0] || |(place_q[10:0] & low_mask_q)));
     end else if (valid_q != '0) begin
       a_engine : assert (f_is_buffer(op_q.pointer[31:3], f_buffers, f_count) &&
                          op_q.pointer[2:0] == '0 && !is_lock);
@@ -385,5 +386,5 @@ always_comb begin
   c_order : cover (f_out_q && f_both_q);
   c_waited : cover (f_was_blocked_q && f_who == 2'd1 && grant[1] && f_lock_cycles == 24'd3);
   c_denied : cover (is_denied && op_q.push);
-  c_bad : cover (is_bad && !is_denied && f_has_q[1] && place_low_q == '0 && valid_q[2]);
+  c_bad : cover (is_bad && !is_denied && f_has_q[1] && op_q.pointer[2:0] == '0 && valid_q[2]);
 end
