@@ -1,9 +1,11 @@
-"""Sample rates that hold, by link, number of streams and direction; and the most that goes one way.
+"""Sample rates that hold, the most that goes one way, and how early a burst must leave.
 
-    python3 bench/rates.py [most] [held] [--seconds S] [--cases LIST] [--ways LIST] [--links LIST]
-                           [--rounds N] [--napi-threads] [--out FILE]
+    python3 bench/rates.py [most] [leads] [held] [--seconds S] [--cases LIST] [--ways LIST]
+                           [--links LIST] [--rounds N] [--napi-threads] [--out FILE]
 
 `most`: a stream as fast as it goes, by UDP and by AF_XDP, beside a bare AF_XDP program, in turn.
+`leads`: the share of bursts that are in time, by how long before their time they leave, in answer
+to samples of a device of 10 MS/s. Its I/O thread spins, and the program that answers has none.
 `held`: streams of sc16 at the rates that UHD's documents state; each must hold for S seconds
 (default 60) without a missing, late or absent sample. Where one does not, the highest sixteenth of
 it that does is searched for, with runs of S seconds. Both between two network namespaces, which are
@@ -64,6 +66,11 @@ WAYS = {
     "both": ("both", True, True),
 }
 LINKS = ("udp", "xdp")
+PARTS = ["most", "leads", "held"]
+LEADS_US = (40, 60, 80, 100, 200)
+BURSTS = 2_000
+IN_TIME_AT_LEAST = 0.999
+"""Of the bursts with a lead of 80 us."""
 
 
 def main() -> int:
@@ -79,6 +86,9 @@ def main() -> int:
         if "most" in arguments.parts:
             result["most"], holds = measure_most(program, bare, arguments)
             is_met &= holds
+        if "leads" in arguments.parts:
+            result["leads"], holds = measure_leads(program, arguments)
+            is_met &= holds
         if "held" in arguments.parts:
             result["held"], holds = measure_held(program, arguments)
             is_met &= holds
@@ -93,9 +103,9 @@ def main() -> int:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=["most", "held"], default=["most", "held"])
+    parser.add_argument("parts", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--seconds", type=float, default=60.0, help="of each run (default 60)")
-    parser.add_argument("--rounds", type=int, default=7, help="of `most` (default 7)")
+    parser.add_argument("--rounds", type=int, default=7, help="of `most` and `leads` (default 7)")
     parser.add_argument("--napi-threads", action="store_true", help="threads of the kernel receive")
     for name, known in (("cases", CASES), ("ways", WAYS), ("links", LINKS)):
         words = ",".join(known)
@@ -158,6 +168,40 @@ def as_fast_as_it_goes(wire: Wire, program: Path, link: str) -> float:
     if run["receive"]["samples_missing"]:
         raise ProgramError(f"{link}: {run['receive']['samples_missing']} samples are missing")
     return run["receive"]["goodput_bps"]
+
+
+def measure_leads(
+    program: Path, arguments: argparse.Namespace
+) -> tuple[list[dict[str, object]], bool]:
+    """By link and lead the share of bursts that were in time, in each round."""
+    rows = []
+    with netns.wire(mtu_bytes=1_500, has_gro=True, loss=0.0) as wire:
+        for link in arguments.links:
+            runs = [in_time(wire, program, link) for _ in range(arguments.rounds)]
+            for lead_us in LEADS_US:
+                shares = [run[lead_us] for run in runs]
+                middle, least, most = spread(shares)
+                words = f"{100 * middle:.1f} % ({100 * least:.1f}..{100 * most:.1f}) in time"
+                print(f"{link}, lead of {lead_us} us: {words}, n = {len(runs)}", flush=True)
+                rows.append({"link": link, "lead_us": lead_us, "shares": shares})
+    at_80 = [median(row["shares"]) for row in rows if row["lead_us"] == 80]
+    return rows, all(share >= IN_TIME_AT_LEAST for share in at_80)
+
+
+def in_time(wire: Wire, program: Path, link: str) -> dict[int, float]:
+    """One run of `latency`: the share of bursts that were in time by their lead."""
+    both = ["--link", link, "--spin"]
+    address = f"{SENDER_IP}:{PORT}"
+    device = [str(program), "emulate", "--listen", address, *both, "--cpu", "0"]
+    device += ["--source", "null", "--play", "null", "--rate", "10M"]
+    leads = ",".join(f"{lead_us}us" for lead_us in LEADS_US)
+    host = [str(program), "latency", address, *both, "--leads", leads, "--bursts", str(BURSTS)]
+    with Started([*wire.sender, *device]) as sender:
+        sender.wait_listening(PORT, LISTENS_WITHIN_S)
+        with Started([*wire.receiver, *host, "--rounds", "0", "--json"]) as receiver:
+            ended = wait_all([receiver], OVER_WITHIN_S)[0]
+    found = json.loads(ended.text)["leads"]
+    return {round(it["lead_s"] * 1e6): 1 - it["bursts_late"] / it["bursts"] for it in found}
 
 
 def measure_held(program: Path, arguments: argparse.Namespace) -> tuple[list[dict], bool]:
