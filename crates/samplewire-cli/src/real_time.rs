@@ -59,7 +59,7 @@ pub(crate) struct RealTimeEntry {
     timer_slack_ns: Option<u64>,
     /// How long it sleeps when it has no work; null if not set.
     coalesce_ns: Option<u64>,
-    /// `asleep` or `spinning`.
+    /// `asleep`, `spinning`, `both-spinning` or `inline`.
     waits: &'static str,
     /// Options that were requested and not granted.
     refused: Vec<RefusalEntry>,
@@ -96,7 +96,9 @@ impl From<&Granted> for RealTimeEntry {
             coalesce_ns: granted.coalesce.map(|rest| rest.as_nanos() as u64),
             waits: match granted.waits {
                 Waits::Asleep => "asleep",
-                Waits::Spinning | Waits::BothSpinning | Waits::Inline => "spinning",
+                Waits::Spinning => "spinning",
+                Waits::BothSpinning => "both-spinning",
+                Waits::Inline => "inline",
             },
             refused: granted.refused.iter().map(entry).collect(),
         }

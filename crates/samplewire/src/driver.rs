@@ -291,6 +291,6 @@ const SHORT_SLEEP: Duration = Duration::from_micros(60);
 /// What is due earlier is later by at most this, less than by the usual slack.
 const SLEEP_MIN: Duration = Duration::from_micros(20);
 /// The slack of a sleep that ends on time.
-const ON_TIME: Duration = Duration::from_micros(1);
+pub(crate) const ON_TIME: Duration = Duration::from_micros(1);
 /// The longest sleep of a waiting program.
 const WAIT_MAX: Duration = Duration::from_millis(200);

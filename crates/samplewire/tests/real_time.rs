@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use samplewire::device::SampleClock;
 use samplewire::receiver::AlignedItem;
 use samplewire::source::{CounterSource, ReadSamples, StreamInfo, counter_sample};
 use samplewire::transmitter::Overflow;
@@ -150,28 +151,32 @@ impl ReadSamples for Slack {
 
 /// What a converter has sampled leaves at once: a program that answers it reckons from its index.
 #[test]
-fn samples_of_a_converter_do_not_wait_for_others_where_the_device_spins() {
+fn samples_that_a_burst_may_answer_do_not_wait_for_others_where_the_device_spins() {
     let rate_hz = 1e6;
     let info = StreamInfo::new(samplewire::format::Format::Sc16, 1, rate_hz).unwrap();
-    for (waits, packets) in [(Waits::Asleep, 2), (Waits::Spinning, 1)] {
+    let clock = SampleClock::start(&info, Instant::now());
+    let cases = [(Waits::Asleep, true, 2), (Waits::Spinning, false, 2), (Waits::Spinning, true, 1)];
+    for (waits, plays, packets) in cases {
         let options = DeviceOptions::new().real_time(RealTime::new().waits(waits));
-        let options = options.sends(info.clone()).payload_bytes(1_408);
-        let mut listener = options.listen("127.0.0.1:0").unwrap().listeners.remove(0);
-        let address = listener.local_addr();
+        let options = options.sends(info.clone()).payload_bytes(1_408).clock(clock);
+        let options = if plays { options.plays(info.clone()) } else { options };
+        let mut device = options.listen("127.0.0.1:0").unwrap();
+        let address = device.address;
         std::thread::scope(|scope| {
             let device = scope.spawn(move || {
                 let usual = thread::timer_slack().unwrap();
+                let listener = &mut device.listeners[0];
                 let mut stream = listener.accept(PATIENCE).unwrap().unwrap();
                 let mut source = Slack { info: listener.info().clone(), read: Vec::new() };
                 let quantum_packets = stream.session().quantum_packets;
-                stream.play(&mut source, Overflow::Lose { rate_hz }, || false).unwrap();
+                stream.play(&mut source, Overflow::Keep(clock), || false).unwrap();
                 assert!(source.read.iter().all(|slack| *slack <= Duration::from_micros(1)));
                 assert_eq!(thread::timer_slack().unwrap(), usual);
                 quantum_packets
             });
             let mut stream = ReceiveOptions::new().timeout(PATIENCE).open(address).unwrap();
             (&mut stream).for_each(|block| drop(block.unwrap()));
-            assert_eq!(device.join().unwrap(), packets, "{waits:?}");
+            assert_eq!(device.join().unwrap(), packets, "{waits:?}, plays: {plays}");
         });
     }
 }

@@ -26,7 +26,8 @@ pub(crate) struct RealTimeOptions {
     #[arg(long, help_heading = HEADING)]
     huge_pages: bool,
 
-    /// Let the I/O thread poll for packets without a pause: it takes a whole CPU, even when idle
+    /// Let the I/O thread poll for packets without a pause: it takes a whole CPU, even when idle.
+    /// `latency` has no such thread then, and polls itself, unless another option is of the thread
     #[arg(long, help_heading = HEADING)]
     spin: bool,
 
@@ -50,13 +51,13 @@ impl RealTimeOptions {
     }
 
     /// The same for a verb that calls all the time: `--spin` needs no I/O thread, unless another option
-    /// is of that thread.
+    /// configures it.
     pub(crate) fn options_inline(&self) -> RealTime {
-        let is_of_thread = self.cpu.is_some()
+        let is_configured = self.cpu.is_some()
             || self.priority.is_some()
             || self.timer_slack.is_some()
             || self.coalesce.is_some();
-        self.options_that_spin(if is_of_thread { Waits::BothSpinning } else { Waits::Inline })
+        self.options_that_spin(if is_configured { Waits::Spinning } else { Waits::Inline })
     }
 
     fn options_that_spin(&self, how: Waits) -> RealTime {

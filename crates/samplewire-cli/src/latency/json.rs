@@ -13,8 +13,8 @@ pub(super) struct Document {
     pub(super) version: &'static str,
     /// The sent stream; null if it was not opened.
     pub(super) device: Option<Device>,
-    /// The real-time settings that the I/O threads got: for the received stream, for the sent
-    /// stream.
+    /// The real-time settings that were granted: for the received stream, for the sent stream. Both are
+    /// served by one thread.
     pub(super) real_time: Vec<RealTimeEntry>,
     /// Round trips of queries to the device; null if none were made.
     pub(super) round_trips: Option<RoundTrips>,

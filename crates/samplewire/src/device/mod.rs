@@ -221,7 +221,8 @@ fn half_out(
     wake_handle: WakeHandle,
 ) -> Result<(Entry, Handle), OpenError> {
     let spins = options.real_time.how_it_waits().is_io_spinning();
-    let hold_max = if spins { CLOCK_HOLD_MAX } else { HOLD_MAX };
+    let is_answered = options.clock.is_some() && options.plays.is_some();
+    let hold_max = if spins && is_answered { CLOCK_HOLD_MAX } else { HOLD_MAX };
     let offer = Offer::new(info, options, mtu_bytes, hold_max)?;
     let control = options.control.of_source(info.rate_numerator, info.rate_denominator)?;
     let config = crate::transmitter::sender_config(options.link_bps, control)?;
@@ -267,6 +268,6 @@ const _: () = assert!(STREAMS_MAX < session::Listener::<Box<[StreamSlot]>>::STRE
 pub(crate) const RTT_INITIAL: Nanos = Nanos::from_millis(1);
 
 /// How long samples for playing by a clock may wait for their quantum to fill: a sample must reach
-/// the player in time. Also how long those of a converter may wait to leave a device that spins: a
-/// program that answers them reckons from their index.
+/// the player in time. Where such a device spins, its own samples wait no longer to leave: a program
+/// that answers them reckons from their index.
 const CLOCK_HOLD_MAX: Duration = Duration::from_micros(50);

@@ -8,6 +8,7 @@ use samplewire_proto::wire::{CloseReason, Flags};
 
 use super::{Filling, SendError, SendStream, Session, SessionEnd};
 use crate::device::SampleClock;
+use crate::driver::ON_TIME;
 use crate::error::BoxError;
 use crate::source::ReadSamples;
 
@@ -304,8 +305,8 @@ struct OnTime(Option<Duration>);
 impl OnTime {
     /// Where the system refuses, sleeps end as late as before.
     fn begin() -> Self {
-        let usual = thread::timer_slack().ok();
-        Self(usual.filter(|_| thread::set_timer_slack(Duration::from_micros(1)).is_ok()))
+        let usual = thread::timer_slack().ok().filter(|usual| *usual > ON_TIME);
+        Self(usual.filter(|_| thread::set_timer_slack(ON_TIME).is_ok()))
     }
 }
 
