@@ -16,16 +16,38 @@ declare -A lanes=()
 declare -A reaped=()
 # What `time` prints: seconds, and processor seconds in programs and in the kernel.
 TIMEFORMAT='%0R %U %S'
+times='^[0-9]+ -?[0-9.]+ -?[0-9.]+$'
+# With a point in each locale.
+if [ "${LC_ALL:-}" ]; then export LANG=$LC_ALL; fi
+unset LC_ALL
+LC_NUMERIC=C
+step_logs=$(mktemp -d) || exit
+# No step outlives the shell, unless SIGKILL ends it. Bash runs the first trap at once when SIGTERM or
+# SIGHUP ends it, and the second when the current step has ended: Ctrl-C reaches the step too. All stay in
+# one process group, because a set-up in another one could not ask for a password.
+trap 'end_below "$$"; rm -rf "$step_logs"' EXIT
+trap 'exit 130' INT
+
+# end_below PROCESS: ends all that it has started. A process that is stopped starts no other.
+end_below() {
+    local child
+    for child in $(ps -o pid= --ppid "$1"); do
+        kill -STOP "$child" 2>/dev/null
+        end_below "$child"
+        kill "$child" 2>/dev/null
+        kill -CONT "$child" 2>/dev/null
+    done
+}
 
 # step NAME COMMAND...
 step() {
     local name=$1 log status printer _
     shift
-    log=$(mktemp)
+    log=$(mktemp "$step_logs/XXXXXX")
     printf '\n== %s\n' "$name"
     # What a step runs sees the locals here, so they have no names such as `out`.
     local step_output
-    exec {step_output}> >(exec tee "$log")
+    exec {step_output}> >(exec tee -a "$log")
     printer=$!
     # In this shell: what a function of the caller sets stays set.
     export SAMPLEWIRE_SKIPS=$log.skips
@@ -40,6 +62,7 @@ step() {
         kill -0 "$printer" 2>/dev/null || break
         sleep 0.1
     done
+    add_messages "$log"
     count "$status" "$name" "$log"
     rm -f "$log" "$log.time"
 }
@@ -52,9 +75,14 @@ reap() {
         read -r pid log _ <<<"$one"
         if [ -z "${reaped[$pid]:-}" ] && [ -e "$log.ended" ] && ! kill -0 "$pid" 2>/dev/null; then
             reaped[$pid]=yes
-            sed 's/ / -/g' "$log.time"
+            sed -nE "/$times/s/ / -/gp" "$log.time"
         fi
     done
+}
+
+# add_messages LOG: prints and adds what bash has written among the times, such as "Killed"
+add_messages() {
+    grep -Ev "$times" "$1.time" | tee -a "$1"
 }
 
 # count STATUS NAME LOG
@@ -65,8 +93,8 @@ count() {
         # The end of its output states the reason, also where only the summary is kept.
         failed+=("$2"$'\n'"$(tail -n 12 "$3" | cut -c1-300 | sed 's/^/         /')")
     fi
-    took+=("$(awk 'NR == 1 { wall = $1 } { cpu += $2 + $3 }
-        END { printf "%d s, %.0f s of processor time", wall, cpu }' "$3.time"): $2")
+    took+=("$(grep -E "$times" "$3.time" | awk 'NR == 1 { wall = $1 } { cpu += $2 + $3 }
+        END { printf "%d s, %.0f s of processor time", wall, cpu }'): $2")
     local count line
     count=$(skips_of "$3")
     if [ "$count" != 0 ]; then
@@ -96,14 +124,17 @@ skips_of() {
 beside() {
     local lane=$1 name=$2 log
     shift 2
-    log=$(mktemp)
+    log=$(mktemp "$step_logs/XXXXXX")
     {
         local status before_pid before_log
+        trap 'exit 130' INT
         chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID" >/dev/null
         read -r before_pid before_log <<<"${lanes[$lane]:-}"
         while [ "$before_pid" ] && [ ! -e "$before_log.ended" ] && kill -0 "$before_pid" 2>/dev/null; do
             sleep 0.2
         done
+        # SIGKILL may have ended the shell.
+        kill -0 "$$" || exit
         export SAMPLEWIRE_SKIPS=$log.skips
         # The step keeps the standard error that it has here.
         { time "$@" 2>&3 3>&-; } 3>&2 2>"$log.time"
@@ -119,12 +150,14 @@ settle() {
     local one pid log name status
     for one in "${begun[@]}"; do
         read -r pid log name <<<"$one"
+        [ -e "$log.ended" ] || printf '\nwaiting for %s\n' "$name"
         # Its status is in a file: the system may have given its number to a later process, which the
         # shell then knows by it.
         wait "$pid"
         status=1
         [ ! -e "$log.ended" ] || read -r status <"$log.ended"
         printf '\n== %s\n' "$name"
+        add_messages "$log" >/dev/null
         cat "$log"
         count "$status" "$name" "$log"
         rm -f "$log" "$log.ended" "$log.time"
