@@ -15,7 +15,7 @@ model() {
     shift
     mkdir -p out/rtl/sim
     bench_step "build: $name" \
-        flock out/rtl/sim/lock make -f rtl/sim/Makefile --no-print-directory "$@"
+        flock -o out/rtl/sim/lock make -f rtl/sim/Makefile --no-print-directory "$@"
 }
 
 # bench_step NAME COMMAND...: the long form prints as it goes

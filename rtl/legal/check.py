@@ -7,6 +7,7 @@ compiles the board and replays a stream that the Verilated board recorded: the s
 """
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -74,12 +75,14 @@ def elaborate() -> tuple[int, list[str]]:
 
 
 def converted() -> list[Path]:
-    """The RTL as Icarus reads it, below OUT."""
+    """The RTL as Icarus reads it, below OUT; another check may read the same files meanwhile."""
     converter, files = Converter(), []
     for path in (*sources.packages(), *sources.modules()):
         files.append(OUT / "source" / path)
         files[-1].parent.mkdir(parents=True, exist_ok=True)
-        files[-1].write_text(converter.convert((sources.ROOT / path).read_text()))
+        partial = files[-1].with_suffix(f".{os.getpid()}")
+        partial.write_text(converter.convert((sources.ROOT / path).read_text()))
+        partial.replace(files[-1])
     return files
 
 
@@ -95,7 +98,10 @@ def icarus(program: Path, top: str, parameters: dict[str, int], files: list[Path
 
 def replay(width: int, files: list[Path]) -> tuple[str, bool]:
     """Records the board in Verilator and replays it in Icarus."""
-    make = ["make", "-f", HERE.parent / "sim" / "Makefile", "--no-print-directory"]
+    lock = sources.ROOT / "out" / "rtl" / "sim" / "lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    make = ["flock", "-o", lock]
+    make += ["make", "-f", HERE.parent / "sim" / "Makefile", "--no-print-directory"]
     subprocess.run([*make, f"W={width}", "PGO=", "record"], check=True, cwd=sources.ROOT)
     tape = OUT / f"tape_{width}.hex"
     recorder = sources.ROOT / "out" / "rtl" / "sim" / f"record_{width}"
