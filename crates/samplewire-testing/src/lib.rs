@@ -98,9 +98,11 @@ pub fn in_namespace(test: &str, interfaces: &str) -> bool {
 
 /// An interface that has a carrier drops what is sent, without an error, until a thread of the kernel has
 /// put it in operation (`net/core/link_watch.c`). On a busy machine that comes late.
-const UNTIL_THEY_SEND: &str = "for _ in $(seq 1000); do \
-                               ip -o link | grep LOWER_UP | grep -qv -e 'state UP' -e 'state UNKNOWN' || break; \
-                               sleep 0.01; done";
+const UNTIL_THEY_SEND: &str = "n=0; \
+                               while ip -o link | grep LOWER_UP | grep -qv -e 'state UP' -e 'state UNKNOWN'; do \
+                               if [ $((n += 1)) -gt 1000 ]; then \
+                               echo 'after 10 s an interface is not in operation, and drops frames:' >&2; \
+                               ip -o link >&2; break; fi; sleep 0.01; done";
 
 /// A network namespace, which a thread can enter: sockets that it opens, and threads that it starts, are
 /// of the namespace that it is in.
