@@ -191,8 +191,8 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
         }
     }
 
-    /// Notes that the stream is open: the gap after the existing samples, the device's run, and a changed
-    /// centre frequency.
+    /// Notes that the stream is open: the gap after the existing samples, the device's run, and a
+    /// changed centre frequency.
     fn join(&mut self) -> Result<(), SinkError> {
         if let Some(gap) = self.resume.take().and_then(|resume| resume.gap(&self.info)) {
             match self.account.take_gap(&gap, false) {

@@ -42,7 +42,7 @@ struct Session {
     first_run: usize,
     /// The device's run; indexes are comparable within one.
     boot_id: Option<u64>,
-    /// When its first sample arrived.
+    /// When its first sample arrived; `None` after a change of the centre frequency alone.
     datetime: Option<String>,
     frequency_hz: Option<f64>,
 }
@@ -99,7 +99,7 @@ impl Document {
         Self {
             global,
             global_bytes_max: (text.len() + AROUND_BYTES_MAX) as u64,
-            frequency_hz: info.centre_frequency_hz,
+            frequency_hz: info.centre_frequency_hz.filter(|hz| hz.is_finite()),
             part: None,
             is_continued: false,
             sessions: Vec::new(),
@@ -187,19 +187,19 @@ impl Document {
         self.opening = Some(Some(boot_id));
     }
 
-    /// Sets the centre frequency of the next run. Returns whether it changes.
-    pub(crate) fn tune(&mut self, frequency_hz: Option<f64>) -> bool {
-        let is_new = self.frequency_hz != frequency_hz;
-        if is_new {
-            self.frequency_hz = frequency_hz;
-            self.opening = self.opening.or_else(|| Some(self.boot_id()));
-        }
-        is_new
+    /// Sets the centre frequency of the samples that follow. Each change between two samples begins a
+    /// run, and counts against [`GAPS_MAX`].
+    pub(crate) fn tune(&mut self, frequency_hz: Option<f64>) {
+        self.frequency_hz = frequency_hz.filter(|hz| hz.is_finite());
+    }
+
+    /// Returns whether the next sample has another centre frequency than the last.
+    pub(crate) fn is_retuned(&self) -> bool {
+        self.sessions.last().is_some_and(|last| last.frequency_hz != self.frequency_hz)
     }
 
     /// Begins a run at `sample_start` of the file and returns its capture; `None` if there are
-    /// [`GAPS_MAX`] already. `datetime` is the time of arrival, kept for the first run of a
-    /// session.
+    /// [`GAPS_MAX`] already. `datetime` is the time of arrival, kept for the first run of an opening.
     pub(crate) fn begin_run(
         &mut self,
         run: Run,
@@ -212,6 +212,11 @@ impl Document {
             let (first_run, datetime) = (self.runs.len(), Some(datetime()));
             let frequency_hz = self.frequency_hz;
             self.sessions.push(Session { first_run, boot_id, datetime, frequency_hz });
+        } else if self.is_retuned() {
+            // The index has the time of these samples: their arrival would contradict it.
+            let boot_id = self.sessions.last().and_then(|last| last.boot_id);
+            let (first_run, frequency_hz) = (self.runs.len(), self.frequency_hz);
+            self.sessions.push(Session { first_run, boot_id, datetime: None, frequency_hz });
         }
         self.runs.push(run);
         Some(self.capture(self.runs.len() - 1, self.sessions.last()))
@@ -409,7 +414,7 @@ fn rate(info: &StreamInfo) -> Value {
     }
 }
 
-/// The maximum number of gaps in a recording: their memory is 80 MiB, their text some 300 MB.
+/// The maximum number of gaps in a recording, and of captures after the first: their memory is 80 MiB, their text some 300 MB.
 pub(crate) const GAPS_MAX: usize = 1 << 20;
 
 /// The maximum number of events in a recording.

@@ -96,6 +96,9 @@ pub trait WriteSamples: Send + fmt::Debug {
     /// Records the centre frequency of the samples that follow; `None` if it is not known. The sink was
     /// opened with that of the first. Formats without metadata ignore it. Default: ignored.
     ///
+    /// In SigMF, samples at another frequency than those before begin a capture. A recording has at
+    /// most 2^20 captures after its first; then a write is an error.
+    ///
     /// # Errors
     /// [`SinkError`].
     fn tune(&mut self, _centre_hz: Option<f64>) -> Result<(), SinkError> {
@@ -373,6 +376,15 @@ pub enum SinkError {
     /// The samples cannot be converted to the requested format.
     #[error(transparent)]
     Convert(#[from] ConvertError),
+    /// The recording has more captures than its metadata can list: runs between gaps, and of one
+    /// centre frequency.
+    #[error("{path}: more than {captures_max} captures", path = path.display())]
+    TooManyCaptures {
+        /// The metadata file.
+        path: PathBuf,
+        /// The maximum.
+        captures_max: usize,
+    },
     /// The recording has more gaps than its metadata can list.
     #[error("{path}: more than {gaps_max} gaps", path = path.display())]
     TooManyGaps {

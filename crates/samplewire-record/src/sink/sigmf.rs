@@ -29,8 +29,8 @@ use crate::storage::Storage;
 /// always ahead of the data. With the journal, [`crate::verify()`] accounts for every sample of the
 /// file.
 ///
-/// Each run of samples without a gap, at one centre frequency, is a capture with `core:global_index`. Each gap is an
-/// annotation with its cause. A separate thread makes the hash at some 0.6 GB/s; a faster recording
+/// Each run of samples without a gap, at one centre frequency, is a capture with
+/// `core:global_index`. Each gap is an annotation with its cause. A separate thread makes the hash at some 0.6 GB/s; a faster recording
 /// waits for it at the end.
 #[derive(Debug)]
 pub struct SigmfSink {
@@ -249,7 +249,10 @@ impl SigmfSink {
         self.step_to(index)?;
         let run = Run { sample_start: self.data.len_samples(), index };
         let capture = self.document.begin_run(run, || rfc3339(SystemTime::now()));
-        let capture = capture.ok_or_else(|| self.too_many_gaps())?;
+        let capture = capture.ok_or_else(|| SinkError::TooManyCaptures {
+            path: self.paths.meta.clone(),
+            captures_max: GAPS_MAX + 1,
+        })?;
         self.journal.push_capture(capture);
         self.is_within_run = true;
         Ok(())
@@ -267,7 +270,10 @@ impl SigmfSink {
     }
 
     fn push_annotation(&mut self, annotation: Option<Value>) -> Result<(), SinkError> {
-        let annotation = annotation.ok_or_else(|| self.too_many_gaps())?;
+        let annotation = annotation.ok_or_else(|| SinkError::TooManyGaps {
+            path: self.paths.meta.clone(),
+            gaps_max: GAPS_MAX,
+        })?;
         self.journal.push_annotation(annotation);
         self.is_within_run = false;
         Ok(())
@@ -284,7 +290,7 @@ impl SigmfSink {
             return Ok(());
         }
         let is_first = self.data.len_samples() == 0;
-        if !self.is_within_run || self.next != Some(index) {
+        if !self.is_within_run || self.next != Some(index) || self.document.is_retuned() {
             self.begin_run(index)?;
         }
         self.with_data(write)?;
@@ -345,10 +351,6 @@ impl SigmfSink {
         }
     }
 
-    fn too_many_gaps(&self) -> SinkError {
-        SinkError::TooManyGaps { path: self.paths.meta.clone(), gaps_max: GAPS_MAX }
-    }
-
     fn check_open(&self) -> Result<(), SinkError> {
         match self.state {
             State::Open => Ok(()),
@@ -399,7 +401,7 @@ impl WriteSamples for SigmfSink {
 
     fn tune(&mut self, centre_hz: Option<f64>) -> Result<(), SinkError> {
         self.check_open()?;
-        self.is_within_run &= !self.document.tune(centre_hz);
+        self.document.tune(centre_hz);
         Ok(())
     }
 

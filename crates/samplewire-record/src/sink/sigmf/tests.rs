@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-use crate::sigmf::{Metadata, sha512_of};
+use crate::sigmf::{Metadata, marks, sha512_of};
 use crate::sink::resumable;
 use crate::source::{Repeat, SourceOptions, open_recording};
 use samplewire::source::ReadSamples;
@@ -532,7 +532,9 @@ fn change_of_the_centre_frequency_begins_a_capture_and_no_gap() {
         (40, 145, Some(1), Some(3e9)),
     ];
     assert_eq!(captures.collect::<Vec<_>>(), expected);
-    assert!(metadata.captures.iter().all(|it| it.datetime.is_some()));
+    // The index has the time of a segment; only an opening has a time of arrival.
+    let dated = metadata.captures.iter().map(|it| it.datetime.is_some());
+    assert_eq!(dated.collect::<Vec<_>>(), [true, false, false, true]);
     let document: Value =
         serde_json::from_slice(&fs::read(recording.path("a.sigmf-meta")).unwrap()).unwrap();
     let event = &document["annotations"][0];
@@ -543,4 +545,75 @@ fn change_of_the_centre_frequency_begins_a_capture_and_no_gap() {
     let report = crate::verify(&path).unwrap();
     assert!(report.is_proven(), "{:?}", report.faults);
     assert_eq!((report.samples, report.gaps, report.boots[0].indexes.clone()), (50, 1, 100..155));
+}
+
+#[test]
+fn change_that_is_taken_back_before_a_sample_begins_no_capture() {
+    let recording = Recording::new();
+    let mut sink = recording.create(false).unwrap();
+    sink.session(1).unwrap();
+    sink.tune(Some(1e9)).unwrap();
+    sink.write(100, &[1; 40]).unwrap();
+    sink.tune(Some(2e9)).unwrap();
+    sink.tune(Some(f64::NAN)).unwrap();
+    sink.tune(Some(1e9)).unwrap();
+    sink.write(110, &[1; 40]).unwrap();
+    // Not a number is not known, and no other value than that.
+    sink.tune(Some(f64::NAN)).unwrap();
+    sink.write(120, &[1; 40]).unwrap();
+    sink.tune(None).unwrap();
+    sink.write(130, &[1; 40]).unwrap();
+    sink.finish().unwrap();
+    assert_eq!(recording.runs(), [(0, 100), (20, 120)]);
+}
+
+#[test]
+fn gap_between_a_change_of_the_centre_frequency_and_its_first_sample_is_within_the_opening() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    let options = SinkOptions::new().append(true);
+    for first in [100, 130] {
+        let mut sink = SigmfSink::open(&path, &info(), &options).unwrap();
+        // Before the first sample, the gap states the run of its opening.
+        sink.session(1).unwrap();
+        sink.tune(Some(1e9)).unwrap();
+        sink.gap(&gap(first - 5, 5)).unwrap();
+        sink.write(first, &[1; 40]).unwrap();
+        sink.tune(Some(2e9)).unwrap();
+        sink.gap(&gap(first + 10, 5)).unwrap();
+        sink.write(first + 15, &[1; 40]).unwrap();
+        sink.finish().unwrap();
+    }
+    let metadata = recording.metadata();
+    let text = fs::read(recording.path("a.sigmf-meta")).unwrap();
+    let marks = marks(&serde_json::from_slice(&text).unwrap()).unwrap();
+    let marks: Vec<_> = marks.iter().map(|mark| (mark.first(), mark.boot_id)).collect();
+    assert_eq!(marks, [(95, Some(1)), (110, None), (125, Some(1)), (140, None)]);
+    let captures = metadata.captures.iter();
+    let captures = captures.map(|it| (it.boot_id, it.frequency_hz, it.datetime.is_some()));
+    let expected = [
+        (Some(1), Some(1e9), true),
+        (Some(1), Some(2e9), false),
+        (Some(1), Some(1e9), true),
+        (Some(1), Some(2e9), false),
+    ];
+    assert_eq!(captures.collect::<Vec<_>>(), expected);
+    let report = crate::verify(&path).unwrap();
+    assert!(report.is_proven(), "{:?}", report.faults);
+}
+
+#[test]
+fn more_changes_of_the_centre_frequency_than_the_metadata_can_list_are_an_error() {
+    let recording = Recording::new();
+    let mut sink = recording.create(false).unwrap();
+    sink.session(1).unwrap();
+    sink.write(0, &[1; 4]).unwrap();
+    for sample_start in 1..=GAPS_MAX as u64 {
+        let run = Run { sample_start, index: sample_start };
+        sink.document.begin_run(run, String::new).unwrap();
+    }
+    sink.write(1, &[1; 4]).unwrap();
+    sink.tune(Some(1e9)).unwrap();
+    let error = sink.write(2, &[1; 4]).unwrap_err().to_string();
+    assert!(error.ends_with("more than 1048577 captures"), "{error}");
 }

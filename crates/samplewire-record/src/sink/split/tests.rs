@@ -5,7 +5,7 @@ use samplewire_proto::wire::Format;
 use tempfile::TempDir;
 
 use super::*;
-use crate::sigmf::{HostDrops, Metadata, RecordedCause};
+use crate::sigmf::{HostDrops, Metadata, RecordedCause, marks};
 use crate::sink::resumable;
 use crate::storage::OsStorage;
 use crate::verify::{Hash, Report};
@@ -107,6 +107,31 @@ fn change_of_the_centre_frequency_holds_in_the_next_parts() {
         metadata.captures.iter().map(|it| (it.sample_start, it.frequency_hz)).collect::<Vec<_>>()
     });
     assert_eq!(found, [vec![(0, None), (5, Some(1e9))], vec![(0, Some(1e9))]]);
+    assert!(series.report().is_proven(), "{:?}", series.report().faults);
+}
+
+#[test]
+fn gap_after_a_change_of_the_centre_frequency_is_within_the_opening_of_its_part() {
+    let series = Series::new();
+    let mut sink = series.open(&SinkOptions::new()).unwrap();
+    sink.session(7).unwrap();
+    for first in [100, 120] {
+        sink.tune(None).unwrap();
+        sink.write(first, &[1; 20]).unwrap();
+        sink.tune(Some(1e9)).unwrap();
+        sink.gap(&gap(first + 5, 10)).unwrap();
+        sink.write(first + 15, &[1; 20]).unwrap();
+    }
+    sink.finish().unwrap();
+    for part in [1, 2] {
+        let path = part_path(&series.path(), part).with_extension("sigmf-meta");
+        let text = fs::read_to_string(path).unwrap();
+        let metadata = Metadata::parse(&text).unwrap();
+        let marks = marks(&serde_json::from_str(&text).unwrap()).unwrap();
+        assert_eq!(marks.iter().map(|mark| mark.boot_id).collect::<Vec<_>>(), [None]);
+        let captures = metadata.captures.iter().map(|it| (it.boot_id, it.frequency_hz));
+        assert_eq!(captures.collect::<Vec<_>>(), [(Some(7), None), (Some(7), Some(1e9))]);
+    }
     assert!(series.report().is_proven(), "{:?}", series.report().faults);
 }
 
