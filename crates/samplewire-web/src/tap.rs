@@ -1,9 +1,9 @@
 //! The program's end: passes a stream to the page without waiting for it.
 //!
-//! Per block the tap counts indexes and checks whether the page wants samples. It copies one contiguous
-//! run per requested frame, at most 256 KiB, and skips all other samples; a page that wants every sample
-//! requests as many runs. A gap discards a run
-//! that is not complete: no run spans a gap.
+//! Per block the tap counts indexes and checks whether the page wants samples. It copies one
+//! contiguous run per requested frame, at most 256 KiB, and skips all other samples; a page that
+//! wants every sample requests as many runs. A gap discards a run that is not complete: no run
+//! spans a gap.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -84,7 +84,7 @@ pub(crate) struct SamplePlace {
 }
 
 impl SamplePlace {
-    /// The place so many samples later, without a gap.
+    /// The position `samples` later, without a gap.
     pub(crate) const fn after(self, samples: u64) -> Self {
         Self {
             index: self.index + samples,
@@ -271,9 +271,13 @@ impl Tap {
         self.executor.end("the device restarted");
         *lock(&self.shared.ended) = None;
         self.shared.orders.reopen();
-        let range = self.account.range();
-        self.before = self.before.saturating_add(range.end - range.start);
-        self.account.restart_at(first);
+        if self.has_begun() {
+            let range = self.account.range();
+            self.before = self.before.saturating_add(range.end - range.start);
+            self.account.restart_at(first);
+        } else {
+            self.account = Account::new(first, None);
+        }
         self.set_boot(None);
         for lane in &mut self.lanes {
             lane.restart();
@@ -281,35 +285,52 @@ impl Tap {
         }
     }
 
-    /// Sets the device's present run, which recordings of the page note from now on.
-    pub fn set_boot_id(&mut self, boot_id: u64) {
-        self.set_boot(Some(boot_id));
+    /// Whether a run of the device is known, or an index was counted.
+    fn has_begun(&self) -> bool {
+        self.shared.boot().id.is_some() || self.before > 0 || !self.account.range().is_empty()
     }
 
     fn set_boot(&self, id: Option<u64>) {
         self.shared.set_boot(Boot { number: self.account.boots(), id });
     }
 
-    /// Sets the run, the centre frequencies and the times that a device states, from the next sample on.
+    /// Sets the run, the centre frequencies and the times that a device states, from the next
+    /// sample on. Recordings of the page note them.
     pub fn set_device<'a>(&mut self, infos: impl IntoIterator<Item = &'a DeviceInfo>) {
+        let mut is_changed = false;
         for (stream, info) in infos.into_iter().enumerate() {
             self.set_boot(boot_id_of(info));
-            self.set_centre_hz(stream, info.centre_frequency_hz.unwrap_or(f64::NAN));
+            let centre_hz = info.centre_frequency_hz.unwrap_or(f64::NAN);
+            is_changed |= self.change_centre_hz(stream, centre_hz);
             self.set_tai_clock(stream, info.tai_clock());
+        }
+        if is_changed {
+            self.executor.tune(self.shared.centre_hz());
         }
     }
 
-    /// Sets the centre frequency of the samples that follow; not a number if it is not known. It begins
-    /// a capture segment in a recording that is under way.
+    /// Sets the centre frequency of the samples that follow; not a number if it is not known. A
+    /// change begins a capture segment in a recording that is under way.
     pub fn set_centre_hz(&mut self, stream: usize, hz: f64) {
-        if let Some(lane) = self.shared.lanes.get(stream) {
-            lane.set_centre_hz(hz);
+        if self.change_centre_hz(stream, hz) {
+            self.executor.tune(self.shared.centre_hz());
         }
-        if let Some(lane) = self.lanes.get_mut(stream) {
-            lane.restart();
-            lane.centre_hz = hz;
+    }
+
+    /// Returns whether it is another value.
+    fn change_centre_hz(&mut self, stream: usize, hz: f64) -> bool {
+        let (Some(shared), Some(lane)) =
+            (self.shared.lanes.get(stream), self.lanes.get_mut(stream))
+        else {
+            return false;
+        };
+        if lane.centre_hz.to_bits() == hz.to_bits() {
+            return false;
         }
-        self.executor.tune(self.shared.centre_hz());
+        shared.set_centre_hz(hz);
+        lane.restart();
+        lane.centre_hz = hz;
+        true
     }
 
     /// Sets the time of the samples that follow; `None` if it is not known.
@@ -343,7 +364,8 @@ impl Tap {
         *lock(&self.shared.ended) = Some(words.to_owned());
     }
 
-    /// Whether a page has ended the stream: the program then closes it. Recordings of the page are over.
+    /// Whether a page has ended the stream: the program then closes it. Recordings of the page are
+    /// over.
     pub const fn is_ending(&self) -> bool {
         self.executor.is_ending()
     }
@@ -360,8 +382,8 @@ impl Tap {
         }
     }
 
-    /// Updates the account that the page reads. Without `waits`, it does nothing while the page's thread
-    /// reads it.
+    /// Updates the account that the page reads. Without `waits`, it does nothing while the page's
+    /// thread reads it.
     fn publish(&mut self, waits: bool) {
         let range = self.account.range();
         let end = self.before.saturating_add(range.end - range.start);

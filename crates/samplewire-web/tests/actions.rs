@@ -7,8 +7,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use samplewire::Cause;
+use samplewire::format::Format;
 use samplewire::source::StreamInfo;
+use samplewire::{Carriage, Cause, DeviceInfo};
 use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
 use samplewire_record::verify::Report;
 use samplewire_testing::{PATIENCE, wait_for};
@@ -25,6 +26,32 @@ struct Rig {
 }
 
 const BLOCK: u64 = 1_000;
+
+/// What a device states whose run is `boot_id`.
+fn device(boot_id: u64, centre_frequency_hz: Option<f64>) -> DeviceInfo {
+    DeviceInfo {
+        address: "127.0.0.1:9100".parse().unwrap(),
+        name: Default::default(),
+        stream: 0,
+        streams: 1,
+        boot_id,
+        format: Format::Sc16,
+        channels: 1,
+        rate_numerator: 1_000_000,
+        rate_denominator: 1,
+        centre_frequency_hz,
+        first_index: 0,
+        first_index_tai_ns: None,
+        clock_quality_ns: None,
+        packet_samples: 352,
+        payload_bytes: 1_408,
+        window: 1_024,
+        path_mtu_bytes: 1_500,
+        rtt: Duration::ZERO,
+        version: 1,
+        carriage: Carriage::Data,
+    }
+}
 
 impl Rig {
     fn new() -> Self {
@@ -353,7 +380,7 @@ fn recording_after_a_restart_has_the_new_run() {
     for (boot_id, stated) in [(Some(7), Some(7)), (None, None)] {
         rig.tap.restart_at(100);
         if let Some(boot_id) = boot_id {
-            rig.tap.set_boot_id(boot_id);
+            rig.tap.set_device([&device(boot_id, None)]);
         }
         rig.next = 100;
         let name = rig.act_here(&json!({ "record": { "until": "1600" } })).json()["name"].clone();
@@ -407,6 +434,75 @@ fn change_of_the_centre_frequency_begins_a_capture_segment() {
         .map(|it| (number(it, "core:global_index"), it["core:frequency"].as_f64()))
         .collect();
     assert_eq!(found, [(500, Some(2e9)), (3_500, Some(3e9)), (6_010, None)]);
+}
+
+#[test]
+fn unchanged_centre_frequency_takes_no_place_in_the_queue() {
+    let mut rig = Rig::new();
+    let known = device(7, Some(1e9));
+    rig.tap.set_device([&known]);
+    let started = rig.act_here(&json!({ "record": {} })).json();
+    // More than the file's thread has slots for.
+    for _ in 0..100_000 {
+        rig.tap.set_centre_hz(0, 1e9);
+        rig.tap.set_device([&known]);
+    }
+    rig.feed(3_000);
+    rig.act_here(&json!({ "stop": {} })).json();
+    let done = rig.result(&started["name"]);
+    assert_eq!(rig.check(&done).boots[0].indexes, 0..3_000);
+    assert_eq!(read_json(&rig.path(&done))["captures"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn streams_whose_centres_change_together_begin_one_capture() {
+    let info = StreamInfo::sc16("test", 1e6).unwrap();
+    let mut rig = Rig::of(&[info.clone(), info]);
+    let before = [device(7, Some(1e9)), device(7, Some(1e9))];
+    let after = [device(7, Some(2e9)), device(7, Some(2e9))];
+    rig.tap.set_device(&before);
+    let started = rig.act_here(&json!({ "record": {} })).json();
+    let bytes = samples(0, 1_000);
+    rig.tap.samples(0, [&bytes[..], &bytes[..]]);
+    rig.tap.set_device(&after);
+    rig.tap.samples(1_000, [&bytes[..], &bytes[..]]);
+    rig.next = 2_000;
+    rig.act_here(&json!({ "stop": {} })).json();
+    let done = rig.result(&started["name"]);
+    let meta = read_json(&rig.path(&done));
+    let found: Vec<_> = meta["captures"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["core:frequency"].as_f64())
+        .collect();
+    assert_eq!(found, [Some(1e9), Some(2e9)]);
+}
+
+#[test]
+fn first_session_with_samples_is_number_1_unless_a_run_was_known_before() {
+    let numbers = |rig: &mut Rig| {
+        rig.next = 500;
+        rig.gap(1);
+        [100, 900].map(|first| {
+            rig.tap.restart_at(first);
+            rig.next = first;
+            rig.gap(1);
+            rig.tap.account().boots()
+        })
+    };
+    let mut rig = Rig::new();
+    for first in [300, 400, 500] {
+        rig.tap.restart_at(first);
+        assert_eq!(rig.tap.account().boots(), 1);
+        assert_eq!(rig.tap.account().range(), first..first);
+    }
+    assert_eq!(numbers(&mut rig), [2, 3]);
+    let mut rig = Rig::new();
+    rig.tap.set_device([&device(7, None)]);
+    rig.tap.restart_at(500);
+    assert_eq!(rig.tap.account().boots(), 2);
+    assert_eq!(numbers(&mut rig), [3, 4]);
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use samplewire::SampleIndex;
 use samplewire::receiver::ReceiveStream;
 use samplewire::transmitter::SendStream;
+use samplewire::{DeviceInfo, SampleIndex};
 use samplewire_record::sigmf::{HostDrops, RecordedGap};
 use samplewire_web::{Counters, Tap};
 
@@ -98,11 +98,12 @@ impl Reporter {
 }
 
 impl Reporter {
-    /// Shows another session on the page.
-    fn begin(&mut self, first: SampleIndex, counters: Counters) {
+    /// Shows another session on the page, with what a device at the other end states.
+    fn begin(&mut self, first: SampleIndex, counters: Counters, device: Option<&DeviceInfo>) {
         if let Some(tap) = &mut self.tap {
             tap.restart_at(first);
             tap.count_by(counters);
+            tap.set_device(device);
         }
     }
 }
@@ -119,10 +120,7 @@ impl Report for Reporter {
             let view = View { peer, packet_samples, ..View::default() };
             entry.set(move || View { receiver: Some(stats.stats()), ..view.clone() });
         }
-        self.begin(info.first_index, Counters::Receiver(stream.stats_handle()));
-        if let Some(tap) = &mut self.tap {
-            tap.set_device([info]);
-        }
+        self.begin(info.first_index, Counters::Receiver(stream.stats_handle()), Some(info));
         let mut host = HostWatch::new();
         host.follow(stream.local_addr(), std::iter::once(info), None);
         self.host = Some(host);
@@ -133,7 +131,9 @@ impl Report for Reporter {
         if self.is_device {
             self.console.line(format_args!("{} opened", stream.session().peer));
         }
-        self.begin(stream.session().first_index, Counters::Sender(stream.stats_handle()));
+        let (first, counters) =
+            (stream.session().first_index, Counters::Sender(stream.stats_handle()));
+        self.begin(first, counters, stream.device());
     }
 
     fn host_drops(&mut self, stream: &ReceiveStream) -> HostDrops {

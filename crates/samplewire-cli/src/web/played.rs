@@ -148,6 +148,7 @@ mod tests {
         let info = StreamInfo::sc16("test", 1e6).unwrap();
         let mut shown = PlayedTap::new(&mut page, String::new(), &info);
         shown.tap.restart_at(100);
+        assert_eq!(shown.tap.account().boots(), 1, "the first session");
         let mut sink: Box<dyn WriteSamples> = Box::new(NullSink::new(&info));
         let mut output = ShownOutput::new(&mut sink, Some(&mut shown));
         output.write(100, &[1; 40]).unwrap();
