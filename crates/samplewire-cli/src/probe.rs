@@ -85,11 +85,13 @@ fn print(console: &mut Console, info: &DeviceInfo, others: &[DeviceInfo], rdma: 
     }
     console.line(format_args!("next index {}", info.first_index));
     if let Some(tai_ns) = info.first_index_tai_ns {
-        let quality = info.clock_quality_ns.map(|ns| format!(", within {} ns", grouped(ns.into())));
+        let error =
+            info.clock_quality_ns.map(|ns| format!(", error at most {} ns", grouped(ns.into())));
         console.line(format_args!(
-            "time       {} of it, in TAI seconds since 1970{}",
-            format_args!("{}.{:09}", tai_ns / 1_000_000_000, tai_ns % 1_000_000_000),
-            quality.unwrap_or_default(),
+            "TAI time   {}.{:09} s at the next index{}",
+            tai_ns / 1_000_000_000,
+            tai_ns % 1_000_000_000,
+            error.unwrap_or_default(),
         ));
     }
     console.line(format_args!(

@@ -370,7 +370,8 @@ typedef struct sw_stream_info {
     uint64_t memory_bytes;
     // The time of `first_index` in TAI nanoseconds since 1970; 0 if the device does not know it.
     uint64_t first_index_tai_ns;
-    // The largest error of the device's times in nanoseconds; all ones if the device does not state it.
+    // The largest error of the device's times in nanoseconds; all ones if the device does not state
+    // it.
     uint64_t clock_quality_ns;
 } sw_stream_info;
 

@@ -87,7 +87,8 @@ pub struct sw_stream_info {
     pub memory_bytes: u64,
     /// The time of `first_index` in TAI nanoseconds since 1970; 0 if the device does not know it.
     pub first_index_tai_ns: u64,
-    /// The largest error of the device's times in nanoseconds; all ones if the device does not state it.
+    /// The largest error of the device's times in nanoseconds; all ones if the device does not state
+    /// it.
     pub clock_quality_ns: u64,
 }
 

@@ -4,10 +4,10 @@
 //! cargo run -p samplewire-web --example virtual_stream -- [NAME [ADDRESS:PORT [TOKEN [FOLDER]]]]
 //! ```
 //!
-//! With a folder, the page may act, and records there. An empty token is a random one. It prints the URL, and reads commands, one a line: `tone BIN` (of 2,048, from -1,024), `level DB`,
-//! `gap SAMPLES CAUSE`, `centre HZ`, `time TAI_NS`, `restart
-//! INDEX`. Each prints the index from which it holds, and the time in
-//! nanoseconds since 1970. The end of the input ends the program.
+//! With a folder, the page may act, and records there. An empty token is a random one. It prints the
+//! URL, and reads commands, one a line: `tone BIN` (of 2,048, from -1,024), `level DB`,
+//! `gap SAMPLES CAUSE`, `centre HZ`, `time TAI_NS`, `restart INDEX`. Each prints the index from which
+//! it holds, and the time in nanoseconds since 1970. The end of the input ends the program.
 
 use std::io::BufRead;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};

@@ -87,7 +87,8 @@ export function utc(taiNs) {
 export function moment(ns) {
   const second = 1_000_000_000n;
   const rest = ((ns % second) + second) % second;
-  const seconds = new Date(Number((ns - rest) / 1_000_000n)).toISOString().slice(0, 19).replace("T", " ");
+  const date = new Date(Number((ns - rest) / 1_000_000n));
+  const seconds = date.toISOString().slice(0, 19).replace("T", " ");
   return `${seconds}.${String(rest / 1000n).padStart(6, "0")}`;
 }
 

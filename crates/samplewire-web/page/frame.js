@@ -48,7 +48,7 @@ const GAP_BYTES = 24;
 export function decode(buffer) {
   const view = new DataView(buffer);
   if (view.byteLength < HEADER_BYTES || view.getUint8(0) !== 1 || view.getUint8(1) !== 2) {
-    throw new Error("a frame of another kind or version: reload the page");
+    throw new Error("a frame of another version: a process of another Samplewire version sends it");
   }
   /** @param {number} at */
   const u16 = (at) => view.getUint16(at, true);

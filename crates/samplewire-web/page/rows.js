@@ -103,7 +103,8 @@ export class RowMaker {
   missing(rows, gap, first, period) {
     const end = gap.first + gap.len;
     const last = rows.at(-1);
-    if (last?.kind === "gap" && last.boot === this.boot && first >= last.end && end - last.first <= period) {
+    const isSameRun = last?.kind === "gap" && last.boot === this.boot;
+    if (isSameRun && first >= last.end && end - last.first <= period) {
       last.gaps.push(gap);
       last.end = end;
     } else {

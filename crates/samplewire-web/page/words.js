@@ -25,7 +25,8 @@ export function rowWords(history, found, { causes, hops }) {
   if (row.kind === "gap") {
     const listed = row.gaps.slice(0, 4).map(
       (gap) =>
-        `${grouped(gap.len)} missing from ${grouped(gap.first)}: ${causes[gap.cause]?.name}, at hop ${hops[gap.hop]?.name}`,
+        `${grouped(gap.len)} missing from ${grouped(gap.first)}: ` +
+        `${causes[gap.cause]?.name}, at hop ${hops[gap.hop]?.name}`,
     );
     const more = row.gaps.length > 4 ? [`and ${row.gaps.length - 4} more gaps`] : [];
     return [...listed, ...more, ...dateWords(row, nearest)].join("\n");

@@ -1,7 +1,8 @@
 //! Sources, views and viewers: which spectra are computed, and who gets them.
 //!
-//! Nothing here waits, and time is an argument. A view is computed once for all of its viewers. A viewer
-//! holds at most [`viewer::UNSEEN_MAX`] frames that it has not confirmed; meanwhile its frames are omitted.
+//! Nothing here waits, and time is an argument. A view is computed once for all of its viewers. A
+//! viewer holds at most [`viewer::UNSEEN_MAX`] frames that it has not confirmed; meanwhile its
+//! frames are omitted.
 
 mod engine;
 mod viewer;
@@ -342,5 +343,6 @@ pub(crate) const VIEWERS_MAX: usize = 16;
 const ZOOMS_MAX: usize = 4;
 /// The most different views at once.
 const ENGINES_MAX: usize = 12;
+
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,8 @@ use samplewire_proto::SampleIndex;
 use crate::source::StreamInfo;
 
 /// Converts sample indexes to International Atomic Time (TAI), from the known time of one index and the
-/// sample rate. The device's converter may run faster or slower than that rate.
+/// nominal sample rate. The device's converter may run faster or slower: the error grows with the
+/// distance from the known time.
 ///
 /// Times are nanoseconds since 1970-01-01T00:00:00 TAI. TAI has no leap seconds: since 2017 it is 37 s
 /// ahead of UTC.

@@ -381,7 +381,7 @@ fn device_sends_and_plays_at_once_on_one_port() {
     // The time of index 0.
     let tai_ns = 1_800_000_000_000_000_000;
     let tai_ns_of = |info: &DeviceInfo| tai_ns + info.first_index * 500;
-    let clock = SampleClock::start(&info, Instant::now()).starting_at(tai_ns);
+    let clock = SampleClock::start(&info, Instant::now()).with_tai_ns(tai_ns);
     let local = "127.0.0.1:0".parse().expect("an address");
     let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
     let options = DeviceOptions::new();

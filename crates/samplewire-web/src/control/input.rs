@@ -1,7 +1,10 @@
-//! The stream's end of a recording: copies the samples from one index to another for the file's thread.
+//! The stream's end of a recording: copies the samples from one index to another for the file's
+//! thread.
 //!
-//! Nothing here waits. Samples are copied into buffers of up to 256 KiB, which the file's thread gives back. If it has no room for a block, for example because the disk stalls, the block is left out
-//! of the recording, and a gap with the cause "disk behind" names its indexes. The stream is unaffected.
+//! Nothing here waits. Samples are copied into buffers of up to 256 KiB, which the file's thread
+//! gives back. If it has no room for a block, for example because the disk stalls, the block is left
+//! out of the recording, and a gap with the cause "disk behind" names its indexes. The stream is
+//! unaffected.
 
 mod layout;
 mod unqueued;
@@ -149,8 +152,8 @@ impl RecordingInput {
         Ok(index)
     }
 
-    /// Makes room for a block; returns whether any of it is recorded. Then [`Self::put`] adds the samples
-    /// of each stream.
+    /// Makes room for a block; returns whether any of it is recorded. Then [`Self::put`] adds the
+    /// samples of each stream.
     pub(crate) fn open(&mut self, index: SampleIndex, len: usize) -> bool {
         let cut = self.within(index, len as u64);
         self.cut = cut.start as usize..cut.end as usize;

@@ -1,4 +1,5 @@
-//! The threads of recordings: each opens the files of a recording, waits for its end, and finishes and verifies them.
+//! The threads of recordings: each opens the files of a recording, waits for its end, and finishes
+//! and verifies them.
 
 use std::collections::VecDeque;
 use std::io;
@@ -62,13 +63,15 @@ impl RecordingThreads {
         };
         let started = std::thread::Builder::new().name("samplewire-rec".into()).spawn(run);
         if let Err(error) = started {
-            // The reply is dropped with the closure: the page gets no answer, and this is its reason.
+            // The reply is dropped with the closure: the page gets no answer, and this is its
+            // reason.
             self.report(format!("no thread for a recording: {error}"));
             self.update(|at_work| at_work.threads -= 1);
         }
     }
 
-    /// Runs a recording, which notes itself once its files are open. After a panic nothing waits for it.
+    /// Runs a recording, which notes itself once its files are open. After a panic nothing waits
+    /// for it.
     fn supervise(&self, record: impl FnOnce(&mut Option<Arc<RecordingProgress>>)) {
         let (mut opened, defect) = (None, Failures::default());
         defect.supervise(|| {
@@ -87,7 +90,7 @@ impl RecordingThreads {
         lock(&self.at_work.0).reports.pop_front()
     }
 
-    /// Waits until the files of all recordings are complete that the streams have ended or left.
+    /// Waits until the files of all recordings that are finishing are complete.
     pub(crate) fn wait(&self) {
         let mut at_work = lock(&self.at_work.0);
         while at_work.open.iter().any(|progress| progress.phase() == Phase::Finishing) {

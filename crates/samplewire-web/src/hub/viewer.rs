@@ -65,7 +65,7 @@ impl Viewer {
         self.number - self.seen >= UNSEEN_MAX
     }
 
-    /// Has the next frame be due a period later.
+    /// Schedules the next frame one period later.
     pub(super) fn wait_from(&mut self, now: Instant) {
         let next = self.due + self.period;
         self.due = if next < now { now + self.period } else { next };

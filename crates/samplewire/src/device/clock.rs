@@ -25,7 +25,7 @@ pub struct SampleClock {
     origin: Instant,
     rate_numerator: u128,
     rate_denominator: u128,
-    /// The time of index 0, if it is known.
+    /// TAI time of index 0, if it is known.
     tai_ns: Option<u64>,
 }
 
@@ -44,10 +44,10 @@ impl SampleClock {
         }
     }
 
-    /// Sets the time of index 0 in TAI nanoseconds since 1970. A device states the time of the first
+    /// Sets the TAI time of index 0 in nanoseconds since 1970. A device states the time of the first
     /// index to each peer. Default: the time is not known.
     #[must_use]
-    pub const fn starting_at(self, tai_ns: u64) -> Self {
+    pub const fn with_tai_ns(self, tai_ns: u64) -> Self {
         Self { tai_ns: Some(tai_ns), ..self }
     }
 
@@ -105,6 +105,18 @@ mod tests {
         let clock = SampleClock::start(&info, start).slowed(50);
         assert_eq!(clock.instant_of(20), start + Duration::from_millis(1));
         assert_eq!(clock.index_at(start + Duration::from_millis(1)), 20);
+    }
+
+    #[test]
+    fn time_of_an_index_is_as_far_from_that_of_index_0_as_its_instant() {
+        let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+        let clock = SampleClock::start(&info, Instant::now());
+        assert_eq!(clock.tai_ns(20), None);
+        assert_eq!(clock.with_tai_ns(0).tai_ns(0), Some(0));
+        assert_eq!(clock.with_tai_ns(5).tai_ns(20), Some(20_005));
+        assert_eq!(clock.with_tai_ns(5).slowed(50).tai_ns(20), Some(1_000_005));
+        assert_eq!(clock.with_tai_ns(u64::MAX - 999).tai_ns(1), Some(u64::MAX));
+        assert_eq!(clock.with_tai_ns(u64::MAX).tai_ns(u64::MAX), Some(u64::MAX));
     }
 
     #[test]

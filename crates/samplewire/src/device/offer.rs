@@ -119,8 +119,9 @@ impl Offer {
         (self.quantum_packets as usize + 1) * self.payload_bytes_max
     }
 
-    /// The terms for a request to one of several streams, whose first index has the time `tai_ns`. `None` if the path cannot carry the
-    /// chosen payload, or a payload that holds the end of a burst.
+    /// The terms for a request to one of several streams, whose first index has the time `tai_ns`.
+    /// `None` if the path cannot carry the chosen payload, or a payload that holds the end of a
+    /// burst.
     pub(crate) fn params(
         &self,
         request: &OpenRequest,

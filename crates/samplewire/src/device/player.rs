@@ -66,9 +66,10 @@ pub trait PlayerOutput {
     /// It takes no more.
     fn write(&mut self, first: SampleIndex, bytes: &[u8]) -> Result<(), Self::Error>;
 
-    /// Learns that these samples are missing at their time. The calls that follow play zeros for them.
-    /// Default: nothing happens.
-    fn missing(&mut self, _due: Range<SampleIndex>, _cause: UnderrunCause) {}
+    /// Called before zeros are played for samples that are missing at their time. Default: nothing
+    /// happens.
+    #[expect(unused_variables, reason = "the names document the parameters")]
+    fn missing(&mut self, due: Range<SampleIndex>, cause: UnderrunCause) {}
 
     /// Whether [`Self::hole`] takes zeros by work that does not depend on how many they are, as a
     /// file does that keeps them as a hole. Default: no.
@@ -81,7 +82,8 @@ pub trait PlayerOutput {
     ///
     /// # Errors
     /// It takes no more.
-    fn hole(&mut self, _first: SampleIndex, _samples: u64) -> Result<(), Self::Error> {
+    #[expect(unused_variables, reason = "the names document the parameters")]
+    fn hole(&mut self, first: SampleIndex, samples: u64) -> Result<(), Self::Error> {
         Ok(())
     }
 }
