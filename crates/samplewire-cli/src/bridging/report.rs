@@ -188,3 +188,54 @@ impl Report for Reporter {
 
 /// Maximum number of sessions listed in JSON.
 const SESSIONS_MAX: usize = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+
+    use samplewire::format::Format;
+    use samplewire::source::StreamInfo;
+    use samplewire::{DeviceOptions, SendOptions};
+    use samplewire_testing::{PATIENCE, wait_for};
+    use samplewire_web::{About, Page, PageOptions};
+
+    use super::*;
+    use crate::console::Lines;
+
+    /// The account as the page reads it.
+    fn account(page: &Page) -> String {
+        let mut wire = TcpStream::connect(page.address()).unwrap();
+        let (address, token) = (page.address(), page.token().as_str());
+        let head = format!(
+            "GET /api/account HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
+             Connection: close\r\n\r\n"
+        );
+        wire.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        wire.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    #[test]
+    fn page_of_a_sent_stream_has_what_the_playing_device_states() {
+        let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+        let played = StreamInfo { centre_frequency_hz: Some(2.5e9), ..info.clone() };
+        let device = DeviceOptions::new().plays(played).listen("127.0.0.1:0").unwrap();
+        let (address, listener) = (device.address, device.receive_listener);
+        let mut listener = listener.expect("it plays");
+        let accepting = std::thread::spawn(move || listener.accept(PATIENCE).unwrap().is_some());
+        let stream = SendOptions::new().timeout(PATIENCE).open(address).unwrap();
+        let mut page = Page::start(PageOptions::new("127.0.0.1:0".parse().unwrap())).unwrap();
+        let tap = page.add(About::new("bridge", std::slice::from_ref(&info)), 0);
+        let (console, interrupt) =
+            (Console::new(Lines::Nowhere, false), Interrupt::of(&[]).unwrap());
+        let mut reporter = Reporter::new(console, interrupt, false, None, Some(tap));
+        assert!(account(&page).contains("\"centre_hz\":null"));
+        reporter.sends(&stream);
+        wait_for("the frequency", PATIENCE, || {
+            account(&page).contains("\"centre_hz\":2500000000.0").then_some(())
+        });
+        assert!(accepting.join().unwrap());
+    }
+}
