@@ -35,9 +35,13 @@ class Steps(unittest.TestCase):
         self.logs.mkdir()
 
     def begin(self, script: str, **environment: str) -> subprocess.Popen[str]:
-        """Starts a script; what it leaves is killed with the test."""
+        """Starts a script; what it leaves is killed with the test.
+
+        A check in the background of a shell ignores SIGINT, and so would what it starts.
+        """
+        bash = ["env", "--default-signal=INT", "bash", "-uo", "pipefail", "-c"]
         begun = subprocess.Popen(
-            ["bash", "-uo", "pipefail", "-c", f". {STEPS}\n{script}"],
+            [*bash, f". {STEPS}\n{script}"],
             cwd=self.folder,
             env={**os.environ, "TMPDIR": str(self.logs), **environment},
             stdin=subprocess.DEVNULL,
