@@ -58,8 +58,7 @@ module nic_generator (
       Frame: begin
         if (ends) begin
           state_d = Gap;
-          if (cfg_i.gap_cycles == '0 && cfg_i.enable && number_q + 1'b1 != cfg_i.frames)
-            state_d = Frame;
+          if (cfg_i.gap_cycles == '0 && cfg_i.enable && !is_final_q) state_d = Frame;
         end
       end
       default: state_d = Idle;
