@@ -119,8 +119,12 @@ impl Shared {
     }
 
     /// Stops every group because none can move; the join finds out why.
+    ///
+    /// A stop comes first: a group that has seen it is gone, and others may not be rung yet.
     pub(crate) fn fail_stalled(&self) {
-        self.fail(RunError::Stalled { waits: String::new(), quanta: String::new() });
+        if !self.is_stopped() {
+            self.fail(RunError::Stalled { waits: String::new(), quanta: String::new() });
+        }
     }
 
     /// The group with this bell is done.
@@ -222,4 +226,20 @@ impl Shared {
 /// What it guards is whole between any two lines.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn graph_that_was_stopped_has_not_stalled() {
+        let shared = Shared::new(Vec::new(), Vec::new(), Vec::new());
+        shared.stop();
+        shared.fail_stalled();
+        assert!(shared.take_error().is_none());
+        shared.is_over();
+        shared.fail_stalled();
+        assert!(matches!(shared.take_error(), Some(RunError::Stalled { .. })));
+    }
 }
