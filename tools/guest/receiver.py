@@ -75,11 +75,19 @@ def check(program: Path, is_short: bool, say: Callable[[str], None]) -> None:
 
 
 def copy(net: Network, path: Path, to: str) -> None:
-    """Copies a file of the host into the guest over TCP, and makes it a program."""
+    """Copies a file of the host into the guest over TCP, and makes it a program.
+
+    It takes seconds. A failure shows what each end has of the connection.
+    """
     guest = net.guests[0]
     guest.run(LISTENS.format(port=PORT, to=to))
     sends = f"{BUSYBOX} nc {guest.ip} {PORT} <{path}"
-    net.inside("sh", "-c", sends, limit_s=COPY_LIMIT_S)
+    try:
+        net.inside("sh", "-c", sends, limit_s=COPY_LIMIT_S)
+    except GuestError as error:
+        here = net.inside(str(BUSYBOX), "netstat", "-nt") + net.inside("ip", "-s", "link")
+        there = guest.attempt(f"netstat -nt; /sbin/ip -s link; ls -l {to}").output
+        raise GuestError(f"{error}\n{here}\nin the guest:\n{there}") from error
     digest = guest.run(ENDS.format(port=PORT, file=to), COPY_LIMIT_S).split()[0]
     expect(digest, hashlib.sha256(path.read_bytes()).hexdigest(), "the program in the guest")
     guest.run(f"chmod +x {to}")
