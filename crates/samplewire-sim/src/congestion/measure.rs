@@ -20,7 +20,7 @@ pub struct RunResult {
     pub queue_mean_bytes: f64,
     /// Frames dropped from the start of the run.
     pub dropped: u64,
-    /// Share of the frames that switches marked.
+    /// Share of the frames that switches marked, within the span.
     pub marked: f64,
     /// PAUSE frames from the start of the run.
     pub pauses: u64,
@@ -74,6 +74,8 @@ pub(super) struct Measure {
     queues: Vec<u32>,
     queue_max: u64,
     last_at: Nanos,
+    /// What the switches had counted when the span began.
+    before: SwitchCounts,
     timeline: Timeline,
 }
 
@@ -89,6 +91,7 @@ impl Measure {
             queues: Vec::new(),
             queue_max: 0,
             last_at: Nanos(0),
+            before: SwitchCounts::default(),
             timeline: Timeline {
                 flows,
                 bytes: vec![0; steps * flows],
@@ -120,6 +123,13 @@ impl Measure {
         }
     }
 
+    /// What the switches have counted at the end of a step.
+    pub(super) fn counted(&mut self, at: Nanos, counts: SwitchCounts) {
+        if at <= self.span.0 {
+            self.before = counts;
+        }
+    }
+
     pub(super) fn notified(&mut self, at: Nanos, flow: usize) {
         self.timeline.notifications[step_of(at) * self.specs.len() + flow] += 1;
     }
@@ -141,7 +151,10 @@ impl Measure {
             queue_max_bytes: self.queue_max,
             queue_mean_bytes: total as f64 / self.queues.len().max(1) as f64,
             dropped: counts.dropped,
-            marked: counts.marked as f64 / counts.forwarded.max(1) as f64,
+            marked: share(
+                counts.marked - self.before.marked,
+                counts.forwarded - self.before.forwarded,
+            ),
             pauses: counts.pauses,
             cuts: 0,
             departures: 0,
@@ -227,6 +240,10 @@ impl Measure {
 
 fn step_of(at: Nanos) -> usize {
     (at.0 / Timeline::STEP.0).min(usize::MAX as u64 / 2) as usize
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
 }
 
 fn bps(bytes: u64, steps: usize) -> f64 {

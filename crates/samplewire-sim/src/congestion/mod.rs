@@ -171,6 +171,7 @@ impl<'a> World<'a> {
                     let rate = flow.rate(now).filter(|_| is_there);
                     self.measure.rate(now, index, rate.map_or(0, |rate| rate.bps()));
                 }
+                self.measure.counted(now, self.network.counts());
                 self.network.plan(now + Timeline::STEP, Plan::Step);
             }
         }

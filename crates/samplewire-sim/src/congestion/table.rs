@@ -23,7 +23,7 @@ pub struct CongestionRow {
     pub queue_max_bytes: u64,
     /// Frames dropped in all runs.
     pub dropped: u64,
-    /// The highest share of marked frames.
+    /// The highest share of marked frames, without the start.
     pub marked: f64,
     /// PAUSE frames of all runs.
     pub pauses: u64,

@@ -1,7 +1,7 @@
 use super::topology::{End, Topology};
 use super::*;
 use crate::link::ETHERNET_BYTES;
-use samplewire_switch::{SwitchConfig, SwitchCounts};
+use samplewire_switch::{Marking, MarkingPoint, SwitchConfig, SwitchCounts};
 
 /// The wire bytes of an IP packet of so many bytes.
 const fn wire_bytes(ip_bytes: u32) -> u32 {
@@ -217,6 +217,32 @@ fn preset_of_the_paper_gives_the_figures_of_a_separate_simulator() {
         assert!((run.utilisation - utilisation).abs() <= tolerance, "{what}");
         assert!(queue_kb.is_none_or(|kb: f64| (mean_kb / kb - 1.0).abs() <= 0.2), "{what}");
     }
+}
+
+#[test]
+fn marks_of_the_paper_are_those_of_the_fluid_model_where_switches_mark_at_dequeue() {
+    // Senders; within a factor of 2 at enqueue as well.
+    for (senders, at_enqueue) in [(2, true), (4, true), (8, false)] {
+        let expected = fluid_model(senders);
+        for (at, is_near) in [(MarkingPoint::Dequeue, true), (MarkingPoint::Enqueue, at_enqueue)] {
+            let mut scenario = forty(Preset::Paper, senders);
+            scenario.span = (Nanos::from_millis(150), Nanos::from_millis(250));
+            let marking = Preset::Paper.marking(FORTY);
+            scenario.switch.marking = Some(Marking { at, ..marking });
+            let factor = run(&scenario).marked / expected;
+            let what = format!("{senders} senders, {at:?}: {factor} of the model's share");
+            assert_eq!((0.5..=2.0).contains(&factor), is_near, "{what}");
+        }
+    }
+}
+
+/// The share of marked packets at the fixed point (Zhu et al., "ECN or Delay", CoNEXT 2016), 40 Gb/s.
+fn fluid_model(senders: usize) -> f64 {
+    let (senders, packet_bits) = (senders as f64, 8.0 * f64::from(wire_bytes(1_000)));
+    let line = FORTY as f64 / packet_bits;
+    let (rise, timer_s, counter) = (40e6 / packet_bits, 55e-6, 10e6 * 8.0 / packet_bits);
+    let rises = 1.0 / counter + senders / (timer_s * line);
+    (rise * senders.powi(2) / (timer_s * line.powi(2)) * rises.powi(2)).cbrt()
 }
 
 #[test]

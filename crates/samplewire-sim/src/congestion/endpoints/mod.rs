@@ -264,6 +264,7 @@ impl World<'_> {
             let is_there = now < self.scenario.flows[flow].leaves_at;
             self.measure.rate(now, flow, if is_there { end.figures().limit_bps } else { 0 });
         }
+        self.measure.counted(now, self.network.counts());
         self.network.plan(now + Timeline::STEP, Plan::Step);
     }
 }
