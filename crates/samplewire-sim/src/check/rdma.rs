@@ -40,6 +40,8 @@ pub(super) struct QueuePairs {
     /// Since when, by the sender's clock, the oldest request waits.
     waits_since: Nanos,
     has_failed: bool,
+    /// It failed when its receiver had all: the stream ends as it would have.
+    is_complete: bool,
     /// A CLOSE has said so.
     has_closed: bool,
     /// What the sender had posted and released before its latest turn.
@@ -64,6 +66,7 @@ impl QueuePairs {
             taken: 0,
             waits_since: Nanos(0),
             has_failed: false,
+            is_complete: false,
             has_closed: false,
             posted_before: first_seq,
             released_before: first_seq,
@@ -319,19 +322,30 @@ impl Session {
         Ok(())
     }
 
-    /// The queue pair of the sender has failed; `now` is its clock. Whether it had not before.
-    pub(crate) fn queue_pair_failed(&mut self, now: Nanos) -> Result<bool, String> {
+    /// Whether a sender that closes has let go of more than its queue pair has completed: this has
+    /// failed then.
+    pub(crate) fn is_ahead_of_queue_pair(&self, released: Seq) -> bool {
+        self.queue_pairs.as_ref().is_some_and(|it| it.written().before(released))
+    }
+
+    /// The queue pair of the sender has failed; `now` is its clock. Whether it had not before. The
+    /// stream ends as it would have where the receiver has all.
+    pub(crate) fn queue_pair_failed(
+        &mut self,
+        now: Nanos,
+        is_complete: bool,
+    ) -> Result<bool, String> {
         let (sent, patience) = (self.feedback.sent, self.agreed.dead_after);
         let Some(books) = self.queue_pairs.as_mut().filter(|it| !it.has_failed) else {
             return Ok(false);
         };
-        books.has_failed = true;
+        (books.has_failed, books.is_complete) = (true, is_complete);
         let waited = now.since(books.waits_since);
         let (acked, posted) = (books.acked, books.requests_before(sent));
         if !self.is_forged && (acked == posted || waited < patience) {
             return Err(format!("queue pair failed, {acked} of {posted}, after {} ns", waited.0));
         }
-        self.is_cut = true;
+        self.is_cut |= !is_complete;
         Ok(true)
     }
 
@@ -361,7 +375,8 @@ impl Session {
         }
     }
 
+    /// Whether the stream ends by a queue pair that failed.
     pub(super) fn has_queue_pair_failed(&self) -> bool {
-        self.queue_pairs.as_ref().is_some_and(|it| it.has_failed)
+        self.queue_pairs.as_ref().is_some_and(|it| it.has_failed && !it.is_complete)
     }
 }

@@ -100,8 +100,13 @@ fn note_posted(turn: &mut Turn<'_>, known: &Known, sender: &Sender<Box<[SendSlot
     if !session.is_rdma() || sender.is_ended() {
         return;
     }
-    if sender.phase() == sender::Phase::Closing(CloseReason::QueuePairFailed) {
-        let failed = session.queue_pair_failed(turn.now);
+    let phase = sender.phase();
+    let has_failed = phase == sender::Phase::Closing(CloseReason::QueuePairFailed);
+    let is_complete = !has_failed
+        && matches!(phase, sender::Phase::Closing(_))
+        && sender.released() == sender.next_seq();
+    if has_failed || is_complete && session.is_ahead_of_queue_pair(sender.released()) {
+        let failed = session.queue_pair_failed(turn.now, is_complete);
         turn.checker.tally.queue_pairs_failed += u64::from(failed == Ok(true));
         turn.checker.note(known.session, failed.map(|_| ()));
     }

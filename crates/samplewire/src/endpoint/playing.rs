@@ -11,7 +11,7 @@ use samplewire_proto::session::{EndView, OpenRequest, StreamTerms};
 use samplewire_proto::wire::{Header, Packet, WireError};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
-use super::sending::FIRST_WORD_PATIENCE;
+use super::sending::{FIRST_WORD_PATIENCE, first_word_by};
 use super::streams::Announced;
 use super::view::Machine;
 use crate::device::{Arrived, Offer, RTT_INITIAL, ReceiveListenerShared};
@@ -307,8 +307,9 @@ impl Playing {
 
     /// The time until which there is no work without packets; `None` if there is work at once.
     pub(super) fn wakes_at(&mut self, now: Nanos) -> Option<Nanos> {
+        let first_word = self.waits_for_sender(now).map(|waited| first_word_by(now, waited));
+        let mut until = first_word.unwrap_or(now + SLEEP_MAX).min(now + SLEEP_MAX);
         let open = self.stream.as_mut().map(|stream| &mut stream.flow);
-        let mut until = now + SLEEP_MAX;
         let lingering = self.lingering.as_mut().map(|it| &mut it.flow);
         for flow in open.into_iter().chain(lingering) {
             until = until.min(flow.wakes_at(now)?);

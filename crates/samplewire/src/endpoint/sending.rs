@@ -133,6 +133,8 @@ impl Departures {
             if let Some(station) = &mut turn.station {
                 sending.flow.write(turn.now, station)?;
             }
+            // Behind the frames: a queue pair that fails is in the CLOSE of the same turn.
+            sending.flow.fill(turn.now);
             packets += sending.flow.departing();
             filled.push(place as u16);
             if packets >= OUTBOX_PACKETS {
@@ -215,7 +217,7 @@ impl Departures {
             visits.flood_pause = visits.flood_pause.max(flow.flood_pause(now));
             took_everything &= took_all;
             self.last_index = self.last_index.max(flow.next_index());
-            let wakes_at = (took_all && flow.is_idle()).then(|| flow.wakes_at(now));
+            let wakes_at = (took_all && flow.is_idle()).then(|| sending.wakes_at(now));
             if matches!(sending.side, Side::Opener(_)) && sending.is_over(now) {
                 streams.release(place);
             } else if let Some(at) = wakes_at {
@@ -266,8 +268,7 @@ impl Sending {
         }
     }
 
-    /// Does the pending work, and prepares packets to depart; returns whether samples were taken
-    /// from the program.
+    /// Does the pending work; returns whether samples were taken from the program.
     fn prepare(&mut self, turn: &mut Turn<'_>) -> bool {
         let Turn { now, .. } = *turn;
         let flow = &mut self.flow;
@@ -291,8 +292,18 @@ impl Sending {
         flow.recycle();
         let has_pushed = flow.push(now);
         flow.act_on_time(now);
-        flow.fill(now);
         has_pushed
+    }
+
+    /// The time until which there is no work without packets or samples.
+    fn wakes_at(&self, now: Nanos) -> Nanos {
+        let at = self.flow.wakes_at(now);
+        match self.flow.waits_for_report(now) {
+            Some(waited) if matches!(self.side, Side::Listener(_)) => {
+                at.min(first_word_by(now, waited))
+            }
+            _ => at,
+        }
     }
 
     /// Whether no stream is open or can be opened, or the program has been gone for long enough.
@@ -334,6 +345,11 @@ const FETCHED: usize = 8;
 
 /// How long an accepted stream waits for its peer's first packet.
 pub(super) const FIRST_WORD_PATIENCE: Nanos = Nanos::from_millis(3_000);
+
+/// When a stream that has waited for so long has waited for too long.
+pub(super) fn first_word_by(now: Nanos, waited: Nanos) -> Nanos {
+    now + (FIRST_WORD_PATIENCE + Nanos(1)).since(waited)
+}
 
 #[cfg(test)]
 mod tests {

@@ -323,9 +323,9 @@ impl SendFlow {
         }
     }
 
-    /// Prepares packets to depart; returns whether there was no room for more.
-    pub(crate) fn fill(&mut self, now: Nanos) -> bool {
-        let Some(stream) = &mut self.stream else { return false };
+    /// Prepares packets to depart, as many as there is room for.
+    pub(crate) fn fill(&mut self, now: Nanos) {
+        let Some(stream) = &mut self.stream else { return };
         let mut control = [0; CONTROL_BYTES];
         while !self.outbox.is_full() {
             match stream.sender.poll_transmit(now, &mut control) {
@@ -333,10 +333,9 @@ impl SendFlow {
                 Some(Transmit::Control { len_bytes }) => {
                     self.outbox.push_control(&control[..len_bytes]);
                 }
-                None => return false,
+                None => return,
             }
         }
-        true
     }
 
     /// Number of ready packets.
