@@ -175,7 +175,7 @@ module dcqcn #(
   flow_t saved;
 
   // Within a visit.
-  logic [RateWidth:0] next_q;  // what is to be the rate or the target; 0 ahead of what it takes
+  logic [RateWidth:0] next_q;  // what is to be the rate or the target
   logic [ProductWidth-1:0] product_q;
   logic rest_q;  // the product has bits behind the point
   logic is_alpha_due_q, is_timer_due_q, is_negative_q, by_bytes_q;
@@ -393,16 +393,16 @@ module dcqcn #(
     end
   end
 
-  rate_t factor;
+  rate_t factor_q;  // chosen a phase ahead, as operands are: the rate does not change in between
   alpha_t alpha_sum;
   logic is_gain, unused_alpha;
-  assign factor  = is_span ? rate_q : rate_t'(left);
   assign is_gain = phase_q == PhaseLimitFirst;
   assign {alpha_sum, unused_alpha} = {product_q[AlphaBits+:AlphaWidth], 1'b1} +
       {gain & {AlphaWidth{is_gain}}, rest_q && is_gain};
 
   always_ff @(posedge clk_i) begin
-    product_q <= factor * alpha_q;
+    factor_q  <= time_x_pick == 2'd3 ? rate_q : rate_t'(left);
+    product_q <= factor_q * alpha_q;
     rest_q    <= |product_q[AlphaBits-1:0];
     unique case (phase_q)
       PhaseLoad:                         alpha_q <= saved.alpha;
@@ -436,71 +436,95 @@ module dcqcn #(
   end
 
   // ------------------------------------------------------------------ rates and bytes
-  // Registers take the sum or the first operand alone: what is to be loaded is added to 0, and twice
-  // the next rate is halved like any other sum. The operands are chosen a phase ahead, as those of times.
-  (* fsm_encoding = "none" *) logic [1:0] x_pick_q, y_pick_q, y_from_q;
-  logic [1:0] x_pick, y_pick, y_from;
+  // Registers take the sum or one of its operands alone; twice the next rate is halved like any other
+  // sum. The operands are chosen a phase ahead, as those of times: a parameter then stands
+  // in parameter_q.
+  (* fsm_encoding = "none" *) logic [1:0] x_pick_q, y_from_q;
+  logic [1:0] x_pick, y_from;
+  logic [2:0] y_pick;
   logic is_minus_q, is_plus_q, is_minus, is_plus;  // less y; one more
   logic is_hyper, is_additive, unused_sum;
-  sum_t x, y, y_parameter, y_other, sum;
+  sum_t x, y, parameter_d, parameter_q, sum;
   assign is_hyper    = timer_count_q > recovery_stages_i && byte_count_q > recovery_stages_i;
   assign is_additive = timer_count_q >= recovery_stages_i || byte_count_q >= recovery_stages_i;
+
+  // Where the second operand comes from, and which parameter it is.
+  localparam logic [1:0] FromNext = 2'd0;
+  localparam logic [1:0] FromPacket = 2'd1;
+  localparam logic [1:0] FromParameter = 2'd2;
+  localparam logic [1:0] FromProduct = 2'd3;
+  localparam logic [2:0] ParameterLine = 3'd0;
+  localparam logic [2:0] ParameterFirstCut = 3'd1;
+  localparam logic [2:0] ParameterMinimum = 3'd2;
+  localparam logic [2:0] ParameterStart = 3'd3;
+  localparam logic [2:0] ParameterAdditive = 3'd4;
+  localparam logic [2:0] ParameterHyper = 3'd5;
+  localparam logic [2:0] ParameterBytes = 3'd6;
+  localparam logic [2:0] ParameterZero = 3'd7;
 
   // A comparison is negative where x is not above y; half of the way is rounded up.
   always_comb begin
     x_pick   = 2'd0;
-    y_pick   = 2'd0;
-    y_from   = 2'd2;
+    y_pick   = ParameterLine;
+    y_from   = FromParameter;
     is_minus = 1'b0;
     is_plus  = 1'b0;
     unique case (phase_q)
-      PhasePick: y_pick = 2'd3;  // PhaseStart
+      PhasePick: y_pick = ParameterStart;  // PhaseStart
       // PhaseCount and PhaseCompareBytes; PhaseSpan or PhaseBytes
       PhaseCheckCut, PhaseExpireAlpha, PhaseBytes, PhaseCompareBytes: begin
-        {x_pick, y_from, y_pick} = {2'd3, 2'd3, 2'd3};
-        {is_minus, is_plus}      = 2'b11;
+        {x_pick, y_pick}    = {2'd3, ParameterBytes};
+        {is_minus, is_plus} = 2'b11;
         if (phase_q == PhaseCheckCut && (!is_timer_due_q || is_rounds_end)) begin
           if (kind_q == KindNotification) x_pick = 2'd2;
-          y_from              = 2'd1;
+          y_from              = FromPacket;
           {is_minus, is_plus} = 2'b00;
         end
       end
       PhaseStage: begin
-        // 0 is y where neither of two is added: next_q has been cleared.
         x_pick = 2'd1;
-        y_pick = {1'b0, is_hyper};
-        y_from = {2{is_hyper || is_additive}};
+        y_pick = is_hyper ? ParameterHyper : is_additive ? ParameterAdditive : ParameterZero;
       end
       PhaseAdd: is_minus = 1'b1;
       PhaseTarget: begin
-        {x_pick, y_from} = {2'd2, 2'd0};
+        {x_pick, y_from} = {2'd2, FromNext};
         is_plus          = 1'b1;
       end
       PhaseSpan: begin
-        {x_pick, y_from, y_pick} = {2'd2, 2'd3, 2'd2};
-        {is_minus, is_plus}      = 2'b11;
+        {x_pick, y_from}    = {2'd2, FromProduct};
+        {is_minus, is_plus} = 2'b11;
       end
       PhaseReduce: begin
-        y_pick   = 2'd1;
+        y_pick   = ParameterFirstCut;
         is_minus = 1'b1;
       end
-      PhaseCompareFirst: y_pick = 2'd1;
+      PhaseCompareFirst: y_pick = ParameterFirstCut;
       PhaseLimitFirst, PhaseStarted: begin
-        y_pick   = 2'd2;
+        y_pick   = ParameterMinimum;
         is_minus = 1'b1;
       end
-      PhaseCompareMinimum: y_pick = 2'd2;
-      PhaseLimitMinimum:   y_from = 2'd0;
+      PhaseCompareMinimum: y_pick = ParameterMinimum;
+      PhaseLimitMinimum:   y_from = FromNext;
       default: ;
+    endcase
+    unique case (y_pick)
+      ParameterLine:     parameter_d = sum_t'(line_i);
+      ParameterFirstCut: parameter_d = sum_t'(first_cut_i);
+      ParameterMinimum:  parameter_d = sum_t'(minimum_i);
+      ParameterStart:    parameter_d = sum_t'(start_i);
+      ParameterAdditive: parameter_d = sum_t'(additive_i);
+      ParameterHyper:    parameter_d = sum_t'(hyper_i);
+      ParameterBytes:    parameter_d = sum_t'(rise_bytes_i);
+      default:           parameter_d = '0;  // ParameterZero
     endcase
   end
 
   always_ff @(posedge clk_i) begin
-    x_pick_q   <= x_pick;
-    y_pick_q   <= y_pick;
-    y_from_q   <= y_from;
-    is_minus_q <= is_minus;
-    is_plus_q  <= is_plus;
+    x_pick_q    <= x_pick;
+    y_from_q    <= y_from;
+    parameter_q <= parameter_d;
+    is_minus_q  <= is_minus;
+    is_plus_q   <= is_plus;
   end
 
   always_comb begin
@@ -510,40 +534,23 @@ module dcqcn #(
       2'd2:    x = sum_t'(rate_q);
       default: x = sent_q;
     endcase
-    unique case (y_pick_q)
-      2'd0:    y_parameter = sum_t'(line_i);
-      2'd1:    y_parameter = sum_t'(first_cut_i);
-      2'd2:    y_parameter = sum_t'(minimum_i);
-      default: y_parameter = sum_t'(start_i);
-    endcase
-    unique case (y_pick_q)
-      2'd0:    y_other = sum_t'(additive_i);
-      2'd1:    y_other = sum_t'(hyper_i);
-      2'd2:    y_other = sum_t'(product_q[ProductWidth-1:AlphaWidth]);
-      default: y_other = sum_t'(rise_bytes_i);
-    endcase
     unique case (y_from_q)
-      2'd0:    y = sum_t'(next_q);
-      2'd1:    y = sum_t'(dep_bytes_i);
-      2'd2:    y = y_parameter;
-      default: y = y_other;
+      FromNext:      y = sum_t'(next_q);
+      FromPacket:    y = sum_t'(dep_bytes_i);
+      FromParameter: y = parameter_q;
+      default:       y = sum_t'(product_q[ProductWidth-1:AlphaWidth]);  // FromProduct
     endcase
   end
   assign {sum, unused_sum} = {x, 1'b1} + {y ^ {SumWidth{is_minus_q}}, is_plus_q};
 
-  logic is_above;
-  assign is_above = !sum[SumWidth-1];
   always_ff @(posedge clk_i) begin
-    is_negative_q <= !is_above;
+    is_negative_q <= sum[SumWidth-1];
     unique case (phase_q)
-      PhasePick, PhaseCount:             next_q <= '0;
-      PhaseAdd, PhaseReduce, PhaseStart: next_q <= sum[RateWidth:0];
-      PhaseCompareLine:                  if (is_above) next_q <= '0;
-      PhaseCompareFirst:                 if (is_above && !has_cut_q) next_q <= '0;
-      PhaseCompareMinimum:               if (!is_above) next_q <= '0;
-      PhaseLimitLine:                    if (!is_negative_q) next_q <= sum[RateWidth:0];
-      PhaseLimitFirst:   if (!is_negative_q && !has_cut_q) next_q <= sum[RateWidth:0];
-      PhaseLimitMinimum:                 if (is_negative_q) next_q <= sum[RateWidth:0];
+      PhaseAdd, PhaseReduce: next_q <= sum[RateWidth:0];
+      PhaseStart:            next_q <= y[RateWidth:0];
+      PhaseLimitLine:        if (!is_negative_q) next_q <= y[RateWidth:0];
+      PhaseLimitFirst:       if (!is_negative_q && !has_cut_q) next_q <= y[RateWidth:0];
+      PhaseLimitMinimum:     if (is_negative_q) next_q <= y[RateWidth:0];
       default: ;
     endcase
     unique case (phase_q)

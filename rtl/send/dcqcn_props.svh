@@ -91,33 +91,40 @@
   assign f_is_checking = phase_q == PhaseCheckAlpha || phase_q == PhaseCheckTimer ||
       phase_q == PhaseCheckCut;
 
-  // The operands of a phase: first, source of the second, its choice, less, one more; of times: first,
-  // second, check.
+  // The operands of a phase: first, source of the second, less, one more, the parameter; of times:
+  // first, second, check.
   logic f_adds, f_adds_times, f_is_hyper, f_is_additive;
-  logic [7:0] f_sum;
+  logic [5:0] f_sum;
   logic [4:0] f_times;
+  sum_t f_parameter;
+  rate_t f_additive_q, f_hyper_q;
+  always_ff @(posedge clk_i) {f_additive_q, f_hyper_q} <= {additive_i, hyper_i};
   assign f_is_hyper    = timer_count_q > recovery_stages_i && byte_count_q > recovery_stages_i;
   assign f_is_additive = timer_count_q >= recovery_stages_i || byte_count_q >= recovery_stages_i;
   always_comb begin
     f_adds       = 1'b1;
     f_adds_times = 1'b1;
-    f_sum        = 8'b00_10_00_00;
+    f_sum        = 6'b00_10_00;
     f_times      = 5'b00_00_0;
+    f_parameter  = sum_t'(line_i);
     unique case (phase_q)
-      PhaseCount, PhaseCompareBytes: f_sum = 8'b11_11_11_11;
-      PhaseAdd:            f_sum = {2'b01, {2{f_is_additive}}, 1'b0, f_is_hyper, 2'b00};
-      PhaseCompareLine:    f_sum = 8'b00_10_00_10;
+      PhaseCount, PhaseCompareBytes: {f_sum, f_parameter} = {6'b11_10_11, sum_t'(rise_bytes_i)};
+      PhaseAdd: begin
+        f_sum       = 6'b01_10_00;
+        f_parameter = f_is_hyper ? sum_t'(f_hyper_q) : f_is_additive ? sum_t'(f_additive_q) : '0;
+      end
+      PhaseCompareLine:    f_sum = 6'b00_10_10;
       PhaseLimitLine, PhaseTarget: ;
-      PhaseRise:           f_sum = 8'b10_00_00_01;
-      PhaseBytes:          f_sum = 8'b11_01_11_00;
-      PhaseSpan:           f_sum = 8'b10_01_11_00;
-      PhaseReduce:         f_sum = 8'b10_11_10_11;
-      PhaseCompareFirst:   f_sum = 8'b00_10_01_10;
-      PhaseLimitFirst:     f_sum = 8'b00_10_01_00;
-      PhaseStart:          f_sum = 8'b00_10_11_00;
-      PhaseCompareMinimum: f_sum = 8'b00_10_10_10;
-      PhaseLimitMinimum:   f_sum = 8'b00_10_10_00;
-      PhaseSettle:         f_sum = 8'b00_00_00_00;
+      PhaseRise:           f_sum = 6'b10_00_01;
+      PhaseBytes:          f_sum = 6'b11_01_00;
+      PhaseSpan:           f_sum = 6'b10_01_00;
+      PhaseReduce:         f_sum = 6'b10_11_11;
+      PhaseCompareFirst:   {f_sum, f_parameter} = {6'b00_10_10, sum_t'(first_cut_i)};
+      PhaseLimitFirst:     f_parameter = sum_t'(first_cut_i);
+      PhaseStart:          f_parameter = sum_t'(start_i);
+      PhaseCompareMinimum: {f_sum, f_parameter} = {6'b00_10_10, sum_t'(minimum_i)};
+      PhaseLimitMinimum:   f_parameter = sum_t'(minimum_i);
+      PhaseSettle:         f_sum = 6'b00_00_00;
       default:             f_adds = 1'b0;
     endcase
     unique case (phase_q)
@@ -166,7 +173,7 @@
         assert (phase_q == PhasePick || f_is_starting);
         assert (phase_q != PhasePick || starting_q);
       end
-      if (phase_q == PhaseStart) assert (next_q == '0 && kind_q == KindStart);
+      if (phase_q == PhaseStart) assert (kind_q == KindStart);
       else if (f_is_starting) assert (kind_q == KindStart && alpha_q == f_one);
       else if (phase_q != PhasePick) assert (kind_q != KindStart);
       if (f_is_cutting) assert (kind_q == KindNotification);
@@ -186,14 +193,14 @@
       assert (alpha_q <= f_one);
 
       // A rise.
-      if (phase_q == PhaseStage || phase_q == PhaseAdd) assert (next_q == '0);
       if (phase_q == PhaseCompareLine) assert (next_q >= target_q);
       if (phase_q == PhaseLimitLine)
-        assert (is_negative_q ? next_q >= target_q && next_q <= line_i : next_q == '0);
+        assert (is_negative_q ? next_q >= target_q && next_q <= line_i : next_q > line_i);
       if (phase_q == PhaseTarget) assert (next_q >= target_q && next_q <= line_i);
       if (phase_q == PhaseRise) assert (next_q == target_q);
 
-      if (f_adds) assert ({x_pick_q, y_from_q, y_pick_q, is_minus_q, is_plus_q} == f_sum);
+      if (f_adds) assert ({x_pick_q, y_from_q, is_minus_q, is_plus_q} == f_sum);
+      if (f_adds && y_from_q == FromParameter) assert (parameter_q == f_parameter);
       if (f_adds_times) assert ({time_x_pick_q, time_y_pick_q, is_check_q} == f_times);
       if (f_was_rise_q) assert (ev_o == (rate_q != f_rate_q));
       if (f_was_settle_q) assert (ev_o);
@@ -218,9 +225,9 @@
       if (f_is_cutting && phase_q != PhaseReduce) begin
         assert (target_q == rate_q && next_q <= rate_q);
         if (phase_q == PhaseLimitFirst)
-          assert (is_negative_q ? next_q <= first_cut_i : has_cut_q || next_q == '0);
+          assert (is_negative_q == (next_q <= first_cut_i));
         if (phase_q == PhaseLimitMinimum)
-          assert (is_negative_q ? next_q == '0 : next_q > minimum_i);
+          assert (is_negative_q == (next_q <= minimum_i));
         if (phase_q == PhaseSettle) assert (next_q >= minimum_i);
       end
 
