@@ -3,7 +3,7 @@
 // Port 0 is the receive engine, port 1 the transmit engine; other engines follow, then processors. A
 // bank's port goes to the lowest engine that wants it, else to a processor; what does not get it
 // waits. Processors take turns: the one whose turn it is goes before the others, until it is served
-// or asks for nothing. Port 0 only writes: reads of port 1 never wait.
+// or asks for nothing. Port 0 only writes, and never waits; nor do reads of port 1.
 //
 // A processor's request with `lock` waits for its turn, and holds back the other processors until
 // its next request without, LockCycles at most. Engines are not held back: they use only buffers
@@ -14,8 +14,8 @@
 // gives either value.
 //
 // Throughput: each port one request a cycle; each bank one read and one write. Latency: the
-// response stands 2 cycles after the request was taken, of a write too. Back-pressure: responses
-// wait for ready, requests then for them. One clock.
+// response stands 3 cycles after the request was taken, of a write too. Back-pressure: responses
+// of processors wait for ready, their requests then for them; engines take each at once. One clock.
 `default_nettype none
 
 module nic_memory #(
@@ -83,10 +83,9 @@ module nic_memory #(
   // One of those that want: the lowest engine, the processor whose turn it is, the lowest other.
   function automatic logic [Ports-1:0] granted(input logic [Ports-1:0] wants,
                                                input logic [Pw-1:0] turn);
-    granted = wants;
-    if (|wants[Engines-1:0]) granted[Ports-1:Engines] = '0;
-    else if (wants[turn]) granted = Ports'(1) << turn;
-    granted = granted & (~granted + 1'b1);
+    granted = '0;
+    for (int p = int'(Ports) - 1; p >= 0; p--) if (wants[p]) granted = Ports'(1) << p;
+    if (wants[Engines-1:0] == '0 && wants[turn]) granted = Ports'(1) << turn;
   endfunction
 
   always_comb begin
@@ -94,7 +93,10 @@ module nic_memory #(
       writes[b] = granted(wants_write[b], turn_q);
       reads[b]  = granted(wants_read[b], turn_q);
     end
-    taken = is_asking & (is_outside | writes[0] | writes[1] | reads[0] | reads[1]);
+    taken = writes[0] | writes[1] | reads[0] | reads[1];
+    // As above, without the way through the grants.
+    taken[0] = is_asking[0];
+    if (is_read[1]) taken[1] = is_asking[1];
   end
   assign request_ready_o = taken;
 
@@ -103,9 +105,11 @@ module nic_memory #(
   logic [1:0][63:0] bank_q;
 
   for (genvar b = 0; b < 2; b++) begin : g_bank
-    logic [Aw-1:0] write_address, read_address;
-    logic [ 7:0] write_mask;
-    logic [63:0] write_data;
+    // A bank is far from its ports: what it does stands in registers first.
+    logic [Aw-1:0] write_address, write_address_q, read_address, read_address_q;
+    logic [7:0] write_mask, write_mask_q;
+    logic [63:0] write_data, write_data_q;
+    logic reads_q;
 
     always_comb begin
       write_address = '0;
@@ -114,10 +118,18 @@ module nic_memory #(
       read_address  = '0;
       for (int p = 0; p < int'(Ports); p++) begin
         write_address |= address[p] & {Aw{writes[b][p]}};
-        write_mask |= mask[p] & {8{writes[b][p]}};
+        write_mask |= mask[p] & {8{writes[b][p] && !is_outside[p]}};
         write_data |= data[p] & {64{writes[b][p]}};
         read_address |= address[p] & {Aw{reads[b][p]}};
       end
+    end
+
+    always_ff @(posedge clk_i) begin
+      write_address_q <= write_address;
+      write_mask_q    <= write_mask;
+      write_data_q    <= write_data;
+      read_address_q  <= read_address;
+      reads_q         <= |reads[b];
     end
 
     // A buffer has one owner: no port reads what another one writes in the same cycle.
@@ -125,11 +137,11 @@ module nic_memory #(
     logic [63:0] mem[1<<Aw];
     always_ff @(posedge clk_i) begin
       for (int i = 0; i < 8; i++) begin
-        if (write_mask[i]) mem[write_address][8*i+:8] <= write_data[8*i+:8];
+        if (write_mask_q[i]) mem[write_address_q][8*i+:8] <= write_data_q[8*i+:8];
       end
     end
     always_ff @(posedge clk_i) begin
-      if (|reads[b]) bank_q[b] <= mem[read_address];
+      if (reads_q) bank_q[b] <= mem[read_address_q];
     end
   end
 
@@ -150,38 +162,61 @@ module nic_memory #(
     assign is_asking[p]  = request_valid_i[p] && has_room[p] && !is_held[p];
     for (genvar b = 0; b < 2; b++) begin : g_wants
       logic is_here;
-      assign is_here           = is_asking[p] && !is_outside[p] && request.address[3] == 1'(b);
+      assign is_here           = is_asking[p] && request.address[3] == 1'(b);
       assign wants_write[b][p] = is_here && !request.read;
       assign wants_read[b][p]  = is_here && request.read;
     end
 
-    // A response passes the bank's register, then stands at the output; one more finds room behind.
-    logic stage_q, out_q, held_q;
-    logic stage_bank_q, stage_err_q, moves;
-    nic_pkg::acb_response_t stage, response_q, held_response_q;
+    // A response passes the registers ahead of and behind the bank, then stands at the output.
+    logic issued_q, issued_bank_q, issued_err_q, stage_q, stage_bank_q, stage_err_q, out_q;
+    nic_pkg::acb_response_t stage, response_q;
 
-    assign moves       = !out_q || response_ready_i[p];
-    assign has_room[p] = !held_q && (moves || !stage_q);
-    assign stage.err   = stage_err_q;
-    assign stage.data  = bank_q[stage_bank_q];
+    assign stage.err  = stage_err_q;
+    assign stage.data = bank_q[stage_bank_q];
 
     always_ff @(posedge clk_i) begin
-      if (rst_i) begin
-        stage_q <= 1'b0;
-        out_q   <= 1'b0;
-        held_q  <= 1'b0;
-      end else begin
-        stage_q <= taken[p];
-        if (moves) out_q <= held_q || stage_q;
-        held_q <= !moves && (held_q || stage_q);
-      end
+      issued_q <= taken[p] && !rst_i;
+      stage_q  <= issued_q && !rst_i;
     end
 
     always_ff @(posedge clk_i) begin
-      stage_bank_q <= request.address[3];
-      stage_err_q  <= is_outside[p];
-      if (moves) response_q <= held_q ? held_response_q : stage;
-      if (stage_q) held_response_q <= stage;
+      {stage_bank_q, issued_bank_q} <= {issued_bank_q, request.address[3]};
+      {stage_err_q, issued_err_q}   <= {issued_err_q, is_outside[p]};
+    end
+
+    if (p < int'(Engines)) begin : g_engine
+      assign has_room[p] = 1'b1;
+      always_ff @(posedge clk_i) out_q <= stage_q && !rst_i;
+      always_ff @(posedge clk_i) response_q <= stage;
+    end else begin : g_processor
+      // While the output waits, up to three more find room here.
+      (* ram_style = "distributed" *) logic [nic_pkg::AcbResponseBits-1:0] held_mem[4];
+      logic [1:0] wr_q, rd_q;
+      logic [2:0] open_q;  // requests without a response that was taken
+      logic moves, is_held_up;
+
+      assign moves       = !out_q || response_ready_i[p];
+      assign is_held_up  = wr_q != rd_q;
+      assign has_room[p] = !open_q[2];
+
+      always_ff @(posedge clk_i) begin
+        if (rst_i) begin
+          out_q  <= 1'b0;
+          wr_q   <= '0;
+          rd_q   <= '0;
+          open_q <= '0;
+        end else begin
+          if (moves) out_q <= stage_q || is_held_up;
+          wr_q   <= wr_q + 2'(stage_q && !(moves && !is_held_up));
+          rd_q   <= rd_q + 2'(moves && is_held_up);
+          open_q <= open_q + 3'(taken[p]) - 3'(out_q && moves);
+        end
+      end
+
+      always_ff @(posedge clk_i) begin
+        held_mem[wr_q] <= stage;
+        if (moves) response_q <= is_held_up ? held_mem[rd_q] : stage;
+      end
     end
 
     assign response_valid_o[p] = out_q;

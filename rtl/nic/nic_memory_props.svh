@@ -48,20 +48,20 @@ always_ff @(posedge clk_i) begin
 end
 
 // What the port has asked, the last in entry 0: whether it is a read of that byte, and err.
-logic [2:0] f_reads_q, f_errs_q;
-logic [2:0][7:0] f_bytes_q;
-logic [1:0] f_open_q;
+logic [3:0] f_reads_q, f_errs_q;
+logic [3:0][7:0] f_bytes_q;
+logic [2:0] f_open_q;
 logic f_gives;
 logic [nic_pkg::AcbResponseBits-1:0] f_response;
 assign f_gives = response_valid_o[f_port] && response_ready_i[f_port];
 assign f_response = response_o[f_port*nic_pkg::AcbResponseBits+:nic_pkg::AcbResponseBits];
 always_ff @(posedge clk_i) begin
   if (rst_i) f_open_q <= '0;
-  else f_open_q <= f_open_q + 2'(f_takes) - 2'(f_gives);
+  else f_open_q <= f_open_q + 3'(f_takes) - 3'(f_gives);
   if (f_takes) begin
-    f_reads_q <= {f_reads_q[1:0], f_is_here && f_known_q && f_request[108]};
-    f_errs_q  <= {f_errs_q[1:0], f_request[99:64+AddressBits] != (36 - AddressBits)'(Page)};
-    f_bytes_q <= {f_bytes_q[1:0], f_byte_q};
+    f_reads_q <= {f_reads_q[2:0], f_is_here && f_known_q && f_request[108]};
+    f_errs_q  <= {f_errs_q[2:0], f_request[99:64+AddressBits] != (36 - AddressBits)'(Page)};
+    f_bytes_q <= {f_bytes_q[2:0], f_byte_q};
   end
 end
 
@@ -74,12 +74,12 @@ always_ff @(posedge clk_i) f_locked_q <= rst_i || !lock ? '0 : f_locked_q + 1'b1
 
 always_ff @(posedge clk_i) begin
   if (f_past_q && !rst_i) begin
-    p_open : assert (f_open_q <= 2'd2);
+    p_open : assert (f_open_q <= 3'd4);
     if (response_valid_o[f_port]) begin
       p_asked : assert (f_open_q != '0);
-      p_err : assert (f_response[64] == f_errs_q[f_open_q-2'd1]);
-      if (f_reads_q[f_open_q-2'd1])
-        p_last_written : assert (f_response[7:0] == f_bytes_q[f_open_q-2'd1]);
+      p_err : assert (f_response[64] == f_errs_q[2'(f_open_q-3'd1)]);
+      if (f_reads_q[2'(f_open_q-3'd1)])
+        p_last_written : assert (f_response[7:0] == f_bytes_q[2'(f_open_q-3'd1)]);
     end
     if (lock)
       for (int p = int'(Engines); p < int'(Ports); p++)
@@ -89,6 +89,6 @@ always_ff @(posedge clk_i) begin
     if (request_valid_i[1] && request_i[nic_pkg::AcbRequestBits+108])
       p_reader_first : assert (request_ready_o[1]);
     c_locked : cover (!lock && f_locked_q == FLw'(LockCycles));
-    c_held : cover (f_open_q == 2'd2 && !response_ready_i[f_port] && f_reads_q[1:0] == 2'b11);
+    c_held : cover (f_open_q == 3'd4 && !response_ready_i[f_port] && f_reads_q == 4'b1111);
   end
 end

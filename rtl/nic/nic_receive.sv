@@ -16,7 +16,7 @@
 // frame's first beat, the filter and loopback_i behind its last.
 //
 // Throughput: a beat a cycle and one cycle behind a frame. Latency: from the last beat to the push
-// 5 cycles with nic_memory. Back-pressure: s_axis_tready; responses are never held back, and no
+// 6 cycles with nic_memory. Back-pressure: s_axis_tready; responses are never held back, and no
 // more than InFlight are under way. One clock.
 `default_nettype none
 
@@ -272,7 +272,9 @@ module nic_receive #(
   logic op_q, op_push_q, wants_push, wants_pop, granted, no_queue, pops, pushed, refused;
   logic [1:0] server_q, turn_q, server, op_server_q;
   logic is_turns_q, loop_q;
-  logic [nic_pkg::Servers-1:0] full, open;
+  logic [nic_pkg::Servers-1:0] full, open, in_use_q;
+  logic is_open_q;  // open, a cycle ago
+  logic [1:0] open_server_q;
   logic keeps;
 
   assign err     = response_i.err || (err_q && !first_q[oldest]);
@@ -282,7 +284,7 @@ module nic_receive #(
   assign full = loop_q ? transmit_full_i : receive_full_i;
   always_comb begin
     for (int s = 0; s < int'(nic_pkg::Servers); s++) begin
-      open[s] = !full[s] && (is_turns_q ? 3'(s) < servers_i : 2'(s) == server_q);
+      open[s] = !full[s] && (is_turns_q ? in_use_q[s] : 2'(s) == server_q);
     end
     server = server_q;
     if (is_turns_q) begin
@@ -293,8 +295,15 @@ module nic_receive #(
     end
   end
 
-  assign no_queue   = !op_q && last_done_q && !last_spare_q && !last_err_q && open == '0;
-  assign wants_push = !op_q && last_done_q && !last_spare_q && !last_err_q && open != '0;
+  // Chosen while the last writes are under way: a push that finds the queue full is refused.
+  always_ff @(posedge clk_i) begin
+    for (int s = 0; s < int'(nic_pkg::Servers); s++) in_use_q[s] <= 3'(s) < servers_i;
+    is_open_q     <= open != '0;
+    open_server_q <= server;
+  end
+
+  assign no_queue   = !op_q && last_done_q && !last_spare_q && !last_err_q && !is_open_q;
+  assign wants_push = !op_q && last_done_q && !last_spare_q && !last_err_q && is_open_q;
   // Not while a buffer is to be pushed: it may have to stay.
   assign wants_pop  = !op_q && !next_valid_q && !last_done_q && enable_i && free_waits_i;
   assign granted    = op_valid_o && op_ready_i;
@@ -308,7 +317,7 @@ module nic_receive #(
   assign op_o.push = wants_push;
   assign op_o.target.kind = !wants_push ? nic_pkg::Free :
       loop_q ? nic_pkg::Transmit : nic_pkg::Receive;
-  assign op_o.target.server = wants_push ? server : 2'd0;
+  assign op_o.target.server = wants_push ? open_server_q : 2'd0;
   assign op_o.pointer = {last_q, 3'd0};
 
   always_ff @(posedge clk_i) begin

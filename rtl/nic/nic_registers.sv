@@ -335,7 +335,8 @@ module nic_registers #(
   always_ff @(posedge clk_i) begin
     status_2_q <= is_status && request_q.read && !bad_q;
     status_q   <= request_q.index[0] ? status_high_q : status[31:0];
-    if (step && is_status && request_q.read && !bad_q && !request_q.index[0])
+    // An access to it takes one first cycle.
+    if (first_q && is_status && request_q.read && !bad_q && !request_q.index[0])
       status_high_q <= status[63:32];
   end
 

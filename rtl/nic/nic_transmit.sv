@@ -16,7 +16,7 @@
 // before it.
 //
 // Throughput: a beat a cycle, a frame of 60 bytes each 9 cycles. Latency: from waiting_i to the
-// first beat 12 cycles with nic_memory and without StoreForward. Back-pressure: m_axis_tready;
+// first beat 15 cycles with nic_memory and without StoreForward. Back-pressure: m_axis_tready;
 // responses are never held back. One clock.
 `default_nettype none
 
@@ -101,7 +101,8 @@ module nic_transmit #(
   logic [13:0] beats;
   logic control_fails_q, is_allowed, control_reads, control_comes, pops, starts, forgets;
   logic op_q, op_push_q, wants_pop, granted, freed;
-  logic [1:0] turn_q, server;
+  logic waits_q;  // a queue was not empty a cycle ago
+  logic [1:0] turn_q, server, server_q;
   logic response_fails;
 
   assign response_fails = response_i.err;
@@ -138,10 +139,16 @@ module nic_transmit #(
     end
   end
 
-  assign wants_pop           = !op_q && next_q == Empty && enable_i && waiting_i != '0;
+  // A pop that finds its queue empty by now is tried again.
+  always_ff @(posedge clk_i) begin
+    waits_q  <= waiting_i != '0;
+    server_q <= server;
+  end
+
+  assign wants_pop           = !op_q && next_q == Empty && enable_i && waits_q;
   assign op_valid_o          = wants_pop || (!op_q && done_q != '0);
   assign op_o.push           = !wants_pop;
-  assign op_o.target         = wants_pop ? {nic_pkg::Transmit, server} : freeing_to[free_rd_q];
+  assign op_o.target         = wants_pop ? {nic_pkg::Transmit, server_q} : freeing_to[free_rd_q];
   assign op_o.pointer        = {freeing[free_rd_q], 3'd0};
   assign granted             = op_valid_o && op_ready_i;
   assign pops                = result_valid_i && op_q && !op_push_q && result_i[2:0] == '0;
@@ -153,7 +160,7 @@ module nic_transmit #(
       turn_q <= 2'd3;
     end else begin
       op_q <= granted || (op_q && !result_valid_i);
-      if (granted && !op_o.push) turn_q <= server;
+      if (granted && !op_o.push) turn_q <= server_q;
     end
     if (granted) op_push_q <= op_o.push;
   end

@@ -12,7 +12,7 @@ BITS = 12
 SIZE = 1 << BITS
 BASE = 1 << BITS
 LOCK_CYCLES = 16
-LATENCY = 2
+LATENCY = 3
 SHAPE = {"AddressBits": BITS, "LockCycles": LOCK_CYCLES}
 
 
@@ -42,8 +42,9 @@ async def random_traffic_reads_what_was_written_last(dut):
                 is_read = random.random() < 0.5 and port != 0
                 data, mask = random.getrandbits(64), random.getrandbits(8)
                 tb.masters.put(port, Request(is_read, address, data, mask, lock))
-            # Gives the lock back.
-            tb.masters.put(port, Request(True, in_part(port)))
+            # A processor gives the lock back.
+            if port >= 2:
+                tb.masters.put(port, Request(True, in_part(port)))
         await tb.finish()
 
 
