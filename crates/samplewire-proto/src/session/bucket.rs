@@ -20,8 +20,13 @@ impl Bucket {
     /// Takes a token if there is one.
     pub fn take(&mut self, now: Nanos) -> bool {
         let came = now.since(self.filled_to).0 / INTERVAL.0;
-        self.filled_to = self.filled_to + Nanos(came * INTERVAL.0);
-        self.tokens = (self.tokens + came.min(CAPACITY)).min(CAPACITY);
+        if came >= CAPACITY - self.tokens {
+            // Part of an interval fills a full bucket no further.
+            (self.tokens, self.filled_to) = (CAPACITY, now.max(self.filled_to));
+        } else {
+            self.tokens += came;
+            self.filled_to = self.filled_to + Nanos(came * INTERVAL.0);
+        }
         let is_full = self.tokens > 0;
         self.tokens -= u64::from(is_full);
         is_full
@@ -51,5 +56,10 @@ mod tests {
         assert_eq!(given(&mut bucket, start + Nanos(999_999)), 0);
         assert_eq!(given(&mut bucket, start + Nanos::from_millis(3)), 3);
         assert_eq!(given(&mut bucket, start + Nanos::from_millis(9_000)), 64);
+        // What came of an interval before the bucket was used counts for nothing.
+        let later = start + Nanos(20_000_999_999);
+        assert_eq!(given(&mut bucket, later), 64);
+        assert_eq!(given(&mut bucket, later + Nanos(999_999)), 0);
+        assert_eq!(given(&mut bucket, later + Nanos(1_000_000)), 1);
     }
 }
