@@ -1,5 +1,6 @@
 //! An endpoint with its link, and what the checker sees of each of its turns.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
@@ -141,8 +142,7 @@ impl Endpoint {
             };
             // Times are reckoned from departures, in their units.
             let is_early = |at: &Nanos| *at + Nanos(Departure::UNIT_NS) < self.due_at;
-            let is_to_come = self.due_at.since(turn.now) > Nanos(2 * Departure::UNIT_NS);
-            if let Some(at) = at.filter(|at| is_to_come && is_early(at)) {
+            if let Some(at) = at.filter(|at| !self.is_nearly_due(turn.now) && is_early(at)) {
                 let what = format!("rests until {} and is due at {}", self.due_at.0, at.0);
                 return turn.checker.note(known.session, Err(what));
             }
@@ -181,6 +181,21 @@ impl Endpoint {
         }
     }
 
+    /// A packet in the version that it speaks.
+    pub(crate) fn as_read<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let mut own = Cow::Borrowed(bytes);
+        if self.is_foreign {
+            dialect::translate(own.to_mut());
+        }
+        own
+    }
+
+    /// Whether it has something to do at `now`, or so soon after that an earlier turn may do it: times
+    /// are reckoned from departures, in their units.
+    pub(crate) fn is_nearly_due(&self, now: Nanos) -> bool {
+        self.due_at <= now + Nanos(2 * Departure::UNIT_NS)
+    }
+
     /// Gives it a packet. `on_other` sees what departed that is of no stream that is known.
     pub(crate) fn take(
         &mut self,
@@ -189,12 +204,7 @@ impl Endpoint {
         bytes: &[u8],
         on_other: &mut dyn FnMut(&mut Turn<'_>, Peer, &[u8]),
     ) {
-        let translated = self.is_foreign.then(|| {
-            let mut own = bytes.to_vec();
-            dialect::translate(&mut own);
-            own
-        });
-        let bytes = translated.as_deref().unwrap_or(bytes);
+        let bytes = &*self.as_read(bytes);
         let parsed = wire::parse(bytes).ok();
         self.turn(turn, Some(Came { arrival, bytes, parsed: parsed.as_ref() }), on_other);
     }
