@@ -122,8 +122,6 @@ def print_page(result: Result, took_s: float) -> None:
         print(f"{result.page}: {result.commands} commands, {took_s:.1f} s")
     if result.rewritten:
         print(f"{result.page}: {result.rewritten} outputs rewritten")
-    for failure in result.failures:
-        print(f"FAILED: {failure}")
     sys.stdout.flush()
 
 
@@ -136,14 +134,17 @@ def summary(results: list[Result]) -> int:
     elsewhere = Counter(it for result in results for it in result.elsewhere)
     for what, count in elsewhere.items():
         print(f"checked in {what}: {count} blocks")
-    failures = sum(len(it.failures) for it in results)
+    failures = [it for result in results for it in result.failures]
     print(
         f"examples: {sum(it.commands for it in results)} commands ran,"
         f" {sum(it.outputs for it in results)} outputs compared,"
         f" {elsewhere.total()} blocks checked elsewhere,"
         f" {sum(len(it.not_run) for it in results)} not run,"
-        f" {sum(len(it.skipped) for it in results)} skipped, {failures} failed"
+        f" {sum(len(it.skipped) for it in results)} skipped, {len(failures)} failed"
     )
+    # At the end, which is what a summary of several checks keeps.
+    for failure in failures:
+        print(f"FAILED: {failure}")
     return 1 if failures else 0
 
 

@@ -29,7 +29,7 @@ pub(super) struct Survey {
     pub(super) processes: usize,
     /// Where they did.
     pub(super) answered: Vec<Endpoint>,
-    /// Ordered by key.
+    /// In the order of [`sort`].
     pub(super) streams: Vec<Facts>,
     /// Ports of switches, ordered by endpoint and name; none where devices are asked for.
     pub(super) ports: Vec<Port>,
@@ -95,7 +95,7 @@ impl Surveyor {
         let all = streams.len();
         streams.retain(|facts| self.wants(facts));
         let has_others = streams.len() < all;
-        streams.sort_by(|one, other| one.key.cmp(&other.key));
+        sort(&mut streams);
         streams.truncate(STREAMS_MAX);
         // A port belongs to no device.
         of_switches.truncate(if self.wanted.is_empty() { PORTS_MAX } else { 0 });
@@ -117,6 +117,15 @@ impl Surveyor {
         };
         self.wanted.is_empty() || self.wanted.iter().any(is_wanted)
     }
+}
+
+/// Sorts by the number of the process, then by key. The paths of keys are texts: there 10000 is before
+/// 9999.
+pub(super) fn sort(streams: &mut [Facts]) {
+    let number = |facts: &Facts| facts.pid.parse::<u32>().ok();
+    streams.sort_by(|one, other| {
+        number(one).cmp(&number(other)).then_with(|| one.key.cmp(&other.key))
+    });
 }
 
 /// The answer of a process, or its error.

@@ -14,7 +14,7 @@ use samplewire_web::Process;
 use super::history::{History, Shown};
 use super::keep_silent;
 use super::live::{Action, action};
-use super::survey::{Survey, Surveyor, facts};
+use super::survey::{Survey, Surveyor, facts, sort};
 use super::view::Screen;
 use crate::metrics::client::Endpoint;
 use crate::metrics::{Registry, text};
@@ -105,6 +105,19 @@ fn streams_are_drawn_at_any_size() {
     // The selected stream is gone.
     screen.streams.remove(0);
     assert!(drawn(&screen, (80, 24)).contains(": 1 stream of"));
+}
+
+#[test]
+fn streams_are_in_the_order_of_the_numbers_of_their_processes() {
+    let of = |pid: u32| {
+        let endpoint = Endpoint::Local(format!("/run/{pid}.sock").into());
+        let page = format!("samplewire_info{{pid=\"{pid}\"}} 1\nsamplewire_stream_info{{}} 1\n");
+        facts(&endpoint, &text::parse(&page).unwrap(), Instant::now())
+    };
+    let mut streams = [of(10_000), of(9_999), of(7)].concat();
+    sort(&mut streams);
+    let pids: Vec<_> = streams.iter().map(|facts| facts.pid.as_str()).collect();
+    assert_eq!(pids, ["7", "9999", "10000"]);
 }
 
 #[test]

@@ -52,8 +52,9 @@ pub(crate) fn run(arguments: &WebArguments) -> Result<Outcome, Failure> {
     let _printed = exporter.registry().add_opened(aligned.counters(), None);
     let interrupt = Interrupt::install()?;
     announce(arguments, text, &mut console, &aligned);
-    print(&page, &mut console);
     let tap = follow(&mut page, "web", &aligned);
+    // What reads the URL finds the stream there.
+    print(&page, &mut console);
     let receiving = Receiving::new(aligned, None, host).counting(None).with_tap(Some(tap));
     let received = receive(arguments, receiving, &mut page, &interrupt, &mut console);
     let left = || "completing the files of a recording".to_owned();
