@@ -167,7 +167,9 @@ class ClosedByPeerError(EndedError):
 
 
 class PeerRestartedError(EndedError):
-    """The peer no longer knows the stream: it restarted, or gave the stream to another."""
+    """The peer no longer knows the stream: it restarted, gave the stream to another, or heard
+    nothing of this end for seconds.
+    """
 
 
 class PeerSilentError(EndedError, TimeoutError):

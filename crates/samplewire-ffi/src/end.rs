@@ -39,7 +39,9 @@ pub(crate) fn of_end(end: &End) -> (sw_end, Failure) {
         }
         End::PeerRestarted => (
             R::PeerRestarted,
-            "the peer restarted, or gave the stream to another: open it again".into(),
+            "the peer restarted, gave the stream to another, or heard nothing of this end for \
+             seconds: open it again"
+                .into(),
         ),
         End::QueuePairFailed => {
             (R::QueuePairFailed, "the queue pair of the stream failed: open it again".into())

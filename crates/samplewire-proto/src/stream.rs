@@ -188,7 +188,8 @@ pub enum End {
     /// The peer closed before the stream was over. At a receiver everything up to the sender's
     /// final index is accounted for.
     ClosedByPeer(CloseReason),
-    /// The peer no longer knows the stream: it restarted, or gave the stream to another.
+    /// The peer no longer knows the stream: it restarted, gave the stream to another, or heard nothing of
+    /// this end for as long as it waits.
     PeerRestarted,
     /// Nothing was heard for the time after which a peer is dead.
     PeerSilent,

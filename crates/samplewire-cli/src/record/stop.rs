@@ -11,7 +11,7 @@ use samplewire_record::sink::SinkError;
 
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
-use crate::stream::{stream_of, stream_words};
+use crate::stream::{PEER_RESTARTED, stream_of, stream_words};
 
 /// Why a recording stopped.
 #[derive(Debug)]
@@ -176,10 +176,7 @@ fn broken_words(end: End) -> String {
         End::ClosedByPeer(CloseReason::TakenOver) => "another receiver took the stream over".into(),
         End::ClosedByPeer(CloseReason::DeviceFault) => "the device's source failed".into(),
         End::ClosedByPeer(reason) => format!("the device closed the stream ({reason:?})"),
-        End::PeerRestarted => {
-            "the device no longer knows the stream: it restarted, or another took the stream over"
-                .into()
-        }
+        End::PeerRestarted => PEER_RESTARTED.into(),
         End::QueuePairFailed => "the queue pair failed".into(),
         End::PeerSilent => "the device fell silent".into(),
         End::CircuitBreaker => "more than half of all packets were retransmissions".into(),

@@ -6,6 +6,7 @@ use samplewire::{End, SampleIndex};
 use samplewire_proto::wire::CloseReason;
 
 use crate::outcome::Outcome;
+use crate::stream::PEER_RESTARTED;
 
 /// Why a replay stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,10 +96,7 @@ fn broken_words(end: End) -> String {
             "the device closed the stream".into()
         }
         End::ClosedByPeer(reason) => format!("the device closed the stream ({reason:?})"),
-        End::PeerRestarted => {
-            "the device no longer knows the stream: it restarted, or another took the stream over"
-                .into()
-        }
+        End::PeerRestarted => PEER_RESTARTED.into(),
         End::QueuePairFailed => "the queue pair failed".into(),
         End::PeerSilent => "the device fell silent".into(),
         End::CircuitBreaker => {
