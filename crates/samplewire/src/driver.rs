@@ -5,13 +5,14 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use samplewire_circuit::Pages;
 use samplewire_circuit::wait::Bell;
 use samplewire_io::{Batch, Capabilities, Clock, LinkError, thread};
 use samplewire_proto::Nanos;
 
+use crate::deadline::Deadline;
 use crate::endpoint::{Endpoint, Rest, View};
 use crate::port::PACKET_BYTES_MAX;
 use crate::real_time::{Granted, RealTime, Waits};
@@ -37,9 +38,19 @@ impl Stepped {
         (!self.endpoint.is_over()).then_some(rest)
     }
 
+    /// Whether a program has called since the last turn: a driver turns the endpoint then.
+    pub fn is_called(&self) -> bool {
+        self.endpoint.is_called()
+    }
+
     /// All streams, as the checker of a simulator sees them.
     pub fn views(&self) -> impl Iterator<Item = View<'_>> {
         self.endpoint.views()
+    }
+
+    /// Those at one place.
+    pub fn views_at(&self, place: usize) -> impl Iterator<Item = View<'_>> {
+        self.endpoint.views_at(place)
     }
 
     pub(crate) fn batch_bytes(&self) -> usize {
@@ -212,9 +223,9 @@ impl Port {
         if let Some(found) = look() {
             return Some(found);
         }
-        let until = Instant::now().checked_add(timeout);
+        let deadline = Deadline::after(timeout);
         loop {
-            let left = until.map_or(WAIT_MAX, |at| at.saturating_duration_since(Instant::now()));
+            let left = deadline.left();
             if self.granted.waits.is_program_spinning() {
                 self.drive.turn();
                 let found = look();

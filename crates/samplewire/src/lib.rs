@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod counters;
+mod deadline;
 mod delivery;
 pub mod device;
 mod driver;

@@ -70,6 +70,11 @@ impl Wakeups {
         result
     }
 
+    /// Whether a program has called since the last calls were taken.
+    pub(crate) fn is_called(&self) -> bool {
+        !self.bits.is_clear()
+    }
+
     /// Announces a sleep; returns whether it may begin: a call from here on ends it.
     fn fall_asleep(&self) -> bool {
         self.bits.asleep.announce();

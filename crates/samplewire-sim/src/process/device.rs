@@ -352,7 +352,7 @@ struct Opening<'a> {
 
 /// The session of the open stream at a place.
 fn session_at(endpoint: &Endpoint, place: usize) -> Option<SessionId> {
-    let open = endpoint.views().find(|view| view.place == place && !view.is_lingering)?;
+    let open = endpoint.views_at(place).find(|view| !view.is_lingering)?;
     endpoint.known().iter().find(|it| it.tag == open.tag).map(|it| it.session)
 }
 

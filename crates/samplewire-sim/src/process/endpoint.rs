@@ -87,6 +87,10 @@ impl Endpoint {
         self.stepped.iter().flat_map(Stepped::views)
     }
 
+    pub(crate) fn views_at(&self, place: usize) -> impl Iterator<Item = View<'_>> {
+        self.stepped.iter().flat_map(move |it| it.views_at(place))
+    }
+
     pub(crate) fn known(&self) -> &[Known] {
         &self.known
     }
@@ -121,13 +125,14 @@ impl Endpoint {
         gone
     }
 
-    /// Turns the endpoint until nothing is left to do at once.
+    /// Turns the endpoint until nothing is left to do at once, as a driver does.
     pub(crate) fn settle(&mut self, turn: &mut Turn<'_>) {
         for _ in 0..TURNS_MAX {
-            self.turn(turn, None, &mut |_, _, _| {});
-            if self.is_over() || self.due_at > turn.now {
+            let is_called = self.stepped.as_ref().is_some_and(Stepped::is_called);
+            if self.is_over() || self.due_at > turn.now && !is_called {
                 return self.check_rest(turn);
             }
+            self.turn(turn, None, &mut |_, _, _| {});
         }
         turn.checker.fail(format!("process {}: {TURNS_MAX} turns at one instant", turn.me));
     }
@@ -253,8 +258,8 @@ impl Endpoint {
         let Some(frame_box) = &self.frames else { return };
         let mut departed = std::mem::take(&mut self.departed_frames);
         lock(frame_box).take(&mut departed);
-        let mut changed = [0; FRAME_BYTES_MAX];
         for (bytes, _) in departed.iter() {
+            let mut changed = [0; FRAME_BYTES_MAX];
             let broken = self.break_rules_in_frame(turn, bytes, &mut changed);
             let bytes = broken.map_or(bytes, |len| &changed[..len]);
             turn.checker.tally.frames += 1;

@@ -178,8 +178,8 @@ pub(super) fn machine_of<'a>(stepped: &'a Stepped, known: &Known) -> Option<Stre
     if known.is_gone {
         return None;
     }
-    let is_of = |view: &View<'a>| (view.place, view.tag) == (known.place, known.tag);
-    stepped.views().find(is_of).map(|view| view.machine)
+    let mut views = stepped.views_at(known.place);
+    views.find(|view| view.tag == known.tag).map(|view| view.machine)
 }
 
 /// The stream whose sender has sent a packet. An attacker may have opened two whose packets bear

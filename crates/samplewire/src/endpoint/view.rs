@@ -34,41 +34,47 @@ pub enum Machine<'a> {
 }
 
 impl Endpoint {
+    /// Whether a program has called since the last turn.
+    pub(crate) fn is_called(&self) -> bool {
+        self.wakeups.is_called()
+    }
+
     /// All streams. A received stream whose program has everything may share its place with the
     /// next one.
     pub(crate) fn views(&self) -> impl Iterator<Item = View<'_>> {
-        (0..self.streams.len()).flat_map(|place| {
-            let view =
-                |tag, machine| View { place, tag, peer_tag: None, is_lingering: false, machine };
-            match self.streams.get(place) {
-                Some(Entry::Opening(opening)) => {
-                    let opener = opening.opener();
-                    [opener.map(|opener| view(opener.tag(), Machine::Opening(opener))), None]
-                }
-                Some(Entry::Receiving(stream)) => {
-                    let Opened { tag, peer_tag, .. } = stream.opened;
-                    let machine = Machine::Receiving(&stream.flow.receiver);
-                    [Some(View { peer_tag: Some(peer_tag), ..view(tag, machine) }), None]
-                }
-                Some(Entry::Sending(stream)) => {
-                    let peer_tag = match stream.side {
-                        Side::Opener(opened) => Some(opened.peer_tag),
-                        Side::Listener(_) => None,
-                    };
-                    let machine = stream.flow.machine();
-                    let sending =
-                        |(tag, sender)| View { peer_tag, ..view(tag, Machine::Sending(sender)) };
-                    [machine.map(sending), None]
-                }
-                Some(Entry::Playing(stream)) => {
-                    let [open, lingering] =
-                        stream.machines().map(|it| it.map(|(tag, machine)| view(tag, machine)));
-                    [open, lingering.map(|view| View { is_lingering: true, ..view })]
-                }
-                Some(Entry::Free | Entry::Accepted { .. }) | None => [None, None],
+        (0..self.streams.len()).flat_map(|place| self.views_at(place))
+    }
+
+    /// The streams at one place.
+    pub(crate) fn views_at(&self, place: usize) -> impl Iterator<Item = View<'_>> {
+        let view = |tag, machine| View { place, tag, peer_tag: None, is_lingering: false, machine };
+        let (one, other) = match self.streams.get(place) {
+            Some(Entry::Opening(opening)) => {
+                let opener = opening.opener();
+                (opener.map(|opener| view(opener.tag(), Machine::Opening(opener))), None)
             }
-            .into_iter()
-            .flatten()
-        })
+            Some(Entry::Receiving(stream)) => {
+                let Opened { tag, peer_tag, .. } = stream.opened;
+                let machine = Machine::Receiving(&stream.flow.receiver);
+                (Some(View { peer_tag: Some(peer_tag), ..view(tag, machine) }), None)
+            }
+            Some(Entry::Sending(stream)) => {
+                let peer_tag = match stream.side {
+                    Side::Opener(opened) => Some(opened.peer_tag),
+                    Side::Listener(_) => None,
+                };
+                let machine = stream.flow.machine();
+                let sending =
+                    |(tag, sender)| View { peer_tag, ..view(tag, Machine::Sending(sender)) };
+                (machine.map(sending), None)
+            }
+            Some(Entry::Playing(stream)) => {
+                let [open, lingering] =
+                    stream.machines().map(|it| it.map(|(tag, machine)| view(tag, machine)));
+                (open, lingering.map(|view| View { is_lingering: true, ..view }))
+            }
+            Some(Entry::Free | Entry::Accepted { .. }) | None => (None, None),
+        };
+        one.into_iter().chain(other)
     }
 }

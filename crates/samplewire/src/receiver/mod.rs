@@ -2,7 +2,6 @@
 
 mod aligned;
 mod block;
-mod deadline;
 mod flow;
 mod hold;
 mod interrupter;
@@ -26,6 +25,7 @@ use samplewire_proto::wire::CloseReason;
 use samplewire_proto::{Nanos, SampleIndex};
 
 pub use crate::counters::{LaneCounts, PortStats, ReceiverSnapshot};
+use crate::deadline::Deadline;
 use crate::device::Claim;
 use crate::driver::{self, Drive};
 use crate::endpoint::Accepted;
@@ -41,7 +41,6 @@ pub use aligned::{
     AlignedBlock, AlignedItem, AlignedStats, AlignedStreams, Interleaved, StreamGap, StreamSamples,
 };
 pub use block::Block;
-use deadline::Deadline;
 pub(crate) use flow::{FlowParts, ReceiveFlow};
 use flow::{Item, Run, WAIT_MAX};
 pub use interrupter::Interrupter;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use samplewire_circuit::wait::Bell;
 use samplewire_proto::SampleIndex;
@@ -10,6 +10,7 @@ use samplewire_proto::sender::SenderStats;
 
 use super::shared::Shared;
 use super::{SendError, WAIT_MAX};
+use crate::deadline::Deadline;
 use crate::sync::{Mutex, lock};
 
 /// What happened to samples that a device had to play (`docs/protocol.md#6.10`).
@@ -59,13 +60,13 @@ impl PlayEvents {
     /// At most for `timeout`. Where no I/O thread runs ([`Waits::Inline`](crate::Waits::Inline)) events
     /// come with the calls of the thread that sends.
     pub fn next_within(&self, timeout: Duration) -> Result<Option<PlayEvent>, SendError> {
-        let until = Instant::now().checked_add(timeout);
+        let deadline = Deadline::after(timeout);
         let bell = &self.shared.events.notices.bell;
         loop {
             if let Some(found) = self.look() {
                 return found.map(Some);
             }
-            let left = until.map_or(WAIT_MAX, |at| at.saturating_duration_since(Instant::now()));
+            let left = deadline.left();
             if left.is_zero() {
                 return Ok(None);
             }

@@ -10,6 +10,7 @@ use super::super::block::Gaps;
 use super::{
     AlignedBlock, AlignedItem, AlignedStats, AlignedStreams, Block, LaneCounts, ReceiveStream,
 };
+use crate::deadline::Deadline;
 use crate::error::{OpenError, ReceiveError};
 use crate::info::DeviceInfo;
 use crate::real_time::Granted;
@@ -123,12 +124,12 @@ impl Interleaved {
                 None => None,
             });
         };
-        let until = Instant::now().checked_add(timeout);
+        let deadline = Deadline::after(timeout);
         let mut quantum = match self.spare.take().or_else(|| pool.take()) {
             Some(quantum) => quantum,
             None => {
                 let began = Instant::now();
-                let taken = take_before(pool, until);
+                let taken = take_before(pool, deadline);
                 let lasted_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
                 self.stalls.note(self.aligned.alignment.next_index(), lasted_ns);
                 let Some(quantum) = taken else { return Ok(None) };
@@ -137,7 +138,7 @@ impl Interleaved {
         };
         let frame_bytes = self.aligned.info.frame_bytes();
         let samples_max = (quantum.capacity() / frame_bytes) as u64;
-        let item = match self.aligned.next_up_to(samples_max, until) {
+        let item = match self.aligned.next_up_to(samples_max, deadline) {
             Ok(Some(AlignedItem::Samples(block))) => {
                 let (index, len_samples) = (block.index(), block.len());
                 quantum.set_len(len_samples * frame_bytes);
@@ -177,12 +178,12 @@ fn pool(aligned: &AlignedStreams) -> Result<Pool, samplewire_circuit::PoolError>
 }
 
 /// Waits for a quantum that the program returns.
-fn take_before(pool: &Pool, until: Option<Instant>) -> Option<Quantum> {
+fn take_before(pool: &Pool, deadline: Deadline) -> Option<Quantum> {
     loop {
         if let Some(quantum) = pool.take() {
             return Some(quantum);
         }
-        let left = until.map_or(FULL_PAUSE, |at| at.saturating_duration_since(Instant::now()));
+        let left = deadline.left();
         if left.is_zero() {
             return None;
         }

@@ -17,6 +17,7 @@ use samplewire_proto::{Gap, SampleIndex};
 
 use super::port::PortShare;
 use super::{Block, LaneCounts, PortStats, ReceiveStream, ReceiverSnapshot, StatsHandle};
+use crate::deadline::Deadline;
 use crate::error::{OpenError, ReceiveError};
 use crate::info::DeviceInfo;
 use crate::options::ReceiveOptions;
@@ -209,15 +210,14 @@ impl AlignedStreams {
         &mut self,
         timeout: Duration,
     ) -> Result<Option<AlignedItem<AlignedBlock<'_>>>, ReceiveError> {
-        self.next_up_to(u64::MAX, Instant::now().checked_add(timeout))
+        self.next_up_to(u64::MAX, Deadline::after(timeout))
     }
 
-    /// Like [`AlignedStreams::next_within`], with a maximum number of samples; `None` for `until`
-    /// waits forever.
+    /// Like [`AlignedStreams::next_within`], with a maximum number of samples.
     fn next_up_to(
         &mut self,
         samples_max: u64,
-        until: Option<Instant>,
+        deadline: Deadline,
     ) -> Result<Option<AlignedItem<AlignedBlock<'_>>>, ReceiveError> {
         self.tags.iter_mut().for_each(PendingTags::forget_given);
         let range = loop {
@@ -230,7 +230,7 @@ impl AlignedStreams {
                     let stream = self.stream_of(lane);
                     return Ok(Some(AlignedItem::Gap(StreamGap { stream, gap })));
                 }
-                Step::NeedsInput if self.fill(until) => {}
+                Step::NeedsInput if self.fill(deadline) => {}
                 Step::NeedsInput => return Ok(None),
                 Step::Over => self.finish(),
                 Step::Apart { lane, at, next } => {
@@ -264,7 +264,7 @@ impl AlignedStreams {
 
     /// Takes the next blocks of the streams that need input, and waits for them; `false` after the
     /// deadline.
-    fn fill(&mut self, until: Option<Instant>) -> bool {
+    fn fill(&mut self, deadline: Deadline) -> bool {
         let mut waits_for = None;
         for lane in 0..self.receivers.len() {
             if self.alignment.needs_input(lane) && !self.take(lane, Duration::ZERO) {
@@ -273,9 +273,8 @@ impl AlignedStreams {
         }
         // Without this stream nothing continues, unless another one ends.
         let Some(lane) = waits_for.filter(|_| !self.has_ended()) else { return true };
-        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let is_last = left.is_some_and(|left| left <= WAIT_MAX);
-        self.take(lane, left.unwrap_or(WAIT_MAX).min(WAIT_MAX)) || !is_last || self.has_ended()
+        let left = deadline.left();
+        self.take(lane, left.min(WAIT_MAX)) || left > WAIT_MAX || self.has_ended()
     }
 
     /// Takes the next block of a stream, or its end; `false` if neither comes in time.

@@ -11,6 +11,7 @@ use samplewire_proto::wire::RefuseReason;
 
 use super::super::ReceiveStream;
 use super::super::port::{Port, PortShare};
+use crate::deadline::Deadline;
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening;
@@ -31,12 +32,12 @@ pub(super) fn open(
     let port = Port::of(link, options)?;
     // One owner for all attempts, so that a later attempt takes over streams of an earlier one.
     let options = options.clone().owner(opening::owner(options.owner)?);
-    let until = Instant::now().checked_add(options.timeout.saturating_mul(2));
+    let deadline = Deadline::after(options.timeout.saturating_mul(2));
     let mut attempt = 0;
     loop {
         let lead_min = (LEAD_MIN + LEAD_OF_A_STREAM * streams.len() as u32) * 2_u32.pow(attempt);
         let opened = open_once(&port, address, streams, &options, lead_min);
-        let may_retry = attempt < RETRIES_MAX && until.is_none_or(|until| Instant::now() < until);
+        let may_retry = attempt < RETRIES_MAX && !deadline.left().is_zero();
         match opened {
             Err(OpenError::Refused { reason: RefuseReason::StartIndex, .. }) if may_retry => {}
             // The device restarted in between.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// The end of a wait. A wait of zero does not read the clock.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Deadline {
+pub(crate) enum Deadline {
     Passed,
     At(Instant),
     Never,
@@ -13,7 +13,7 @@ pub(super) enum Deadline {
 impl Deadline {
     /// The end of a wait of `timeout` from now.
     #[inline]
-    pub(super) fn after(timeout: Duration) -> Self {
+    pub(crate) fn after(timeout: Duration) -> Self {
         if timeout.is_zero() {
             return Self::Passed;
         }
@@ -22,7 +22,7 @@ impl Deadline {
 
     /// The remaining time.
     #[inline]
-    pub(super) fn left(self) -> Duration {
+    pub(crate) fn left(self) -> Duration {
         match self {
             Self::Passed => Duration::ZERO,
             Self::At(at) => at.saturating_duration_since(Instant::now()),
