@@ -721,4 +721,9 @@ pub(crate) const CAUSES: &[Remedy] = &[
         action: "see why the first ended",
     },
     Remedy { name: "device restarted", meaning: "an estimate: time x rate", action: "" },
+    Remedy {
+        name: "underrun",
+        meaning: "of a played stream: not there at its time, and not known to be lost",
+        action: "see docs/statistics.md#underruns",
+    },
 ];

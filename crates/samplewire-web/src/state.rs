@@ -204,7 +204,7 @@ impl State {
         let share = missing as f64 / (missing as f64 + delivered as f64);
         let most = Hop::ALL.into_iter().max_by_key(|&hop| account.hops().of(hop));
         let most = most.expect("there are hops").as_str();
-        let action = remedy(HOPS, most).map_or("", |it| it.action);
+        let action = action_of(account, most);
         Self {
             level: "missing",
             sentence: format!(
@@ -216,6 +216,17 @@ impl State {
             remedy: action.to_owned(),
         }
     }
+}
+
+/// What to do about the samples that are missing, most of them at the hop `most`.
+fn action_of(account: &Account, most: &str) -> &'static str {
+    let samples = |cause: &RecordedCause| account.gap_samples()[cause.position()];
+    let found = match RecordedCause::ALL.into_iter().max_by_key(samples) {
+        // The network lost none of these.
+        Some(cause @ RecordedCause::Underrun) => remedy(CAUSES, cause.as_str()),
+        _ => remedy(HOPS, most),
+    };
+    found.map_or("", |it| it.action)
 }
 
 /// What a sentence says of samples that are not there yet, of all, and of some that are missing.
@@ -314,6 +325,10 @@ mod tests {
         assert!(state.remedy.contains("docs/statistics.md#the-network-loses-packets"));
         let sent = State::of(&account, Role::Sent, None).sentence;
         assert!(sent.starts_with("Lost before they were sent: 123 samples"), "{sent}");
+        let late = RecordedGap { first: gap.end(), cause: RecordedCause::Underrun, ..gap };
+        account.take_gap(&RecordedGap { not_repaired: 124, ..late }, false);
+        let state = State::of(&account, Role::Received, None);
+        assert_eq!(state.remedy, "see docs/statistics.md#underruns");
         account.take_samples(7, 1);
         assert_eq!(State::of(&account, Role::Received, None).level, "defect");
     }

@@ -132,7 +132,7 @@ impl Default for Timeline {
 
 const CAUSES: usize = RecordedCause::ALL.len();
 
-/// Cells of the table: 1.3 MB.
+/// Cells of the table: 1.4 MB.
 const CELLS: usize = 1 << 14;
 
 /// Indexes of a cell of a short stream.

@@ -234,6 +234,8 @@ pub(crate) struct GapSamples {
     recorder_restarted: u64,
     /// Between two boots of the device: estimated.
     device_restarted: u64,
+    /// Not there at their time, in a stream that a device plays.
+    underrun: u64,
 }
 
 impl GapSamples {
@@ -248,6 +250,7 @@ impl GapSamples {
             reconnected,
             recorder_restarted,
             device_restarted,
+            underrun,
         ] = *samples;
         Self {
             source_overflow,
@@ -259,6 +262,7 @@ impl GapSamples {
             reconnected,
             recorder_restarted,
             device_restarted,
+            underrun,
         }
     }
 }
@@ -274,7 +278,7 @@ mod tests {
 
     #[test]
     fn cause_of_a_gap_is_a_key_of_the_sums() {
-        let sums = GapSamples::new(&[1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let sums = GapSamples::new(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
         let sums = serde_json::to_value(sums).unwrap();
         for (cause, samples) in RecordedCause::ALL.into_iter().zip(1..) {
             assert_eq!(sums[cause.key()], samples);

@@ -57,18 +57,16 @@ impl PlayedTap {
 
     fn missing(&mut self, due: &Range<SampleIndex>, cause: UnderrunCause) {
         let cause = match cause {
-            UnderrunCause::Gap(cause) => cause,
+            UnderrunCause::Gap(cause) => RecordedCause::Stream(cause),
             // Each sample has its time as a deadline.
-            UnderrunCause::SenderBehind | UnderrunCause::RepairLate | UnderrunCause::BurstLate => {
-                Cause::Deadline
-            }
+            UnderrunCause::RepairLate => RecordedCause::Stream(Cause::Deadline),
+            UnderrunCause::SenderBehind | UnderrunCause::BurstLate => RecordedCause::Underrun,
         };
         let samples = due.end - due.start;
         let (not_repaired, source_lost) = match cause {
-            Cause::SourceOverflow => (0, samples),
+            RecordedCause::Stream(Cause::SourceOverflow) => (0, samples),
             _ => (samples, 0),
         };
-        let cause = RecordedCause::Stream(cause);
         if self.missing.is_some_and(|gap| gap.end() != due.start || gap.cause != cause) {
             self.show_missing();
         }
@@ -159,13 +157,19 @@ mod tests {
         output.write(125, &[1; 20]).unwrap();
         output.missing(130..140, UnderrunCause::Gap(Cause::SourceOverflow));
         output.write(130, &[0; 40]).unwrap();
+        output.missing(140..147, UnderrunCause::RepairLate);
+        output.write(140, &[0; 28]).unwrap();
+        output.missing(147..150, UnderrunCause::BurstLate);
+        output.write(147, &[0; 12]).unwrap();
         // The next burst.
         output.write(200, &[0; 40]).unwrap();
         let account = shown.tap.account();
         let balance = account.balance(account.delivered()).unwrap();
-        assert_eq!((account.delivered(), account.missing(), balance.left_out), (25, 25, 60));
-        assert_eq!((&account.gap_samples()[..2], account.gaps()), (&[10, 15][..], 2));
-        assert_eq!(sink.finish().unwrap().samples, 50);
+        assert_eq!((account.delivered(), account.missing(), balance.left_out), (25, 35, 50));
+        let of_underruns = account.gap_samples()[RecordedCause::Underrun.position()];
+        assert_eq!((&account.gap_samples()[..2], of_underruns), (&[10, 7][..], 18));
+        assert_eq!(account.gaps(), 4);
+        assert_eq!(sink.finish().unwrap().samples, 60);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Instant;
 
+use samplewire_record::sigmf::RecordedCause;
 use samplewire_testing::{PATIENCE, wait_for};
 use serde_json::{Value, json};
 
@@ -20,11 +21,16 @@ fn account(url: &str) -> Option<Value> {
     Some(read(url, "/api/account")?["sources"][0].clone())
 }
 
-/// Makes a call of the API.
+/// Makes a call of the API that answers JSON.
 fn read(url: &str, call: &str) -> Option<Value> {
+    Some(serde_json::from_str(&read_text(url, call)?).expect("JSON"))
+}
+
+/// Makes a call of the API. HTTP/1.0: the text comes whole, without the lengths of its parts.
+fn read_text(url: &str, call: &str) -> Option<String> {
     let (address, token) = url.split_once("/#").expect("a fragment");
     let head = format!(
-        "GET {call} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
+        "GET {call} HTTP/1.0\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
          Connection: close\r\n\r\n"
     );
     let mut wire = TcpStream::connect(address).ok()?;
@@ -32,8 +38,8 @@ fn read(url: &str, call: &str) -> Option<Value> {
     wire.write_all(head.as_bytes()).ok()?;
     wire.read_to_string(&mut answer).ok()?;
     let (head, body) = answer.split_once("\r\n\r\n")?;
-    assert!(head.starts_with("HTTP/1.1 200"), "{answer}");
-    Some(serde_json::from_str(body).expect("JSON"))
+    assert!(head.starts_with("HTTP/1.0 200"), "{answer}");
+    Some(body.to_owned())
 }
 
 fn number(account: &Value, key: &str) -> u64 {
@@ -226,6 +232,40 @@ fn both_ends_of_a_sent_stream_show_it() {
     assert!(number(&played, "samples") + underflow >= total, "{played}");
     assert!(number(&played, "samples") <= total, "{played}");
     assert!(played["counters"].is_array() && played["repairs"].is_array(), "{played}");
+    device.signal(libc::SIGINT);
+    device.finish().expect(0);
+}
+
+#[test]
+fn samples_of_a_sender_that_was_stopped_are_underruns_on_the_page_of_the_device() {
+    let file = folder("web-underrun").join("source");
+    let source = Device::start(&["--source", "counter", "--rate", "max:1M"]);
+    run(&["record", &source.address, text(&file), "--nsamps", "100k"]).expect(0);
+    let (device, address) = shown_device(&["--play", "null", "--rate", "1M"]);
+    let url = url_of(&device);
+    let replay = Running::start(&["replay", text(&file), &address, "--loop", "forever"]);
+    wait_for("samples", PATIENCE, || account(&url).filter(|it| number(it, "samples") > 50_000));
+    replay.signal(libc::SIGSTOP);
+    let underruns = |account: &Value| {
+        let of_cause = &account["causes"][RecordedCause::Underrun.position()];
+        of_cause.as_str().and_then(|text| text.parse::<u64>().ok()).expect("a number")
+    };
+    let played =
+        wait_for("an underrun", PATIENCE, || account(&url).filter(|it| underruns(it) > 100_000));
+    replay.signal(libc::SIGCONT);
+    assert_eq!(underruns(&played), number(&played, "missing"), "nothing was lost: {played}");
+    let remedy = played["remedy"].as_str().expect("words");
+    assert_eq!(remedy, "see docs/statistics.md#underruns");
+    let gaps = read(&url, "/api/gaps").expect("the page is there");
+    let causes = gaps["gaps"].as_array().expect("a list").iter().map(|gap| &gap["cause"]);
+    assert!(causes.clone().all(|it| *it == RecordedCause::Underrun.position()), "{gaps}");
+    let timeline = read(&url, "/api/timeline?columns=1").expect("the page is there");
+    assert!(underruns(&json!({ "causes": timeline["columns"][0]["missing"] })) > 100_000);
+    let list = read_text(&url, "/api/gaps.csv").expect("the page is there");
+    let rows: Vec<_> = list.lines().skip(1).collect();
+    assert!(!rows.is_empty() && rows.iter().all(|row| row.contains(",underrun,wire,")), "{list}");
+    replay.signal(libc::SIGINT);
+    replay.finish().expect(130);
     device.signal(libc::SIGINT);
     device.finish().expect(0);
 }

@@ -57,7 +57,9 @@ impl Hop {
                 Self::Device
             }
             RecordedCause::Stream(Cause::Deadline | Cause::GoneAtSender | Cause::NeverAsked)
-            | RecordedCause::Reconnected => Self::Wire,
+            | RecordedCause::Reconnected
+            // The sender was late, or the path: it is not known which.
+            | RecordedCause::Underrun => Self::Wire,
             RecordedCause::Stream(Cause::ReceiverBehind) => Self::Socket,
             RecordedCause::RecorderRestarted => Self::Application,
             RecordedCause::DiskBehind => Self::Disk,

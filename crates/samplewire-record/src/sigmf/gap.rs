@@ -124,11 +124,13 @@ pub enum RecordedCause {
     RecorderRestarted,
     /// The device restarted. Indexes before and after are not comparable.
     DeviceRestarted,
+    /// Of a stream that a device plays: not there at their time, though none is known to be lost.
+    Underrun,
 }
 
 impl RecordedCause {
     /// All causes, in the order of the counters.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Stream(Cause::SourceOverflow),
         Self::Stream(Cause::Deadline),
         Self::Stream(Cause::GoneAtSender),
@@ -138,6 +140,7 @@ impl RecordedCause {
         Self::Reconnected,
         Self::RecorderRestarted,
         Self::DeviceRestarted,
+        Self::Underrun,
     ];
 
     /// Returns the position in [`RecordedCause::ALL`].
@@ -148,6 +151,7 @@ impl RecordedCause {
             Self::Reconnected => 6,
             Self::RecorderRestarted => 7,
             Self::DeviceRestarted => 8,
+            Self::Underrun => 9,
         }
     }
 
@@ -159,6 +163,7 @@ impl RecordedCause {
             Self::Reconnected => "reconnected",
             Self::RecorderRestarted => "recorder restarted",
             Self::DeviceRestarted => "device restarted",
+            Self::Underrun => "underrun",
         }
     }
 
@@ -174,6 +179,7 @@ impl RecordedCause {
             Self::Reconnected => "reconnected",
             Self::RecorderRestarted => "recorder_restarted",
             Self::DeviceRestarted => "device_restarted",
+            Self::Underrun => "underrun",
         }
     }
 

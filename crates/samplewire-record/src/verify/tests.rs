@@ -93,7 +93,7 @@ fn recording_with_every_kind_of_mark_is_proven() {
     assert_eq!(boots, [(Some(0xa), 100..1_190), (Some(0xb), 5..10)]);
     assert_eq!((report.gaps, report.missing(), report.jumped), (2, 1_010, 10));
     assert_eq!(report.estimated_gaps, 1);
-    assert_eq!(report.gap_samples, [3, 7, 0, 0, 0, 0, 0, 0, 1_000]);
+    assert_eq!(report.gap_samples, [3, 7, 0, 0, 0, 0, 0, 0, 1_000, 0]);
 }
 
 #[test]
