@@ -290,7 +290,7 @@ def check_sums(page: Page, stream: VirtualStream, gaps: int) -> None:
     page.keyboard.press("g")
     until(page, "document.querySelectorAll('#gap-rows tr').length > 0")
     first = page.locator("#gap-rows tr").first.inner_text().split("\t")
-    assert first[1:] == [f"{GAP:,}", "deadline", "wire", "all"], first
+    assert first[1:] == [f"{GAP:,}", "deadline", "wire", "all", "1"], first
     page.keyboard.press("g")
 
 
@@ -380,7 +380,7 @@ def check_keys(browser: Browser, stream: VirtualStream) -> None:
     with page.expect_download() as download:
         page.keyboard.press("d")
     text = Path(download.value.path()).read_text()
-    assert text.startswith("index,length,cause,hop,stream\n"), text
+    assert text.startswith("index,length,cause,hop,stream,run\n"), text
     assert text.count("\n") > len(TONES) + 1, text
     page.screenshot(path=OUT / "dark.png")
     page.keyboard.press("t")
@@ -551,6 +551,16 @@ def check_restart(browser: Browser, stream: VirtualStream) -> None:
     assert length == RATE_HZ // 10, inside
     assert before <= missing < first, inside
     assert index_of(below) < missing, below
+    stream.command(f"gap {GAP} deadline")
+    wait_rows(page, 0.1)
+    page.keyboard.press("g")
+    until(page, "document.querySelectorAll('#gap-rows tr').length > 1")
+    listed = [row.split("\t") for row in page.locator("#gap-rows tr").all_inner_texts()[:2]]
+    assert [(cause, run) for _, _, cause, _, _, run in listed] == [
+        ("deadline", "2"),
+        ("device restarted", "1"),
+    ], listed
+    page.keyboard.press("g")
     # The time since index 0 is that of each run.
     assert "(149 h 07 min)" in above, above
     assert " h " not in below, below

@@ -22,7 +22,8 @@ export async function listGaps(connection, source, { causes, hops }) {
   const rows = gaps.map((/** @type {any} */ gap) => {
     const row = document.createElement("tr");
     const cells = [grouped(gap.first), grouped(gap.len), causes[gap.cause].name, hops[gap.hop].name];
-    row.append(...cells.map((cell) => made("td", cell)), made("td", gap.stream ?? "all"));
+    const last = [gap.stream ?? "all", gap.run];
+    row.append(...[...cells, ...last].map((cell) => made("td", cell)));
     return row;
   });
   element("gap-rows").replaceChildren(...rows);

@@ -184,12 +184,12 @@ impl GapRows {
             let _ = writeln!(text, "# {absent} earlier gaps are in the sums, not in this list");
         }
         if !self.has_head {
-            text.push_str("index,length,cause,hop,stream\n");
+            text.push_str("index,length,cause,hop,stream,run\n");
         }
-        for GapEntry { gap, hop, .. } in part {
+        for GapEntry { gap, hop, boot, .. } in part {
             let stream = gap.stream.map(|stream| stream.to_string()).unwrap_or_default();
             let (first, len, cause) = (gap.first, gap.count(), gap.cause.key());
-            let _ = writeln!(text, "{first},{len},{cause},{},{stream}", hop.as_str());
+            let _ = writeln!(text, "{first},{len},{cause},{},{stream},{boot}", hop.as_str());
         }
         self.has_head = true;
         self.next = part.last().map_or(self.end, |entry| entry.number + 1);
@@ -230,7 +230,7 @@ mod tests {
         (indexes, text.lines().filter(|line| index(line).is_none()).collect())
     }
 
-    const HEAD: &str = "index,length,cause,hop,stream";
+    const HEAD: &str = "index,length,cause,hop,stream,run";
 
     #[test]
     fn list_is_written_in_parts_and_ends_where_it_did_at_the_beginning() {

@@ -140,6 +140,7 @@ fn gap(entry: &GapEntry) -> Value {
         "cause": gap.cause.position(),
         "hop": hop_position(entry.hop),
         "stream": gap.stream,
+        "run": entry.boot,
     })
 }
 

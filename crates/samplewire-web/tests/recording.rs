@@ -161,19 +161,24 @@ fn recording_lists_more_gaps_than_a_stream() {
     let oldest = ledger.gaps_in(0..1).next().expect("the first gap is listed");
     assert_eq!((oldest.gap.first, oldest.gap.count()), (4, 1));
     let csv = csv(&page);
-    let rows: Vec<_> = csv.lines().filter(|line| line.ends_with(",deadline,wire,")).collect();
+    let rows: Vec<_> = csv.lines().filter(|line| line.ends_with(",deadline,wire,,1")).collect();
     assert_eq!(rows.len() as u64, count);
-    let index = |number: u64| format!("{},1,deadline,wire,", 5 * number + 4);
+    let index = |number: u64| format!("{},1,deadline,wire,,1", 5 * number + 4);
     assert_eq!((rows[0], rows[rows.len() - 1]), (&*index(0), &*index(count - 1)));
     assert!(!csv.contains("# "), "no gap is left out");
 }
 
 /// The answer with the list of gaps, in chunks.
 fn csv(page: &Page) -> String {
+    get(page, "/api/gaps.csv")
+}
+
+/// The answer to a call.
+fn get(page: &Page, call: &str) -> String {
     let (address, token) = (page.address(), page.token().as_str());
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let head = "GET /api/gaps.csv HTTP/1.1\r\nConnection: close";
+    let head = format!("GET {call} HTTP/1.1\r\nConnection: close");
     write!(stream, "{head}\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n").unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
@@ -219,6 +224,15 @@ fn restarted_device_adds_up_from_the_first_index_of_its_run() {
     assert_eq!((ledger.account().range(), ledger.account().boots()), (20..2_050, 2));
     let hops = [Hop::Nic, Hop::Kernel].map(|hop| ledger.account().hops().of(hop));
     assert_eq!(hops, [4, 2], "as the gap names them");
+    let list = csv(&page);
+    let rows: Vec<_> = list.lines().filter(|line| line.contains(",,")).collect();
+    let in_first = ["1500,10,deadline,nic,,1", "1510,90,device_restarted,device,,1"];
+    assert_eq!(rows, [&in_first[..], &["20,30,deadline,wire,,2"]].concat());
+    let listed = get(&page, "/api/gaps?count=2");
+    let (_, listed) = listed.split_once("\r\n\r\n").unwrap();
+    let listed: serde_json::Value = serde_json::from_str(listed).unwrap();
+    let runs = [0, 1].map(|at| (listed["gaps"][at]["first"].clone(), &listed["gaps"][at]["run"]));
+    assert_eq!(runs, [("20".into(), &2.into()), ("1510".into(), &1.into())]);
     assert!(state_of(&page).contains(r#""level":"missing""#));
 }
 

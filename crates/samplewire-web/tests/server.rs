@@ -188,7 +188,7 @@ fn nothing_but_the_listed_files_and_calls_is_served() {
         assert!((400..500).contains(&rig.request(&lines).status), "{query}");
     }
     let answer = rig.request(&format!("GET /api/gaps.csv HTTP/1.1\r\nHost: ADDRESS{token}"));
-    assert!(answer.text.contains("index,length,cause,hop,stream\n"), "{}", answer.text);
+    assert!(answer.text.contains("index,length,cause,hop,stream,run\n"), "{}", answer.text);
     assert!(answer.text.ends_with("0\r\n\r\n"), "it is whole: {}", answer.text);
 }
 
