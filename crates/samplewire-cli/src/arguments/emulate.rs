@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use samplewire::device::STREAMS_MAX;
 use samplewire::format::Format;
 use samplewire::options::WINDOW_DEFAULT;
@@ -67,6 +67,18 @@ pub(crate) struct EmulateArguments {
     /// 20M for generators]
     #[arg(long, value_name = "RATE", value_parser = values::pace)]
     pub(crate) rate: Option<Pace>,
+
+    /// Where the time of the samples comes from. With `system`, index 0 has the system's time when the
+    /// device starts, an index is a time, and the device states TAI at each opening: the kernel's
+    /// (CLOCK_TAI) if its offset from UTC is set, else UTC + 37 s
+    #[arg(
+        long,
+        value_name = "SOURCE",
+        value_enum,
+        default_value = "none",
+        conflicts_with = "slow"
+    )]
+    pub(crate) time_source: TimeSource,
 
     /// Sample format of raw data, of a generator or of the played stream: sc8, sc16, fc32, r8, r16,
     /// rf32 or uc8 [default: the recording's own, sc16 for generators; for the played stream the
@@ -145,6 +157,15 @@ pub(crate) struct EmulateArguments {
     /// Show progress even if standard error is not a terminal
     #[arg(long)]
     pub(crate) progress: bool,
+}
+
+/// Where a device's time comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimeSource {
+    /// The device states no time
+    None,
+    /// The system's clock
+    System,
 }
 
 /// Names the option: other verbs take their file, and their address, without one.

@@ -44,7 +44,7 @@ pub(crate) use control::ControlOptions;
 pub(crate) use decode::{DecodeArguments, DissectorArguments};
 pub(crate) use demo::DemoArguments;
 pub(crate) use doctor::DoctorArguments;
-pub(crate) use emulate::EmulateArguments;
+pub(crate) use emulate::{EmulateArguments, TimeSource};
 pub(crate) use find::FindArguments;
 pub(crate) use latency::LatencyArguments;
 pub(crate) use link::LinkOption;

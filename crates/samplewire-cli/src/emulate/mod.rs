@@ -5,6 +5,7 @@ mod parts;
 mod play;
 mod session;
 mod supply;
+mod time;
 mod underruns;
 
 use std::path::Path;
@@ -21,8 +22,8 @@ use samplewire_io::{Links, Xdp};
 use samplewire_record::source::SourceSpec;
 use samplewire_web::Page;
 
-use crate::arguments::EmulateArguments;
 use crate::arguments::values::Pace;
+use crate::arguments::{EmulateArguments, TimeSource};
 use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::faults::{FaultPair, print_counts};
@@ -40,6 +41,7 @@ use parts::{Ending, Part};
 use play::Stage;
 use session::Player;
 use supply::Supply;
+use time::StartTime;
 
 /// Serves session after session until it is interrupted.
 pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
@@ -77,7 +79,8 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
         };
     }
     check_window(arguments.window, windows, packet_bytes(wiring.link.capabilities().mtu_bytes))?;
-    let clock = clock(arguments, &sends, plays.as_ref());
+    let time = start_time(arguments)?;
+    let clock = clock(arguments, &sends, plays.as_ref(), time);
     let options = device_options(arguments, !sends.is_empty())?;
     let options = sends.iter().cloned().fold(options, DeviceOptions::sends);
     let options = plays.iter().cloned().fold(options, DeviceOptions::plays);
@@ -116,6 +119,9 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     if let Some(info) = &plays {
         print_plays(&mut console, arguments, info, clock);
     }
+    if let Some(time) = &time {
+        console.line(format_args!("  time       {}", time.words()));
+    }
     if let Some(faults) = &faults {
         faults.print(&mut console);
     }
@@ -129,9 +135,9 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     };
     console.line(format_args!("waiting for {peers}; Ctrl-C ends"));
     let failures = page.as_ref().map(|page| page.failures().clone());
-    let mut taps = shown(page.as_mut(), &device.listeners, &addresses.join(", "));
+    let mut taps = shown(page.as_mut(), &device.listeners, &addresses.join(", "), time);
     if let (Some(page), Some(stage)) = (&mut page, &mut stage) {
-        stage.show(page, addresses.join(", "));
+        stage.show(page, addresses.join(", "), time);
     }
     let has_several = sends.len() > 1;
     let streams = device.listeners.into_iter().zip(supplies).zip(sources);
@@ -159,28 +165,48 @@ fn shown(
     page: Option<&mut Page>,
     listeners: &[Listener],
     origin: &str,
+    time: Option<StartTime>,
 ) -> impl Iterator<Item = SentTap> + use<> {
     let taps: Vec<_> = page.map_or_else(Vec::new, |page| {
         let listeners = listeners.iter().take(SHOWN_MAX);
         let tap = |listener: &Listener| {
             let (info, stats) = (listener.info(), listener.stats_handle());
-            SentTap::from_device(page, "emulate", origin.to_owned(), info, stats)
+            let tap = SentTap::from_device(page, "emulate", origin.to_owned(), info, stats);
+            tap.with_time(time.and_then(|time| time.clock_of(info)))
         };
         listeners.map(tap).collect()
     });
     taps.into_iter()
 }
 
-/// The clock of a device that plays, or whose streams share one index.
+/// The time of index 0, if the device states times.
+///
+/// # Errors
+/// The device has no clock.
+fn start_time(arguments: &EmulateArguments) -> Result<Option<StartTime>, Failure> {
+    match (arguments.time_source, arguments.rate) {
+        (TimeSource::None, _) => Ok(None),
+        (TimeSource::System, Some(Pace::Max { .. })) => Err(Failure::Contradiction(
+            "--time-source system: with --rate max the samples have no time".to_owned(),
+        )),
+        (TimeSource::System, _) => Ok(Some(StartTime::read())),
+    }
+}
+
+/// The clock of a device that plays, states times, or whose streams share one index.
 fn clock(
     arguments: &EmulateArguments,
     sends: &[StreamInfo],
     plays: Option<&StreamInfo>,
+    time: Option<StartTime>,
 ) -> Option<SampleClock> {
     if matches!(arguments.rate, Some(Pace::Max { .. })) {
         return None;
     }
-    let info = plays.or(sends.first().filter(|_| sends.len() > 1))?;
+    let info = plays.or(sends.first().filter(|_| sends.len() > 1 || time.is_some()))?;
+    if let Some(time) = time {
+        return Some(time.start(info));
+    }
     Some(SampleClock::start(info, Instant::now()).slowed(arguments.slow.factor))
 }
 

@@ -11,6 +11,7 @@ use samplewire_record::sink::{self, SinkOptions, WriteSamples};
 use samplewire_web::{Failures, Page};
 
 use super::parts::Ending;
+use super::time::StartTime;
 use super::underruns::UnderrunLines;
 use crate::arguments::EmulateArguments;
 use crate::cadence::Cadence;
@@ -57,9 +58,11 @@ impl Stage {
         Ok(Some(Self { receive_listener, entry, clock, sink, file, ending, shown, failures }))
     }
 
-    /// Shows what is played on a page. `origin` names this end.
-    pub(super) fn show(&mut self, page: &mut Page, origin: String) {
-        self.shown = Some(PlayedTap::new(page, origin, self.receive_listener.info()));
+    /// Shows what is played on a page. `origin` names this end. `time`: of index 0.
+    pub(super) fn show(&mut self, page: &mut Page, origin: String, time: Option<StartTime>) {
+        let info = self.receive_listener.info();
+        let tap = PlayedTap::new(page, origin, info);
+        self.shown = Some(tap.with_time(time.and_then(|time| time.clock_of(info))));
         self.failures = Some(page.failures().clone());
     }
 

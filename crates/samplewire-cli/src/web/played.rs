@@ -5,7 +5,7 @@ use std::ops::Range;
 use samplewire::device::{PlayerOutput, UnderrunCause};
 use samplewire::receiver::StatsHandle;
 use samplewire::source::StreamInfo;
-use samplewire::{Cause, SampleIndex};
+use samplewire::{Cause, SampleIndex, TaiClock};
 use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
 use samplewire_record::sink::{SinkError, WriteSamples};
 use samplewire_web::{About, Counters, Page, Tap};
@@ -19,6 +19,8 @@ pub(crate) struct PlayedTap {
     /// The index after the last that was missing: zeros before it are not shown.
     missing_end: SampleIndex,
     second_samples: u64,
+    /// The time of each index, if the device states it.
+    time: Option<TaiClock>,
 }
 
 impl PlayedTap {
@@ -32,12 +34,19 @@ impl PlayedTap {
             missing,
             missing_end,
             second_samples: info.rate_hz() as u64,
+            time: None,
         }
+    }
+
+    /// Sets the time of each index, in all sessions.
+    pub(crate) fn with_time(self, time: Option<TaiClock>) -> Self {
+        Self { time, ..self }
     }
 
     /// Begins a session at `first`.
     pub(crate) fn begin_session(&mut self, first: SampleIndex, stats: StatsHandle) {
         self.tap.restart_at(first);
+        self.tap.set_tai_clock(0, self.time);
         self.tap.count_by(Counters::Receiver(stats));
         self.missing_end = first;
     }

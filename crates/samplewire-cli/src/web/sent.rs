@@ -2,7 +2,7 @@
 
 use samplewire::source::{ReadSamples, StreamInfo};
 use samplewire::transmitter::StatsHandle;
-use samplewire::{BoxError, Cause, DeviceInfo, SampleIndex};
+use samplewire::{BoxError, Cause, DeviceInfo, SampleIndex, TaiClock};
 use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
 use samplewire_web::{About, Counters, Page, Role, Tap};
 
@@ -13,6 +13,8 @@ pub(crate) struct SentTap {
     frame_bytes: usize,
     /// The index of the next sample.
     next: SampleIndex,
+    /// The time of each index, if the device states it.
+    time: Option<TaiClock>,
 }
 
 impl SentTap {
@@ -43,12 +45,18 @@ impl SentTap {
         let frame_bytes = about.streams[0].frame_bytes();
         let mut tap = page.add(About { role: Role::Sent, ..about }, first);
         tap.count_by(Counters::Sender(stats));
-        Self { tap, frame_bytes, next: first }
+        Self { tap, frame_bytes, next: first, time: None }
+    }
+
+    /// Sets the time of each index, in all sessions.
+    pub(crate) fn with_time(self, time: Option<TaiClock>) -> Self {
+        Self { time, ..self }
     }
 
     /// Begins a session at `first`.
     pub(crate) fn begin_session(&mut self, first: SampleIndex) {
         self.tap.restart_at(first);
+        self.tap.set_tai_clock(0, self.time);
         self.next = first;
     }
 
@@ -138,7 +146,8 @@ mod tests {
         let mut source = CounterSource::new(1e6, 0).unwrap();
         let info = source.info().clone();
         let about = About { role: Role::Sent, ..About::new("test", std::slice::from_ref(&info)) };
-        let mut shown = SentTap { tap: page.add(about, 100), frame_bytes: 4, next: 100 };
+        let mut shown =
+            SentTap { tap: page.add(about, 100), frame_bytes: 4, next: 100, time: None };
         let mut out = [0; 400];
         let mut read = ShownSource::new(&mut source, Some(&mut shown));
         read.start_at(100);

@@ -5,11 +5,13 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use samplewire_record::sigmf::RecordedCause;
 use samplewire_testing::{PATIENCE, wait_for};
+use samplewire_web::frame::Frame;
 use serde_json::{Value, json};
+use tungstenite::client::IntoClientRequest;
 
 use crate::harness::{Device, Running, folder, run, text};
 
@@ -266,6 +268,50 @@ fn samples_of_a_sender_that_was_stopped_are_underruns_on_the_page_of_the_device(
     assert!(!rows.is_empty() && rows.iter().all(|row| row.contains(",underrun,wire,")), "{list}");
     replay.signal(libc::SIGINT);
     replay.finish().expect(130);
+    device.signal(libc::SIGINT);
+    device.finish().expect(0);
+}
+
+/// Reads the first frame of a page with samples.
+fn first_frame(url: &str) -> Frame {
+    let (origin, token) = url.split_once("/#").expect("a fragment");
+    let address = origin.strip_prefix("http://").unwrap_or(origin);
+    let mut request = format!("ws://{address}/api/ws").into_client_request().expect("a URL");
+    let headers = request.headers_mut();
+    let protocols = format!("samplewire, token.{token}").parse().expect("a header");
+    headers.insert("Sec-WebSocket-Protocol", protocols);
+    headers.insert("Origin", format!("http://{address}").parse().expect("a header"));
+    let stream = TcpStream::connect(address).expect("the page is there");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time");
+    let (mut socket, _) = tungstenite::client(request, stream).expect("the page answers");
+    let view = r#"{"view": {"bins": 256, "fps": 60}}"#;
+    socket.send(tungstenite::Message::text(view)).expect("the page reads");
+    loop {
+        if let tungstenite::Message::Binary(bytes) = socket.read().expect("a message") {
+            return Frame::decode(&bytes).expect("a frame");
+        }
+    }
+}
+
+#[test]
+fn system_time_of_a_device_is_on_the_pages_of_both_ends() {
+    let source = ["--source", "counter", "--play", "null", "--rate", "1M"];
+    let (device, address) = shown_device(&[&source[..], &["--time-source", "system"]].concat());
+    let words = wait_for("the time", PATIENCE, || device.line("  time       "));
+    assert!(words.contains("UTC"), "{words}");
+    let web = Running::start(&["web", &address]);
+    let first_index_tai_ns = |url: &str| {
+        let frame = first_frame(url);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later").as_nanos();
+        let tai_ns = frame.tai_ns.expect("the device states its time");
+        let apart = (now as u64 + 37_000_000_000).abs_diff(tai_ns);
+        assert!(apart < 15_000_000_000, "{apart} ns apart: a sample was taken a moment ago");
+        tai_ns - 1_000 * frame.index
+    };
+    let times = [&web, &device].map(|it| first_index_tai_ns(&url_of(it)));
+    assert_eq!(times[0], times[1], "both ends know the time of index 0");
+    web.signal(libc::SIGINT);
+    web.finish().expect(130);
     device.signal(libc::SIGINT);
     device.finish().expect(0);
 }
