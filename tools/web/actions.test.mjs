@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { figures, sentence } from "../../crates/samplewire-web/page/actions.js";
+import { figures, markIndex, sentence } from "../../crates/samplewire-web/page/actions.js";
 
 const RECORDING = {
   name: "a-1",
@@ -37,6 +37,15 @@ test("each state of a recording has its own sentence", () => {
   for (const [recording, words] of cases) {
     assert.equal(sentence(recording), words);
   }
+});
+
+test("mark is in the recording, though the latest frame may be older", () => {
+  assert.equal(markIndex("4999", RECORDING), "5000");
+  assert.equal(markIndex("5001", RECORDING), "5001");
+  const far = { ...RECORDING, first: "9007199254740993" };
+  assert.equal(markIndex("9007199254740992", far), "9007199254740993", "beyond 2^53");
+  assert.equal(markIndex("4999", { ...RECORDING, state: "waiting" }), "4999");
+  assert.equal(markIndex(null, RECORDING), null);
 });
 
 test("figures name the space, and what a slow disk left out", () => {

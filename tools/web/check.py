@@ -458,8 +458,6 @@ def check_actions(browser: Browser, stream: VirtualStream, folder: Path, command
     until(page, f"{remedy}.includes('none is under way')")
     page.evaluate(HELD_KEY, "w")
     until(page, f"{recording}.startsWith('Recording 2')")
-    # A mark is at the end of the latest frame, which must be behind the beginning.
-    wait_rows(page, 0.5)
     page.keyboard.press("m")
     until(page, "document.activeElement.id === 'event-text'")
     page.keyboard.type(HOSTILE_NAME)

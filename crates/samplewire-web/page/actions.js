@@ -42,6 +42,19 @@ import { toggleDialog } from "./keys.js";
 const NOT_ALLOWED = "This page only shows: start the program with --control to act.";
 
 /**
+ * Where an event is: at the end of the latest frame. One that ended before the recording began is older
+ * than the key.
+ * @param {string | null} latest
+ * @param {Recording | undefined} recording
+ */
+export function markIndex(latest, recording) {
+  if (latest === null || recording?.state !== "recording") {
+    return latest;
+  }
+  return BigInt(latest) < BigInt(recording.first) ? recording.first : latest;
+}
+
+/**
  * The state of a recording as one sentence, without figures that change all the time.
  * @param {Recording | undefined} it
  */
@@ -214,7 +227,7 @@ export class Actions {
       this.shown.refuse("An event is noted in a recording, and none is under way.");
       return;
     }
-    this.placeEvent(this.shown.index());
+    this.placeEvent(markIndex(this.shown.index(), this.recording));
     this.open("event-dialog");
   }
 

@@ -552,6 +552,27 @@ fn events_are_annotations_at_their_indexes() {
 }
 
 #[test]
+fn event_before_the_first_sample_of_a_recording_is_at_its_first_index() {
+    for gap in [0, 100] {
+        let mut rig = Rig::new();
+        rig.feed(1_000);
+        assert_eq!(rig.act_here(&json!({ "record": {} })).index(), 1_000);
+        assert_eq!(rig.act_here(&json!({ "event": { "text": "start" } })).index(), 1_000);
+        rig.gap(gap);
+        rig.feed(3_000);
+        assert_eq!(rig.act_here(&json!({ "stop": {} })).index(), 3_000);
+        let done = rig.recording(&["proven", "not proven"]);
+        assert_eq!((number(&done, "events"), done["state"].as_str()), (1, Some("proven")));
+        rig.check(&done);
+        let meta = read_json(&rig.path(&done));
+        let annotations = meta["annotations"].as_array().unwrap();
+        let event = annotations.iter().find(|it| it["core:comment"] == "start").unwrap();
+        let places = ["core:sample_start", "samplewire:event_index"].map(|key| number(event, key));
+        assert_eq!(places, [0, 1_000]);
+    }
+}
+
+#[test]
 fn raw_samples_are_recorded_and_not_proven() {
     let mut rig = Rig::new();
     rig.act_here(&json!({ "record": { "form": "raw", "until": "70000" } })).json();

@@ -131,7 +131,7 @@ impl RecordingInput {
         if index > next {
             return Err(Refused::NotCome { index, next });
         }
-        if index < first || !self.has_begun {
+        if index < first {
             return Err(Refused::Before { index, first });
         }
         if self.progress.events() >= EVENTS_MAX {
