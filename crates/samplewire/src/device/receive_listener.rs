@@ -115,7 +115,7 @@ impl Drop for ReceiveListener {
 pub(crate) struct Claim(Arc<Shared>);
 
 impl Claim {
-    pub(super) fn new(shared: Arc<Shared>) -> Arc<Self> {
+    pub(crate) fn new(shared: Arc<Shared>) -> Arc<Self> {
         Arc::new(Self(shared))
     }
 }

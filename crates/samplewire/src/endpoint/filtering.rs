@@ -1,4 +1,4 @@
-//! A link that has a filter and may find its peer unreachable, for tests.
+//! A link that records calls, has a filter and may find its peer unreachable, for tests.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,6 +21,7 @@ pub(super) struct Seen {
     /// Addresses beside its own that it claims to have.
     pub(super) more_addresses: AtomicU64,
     steered: Mutex<Vec<usize>>,
+    room: Mutex<Vec<(u32, usize)>>,
 }
 
 impl Seen {
@@ -32,6 +33,11 @@ impl Seen {
     /// How many streams each call has named as those that flow.
     pub(super) fn steered(&self) -> Vec<usize> {
         self.steered.lock().unwrap().clone()
+    }
+
+    /// How many packets of how many bytes each call has made room for.
+    pub(super) fn room(&self) -> Vec<(u32, usize)> {
+        self.room.lock().unwrap().clone()
     }
 }
 
@@ -58,6 +64,10 @@ impl Link for Filtering {
 
     fn steer(&mut self, tags: Option<&KnownTags<'_>>) {
         self.seen.steered.lock().unwrap().push(tags.map_or(0, |it| it.peers.len()));
+    }
+
+    fn make_room(&mut self, packets: u32, packet_bytes: usize) {
+        self.seen.room.lock().unwrap().push((packets, packet_bytes));
     }
 
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {

@@ -333,3 +333,142 @@ const SLEEP_MAX: Nanos = Nanos::from_millis(100);
 /// For a thread that never sleeps: the interval between checks whether the program is gone, while
 /// no stream is open.
 const SPIN_MAX: Nanos = Nanos::from_millis(2);
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use samplewire_circuit::PoolConfig;
+    use samplewire_io::memory::{self, Memory};
+    use samplewire_io::{Ecn, Waker};
+    use samplewire_proto::session::{
+        ListenConfig, ListenEvent, Listener, OpenConfig, Opener, StreamSlot,
+    };
+    use samplewire_proto::wire::{self, Role};
+
+    use super::*;
+    use crate::device::Claim;
+    use crate::endpoint::filtering::{Filtering, Seen};
+    use crate::format::Format;
+    use crate::port::peer_of;
+    use crate::wakeups::Wakeups;
+    use crate::{DeviceOptions, StreamInfo};
+
+    const WINDOW: u32 = 16;
+    const NOW: Nanos = Nanos::from_millis(1_000);
+
+    /// A played stream that a host has opened, without a thread or a socket.
+    struct Rig {
+        playing: Playing,
+        link: Filtering,
+        seen: Arc<Seen>,
+        far: Memory,
+        /// The program's hold on the device, until it is gone.
+        claim: Option<Arc<Claim>>,
+        pool_bytes: usize,
+        _arrivals: rtrb::Consumer<Arrived>,
+    }
+
+    impl Rig {
+        fn new() -> Self {
+            Self::with(32)
+        }
+
+        fn with(quanta: usize) -> Self {
+            let (near, far) = memory::pair(64, 2_000, 2_000).unwrap();
+            let (mut link, seen) = Filtering::new(near);
+            let wakeups = Wakeups::new(1, Waker::new().unwrap(), Duration::ZERO);
+            let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+            let options = DeviceOptions::new().window(WINDOW).payload_bytes(1_024);
+            let offer = Offer::new(&info, &options, 1_500, Duration::ZERO).unwrap();
+            let pool = Pool::new(PoolConfig::new(quanta, offer.quantum_bytes())).unwrap();
+            let pool_bytes = pool.memory_bytes();
+            let shared = Arc::new(ReceiveListenerShared::new(wakeups.wake_handle(0)));
+            let claim = Some(Claim::new(Arc::clone(&shared)));
+            let (arrived, _arrivals) = rtrb::RingBuffer::new(4);
+            let (clock, handle) = (Clock::start(1), wakeups.wake_handle(0));
+            let mut playing =
+                Playing::new(clock, handle, offer, pool, (Nanos(0), 0), shared, arrived);
+            let peer = far.local_addr();
+            let request = request(peer);
+            let params = playing.offer.params(&request, false, 0, 1, None).unwrap();
+            playing.begin(NOW, (&request, peer), &params, (Tag(0x10), 1), &mut link);
+            Self { playing, link, seen, far, claim, pool_bytes, _arrivals }
+        }
+
+        /// Packets that do not parse, of these errors.
+        fn come(&mut self, peer: SocketAddr, errors: &[WireError]) {
+            let meta = Meta { peer, ecn: Ecn::NotEct, dropped: None, packets_per_drop: 1 };
+            for error in errors {
+                assert!(!self.playing.handle(NOW, &meta, &Err(*error)));
+            }
+        }
+    }
+
+    /// What a listener has from a host that opens a stream to send it.
+    fn request(peer: SocketAddr) -> OpenRequest {
+        let config = OpenConfig::new(Role::Send, 0, 1).with_packet_bytes_max(1_500).unwrap();
+        let mut opener = Opener::new(config, [2; 16], NOW);
+        let mut listener =
+            Listener::new(vec![StreamSlot::default()], ListenConfig::new(), [1; 16], 1);
+        let mut bytes = vec![0; 2_000];
+        loop {
+            let len = opener.poll_transmit(NOW, &mut bytes).expect("an OPEN is due");
+            listener.handle(NOW, peer_of(peer), &bytes[..len]).unwrap();
+            if let Some(ListenEvent::Opening { request, .. }) = listener.poll_event() {
+                return request;
+            }
+            let (_, len) = listener.poll_transmit(NOW, &mut bytes).expect("it is challenged");
+            let (header, packet) = wire::parse(&bytes[..len]).unwrap();
+            opener.handle(NOW, &header, &packet, len);
+        }
+    }
+
+    #[test]
+    fn stream_counts_damaged_packets_of_its_sender_apart_from_what_is_no_packet() {
+        let mut rig = Rig::new();
+        let sender = rig.far.local_addr();
+        rig.come(sender, &[WireError::Crc, WireError::Version(9), WireError::Crc, WireError::Crc]);
+        rig.come(sender, &[WireError::TooShort { len: 3 }]);
+        rig.come("127.0.0.1:9".parse().unwrap(), &[WireError::Crc, WireError::Version(9)]);
+        let snapshot = &rig.playing.stream.as_ref().expect("it is open").flow.snapshot;
+        assert_eq!((snapshot.corrupted, snapshot.foreign), (3, 2));
+    }
+
+    #[test]
+    fn link_makes_room_for_a_window_of_the_longest_packets() {
+        // A head of 64 bytes at most, and a CRC of 4.
+        assert_eq!(Rig::new().seen.room(), [(WINDOW, 64 + 1_024 + 4)]);
+    }
+
+    #[test]
+    fn memory_of_a_stream_contains_the_pool_once() {
+        let own = [16, 64].map(|quanta| {
+            let rig = Rig::with(quanta);
+            let arrived = rig.playing.stream.and_then(|it| it.arrived).expect("it waits");
+            arrived.block_queue.memory_bytes - rig.pool_bytes
+        });
+        assert_eq!(own[0], own[1]);
+    }
+
+    /// With the program gone, the port stays for a stream whose sender may not know the end yet.
+    #[test]
+    fn port_without_a_program_is_over_when_its_streams_are_or_after_a_while() {
+        for lingers in [false, true] {
+            let mut rig = Rig::new();
+            let (playing, long_after) = (&mut rig.playing, NOW + LINGER_MAX);
+            assert!(!playing.note_stop(NOW) && !playing.is_over(long_after), "it has a program");
+            if lingers {
+                let Stream { flow, tag, .. } = playing.stream.take().expect("it is open");
+                playing.lingering = Some(Lingering { flow, tag });
+            }
+            rig.claim = None;
+            assert!(playing.note_stop(NOW));
+            assert!(!playing.is_over(long_after));
+            assert!(playing.is_over(long_after + Nanos(1)), "the sender does not answer");
+            playing.end(NOW, &mut rig.link);
+            playing.lingering = None;
+            assert!(playing.is_over(NOW));
+        }
+    }
+}

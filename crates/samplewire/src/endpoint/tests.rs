@@ -5,9 +5,9 @@ use std::time::Duration;
 use samplewire_io::memory::{self, Memory};
 use samplewire_io::{Ecn, Outgoing};
 use samplewire_proto::session::{
-    ListenConfig, ListenEvent, Listener, OpenConfig, Opener, StreamSlot,
+    ListenConfig, ListenEvent, Listener, OpenConfig, OpenEvent, Opener, StreamSlot,
 };
-use samplewire_proto::wire::Role;
+use samplewire_proto::wire::{self, RefuseReason, Role};
 
 use super::filtering::{Filtering, Seen};
 use super::streams::tests::receiving;
@@ -189,6 +189,44 @@ fn listener_counts_what_is_damaged_apart_from_what_is_no_packet() {
     }
     endpoint.turn(now, &mut Batch::new(BATCH, 2_000));
     assert_eq!((endpoint.counts.corrupted, endpoint.counts.foreign), (3, 2));
+}
+
+/// How a listening endpoint without a program refuses a question about a stream.
+fn refusal(stream: u16) -> RefuseReason {
+    let (near, mut far) = memory::pair(64, 2_000, 2_000).unwrap();
+    let (peer, mut now) = (near.local_addr(), Nanos::from_millis(1_000));
+    let wakeups = Wakeups::new(1, near.waker(), Duration::ZERO);
+    let listener =
+        Listener::new(vec![StreamSlot::default()].into(), ListenConfig::new(), [1; 16], 1);
+    let listening = Listening::new(listener, 1, None, 0);
+    let link = Resilient::new(Box::new(near));
+    let mut endpoint = Endpoint::listener(link, listening, vec![Entry::Free], false, wakeups);
+    let config = OpenConfig::new(Role::Describe, stream, 1).with_packet_bytes_max(1_500).unwrap();
+    let mut opener = Opener::new(config, [2; 16], now);
+    let (mut bytes, mut arrived) = (vec![0; 2_000], Batch::new(BATCH, 2_000));
+    loop {
+        if let Some(len) = opener.poll_transmit(now, &mut bytes) {
+            far.send(&[Outgoing::whole(peer, Ecn::NotEct, &bytes[..len])]).unwrap();
+        }
+        now = now + Nanos::from_micros(100);
+        endpoint.turn(now, &mut Batch::new(BATCH, 2_000));
+        far.recv(&mut arrived).unwrap();
+        for (arrival, _) in arrived.iter() {
+            let (header, packet) = wire::parse(arrival).unwrap();
+            opener.handle(now, &header, &packet, arrival.len());
+        }
+        match opener.poll_event() {
+            Some(OpenEvent::Refused { reason, .. }) => return reason,
+            Some(other) => panic!("{other:?}"),
+            None => {}
+        }
+    }
+}
+
+#[test]
+fn stream_whose_program_is_gone_is_busy_and_one_behind_the_last_is_unknown() {
+    assert_eq!(refusal(0), RefuseReason::Busy);
+    assert_eq!(refusal(1), RefuseReason::NoSuchStream);
 }
 
 /// A stream that the device has accepted, whose program has its answer but has not begun it.

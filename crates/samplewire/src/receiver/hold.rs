@@ -164,6 +164,17 @@ mod tests {
     }
 
     #[test]
+    fn pause_of_a_fast_stream_counts_as_four_of_the_longest_hold_at_most() {
+        for (pause_ms, missing_max) in [(1, 7), (2, 3), (4, 1), (10_000, 1)] {
+            let mut hold = Hold::new(MAX);
+            held(&mut hold, 1, 10);
+            hold.came(hold.came_at + Nanos::from_millis(pause_ms), 1);
+            let held = (1..8).take_while(|&missing| hold.begin(missing) > Nanos(0)).count();
+            assert_eq!(held, missing_max, "after {pause_ms} ms");
+        }
+    }
+
+    #[test]
     fn nothing_is_held_where_no_thread_sleeps() {
         assert_eq!(held(&mut Hold::new(Nanos(0)), 1, 10), 0);
     }
