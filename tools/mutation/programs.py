@@ -72,6 +72,8 @@ STAGES = (
     *(
         Stage(name, "samplewire", name)
         for name in (
+            "rdma",
+            "two_links",
             "jumps",
             "link_errors",
             "playing",

@@ -305,3 +305,36 @@ const SLEEP_MIN: Duration = Duration::from_micros(20);
 pub(crate) const ON_TIME: Duration = Duration::from_micros(1);
 /// The longest sleep of a waiting program.
 const WAIT_MAX: Duration = Duration::from_millis(200);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_sleeps_end_on_time_and_last_as_long_as_a_wake_is_worth() {
+        let usual = Duration::from_micros(50);
+        thread::set_timer_slack(usual).unwrap();
+        let mut timers = Timers::of_thread(&RealTime::default());
+        for (span_us, lasts_us, slack) in [
+            (0, 0, usual),
+            (1_000, 1_000, usual),
+            (59, 59, ON_TIME),
+            (5, 20, ON_TIME),
+            (0, 0, ON_TIME),
+            (60, 60, usual),
+            (61, 61, usual),
+        ] {
+            let span = timers.prepare(Duration::from_micros(span_us));
+            assert_eq!(span, Duration::from_micros(lasts_us));
+            assert_eq!(thread::timer_slack().unwrap(), slack, "a sleep of {span_us} us");
+        }
+    }
+
+    #[test]
+    fn timers_that_the_user_chose_stay_as_they_are() {
+        let usual = thread::timer_slack().unwrap();
+        let span = Duration::from_micros(5);
+        assert_eq!(Timers::Chosen.prepare(span), span);
+        assert_eq!(thread::timer_slack().unwrap(), usual);
+    }
+}

@@ -514,6 +514,16 @@ mod tests {
     }
 
     #[test]
+    fn run_lasts_for_its_span_while_nothing_comes() {
+        let (_rig, receiver) = Rig::new();
+        let mut output = Recorded::default();
+        let mut player = Player::new(receiver, None, Underflow::Zeros, &mut output);
+        let (span, before) = (Duration::from_millis(2), Instant::now());
+        assert_eq!(player.run(span, |_| ()), Ok(true));
+        assert!(before.elapsed() >= span);
+    }
+
+    #[test]
     fn zeros_are_written_in_pieces_or_as_a_hole_and_their_bytes_are_work() {
         let pieces = [(7, ZEROS), (7 + ZEROS, ZEROS), (7 + 2 * ZEROS, 5)];
         let pieces = pieces.map(|(first, samples)| Written::Samples(first, samples));

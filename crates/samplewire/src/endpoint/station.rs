@@ -242,6 +242,31 @@ mod tests {
         Station::new(StationConfig { ether, path_mtu: PathMtu::Bytes1024, seed })
     }
 
+    #[test]
+    fn path_mtu_is_the_largest_whose_packets_an_interface_carries() {
+        // IPv4, UDP, BTH, RETH, an immediate and the ICRC.
+        let headers = 20 + 8 + 12 + 16 + 4 + 4;
+        for path_mtu in PathMtu::ALL {
+            let mtu_bytes = path_mtu.bytes() as usize + headers;
+            assert_eq!(path_mtu_of(mtu_bytes), path_mtu);
+            assert_ne!(path_mtu_of(mtu_bytes - 1), path_mtu, "a byte less");
+        }
+        assert_eq!(path_mtu_of(1_500), PathMtu::Bytes1024);
+    }
+
+    /// Switches and network cards spread flows by it.
+    #[test]
+    fn source_port_is_a_dynamic_one_with_the_low_bits_of_the_queue_pair() {
+        let station = station([1; 16]);
+        let peer = QueuePairTerms { qpn: 2, first_psn: 0, path_mtu_bytes: 1_024 };
+        for (qpn, port) in [(2, 0xC002), (0x12_3456, 0xF456), (0xFF_FFFE, 0xFFFE)] {
+            let local = QueuePairTerms { qpn, ..peer };
+            let connection = station.connection(local, peer, "10.0.0.1:4791".parse().unwrap());
+            assert_eq!(connection.map(|it| it.route.source_port), Some(port), "{qpn:#x}");
+        }
+        assert_eq!(station.connection(peer, peer, "[::1]:4791".parse().unwrap()), None);
+    }
+
     /// `docs/protocol.md#13.7`: another first PSN, and most often another queue pair.
     #[test]
     fn numbers_of_offers_come_from_the_secret_and_do_not_repeat() {

@@ -278,6 +278,16 @@ fn accepted_stream_waits_as_long_as_its_program_may_begin_it() {
 }
 
 #[test]
+fn stream_that_begins_is_named_to_the_link() {
+    let mut rig = Rig::new(false);
+    let accepted = accepted(&mut rig);
+    rig.begin(&accepted);
+    rig.wakeups.wake_handle(PLACES).wake();
+    rig.turn();
+    assert_eq!(rig.seen.steered(), [1]);
+}
+
+#[test]
 fn place_of_a_program_that_does_not_begin_is_free_soon() {
     let mut rig = Rig::new(false);
     let accepted = accepted(&mut rig);
