@@ -1,6 +1,7 @@
 //! Turns of an endpoint, on simulated time.
 
-use std::time::Duration;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use samplewire_io::memory::{self, Memory};
 use samplewire_io::{Ecn, Outgoing};
@@ -191,42 +192,85 @@ fn listener_counts_what_is_damaged_apart_from_what_is_no_packet() {
     assert_eq!((endpoint.counts.corrupted, endpoint.counts.foreign), (3, 2));
 }
 
-/// How a listening endpoint without a program refuses a question about a stream.
-fn refusal(stream: u16) -> RefuseReason {
-    let (near, mut far) = memory::pair(64, 2_000, 2_000).unwrap();
-    let (peer, mut now) = (near.local_addr(), Nanos::from_millis(1_000));
-    let wakeups = Wakeups::new(1, near.waker(), Duration::ZERO);
-    let listener =
-        Listener::new(vec![StreamSlot::default()].into(), ListenConfig::new(), [1; 16], 1);
-    let listening = Listening::new(listener, 1, None, 0);
-    let link = Resilient::new(Box::new(near));
-    let mut endpoint = Endpoint::listener(link, listening, vec![Entry::Free], false, wakeups);
-    let config = OpenConfig::new(Role::Describe, stream, 1).with_packet_bytes_max(1_500).unwrap();
-    let mut opener = Opener::new(config, [2; 16], now);
+/// How a listening end answers an opening; `turn` does its turns.
+fn answer(
+    config: OpenConfig,
+    (peer, far): (SocketAddr, &mut Memory),
+    now: &mut Nanos,
+    mut turn: impl FnMut(Nanos),
+) -> OpenEvent {
+    let config = config.with_packet_bytes_max(1_500).unwrap();
+    let mut opener = Opener::new(config, [2; 16], *now);
     let (mut bytes, mut arrived) = (vec![0; 2_000], Batch::new(BATCH, 2_000));
     loop {
-        if let Some(len) = opener.poll_transmit(now, &mut bytes) {
+        if let Some(len) = opener.poll_transmit(*now, &mut bytes) {
             far.send(&[Outgoing::whole(peer, Ecn::NotEct, &bytes[..len])]).unwrap();
         }
-        now = now + Nanos::from_micros(100);
-        endpoint.turn(now, &mut Batch::new(BATCH, 2_000));
+        *now = *now + Nanos::from_micros(100);
+        turn(*now);
         far.recv(&mut arrived).unwrap();
         for (arrival, _) in arrived.iter() {
             let (header, packet) = wire::parse(arrival).unwrap();
-            opener.handle(now, &header, &packet, arrival.len());
+            opener.handle(*now, &header, &packet, arrival.len());
         }
-        match opener.poll_event() {
-            Some(OpenEvent::Refused { reason, .. }) => return reason,
-            Some(other) => panic!("{other:?}"),
-            None => {}
+        if let Some(event) = opener.poll_event() {
+            return event;
         }
     }
 }
 
 #[test]
 fn stream_whose_program_is_gone_is_busy_and_one_behind_the_last_is_unknown() {
-    assert_eq!(refusal(0), RefuseReason::Busy);
-    assert_eq!(refusal(1), RefuseReason::NoSuchStream);
+    for (stream, expected) in [(0, RefuseReason::Busy), (1, RefuseReason::NoSuchStream)] {
+        let (near, mut far) = memory::pair(64, 2_000, 2_000).unwrap();
+        let (address, mut now) = (near.local_addr(), Nanos::from_millis(1_000));
+        let wakeups = Wakeups::new(1, near.waker(), Duration::ZERO);
+        let listener =
+            Listener::new(vec![StreamSlot::default()].into(), ListenConfig::new(), [1; 16], 1);
+        let listening = Listening::new(listener, 1, None, 0);
+        let link = Resilient::new(Box::new(near));
+        let mut endpoint = Endpoint::listener(link, listening, vec![Entry::Free], false, wakeups);
+        let config = OpenConfig::new(Role::Describe, stream, 1);
+        let event = answer(config, (address, &mut far), &mut now, |now| {
+            endpoint.turn(now, &mut Batch::new(BATCH, 2_000));
+        });
+        let OpenEvent::Refused { reason, .. } = event else { panic!("{event:?}") };
+        assert_eq!(reason, expected, "stream {stream}");
+    }
+}
+
+/// `docs/protocol.md#3.14`
+#[test]
+fn stream_whose_opener_says_nothing_ends_when_the_device_has_waited_long_enough() {
+    for (role, stream) in [(Role::Receive, 0), (Role::Send, 1)] {
+        let (near, mut far) = memory::pair(64, 2_000, 2_000).unwrap();
+        let (address, mut now) = (near.local_addr(), Nanos::from_millis(1_000));
+        let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+        let options = DeviceOptions::new().window(16).sends(info.clone()).plays(info);
+        let seeds = [[3; 16], [4; 16]];
+        let device = options.listen_stepped(Box::new(near), None, Instant::now(), seeds);
+        let (_device, mut stepped) = device.unwrap();
+        let mut opened_at = None;
+        let config = OpenConfig::new(role, stream, 1);
+        let event = answer(config, (address, &mut far), &mut now, |now| {
+            stepped.turn(now);
+            opened_at = opened_at.or(stepped.views().next().map(|_| now));
+        });
+        assert!(matches!(event, OpenEvent::Accepted(_)), "{event:?}");
+        loop {
+            let rest = stepped.turn(now).expect("it has a program");
+            if stepped.views().next().is_none() {
+                break;
+            }
+            now = match rest {
+                Rest::No => now + Nanos(1),
+                Rest::Until(at) | Rest::Room(at) | Rest::Pause(at) => at,
+            };
+        }
+        let waited = now.since(opened_at.unwrap());
+        let expected = Nanos::from_millis(3_000)..Nanos::from_millis(3_001);
+        assert!(expected.contains(&waited), "{role:?}: {waited:?}");
+    }
 }
 
 /// A stream that the device has accepted, whose program has its answer but has not begun it.
