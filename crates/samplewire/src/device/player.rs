@@ -368,8 +368,8 @@ mod tests {
     use std::convert::Infallible;
 
     use samplewire_io::memory;
-    use samplewire_proto::Nanos;
     use samplewire_proto::wire::Flags;
+    use samplewire_proto::{Cause, Nanos};
 
     use super::*;
     use crate::device::Device;
@@ -521,6 +521,28 @@ mod tests {
         let (span, before) = (Duration::from_millis(2), Instant::now());
         assert_eq!(player.run(span, |_| ()), Ok(true));
         assert!(before.elapsed() >= span);
+    }
+
+    /// Gaps without samples hold no memory that would limit them.
+    #[test]
+    fn block_waits_while_the_play_queue_has_no_room_for_it_and_its_gaps() {
+        let (mut rig, receiver) = Rig::new();
+        let mut output = Recorded::default();
+        let mut player = Player::new(receiver, None, Underflow::Zeros, &mut output);
+        let mut at = 0;
+        while player.line.room() >= ENTRIES_OF_A_BLOCK {
+            player.line.push_gap(at, at + 1, Cause::Deadline).unwrap();
+            at += 2;
+        }
+        let filling = rig.sends.quantum(Duration::ZERO).unwrap().unwrap();
+        let next = rig.sends.next_index();
+        rig.sends.submit(filling, FRAME_BYTES, next, Flags::END_OF_BURST).unwrap();
+        for _ in 0..1_000 {
+            turn(&mut rig.now, &mut rig.ends);
+            assert!(!player.take_within(Duration::ZERO));
+        }
+        player.line.stop();
+        assert!(player.take_within(Duration::ZERO), "it has come");
     }
 
     #[test]

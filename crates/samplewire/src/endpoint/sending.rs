@@ -353,29 +353,62 @@ pub(super) fn first_word_by(now: Nanos, waited: Nanos) -> Nanos {
 
 #[cfg(test)]
 mod tests {
-    use samplewire_io::Waker;
-    use samplewire_io::memory;
+    use std::net::SocketAddr;
+
+    use samplewire_io::memory::{self, Memory};
+    use samplewire_io::{Batch, Capabilities, Outgoing, Sleep, Waker};
     use samplewire_proto::Seq;
     use samplewire_proto::sender::SenderConfig;
     use samplewire_proto::stream::{Carriage, Terms};
 
     use super::*;
-    use crate::endpoint::Opened;
+    use crate::endpoint::Entry;
     use crate::port::Route;
-    use crate::transmitter::{self, FlowSizes, Form};
+    use crate::transmitter::{self, FlowSizes, Form, Handle};
     use crate::wakeups::Wakeups;
 
-    #[test]
-    fn stream_that_this_end_opened_is_over_with_its_end_or_long_after_its_program() {
-        let now = Nanos::from_millis(1_000);
-        let (mut link, far) = memory::pair(8, 2_000, 2_000).unwrap();
+    const NOW: Nanos = Nanos::from_millis(1_000);
+
+    /// A link that has no room for the packets of one peer.
+    struct PartlyFull {
+        link: Memory,
+        full: SocketAddr,
+    }
+
+    impl Link for PartlyFull {
+        fn capabilities(&self) -> Capabilities {
+            self.link.capabilities()
+        }
+        fn local_addr(&self) -> SocketAddr {
+            self.link.local_addr()
+        }
+        fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
+            let taken = packets.iter().take_while(|packet| packet.peer != self.full).count();
+            self.link.send(&packets[..taken])
+        }
+        fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+            self.link.recv(batch)
+        }
+        fn begin_wait(&mut self, sleep: &mut Sleep) -> Result<(), LinkError> {
+            self.link.begin_wait(sleep)
+        }
+        fn waker(&self) -> Waker {
+            self.link.waker()
+        }
+        fn has_room_for(&mut self, peer: Option<SocketAddr>) -> bool {
+            peer != Some(self.full)
+        }
+    }
+
+    /// A stream to that peer, which this end has opened, and its program's handle.
+    fn begun(tag: Tag, peer: SocketAddr) -> (Sending, Handle) {
         let waker = Waker::new().unwrap();
-        let wake_handle = Wakeups::new(1, waker, std::time::Duration::ZERO).wake_handle(0);
+        let wake_handle = Wakeups::new(1, waker, Duration::ZERO).wake_handle(0);
         let config = SenderConfig::default();
         let sizes = FlowSizes { window: 8, quantum_packets: 4, quantum_bytes: 5 * 64 };
-        let (mut flow, _handle) = transmitter::flow(config, sizes, false, wake_handle).unwrap();
+        let (mut flow, handle) = transmitter::flow(config, sizes, false, wake_handle).unwrap();
         let terms = Terms {
-            local_tag: Tag(1),
+            local_tag: tag,
             peer_tag: Tag(2),
             is_opener: true,
             first_seq: Seq(0),
@@ -392,15 +425,45 @@ mod tests {
             carriage: Carriage::Data,
         };
         let form = Form { payload_bytes: 64, frame_bytes: 4, granularity_bytes: 8 };
-        flow.begin(now, terms, form, Route::unknown(far.local_addr()), 4).unwrap();
-        let opened = Opened { tag: Tag(1), peer_tag: Tag(2), peer: far.local_addr() };
-        let mut sending = Sending::new(flow, Side::Opener(opened));
-        assert!(!sending.is_over(now), "it is open");
-        sending.stopped_at = Some(now);
-        assert!(!sending.is_over(now + LINGER_MAX), "its end may still be repeated");
-        assert!(sending.is_over(now + LINGER_MAX + Nanos(1)));
+        flow.begin(NOW, terms, form, Route::unknown(peer), 4).unwrap();
+        let opened = Opened { tag, peer_tag: Tag(2), peer };
+        (Sending::new(flow, Side::Opener(opened)), handle)
+    }
+
+    #[test]
+    fn stream_behind_one_whose_link_is_full_departs_in_the_same_turn() {
+        let (link, mut far) = memory::pair(8, 2_000, 2_000).unwrap();
+        let (peer, full) = (far.local_addr(), "127.0.0.9:1".parse().unwrap());
+        let [(behind, _behind), (free, _free)] =
+            [(1, full), (3, peer)].map(|(tag, peer)| begun(Tag(tag), peer));
+        let entries = [behind, free].map(|it| Entry::Sending(Box::new(it)));
+        let (mut streams, mut departures) = (Streams::of(entries.into()), Departures::new(2));
+        [0, 1].into_iter().for_each(|place| departures.call(place));
+        let mut turn = Turn {
+            now: NOW + Nanos::from_millis(10),
+            link: &mut PartlyFull { link, full },
+            station: None,
+            counts: &PortCounts::default(),
+            on_event: &mut |_| (),
+        };
+        let visits = departures.visit(&mut streams, &mut turn).unwrap();
+        assert!(!visits.took_all && !visits.is_full, "{visits:?}");
+        let mut batch = Batch::new(8, 2_000);
+        far.recv(&mut batch).unwrap();
+        assert_eq!(batch.len(), 1, "its MARK");
+        assert!(departures.agenda.has_waiting(), "the other stream waits");
+    }
+
+    #[test]
+    fn stream_that_this_end_opened_is_over_with_its_end_or_long_after_its_program() {
+        let (mut link, far) = memory::pair(8, 2_000, 2_000).unwrap();
+        let (mut sending, _handle) = begun(Tag(1), far.local_addr());
+        assert!(!sending.is_over(NOW), "it is open");
+        sending.stopped_at = Some(NOW);
+        assert!(!sending.is_over(NOW + LINGER_MAX), "its end may still be repeated");
+        assert!(sending.is_over(NOW + LINGER_MAX + Nanos(1)));
         sending.stopped_at = None;
-        assert_eq!(sending.flow.end(now, End::PeerSilent, &mut link), Some(Tag(1)));
-        assert!(sending.is_over(now));
+        assert_eq!(sending.flow.end(NOW, End::PeerSilent, &mut link), Some(Tag(1)));
+        assert!(sending.is_over(NOW));
     }
 }
