@@ -578,6 +578,21 @@ mod tests {
     }
 
     #[test]
+    fn burst_behind_a_pause_longer_than_a_step_is_due_in_the_next_call() {
+        let (mut rig, receiver) = Rig::new();
+        let mut output = Recorded::default();
+        let mut player = Player::new(receiver, None, Underflow::Zeros, &mut output);
+        let bursts = [(); 2].map(|()| {
+            rig.now = rig.now + Nanos::from_millis(5);
+            rig.send(&mut player, 1_000)
+        });
+        assert!(bursts[1].start - bursts[0].end > STEP);
+        while !player.play_due(rig.instant(), &mut |_| ()).unwrap() {}
+        let expected = bursts.map(|burst| Written::Samples(burst.start, 1_000));
+        assert_eq!(player.output.written, expected);
+    }
+
+    #[test]
     fn call_plays_a_step_of_zeros_or_all_of_them_as_a_hole() {
         for (has_holes, expected) in [(false, &[STEP, STEP, 5][..]), (true, &[2 * STEP + 5])] {
             let (mut rig, receiver) = Rig::new();
