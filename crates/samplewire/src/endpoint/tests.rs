@@ -257,11 +257,12 @@ fn stream_whose_opener_says_nothing_ends_when_the_device_has_waited_long_enough(
             opened_at = opened_at.or(stepped.views().next().map(|_| now));
         });
         assert!(matches!(event, OpenEvent::Accepted(_)), "{event:?}");
-        loop {
+        for turns in 0.. {
             let rest = stepped.turn(now).expect("it has a program");
             if stepped.views().next().is_none() {
                 break;
             }
+            assert!(turns < 10_000, "{role:?}: it does not rest at {now:?}");
             now = match rest {
                 Rest::No => now + Nanos(1),
                 Rest::Until(at) | Rest::Room(at) | Rest::Pause(at) => at,
