@@ -160,13 +160,11 @@ module nic_registers #(
   logic first_q, second_q;  // cycles of the access
   logic queue_q, window_q, bad_q, window_2_q, queue_2_q, bad_2_q, wrong, step;
   logic snapshot_busy, snapshot_q;
-  logic write;
+  logic write_q;  // in the second cycle, and the request stands
 
   assign is_free = !first_q && !second_q && !rst_i;
-  assign step    = first_q && (op_valid_o ? op_ready_i :
-                               !window_q || !(snapshot_busy || snapshot_q));
+  assign step    = first_q && (op_valid_o ? op_ready_i : !window_q || !snapshot_busy);
   assign wrong   = is_wrong(request_q);
-  assign write   = first_q && !request_q.read && !bad_q && !wrong && !queue_q;
 
   always_ff @(posedge clk_i) begin
     if (grant != '0) begin
@@ -181,9 +179,11 @@ module nic_registers #(
   always_ff @(posedge clk_i) begin
     first_q  <= grant != '0 || (first_q && !step);
     second_q <= step || op_held_i;
+    write_q  <= first_q && !request_q.read && !bad_q && !wrong && !queue_q;
     if (rst_i) begin
       first_q  <= 1'b0;
       second_q <= 1'b0;
+      write_q  <= 1'b0;
     end
   end
 
@@ -212,7 +212,7 @@ module nic_registers #(
   initial cfg_q = nic_regs_pkg::CfgReset;
 
   always @(posedge clk_i) begin
-    if (write) cfg_q <= nic_regs_pkg::cfg_write(cfg_q, request_q.index, request_q.data);
+    if (write_q) cfg_q <= nic_regs_pkg::cfg_write(cfg_q, request_q.index, request_q.data);
     if (rst_i) begin
       cfg_q.enable     <= 1'b0;
       cfg_q.enable_mac <= 1'b0;
@@ -221,9 +221,9 @@ module nic_registers #(
   end
 
   always_ff @(posedge clk_i) begin
-    snapshot_q    <= !rst_i && write && request_q.data[0] &&
+    snapshot_q    <= !rst_i && write_q && request_q.data[0] &&
         request_q.index == nic_regs_pkg::IdCommand;
-    debug_start_o <= !rst_i && write && request_q.index == nic_regs_pkg::IdDebug1;
+    debug_start_o <= !rst_i && write_q && request_q.index == nic_regs_pkg::IdDebug1;
   end
 
   assign cfg_o                 = cfg_q;
@@ -267,7 +267,7 @@ module nic_registers #(
     end
   end
 
-  always @(posedge clk_i) if (write) kept_mem[kept] <= request_q.data;
+  always @(posedge clk_i) if (write_q) kept_mem[kept] <= request_q.data;
 
   // ------------------------------------------------------------------ what counts
 
