@@ -64,7 +64,7 @@ module nic_queues #(
     input  wire nic_pkg::queue_t                level_queue_i,
     output      logic            [CountBits-1:0] level_o,          // of it, in the same cycle
 
-    output logic owns_o,  // a buffer; with all operations before this cycle but the last
+    output logic owns_o,  // a buffer; with all operations before this cycle but the last two
 
     // The memory of Rings.
     output      logic                   request_valid_o,
@@ -179,6 +179,7 @@ module nic_queues #(
 
   // ------------------------------------------------------------------ places of buffers
 
+  logic pushed_q;  // the result is of a port's push that succeeded
   logic returns_q;  // the result is a buffer that goes to a port
   logic is_returned_q;  // index_q is its own
   logic [28:0] place, place_q;  // in units of 8 bytes
@@ -268,8 +269,8 @@ module nic_queues #(
 
   always_ff @(posedge clk_i) begin
     if (rst_i) owned_count_q <= '0;
-    else if (is_port && push) owned_count_q <= owned_count_q + 1'b1;
-    else if (is_port && pop) owned_count_q <= owned_count_q - 1'b1;
+    else if (pushed_q) owned_count_q <= owned_count_q + 1'b1;
+    else if (returns_q) owned_count_q <= owned_count_q - 1'b1;
   end
 
   assign owns_o      = owned_count_q != '0;
@@ -376,6 +377,7 @@ module nic_queues #(
 
   always_ff @(posedge clk_i) begin
     result_valid_o <= rst_i || !done ? '0 : valid_q;
+    pushed_q       <= !rst_i && push && is_port;
     returns_q      <= !rst_i && pop && is_port;
     is_returned_q  <= !rst_i && returns_q;
     ev_bad_o       <= !rst_i && is_port && done && status == nic_pkg::ResultBad[2:0];

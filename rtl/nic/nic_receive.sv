@@ -308,7 +308,8 @@ module nic_receive #(
   assign wants_pop  = !op_q && !next_valid_q && !last_done_q && enable_i && free_waits_i;
   assign granted    = op_valid_o && op_ready_i;
   assign pops       = result_valid_i && op_q && !op_push_q && result_i[2:0] == '0;
-  assign pushed     = result_valid_i && op_q && op_push_q && result_i == nic_pkg::ResultDone;
+  assign pushed     = result_valid_i && op_q && op_push_q &&
+      result_i[2:0] == nic_pkg::ResultDone[2:0];
   // By turns another queue is tried.
   assign refused    = result_valid_i && op_q && op_push_q && !pushed && !is_turns_q;
   assign keeps      = no_queue || refused || (!op_q && last_done_q && !last_spare_q && last_err_q);

@@ -124,6 +124,18 @@ module nic_registers #(
     is_queue = id[7:5] == '0 && id[4:3] != '0 && !id[0] && !(&id[4:2]);
   endfunction
 
+  // What it is the register of, or of whose status: a part of the ID.
+  function automatic nic_pkg::queue_t queue_of(input logic [7:0] id);
+    nic_pkg::queue_t queue;
+    queue.server = &id[4:3] ? '0 : id[2:1];
+    unique case (id[4:3])
+      2'd1: queue.kind = nic_pkg::Receive;
+      2'd2: queue.kind = nic_pkg::Transmit;
+      default: queue.kind = id[1] ? nic_pkg::Lock : nic_pkg::Free;
+    endcase
+    queue_of = queue;
+  endfunction
+
   function automatic logic is_window(input logic [7:0] id);
     is_window = id[7:6] == nic_regs_pkg::WindowHigh || id[7:6] == nic_regs_pkg::WindowHigh + 2'd1;
   endfunction
@@ -134,18 +146,15 @@ module nic_registers #(
         {id[6] ^ nic_regs_pkg::WindowHigh[0], id[5:1]} < 6'(nic_regs_pkg::NumEvents + Values);
   endfunction
 
-  // Not readable, or not writable; is_used: the buffers are in use.
-  function automatic logic is_refused(input nic_pkg::register_request_t r, input logic is_used);
+  // Not readable, or not writable.
+  function automatic logic is_refused(input nic_pkg::register_request_t r);
     if (r.read) is_refused = !nic_regs_pkg::Readable[r.index] && !is_entry(r.index);
-    else begin
-      is_refused = !nic_regs_pkg::Writable[r.index] ||
-          (nic_regs_pkg::Steady[r.index] && is_used);
-    end
+    else is_refused = !nic_regs_pkg::Writable[r.index];
     if (r.mask != 4'hf) is_refused = 1'b1;
   endfunction
 
-  // A write of a value that means nothing.
-  function automatic logic is_wrong(input nic_pkg::register_request_t r);
+  // A write of a value that means nothing, or of what stands while the buffers are in use.
+  function automatic logic is_wrong(input nic_pkg::register_request_t r, input logic is_used);
     unique case (r.index)
       nic_regs_pkg::IdServers:
       is_wrong = r.data[31:3] != '0 || r.data[2:0] == '0 || r.data[2:0] > 3'd4;
@@ -154,25 +163,28 @@ module nic_registers #(
       is_wrong = r.data[31:2] != '0 || &r.data[1:0];
       default: is_wrong = 1'b0;
     endcase
+    if (nic_regs_pkg::Steady[r.index] && is_used) is_wrong = 1'b1;
     if (r.read) is_wrong = 1'b0;
   endfunction
 
   logic first_q, second_q;  // cycles of the access
+  nic_pkg::queue_t target_q;
   logic queue_q, window_q, bad_q, window_2_q, queue_2_q, bad_2_q, wrong, step;
   logic snapshot_busy, snapshot_q;
   logic write_q;  // in the second cycle, and the request stands
 
   assign is_free = !first_q && !second_q && !rst_i;
   assign step    = first_q && (op_valid_o ? op_ready_i : !window_q || !snapshot_busy);
-  assign wrong   = is_wrong(request_q);
+  assign wrong   = is_wrong(request_q, cfg_q.enable || owns_i);
 
   always_ff @(posedge clk_i) begin
     if (grant != '0) begin
       request_q <= request;
       port_q    <= port;
       queue_q   <= is_queue(request.index);
+      target_q  <= queue_of(request.index);
       window_q  <= is_window(request.index);
-      bad_q     <= is_refused(request, cfg_q.enable || owns_i);
+      bad_q     <= is_refused(request);
     end
   end
 
@@ -187,24 +199,12 @@ module nic_registers #(
     end
   end
 
-  // A queue register: kind and server are bits of its ID.
-  assign op_valid_o   = first_q && queue_q && !bad_q;
-  assign op_o.push    = !request_q.read;
-  assign op_o.pointer = request_q.data;
-  assign port_o       = port_q;
-
-  always_comb begin
-    op_o.target.kind   = nic_pkg::kind_e'(request_q.index[4:3]);
-    op_o.target.server = request_q.index[2:1];
-    if (&request_q.index[4:3]) begin
-      op_o.target.kind   = request_q.index[1] ? nic_pkg::Lock : nic_pkg::Free;
-      op_o.target.server = '0;
-    end
-    if (request_q.index[4:3] == 2'd1) op_o.target.kind = nic_pkg::Receive;
-    if (request_q.index[4:3] == 2'd2) op_o.target.kind = nic_pkg::Transmit;
-  end
-
-  assign level_queue_o = op_o.target;
+  assign op_valid_o    = first_q && queue_q && !bad_q;
+  assign op_o.push     = !request_q.read;
+  assign op_o.target   = target_q;
+  assign op_o.pointer  = request_q.data;
+  assign port_o        = port_q;
+  assign level_queue_o = target_q;
 
   // ------------------------------------------------------------------ what is written
 
@@ -369,7 +369,7 @@ module nic_registers #(
     queue_2_q  <= queue_q && !bad_q;
     bad_2_q    <= bad_q || wrong;
     high_q     <= request_q.index[0];
-    push_q     <= queue_q && !bad_q && !request_q.read && op_o.target.kind != nic_pkg::Lock;
+    push_q     <= queue_q && !bad_q && !request_q.read && target_q.kind != nic_pkg::Lock;
     // A result comes in the cycle of the response.
     word_q      <= window_2_q ? (high_q ? snapshot[63:32] : snapshot[31:0])
         : status_2_q ? status_q : data_q;

@@ -152,7 +152,8 @@ module nic_transmit #(
   assign op_o.pointer        = {freeing[free_rd_q], 3'd0};
   assign granted             = op_valid_o && op_ready_i;
   assign pops                = result_valid_i && op_q && !op_push_q && result_i[2:0] == '0;
-  assign freed = result_valid_i && op_q && op_push_q && result_i == nic_pkg::ResultDone;
+  assign freed               = result_valid_i && op_q && op_push_q &&
+      result_i[2:0] == nic_pkg::ResultDone[2:0];
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
