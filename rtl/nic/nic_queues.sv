@@ -86,6 +86,7 @@ module nic_queues #(
   localparam int unsigned QueueBits = 2 + ServerBits;
   localparam int unsigned SweepBits = IndexBits > QueueBits ? IndexBits : QueueBits + 1;
   localparam int unsigned SmallestLog2 = 7;  // bytes of the smallest buffer
+  localparam int unsigned ReturnedBits = SmallestLog2 - 3 + 7 + IndexBits;  // what the index needs
 
   if (Requesters < 3 || Requesters > 4) begin : g_bad_requesters
     $error("nic_queues: two engines, the ports, and a test module or none");
@@ -99,8 +100,7 @@ module nic_queues #(
 
   // ------------------------------------------------------------------ turns
 
-  // A port's operation needs the place of its buffer, and a pop returns it behind the result: what
-  // computes it serves both.
+  // A pop returns its buffer behind the result, and the next operation of a port comes behind that.
   logic [1:0] port_wait_q;
   logic sweep_q;
   logic [SweepBits-1:0] sweep_index_q;
@@ -181,34 +181,39 @@ module nic_queues #(
 
   logic pushed_q;  // the result is of a port's push that succeeded
   logic returns_q;  // the result is a buffer that goes to a port
-  logic is_returned_q;  // index_q is its own
-  logic [28:0] place, place_q;  // in units of 8 bytes
+  logic is_returned_q;  // returned_q is its place
+  logic [28:0] place, place_q;  // of a port's buffer, in units of 8 bytes
+  logic [ReturnedBits-1:0] returned_q;
   logic is_within_q;  // a buffer: not at its start
   logic [31:0] limit_q;  // of places
   logic [10:0] low_mask_q;
-  logic [IndexBits-1:0] index, index_q;
+  logic [IndexBits-1:0] index_q;
 
   always_ff @(posedge clk_i) begin
     limit_q    <= 32'(count_i) << (bits_i + 4'(SmallestLog2 - 3));
     low_mask_q <= ~(11'h7F0 << bits_i);
   end
 
-  assign place = (returns_q ? result_o[31:3] : port_op.pointer[31:3]) - base_i;
+  assign place = port_op.pointer[31:3] - base_i;
 
-  always_comb begin
-    index = '0;
+  function automatic logic [IndexBits-1:0] index_of(input logic [ReturnedBits-1:0] of_place,
+                                                    input logic [2:0] bits);
+    index_of = '0;
     for (int unsigned n = 0; n < 8; n++) begin
-      if (bits_i == 3'(n)) index = place[SmallestLog2-3+n+:IndexBits];
+      if (bits == 3'(n)) index_of = of_place[SmallestLog2-3+n+:IndexBits];
     end
-  end
+  endfunction
 
   always_ff @(posedge clk_i) begin
     if (!port_held_o) begin
       place_q     <= place;
       is_within_q <= |port_op.pointer[2:0] || |(place[10:0] & low_mask_q);
-      index_q     <= index;
+      index_q     <= index_of(place[ReturnedBits-1:0], bits_i);
     end
   end
+
+  // Computed apart: the way from the queues' memory through the index is long.
+  always_ff @(posedge clk_i) returned_q <= ReturnedBits'(result_o[31:3] - base_i);
 
   // What the NIC owns. Cleared by the sweep.
   (* ram_style = "distributed" *) logic owned_mem[Buffers];
@@ -276,7 +281,8 @@ module nic_queues #(
   assign owns_o      = owned_count_q != '0;
   assign owned_we    = sweep_q || (push && is_port) || is_returned_q;
   assign owned_d     = !sweep_q && !is_returned_q;
-  assign owned_index = sweep_q ? sweep_index_q[IndexBits-1:0] : index_q;
+  assign owned_index = sweep_q ? sweep_index_q[IndexBits-1:0] :
+      is_returned_q ? index_of(returned_q, bits_i) : index_q;
 
   assign level_o = level_mem[{level_queue_i.kind, level_queue_i.server[ServerBits-1:0]}];
 

@@ -135,7 +135,7 @@ end
 
 // On its way to a port.
 logic [1:0] f_returning;
-assign f_returning = {returns_q && popped_q == f_buffer, is_returned_q && index_q == f_index};
+assign f_returning = {returns_q && popped_q == f_buffer, is_returned_q && owned_index == f_index};
 
 function automatic logic f_is_queue(input logic [QueueBits-1:0] n);
   f_is_queue = n == '0 || n[QueueBits-1:ServerBits] == nic_pkg::Receive ||
@@ -197,7 +197,10 @@ always_comb begin
     if (result_valid_o != '0 && f_is_popped) begin
       a_popped : assert (f_is_buffer(popped_q, f_buffers, f_count));
     end
-    if (is_returned_q) a_back : assert (place_q[3:0] == '0 && place_q[28:4] < 25'(f_count));
+    if (is_returned_q) begin
+      a_back : assert (returned_q[3:0] == '0 &&
+                       returned_q[ReturnedBits-1:4] < (ReturnedBits - 4)'(f_count));
+    end
     if (valid_q[2]) begin
       a_place : assert (place_q == op_q.pointer[31:3] - FBase &&
                         is_within_q == (|op_q.pointer[2:0] || |(place_q[10:0] & low_mask_q)));
