@@ -100,8 +100,10 @@ module nic_core #(
   logic rings_request_valid, rings_request_ready, rings_response_valid;
   logic [nic_pkg::Servers-1:0] receive_full, transmit_waits, transmit_full;
   // Buffers stand at multiples of their size: an engine joins their address and the place in them.
-  logic [28:0] base;
-  assign base = config_i.base[31:3] & (29'h1fff_fff0 << config_i.buffer_bits);
+  logic [28:0] base_q;
+  always_ff @(posedge clk_i) begin
+    base_q <= config_i.base[31:3] & (29'h1fff_fff0 << config_i.buffer_bits);
+  end
 
   nic_queues #(
       .Requesters(Requesters),
@@ -112,7 +114,7 @@ module nic_core #(
   ) u_queues (
       .clk_i           (clk_i),
       .rst_i           (rst_i),
-      .base_i          (base),
+      .base_i          (base_q),
       .bits_i          (config_i.buffer_bits),
       .count_i         (config_i.buffers[CountBits-1:0]),
       .lock_cycles_i   (config_i.lock_cycles),
