@@ -179,8 +179,8 @@ class Nic {
     uint32_t result;
     if (is_changing_ && control.take(result)) {
       is_changing_ = false;
-      // The register has its value a cycle before the response.
-      if (changes_.offset == SW_NIC_REG_CONTROL) enables_.push_front({now - 1, bool(changes_.data & 1)});
+      // The register has its value in the cycle of the response.
+      if (changes_.offset == SW_NIC_REG_CONTROL) enables_.push_front({now, bool(changes_.data & 1)});
       if (enables_.size() > 64) enables_.pop_back();
     }
     tick();
