@@ -5,7 +5,8 @@
 // later by what nic_queues states where engines use the queues, and by 3 cycles for each other
 // port, which take turns; and by the cycles in which op_held_i is 1 (queues as rings in memory). A
 // read of a counter waits for a snapshot under way. response_valid_o is a pulse: a port takes its
-// response in that cycle, and may show its next request in it.
+// response in that cycle, and may show its next request in it. A register that was written has its
+// value from that cycle on.
 //
 // lock_i beside a request excludes the other ports until a request of the same port without it, or
 // for lock_cycles. Accesses to parts of words, reserved registers, and refused values answer err,
