@@ -258,6 +258,23 @@ async def buffers_do_not_change_while_the_nic_owns_one(dut):
 
 
 @cocotb.test()
+async def an_operation_counts_for_the_write_right_behind_it(dut):
+    tb = TB(dut)
+    await tb.start()
+    cpu, other = tb.ports[:2]
+    free, base = regs.REGISTERS["free"].offset, regs.REGISTERS["base"].offset
+    # The other port waits meanwhile, and is the next one.
+    for data, result, refused in ((BASE, 0, 1), (None, BASE, 0)):
+        await other.read("base")
+        await cpu.start(free, data, 15, 0)
+        await other.start(base, 2 * BASE, 15, 0)
+        assert await cpu.end() == (0, result)
+        assert (await other.end())[0] == refused
+        assert other.latency == cpu.latency + 3
+    assert await cpu.read("base") == 2 * BASE
+
+
+@cocotb.test()
 async def what_is_no_register_answers_err(dut):
     tb = TB(dut)
     cpu = await tb.start()
