@@ -38,7 +38,8 @@ impl SentTap {
         stats: StatsHandle,
         first: SampleIndex,
     ) -> Self {
-        Self::new(page, About::device(verb, [device]), stats, first)
+        let about = About::device(verb, [device]);
+        Self::new(page, about, stats, first).with_time(device.tai_clock())
     }
 
     fn new(page: &mut Page, about: About, stats: StatsHandle, first: SampleIndex) -> Self {
