@@ -142,7 +142,7 @@ def summary(results: list[Result]) -> int:
         f" {sum(len(it.not_run) for it in results)} not run,"
         f" {sum(len(it.skipped) for it in results)} skipped, {len(failures)} failed"
     )
-    # At the end, which is what a summary of several checks keeps.
+    # Last, since a caller may keep only the end of the output.
     for failure in failures:
         print(f"FAILED: {failure}")
     return 1 if failures else 0

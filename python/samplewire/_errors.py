@@ -167,8 +167,8 @@ class ClosedByPeerError(EndedError):
 
 
 class PeerRestartedError(EndedError):
-    """The peer no longer knows the stream: it restarted, gave the stream to another, or heard
-    nothing of this end for seconds.
+    """The peer no longer knows the stream: it restarted, gave the stream to another, or received
+    nothing from this end in time.
     """
 
 

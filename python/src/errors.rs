@@ -128,8 +128,8 @@ pub(crate) fn end_error(py: Python<'_>, end: &End) -> Option<PyErr> {
             ("ClosedByPeerError", message)
         }
         End::PeerRestarted => {
-            let message = "the peer no longer knows the stream: it restarted, or gave the stream \
-                           to another; open it again";
+            let message = "the peer no longer knows the stream: it restarted, gave the stream to \
+                           another, or received nothing from this end in time; open it again";
             ("PeerRestartedError", message.into())
         }
         End::PeerSilent => {

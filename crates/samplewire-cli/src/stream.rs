@@ -7,7 +7,7 @@ use crate::figures::{exact, grouped, span};
 
 /// What may have happened to a stream that the device no longer knows.
 pub(crate) const PEER_RESTARTED: &str = "the device no longer knows the stream: it restarted, another took \
-                                         the stream over, or it heard nothing of this host for seconds";
+                                         the stream over, or it received nothing from this host in time";
 
 /// `modes1: uc8, 1 channel, 2 MS/s at 1.09 GHz`.
 pub(crate) fn stream_words(info: &StreamInfo) -> String {

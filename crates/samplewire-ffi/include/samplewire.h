@@ -122,8 +122,8 @@ typedef enum sw_result {
     SW_RESULT_REFUSED = 131,
     // The stream broke: the peer closed it early; see `sw_end.close_reason`.
     SW_RESULT_CLOSED_BY_PEER = 141,
-    // The stream broke: the peer restarted, gave the stream to another owner, or heard nothing of this
-    // end for seconds.
+    // The stream broke: the peer restarted, gave the stream to another owner, or received
+    // nothing from this end in time.
     SW_RESULT_PEER_RESTARTED = 142,
     // The stream broke: the peer was silent for too long.
     SW_RESULT_PEER_SILENT = 143,

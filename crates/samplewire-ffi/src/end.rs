@@ -39,8 +39,8 @@ pub(crate) fn of_end(end: &End) -> (sw_end, Failure) {
         }
         End::PeerRestarted => (
             R::PeerRestarted,
-            "the peer restarted, gave the stream to another, or heard nothing of this end for \
-             seconds: open it again"
+            "the peer restarted, gave the stream to another, or received nothing from this end in \
+             time: open it again"
                 .into(),
         ),
         End::QueuePairFailed => {

@@ -101,8 +101,8 @@ pub enum sw_result {
 
     /// The stream broke: the peer closed it early; see `sw_end.close_reason`.
     ClosedByPeer = 141,
-    /// The stream broke: the peer restarted, gave the stream to another owner, or heard nothing of this
-    /// end for seconds.
+    /// The stream broke: the peer restarted, gave the stream to another owner, or received
+    /// nothing from this end in time.
     PeerRestarted = 142,
     /// The stream broke: the peer was silent for too long.
     PeerSilent = 143,

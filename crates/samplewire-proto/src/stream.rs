@@ -188,8 +188,8 @@ pub enum End {
     /// The peer closed before the stream was over. At a receiver everything up to the sender's
     /// final index is accounted for.
     ClosedByPeer(CloseReason),
-    /// The peer no longer knows the stream: it restarted, gave the stream to another, or heard nothing of
-    /// this end for as long as it waits.
+    /// The peer no longer knows the stream: it restarted, gave the stream to another, or received
+    /// nothing from this end in time (`docs/protocol.md#3.14`, `#7.7`).
     PeerRestarted,
     /// Nothing was heard for the time after which a peer is dead.
     PeerSilent,

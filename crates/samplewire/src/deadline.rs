@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 /// The end of a wait. A wait of zero does not read the clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Deadline {
+    /// The wait was of zero.
     Passed,
     At(Instant),
+    /// Later than the clock counts.
     Never,
 }
 
@@ -28,5 +30,20 @@ impl Deadline {
             Self::At(at) => at.saturating_duration_since(Instant::now()),
             Self::Never => Duration::MAX,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shortest_and_longest_waits_need_no_clock() {
+        assert!(matches!(Deadline::after(Duration::ZERO), Deadline::Passed));
+        assert_eq!(Deadline::after(Duration::ZERO).left(), Duration::ZERO);
+        assert!(matches!(Deadline::after(Duration::MAX), Deadline::Never));
+        assert_eq!(Deadline::after(Duration::MAX).left(), Duration::MAX);
+        let left = Deadline::after(Duration::from_secs(60)).left();
+        assert!(left > Duration::ZERO && left <= Duration::from_secs(60), "{left:?}");
     }
 }

@@ -38,7 +38,8 @@ impl Stepped {
         (!self.endpoint.is_over()).then_some(rest)
     }
 
-    /// Whether a program has called since the last turn: a driver turns the endpoint then.
+    /// Whether a program has called since the last turn: a driver turns the endpoint then. Certain for
+    /// calls of this thread alone.
     pub fn is_called(&self) -> bool {
         self.endpoint.is_called()
     }

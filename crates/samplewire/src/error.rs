@@ -251,7 +251,11 @@ fn end_words(end: &End) -> String {
         End::Finished { .. } => "the sender has sent all".into(),
         End::ClosedByPeer(reason) => format!("the sender closed it ({reason:?})"),
         End::Cancelled => "this end closed it".into(),
-        End::PeerRestarted => "the sender is gone, or gave the stream to another".into(),
+        End::PeerRestarted => {
+            "the sender no longer knows it: it restarted, gave it to another, or \
+                               received nothing from this end in time"
+                .into()
+        }
         End::QueuePairFailed => "the queue pair failed".into(),
         End::PeerSilent => "the sender fell silent".into(),
         End::CircuitBreaker => "more than half of all packets were retransmissions".into(),

@@ -70,7 +70,8 @@ impl Wakeups {
         result
     }
 
-    /// Whether a program has called since the last calls were taken.
+    /// Whether a program has called since the last calls were taken. Certain for calls of this thread
+    /// alone: those of others may be seen later.
     pub(crate) fn is_called(&self) -> bool {
         !self.bits.is_clear()
     }

@@ -29,7 +29,7 @@ pub(super) struct Survey {
     pub(super) processes: usize,
     /// Where they did.
     pub(super) answered: Vec<Endpoint>,
-    /// In the order of [`sort`].
+    /// In the order of [`sort_by_process`].
     pub(super) streams: Vec<Facts>,
     /// Ports of switches, ordered by endpoint and name; none where devices are asked for.
     pub(super) ports: Vec<Port>,
@@ -95,7 +95,7 @@ impl Surveyor {
         let all = streams.len();
         streams.retain(|facts| self.wants(facts));
         let has_others = streams.len() < all;
-        sort(&mut streams);
+        sort_by_process(&mut streams);
         streams.truncate(STREAMS_MAX);
         // A port belongs to no device.
         of_switches.truncate(if self.wanted.is_empty() { PORTS_MAX } else { 0 });
@@ -119,12 +119,16 @@ impl Surveyor {
     }
 }
 
-/// Sorts by the number of the process, then by key. The paths of keys are texts: there 10000 is before
-/// 9999.
-pub(super) fn sort(streams: &mut [Facts]) {
-    let number = |facts: &Facts| facts.pid.parse::<u32>().ok();
-    streams.sort_by(|one, other| {
-        number(one).cmp(&number(other)).then_with(|| one.key.cmp(&other.key))
+/// Sorts by key, but processes of this host by number: as text, the path of process 10000 sorts before
+/// that of 9999.
+pub(super) fn sort_by_process(streams: &mut [Facts]) {
+    streams.sort_by_cached_key(|facts| {
+        let number = match facts.key.endpoint {
+            Endpoint::Local(_) => facts.pid.parse::<u32>().unwrap_or(0),
+            // Behind all of this host.
+            Endpoint::Tcp(_) => u32::MAX,
+        };
+        (number, facts.key.clone())
     });
 }
 

@@ -14,7 +14,7 @@ use samplewire_web::Process;
 use super::history::{History, Shown};
 use super::keep_silent;
 use super::live::{Action, action};
-use super::survey::{Survey, Surveyor, facts, sort};
+use super::survey::{Survey, Surveyor, facts, sort_by_process};
 use super::view::Screen;
 use crate::metrics::client::Endpoint;
 use crate::metrics::{Registry, text};
@@ -109,15 +109,17 @@ fn streams_are_drawn_at_any_size() {
 
 #[test]
 fn streams_are_in_the_order_of_the_numbers_of_their_processes() {
-    let of = |pid: u32| {
-        let endpoint = Endpoint::Local(format!("/run/{pid}.sock").into());
+    let of = |pid: u32, endpoint: Endpoint| {
         let page = format!("samplewire_info{{pid=\"{pid}\"}} 1\nsamplewire_stream_info{{}} 1\n");
         facts(&endpoint, &text::parse(&page).unwrap(), Instant::now())
     };
-    let mut streams = [of(10_000), of(9_999), of(7)].concat();
-    sort(&mut streams);
+    let here = |pid| of(pid, Endpoint::Local(format!("/run/{pid}.sock").into()));
+    let there = |pid, address: &str| of(pid, Endpoint::Tcp(address.parse().unwrap()));
+    let far = [there(3, "10.0.0.2:1"), there(5, "10.0.0.1:1")].concat();
+    let mut streams = [far, here(10_000), here(9_999), here(7)].concat();
+    sort_by_process(&mut streams);
     let pids: Vec<_> = streams.iter().map(|facts| facts.pid.as_str()).collect();
-    assert_eq!(pids, ["7", "9999", "10000"]);
+    assert_eq!(pids, ["7", "9999", "10000", "5", "3"]);
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &WebArguments) -> Result<Outcome, Failure> {
     let interrupt = Interrupt::install()?;
     announce(arguments, text, &mut console, &aligned);
     let tap = follow(&mut page, "web", &aligned);
-    // What reads the URL finds the stream there.
+    // Printed once the page has the stream: a script may read it at once.
     print(&page, &mut console);
     let receiving = Receiving::new(aligned, None, host).counting(None).with_tap(Some(tap));
     let received = receive(arguments, receiving, &mut page, &interrupt, &mut console);

@@ -217,6 +217,11 @@ impl Endpoint {
         self.is_closed && self.streams.are_free()
     }
 
+    /// Whether a program has called since the last turn.
+    pub(crate) fn is_called(&self) -> bool {
+        self.wakeups.is_called()
+    }
+
     /// The link, for a driver that waits on it.
     pub(crate) const fn link(&mut self) -> &mut dyn Link {
         &mut self.link

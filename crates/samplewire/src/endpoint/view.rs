@@ -34,11 +34,6 @@ pub enum Machine<'a> {
 }
 
 impl Endpoint {
-    /// Whether a program has called since the last turn.
-    pub(crate) fn is_called(&self) -> bool {
-        self.wakeups.is_called()
-    }
-
     /// All streams. A received stream whose program has everything may share its place with the
     /// next one.
     pub(crate) fn views(&self) -> impl Iterator<Item = View<'_>> {

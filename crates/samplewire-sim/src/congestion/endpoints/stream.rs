@@ -144,7 +144,8 @@ impl StreamEnd {
         }
     }
 
-    /// Turns the endpoint until nothing is left to do at once.
+    /// Turns the endpoint until nothing is left to do at once. It turns at least once: a packet may wait
+    /// in the mailbox.
     fn settle(&mut self, now: Nanos, leaving: &mut Vec<Leaving>) {
         for _ in 0..TURNS_MAX {
             let Some(stepped) = &mut self.stepped else { return };
