@@ -104,14 +104,19 @@ impl<B: Bus> fmt::Debug for Buffer<B> {
 }
 
 impl<B: Bus> Drop for Buffer<B> {
-    /// Pushes it to the free queue. While another port has the queue's lock it tries again: the lock
-    /// ends after `lock_cycles` at most.
     fn drop(&mut self) {
-        loop {
-            self.bus.write(regs::FREE, self.pointer.address());
-            if self.bus.read(regs::PUSH_RESULT) != LOCKED {
-                return;
-            }
+        push_free(self.bus, self.pointer.address());
+    }
+}
+
+/// Pushes an address to the free queue, and returns the result. While another port has the queue's lock
+/// it tries again: the lock ends after `lock_cycles` at most.
+pub(crate) fn push_free<B: Bus>(bus: B, address: u32) -> u32 {
+    loop {
+        bus.write(regs::FREE, address);
+        let result = bus.read(regs::PUSH_RESULT);
+        if result != LOCKED {
+            return result;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Starting the NIC, and its registers for a person.
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, push_free};
 use crate::bus::Bus;
 use crate::regs::Register;
 use crate::regs::nic as regs;
@@ -103,28 +103,37 @@ impl<B: Bus> Nic<B> {
         bus.write(regs::FILTER, config.filter);
         bus.write(regs::SERVERS, config.servers);
         bus.write(regs::CHOICE, config.choice as u32);
-        // After a restart: what is pushed below is then kept behind its push, and not pushed again.
-        while let Some(buffer) = Buffer::popped(bus, bus.read(regs::FREE)) {
-            buffer.into_address();
-        }
-        let mut elsewhere = 0;
-        for n in 0..config.buffers {
-            bus.write(regs::FREE, n * BUFFER_BYTES);
-            let mut result = bus.read(regs::PUSH_RESULT);
-            if result == FULL {
-                Buffer::popped(bus, bus.read(regs::FREE)).map(&mut keep);
-                bus.write(regs::FREE, n * BUFFER_BYTES);
-                result = bus.read(regs::PUSH_RESULT);
+        // Counted and not computed from levels: the transmit engine frees what it has under way.
+        let (mut kept, kept_max) = (0, config.buffers.saturating_sub(free));
+        let mut keep = |buffer| {
+            kept += 1;
+            keep(buffer);
+            kept < kept_max
+        };
+        let mut is_more = kept_max > 0;
+        // Loops over pops go on while another port has the lock: it ends after `lock_cycles` at most.
+        let pop = || Buffer::popped(bus, bus.read(regs::FREE));
+        for address in (0..config.buffers).map(|n| n * BUFFER_BYTES) {
+            loop {
+                match push_free(bus, address) {
+                    // Refused: after a restart the NIC may have it.
+                    DONE | REFUSED => break,
+                    FULL => match pop() {
+                        // There from before the restart, or since the engine freed it. Its push follows.
+                        Some(buffer) if buffer.address() > address => {
+                            buffer.into_address();
+                        }
+                        Some(buffer) => is_more = keep(buffer),
+                        None => {}
+                    },
+                    result => return Err(StartError::Push(result)),
+                }
             }
-            match result {
-                DONE => {}
-                // It waits to be received or sent.
-                REFUSED => elsewhere += 1,
-                result => return Err(StartError::Push(result)),
-            }
         }
-        while self.free_level() > free.saturating_sub(elsewhere).max(1) {
-            Buffer::popped(bus, bus.read(regs::FREE)).map(&mut keep);
+        while is_more && self.free_level() > 1 {
+            if let Some(buffer) = pop() {
+                is_more = keep(buffer);
+            }
         }
         let enables = regs::CONTROL_ENABLE_MASK << regs::CONTROL_ENABLE_SHIFT
             | regs::CONTROL_ENABLE_MAC_MASK << regs::CONTROL_ENABLE_MAC_SHIFT

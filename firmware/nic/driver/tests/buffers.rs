@@ -2,11 +2,14 @@
 #![cfg(feature = "model")]
 #![allow(missing_docs, reason = "tests")]
 
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use samplewire_nic_driver::model::Model;
 use samplewire_nic_driver::regs::{Access, Register, nic, sender};
 use samplewire_nic_driver::{
-    Bus, Choice, Config, Nic, Server, Setup, SetupError, Source, StartError, configure,
-    is_accessible,
+    Buffer, Bus, Choice, Config, Nic, Pointer, Server, Setup, SetupError, Source, StartError, Unit,
+    configure, is_accessible,
 };
 
 const CONFIG: Config = Config {
@@ -288,4 +291,182 @@ fn start_disables_the_nic_before_it_touches_a_buffer() {
     assert_eq!(writes[at(nic::CONTROL).expect("it is written")], (nic::CONTROL, 0));
     assert!(at(nic::CONTROL) < at(nic::BASE) && at(nic::CONTROL) < at(nic::FREE));
     assert_eq!(writes.last(), Some(&(nic::CONTROL, 7)));
+}
+
+/// The model's bus, with something that happens ahead of accesses, which are counted from 1. It may end
+/// the program by [`resume_unwind`]: a program that has ended does nothing more.
+#[derive(Clone, Copy)]
+struct Watched<'a> {
+    model: &'a Model,
+    accesses: &'a Cell<u32>,
+    ahead: &'a dyn Fn(u32),
+}
+
+impl Watched<'_> {
+    fn is_running(self) -> bool {
+        if std::thread::panicking() {
+            return false;
+        }
+        self.accesses.set(self.accesses.get() + 1);
+        assert!(self.accesses.get() < 5_000, "a start without end");
+        (self.ahead)(self.accesses.get());
+        true
+    }
+}
+
+impl Bus for Watched<'_> {
+    fn read(self, offset: u32) -> u32 {
+        if self.is_running() { self.model.read(offset) } else { 1 }
+    }
+
+    fn write(self, offset: u32, value: u32) {
+        if self.is_running() {
+            self.model.write(offset, value);
+        }
+    }
+
+    fn read_sender(self, offset: u32) -> u32 {
+        self.model.read_sender(offset)
+    }
+
+    fn write_sender(self, offset: u32, value: u32) {
+        self.model.write_sender(offset, value);
+    }
+
+    fn memory<T: Unit, R>(
+        self,
+        at: &mut Pointer,
+        bytes: usize,
+        f: impl FnOnce(&mut [T]) -> R,
+    ) -> R {
+        self.is_running();
+        self.model.memory(at, bytes, f)
+    }
+}
+
+/// All buffers to the NIC, and more than it takes.
+const STARTS: [(Config, u32); 2] = [(CONFIG, 64), (Config { buffers: 200, ..CONFIG }, 48)];
+
+/// Starts the NIC. Returns what the program keeps.
+fn start_keeping<B: Bus>(bus: B, (config, free): &(Config, u32)) -> Vec<Buffer<B>> {
+    let mut kept = Vec::new();
+    Nic::new(bus).start_keeping(config, *free, |buffer| kept.push(buffer)).expect("it starts");
+    kept
+}
+
+/// Starts the NIC as `start` has it while `ahead` happens. Each buffer is with the NIC or kept then, and
+/// the NIC has enough. Returns the number of accesses.
+fn starts_with_all(model: &Model, start: &(Config, u32), ahead: &dyn Fn(u32)) -> u32 {
+    let accesses = Cell::new(0);
+    let kept = start_keeping(Watched { model, accesses: &accesses, ahead }, start);
+    let addresses: Vec<u32> = kept.iter().map(Buffer::address).collect();
+    assert!(model.has_all_but(&addresses), "one is missing or in two places");
+    assert!(kept.len() as u32 <= start.0.buffers - start.1, "{} kept", kept.len());
+    assert!(Nic::new(model).free_level() > 0);
+    kept.into_iter().for_each(std::mem::forget);
+    accesses.get()
+}
+
+/// A NIC that was started, with two frames to receive, three to be sent, and a program that ended with one.
+fn busy(start: &(Config, u32)) -> Model {
+    let model = Model::with_buffers(256);
+    let kept = start_keeping(&model, start);
+    let server = Server::new(&model, 0);
+    for n in 0..6 {
+        assert!(model.arrive(0, &[n; 60]));
+    }
+    for _ in 0..3 {
+        server.transmit(server.receive().expect("it came"));
+    }
+    std::mem::forget(server.receive());
+    kept.into_iter().for_each(std::mem::forget);
+    model
+}
+
+#[test]
+fn lock_of_another_port_delays_a_start_and_loses_no_buffer() {
+    for start in &STARTS {
+        for make in [|_: &(Config, u32)| Model::with_buffers(256), busy] {
+            let accesses = starts_with_all(&make(start), start, &|_| {});
+            for at in 1..=accesses {
+                let model = make(start);
+                starts_with_all(&model, start, &|n| {
+                    if n == at {
+                        model.lock(5);
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// A frame of which the transmit engine has begun leaves though the NIC is disabled.
+#[test]
+fn frames_that_leave_during_a_restart_free_their_buffers_once() {
+    for start in &STARTS {
+        let accesses = starts_with_all(&busy(start), start, &|_| {});
+        for at in 1..=accesses {
+            let model = busy(start);
+            starts_with_all(&model, start, &|n| {
+                // The engine waits for room.
+                if n >= at && Nic::new(&model).free_level() < 64 {
+                    model.leave(0);
+                }
+            });
+        }
+    }
+}
+
+/// Starts, moves frames in each way that the driver has, starts again and moves them again.
+fn run(bus: Watched<'_>, start: &(Config, u32)) {
+    for _ in 0..2 {
+        let mut kept = start_keeping(bus, start);
+        let server = Server::new(bus, 0);
+        let held = server.allocate().expect("one is free");
+        for n in 0..3 {
+            assert!(bus.model.arrive(0, &[n; 60]));
+        }
+        server.transmit(server.receive().expect("it came"));
+        drop(server.receive());
+        let mut other = server.allocate().expect("one is free");
+        other.fill(60, |frame| frame.fill(7));
+        server.send_and_return(kept.pop().unwrap_or(other), 60);
+        while bus.model.leave(0).is_some() {}
+        drop(held);
+        // Returned, or received and never fetched.
+        kept.extend(server.receive());
+        kept.into_iter().for_each(std::mem::forget);
+    }
+}
+
+#[test]
+fn program_that_ends_at_any_access_loses_no_buffer() {
+    for start in &STARTS {
+        for end in 1.. {
+            let model = Model::with_buffers(256);
+            let accesses = Cell::new(0);
+            let ahead = |n| {
+                if n == end {
+                    resume_unwind(Box::new("the program ends"));
+                }
+            };
+            let bus = Watched { model: &model, accesses: &accesses, ahead: &ahead };
+            let ended = catch_unwind(AssertUnwindSafe(|| run(bus, start)));
+            starts_with_all(&model, start, &|_| {});
+            let server = Server::new(&model, 0);
+            // Frames that return are received once they have left.
+            while model.leave(0).is_some() {}
+            while server.receive().is_some() {}
+            if start.0.buffers == start.1 {
+                assert_eq!(Nic::new(&model).free_level(), 64, "ended at {end}");
+            }
+            match ended {
+                Ok(()) => {
+                    assert!(end > 300, "{end} accesses");
+                    break;
+                }
+                Err(cause) => assert!(cause.is::<&str>() && accesses.get() == end),
+            }
+        }
+    }
 }
