@@ -7,7 +7,7 @@ from pathlib import Path
 
 VECTORS = Path(__file__).resolve().parents[2] / "vectors"
 
-ARP, IPV4 = 0x0806, 0x0800
+ARP, IPV4, IPV6 = 0x0806, 0x0800, 0x86DD
 ICMP, UDP = 1, 17
 
 
@@ -70,6 +70,12 @@ def ipv4(
     total = 20 + len(body) if total is None else total
     head = struct.pack("!BBHHHBBHII", 0x45, 0, total, 0, fragment, 64, protocol, 0, src, dst)
     return head[:10] + struct.pack("!H", checksum(head)) + head[12:] + body
+
+
+def ipv6(src: int, dst: int, protocol: int, body: bytes) -> bytes:
+    """A packet between addresses in 64:ff9b::/96, RFC 6052: checksums are those of IPv4."""
+    head = struct.pack("!IHBB", 6 << 28, len(body), protocol, 64)
+    return head + b"".join((0x64FF9B << 96 | ip).to_bytes(16, "big") for ip in (src, dst)) + body
 
 
 def udp(src: Peer, dst: Peer, body: bytes, *, length: int | None = None) -> bytes:

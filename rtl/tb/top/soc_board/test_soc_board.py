@@ -13,7 +13,7 @@ import pytest
 from axis import Bench, Sink, Source
 from cocotb.clock import Clock
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
-from network import Peer, arp, datagram, echo_request
+from network import IPV6, UDP, Peer, arp, datagram, echo_request, ethernet, ipv6, udp
 from nic_afb import Processor
 from runner import run, tree
 
@@ -144,20 +144,25 @@ async def sender_and_core_answer_their_frames_and_two_processors_share_both(dut)
         assert answer == echo_request(US, HOST, bytes(range(size)), kind=0)
     # The core's, which sends them back as they came.
     other = Peer(mac=US.mac, ip=US.ip, port=7)
-    for frame in (
+    to_port = ipv6(HOST.ip, US.ip, UDP, udp(HOST, US, b"to the stream's port by IPv6"))
+    frames = (
         echo_request(HOST, US, bytes(range(ECHO_MAX + 1))),
         echo_request(HOST, US, bytes(1400)),
         datagram(HOST, other, b"to another port"),
         arp(2, HOST, US.mac, US.ip, dst=US.mac),
-    ):
+        ethernet(US.mac, HOST.mac, IPV6, to_port),
+        # A multicast, as neighbour solicitations are.
+        ethernet(0x333300000001, HOST.mac, IPV6, to_port),
+    )
+    for frame in frames:
         assert await tb.exchange(frame) == frame
     # Behind the core's buffers the processor beside it has its own way to memory and registers.
     address = BUFFERS * BUFFER_BYTES
     reads = cocotb.start_soon(tb.sender("port"))
     await tb.beside.store(address, 0x0123456789ABCDEF)
     assert await tb.beside.load(address) == 0x0123456789ABCDEF
-    assert await tb.beside.read("packets_received") == 4
-    assert await tb.beside.read("packets_transmitted") == 4
+    assert await tb.beside.read("packets_received") == len(frames)
+    assert await tb.beside.read("packets_transmitted") == len(frames)
     await tb.bench.until(reads.done)
     assert reads.result() == US.port
     await tb.bench.until(lambda: dut.asleep_o.value == 1)
