@@ -124,6 +124,47 @@ fn throughput_is_measured_by_each_scheme_and_the_search_loses_nothing() {
     drop(echo);
 }
 
+/// Runs both ends under valgrind, the near one to its end. Returns how often each of them has allocated.
+fn allocations(ends: &Ends, far: &[&str], near: &[&str]) -> [u64; 2] {
+    let start = |link: &str, arguments: &[&str]| {
+        Running::start_by(&["valgrind"], &[&["nic"], arguments, &[link]].concat())
+    };
+    let far = start(&ends.far, &[far, &["--mac", FAR]].concat());
+    far.until("0 B for frames");
+    let near = start(&ends.near, &[near, &["--peer", FAR]].concat()).finish();
+    far.signal(libc::SIGINT);
+    [far.finish(), near].map(|ran| {
+        let (_, words) = ran.stderr.split_once("total heap usage: ").expect("valgrind counts");
+        let (count, _) = words.split_once(" allocs").expect("valgrind counts");
+        count.replace(',', "").parse().expect("a number")
+    })
+}
+
+#[test]
+fn frames_take_no_memory() {
+    if !has_program("valgrind") {
+        return;
+    }
+    let folder = folder("nic-memory");
+    let ends = Ends::new(&folder);
+    let (path, out) = (folder.join("in"), folder.join("out"));
+    let receive = ["receive", text(&out), "--linger", "60s"];
+    let runs = |frames: &str, len: usize| {
+        fs::write(&path, vec![7; len]).expect("the folder is new");
+        let count = ["--sizes", "64", "--count", frames];
+        [
+            allocations(&ends, &["echo"], &[&["rtt"], &count[..]].concat()),
+            allocations(&ends, &["echo"], &[&["rate"], &count[..]].concat()),
+            allocations(&ends, &receive, &["send", text(&path)]),
+        ]
+    };
+    let (few, many) = (runs("100", 100_000), runs("2000", 2_000_000));
+    for (few, many) in few.iter().flatten().zip(many.iter().flatten()) {
+        // What depends on time, as a wait that is interrupted, takes some.
+        assert!(*few > 1_000 && few.abs_diff(*many) < 20, "{few} and {many}");
+    }
+}
+
 #[test]
 fn file_is_whole_through_loss_with_and_without_transfer_ids() {
     let folder = folder("nic-file");
