@@ -70,9 +70,9 @@ firmware-check: firmware ## the same on simulated processors: what they answer, 
 	@$(MAKE) --silent --no-print-directory -f rtl/sim/Makefile nic_soc_frames
 	.venv/bin/python firmware/nic/check.py
 
-nic-bench: firmware ## the simulated NIC with soft cores beside the figures of NIC_1.2, some minutes
+nic-bench: firmware ## the simulated NIC with soft cores beside the figures of NIC_1.2, some minutes; writes docs/nic.md
 	@tools/setup.sh python rtl
-	.venv/bin/python bench/nic.py
+	.venv/bin/python bench/nic.py --write
 
 lint: ## rustfmt, clippy, ruff, and the dependencies' licences, bans and advisories
 	@tools/setup.sh linker python package deny rtl web

@@ -1,36 +1,137 @@
-"""What nic.py reads out of the programs that it runs."""
+"""What nic.py reads out of the programs that it runs, and the tables that it writes."""
 
-import io
 import json
+import re
 import unittest
-from contextlib import redirect_stdout
+from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
 import nic
+import nic_tables
+from kept import ROOT
+from nic_tables import Rate, Swap, Transfer
+
+ONE_G, TEN_G = nic_tables.WIRES
+KEPT = ROOT / "bench" / "results" / "kept.json"
+
+
+def swap(mbps: float = 496.1, lost: int = 0) -> Swap:
+    rate: Rate = {"mbps": mbps, "lost": lost, "frames": 5000}
+    return {
+        "rates": {"one core": [rate] * 6, "MAC loop-back": [rate] * 6},
+        "trips_us": {"one core": [2.0 + n for n in range(6)], "no processor": [1.5] * 6},
+        "loops_us": {"one core": [1.25] * 6},
+    }
+
+
+def transfers() -> list[Transfer]:
+    return [
+        {
+            "picture": picture.name,
+            "scheme": scheme,
+            "build": build,
+            "cells": ["971.80/971.60", "170.70", "971.80/971.80"],
+            "repeated": 5,
+        }
+        for picture in nic_tables.PICTURES
+        for scheme in nic.IMAGES
+        for build in ("memory outside", "L2")
+    ]
 
 
 class Figures(unittest.TestCase):
-    def test_pacing_has_a_column_for_each_wait_of_t(self) -> None:
+    def test_wire_of_1g_carries_what_the_header_and_the_gap_leave(self) -> None:
+        self.assertAlmostEqual(ONE_G.mbps(64), 627.45, places=2)
+        self.assertAlmostEqual(ONE_G.mbps(1481, 19), 971.78, places=2)
+
+    def test_lost_frames_are_those_that_did_not_come_back(self) -> None:
+        line = "496.1 Mb/s of 627.5 (79.06 %), ..; 4219 of 5000 frames came back, 781 dropped"
+        with mock.patch.object(nic.Build, "run", return_value=nic.RATE.search(line)):
+            rate = nic.LOCAL.rate(ONE_G, 64)
+        self.assertEqual(rate, {"mbps": 496.1, "lost": 781, "frames": 5000})
+
+    def test_runs_have_a_row_without_the_processor(self) -> None:
+        def rate(build: nic.Build, wire: nic.Wire, size: int, *options: str) -> Rate:
+            return {"mbps": float(options[1]), "lost": 0, "frames": size}
+
+        def trip(build: nic.Build, wire: nic.Wire, size: int, *options: str) -> float:
+            return float(options[1])
+
+        with (
+            mock.patch.object(nic.Build, "rate", rate),
+            mock.patch.object(nic.Build, "trip", trip),
+            ThreadPoolExecutor(1) as pool,
+        ):
+            figures = nic.Runs(TEN_G, ["swap"], pool).figures()
+        self.assertEqual(list(figures), ["swap"])
+        # Modes 1 and 2 of the NIC's register.
+        self.assertEqual([r["mbps"] for r in figures["swap"]["rates"][nic.NO_PROCESSOR]], [1.0] * 6)
+        self.assertEqual(figures["swap"]["trips_us"][nic.NO_PROCESSOR], [1.0] * 6)
+        self.assertEqual(figures["swap"]["loops_us"][nic.LOCAL.name], [2.0] * 6)
+
+
+class Tables(unittest.TestCase):
+    def test_each_row_has_as_many_cells_as_the_head(self) -> None:
         rows = [
             {"sleep": {"median_ns": 63_650 + n}, "spin": {"median_ns": 1_050_000}}
-            for n in range(len(nic.PACING_OF_T))
+            for n in range(len(nic_tables.PACING_OF_T))
         ]
-        with redirect_stdout(io.StringIO()) as out:
-            nic.print_pacing(json.dumps({"rows": rows}))
-        tables = [line for line in out.getvalue().splitlines() if line.startswith("|")]
-        self.assertEqual(len({line.count("|") for line in tables}), 1)
-        self.assertTrue(tables[2].startswith("| T, sleep (C.1) | 4.25 | 59.8 |"))
-        self.assertTrue(tables[3].startswith("| here, sleep | 63.65 | 63.65 |"))
-        self.assertTrue(tables[4].startswith("| here, spin | 1,050.00 |"))
+        for wire in nic_tables.WIRES:
+            tables = nic_tables.swap_tables(wire, swap())
+            tables += nic_tables.picture_tables(wire, transfers())
+            for table in [*tables, nic_tables.pacing_table(rows)]:
+                with self.subTest(wire=wire.name, title=table.title):
+                    lengths = {len(row) for row in [table.head, table.marks, *table.rows]}
+                    self.assertEqual(lengths, {len(table.head)})
+        pacing = nic_tables.pacing_table(rows).rows
+        self.assertEqual(pacing[0][:3], ["T, sleep (C.1)", "4.25", "59.8"])
+        self.assertEqual(pacing[1][:3], ["here, sleep", "63.65", "63.65"])
+        self.assertEqual(pacing[2][:2], ["here, spin", "1,050.00"])
 
-    def test_wire_of_1g_carries_what_the_header_and_the_gap_leave(self) -> None:
-        wire = nic.WIRES[0]
-        self.assertAlmostEqual(wire.mbps(64), 627.45, places=2)
-        self.assertAlmostEqual(wire.mbps(1481, 19), 971.78, places=2)
+    def test_rows_of_t_stand_at_1g_alone(self) -> None:
+        for wire, is_there in ((ONE_G, True), (TEN_G, False)):
+            tables = nic_tables.swap_tables(wire, swap())
+            tables += nic_tables.picture_tables(wire, transfers())
+            text = "\n".join(map(str, tables))
+            for row in (
+                "| T, NIC_1.2 (6.6, 7.2) | 52.60 | 84.79 | 151.49 | 270.42 | 477.09 | 526.12 |",
+                "| T, no processor (B.2) | 144.09 | 170.36 | 487.85 | 867.51 | 852.00 | 888.19 |",
+                "| T, MAC loop-back (6.5) | 297.07 | 407.06 | 689.93 | 867.73 | 986.16 | 1018.85 |",
+                "| T, no processor (B.1) | 99 | 109 | 120 | 137 | 156 | - |",
+                "| T, MAC loop-back (6.3) | 108 | 125 | 136 | 146 | 166 | - |",
+                "| 15.9 MB (6.8) | 4 | T | 638.25/637.37 | 2.39 | 702.61/701.89 |",
+            ):
+                with self.subTest(wire=wire.name, row=row):
+                    self.assertEqual(row in text.splitlines(), is_there)
 
-    def test_lost_frames_are_in_brackets(self) -> None:
-        line = "496.1 Mb/s of 627.5 (79.06 %), ..; 4219 of 5000 frames came back, 781 dropped"
-        found = nic.RATE.search(line)
-        self.assertEqual(found.groups(), ("496.1", "4219", "5000"))
+    def test_lost_and_repeated_frames_are_in_brackets(self) -> None:
+        rates, _, added = nic_tables.swap_tables(TEN_G, swap(lost=3532))
+        self.assertEqual(rates.rows[0][:2], ["here, one core", "496.1 (3,532 of 5,000)"])
+        self.assertEqual(added.rows[0][:3], ["here, one core", "0.75", "1.75"])
+        (pictures,) = nic_tables.picture_tables(TEN_G, transfers())
+        self.assertEqual(pictures.rows[0][3], "971.80/971.60 (5)")
+
+    def test_a_part_replaces_its_own_block_alone(self) -> None:
+        def block(marker: str) -> str:
+            return f"<!-- {marker}: written by bench/nic.py -->\nold\n<!-- end of {marker} -->\n"
+
+        page = f"a\n{block('swap at 10G')}b\n{block('pictures at 10G')}c\n"
+        written = nic_tables.page(page, {"10g": {"swap": swap()}}, KEPT)
+        self.assertEqual(written.count("old"), 1)
+        self.assertIn("| here, one core | 2.00 | 3.00 |", written)
+        self.assertEqual(written.count("([Runs](../bench/results/kept.json))"), 1)
+        self.assertTrue(written.startswith("a\n") and written.endswith("c\n"))
+        with self.assertRaisesRegex(ValueError, "swap at 1G: written by"):
+            nic_tables.page(page, {"1g": {"swap": swap()}}, KEPT)
+
+    def test_docs_have_the_tables_of_the_kept_results(self) -> None:
+        text = nic_tables.PAGE.read_text()
+        links = set(re.findall(r"\(\[Runs\]\((.*)\)\)", text))
+        self.assertTrue(links)
+        for link in links:
+            path = (nic_tables.PAGE.parent / link).resolve()
+            figures = json.loads(path.read_text())["wires"]
+            self.assertEqual(nic_tables.page(text, figures, path), text)
 
 
 if __name__ == "__main__":

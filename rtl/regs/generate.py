@@ -13,7 +13,10 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
 import emit
+import marked
 import words
 
 HERE = Path(__file__).resolve().parent
@@ -21,6 +24,7 @@ ROOT = HERE.parent.parent
 PAGE = ROOT / "docs" / "registers.md"
 NIC_PAGE = ROOT / "docs" / "nic.md"
 FIRMWARE = ROOT / "firmware" / "nic" / "driver" / "src" / "regs"
+WRITER = "rtl/regs/generate.py"
 SHARED = ("common.toml", "congestion.toml")
 # The file of each core, the files that are written, and the markers of its table.
 CORES = {
@@ -145,15 +149,6 @@ def check_register(register: Register, bits: int, layout: dict) -> None:
             raise ValueError(f"{name}: the reset value of {f.name} is too large")
 
 
-def page(text: str, table: str, marker: str) -> str:
-    """The text of a page of docs/ with a table between its markers."""
-    begin, end = f"<!-- {marker}: written by rtl/regs/generate.py -->", f"<!-- end of {marker} -->"
-    if text.count(begin) != 1 or text.count(end) != 1:
-        raise ValueError(f"a page of docs/ needs each marker once: {begin} {end}")
-    before, rest = text.split(begin)
-    return f"{before}{begin}\n\n{table}\n{end}{rest.split(end)[1]}"
-
-
 def main() -> int:
     """Write or check all outputs; 1 when one differs."""
     outputs = {}
@@ -163,7 +158,7 @@ def main() -> int:
         outputs[HERE / f"{registers.name}_regs_pkg.sv"] = emit.package(registers)
         outputs[HERE / f"{stem}.h"] = emit.header(registers)
         outputs[HERE / f"{stem}.py"] = emit.names(registers)
-        text = page(text, emit.table(registers), marker)
+        text = marked.replace(text, marker, WRITER, emit.table(registers))
         if own == "tx.toml":
             outputs[FIRMWARE / "sender.rs"] = emit.rust_module(registers)
     outputs[PAGE] = text
@@ -172,7 +167,9 @@ def main() -> int:
     outputs[HERE / "nic_regs.h"] = words.header(nic)
     outputs[HERE / "nic_regs.py"] = words.names(nic)
     outputs[FIRMWARE / "nic.rs"] = words.rust(nic)
-    outputs[NIC_PAGE] = page(NIC_PAGE.read_text(), words.table(nic), "registers of the NIC")
+    outputs[NIC_PAGE] = marked.replace(
+        NIC_PAGE.read_text(), "registers of the NIC", WRITER, words.table(nic)
+    )
     differ = [p for p, text in outputs.items() if not p.exists() or p.read_text() != text]
     for path in differ:
         if "--check" in sys.argv[1:]:
