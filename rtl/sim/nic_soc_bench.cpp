@@ -4,13 +4,15 @@
 //   nic_soc_bench rate IMAGE [--payload N] [--frames N] [--swap 0|1] [--mode 0|1|2]
 //   nic_soc_bench rtt  IMAGE [--payload N] [--frames N] [--swap 0|1] [--mode 0|1|2]
 //   nic_soc_bench picture IMAGE [--bytes N] [--scheme 3|4] [--burst N] [--rounds N]
+//   nic_soc_bench flood IMAGE --probe swap|block|arp [--ms N] [--seed N]
 //
 // IMAGE is a flat binary for address 0. Its consoles are printed; its exit code is that of `run`. The
 // other commands begin once the program has enabled the MAC. `rate`: an ideal host sends frames as
 // fast as the wire allows; the rate is of payload (a frame without its header of 14 bytes) in the
 // frames that came back, over the time that they took. `rtt`: a frame at a time, from its first beat
 // in to its last beat out; --mode: the NIC's register, 0 through the cores, 1 and 2 its loop-backs.
-// `picture`: nic_soc_picture.hpp.
+// `picture`: nic_soc_picture.hpp. `flood`: garbage at the wire's rate for so many milliseconds, and then
+// what the program answers, `swap` and `block` as the images of these names (nic_soc_flood.hpp).
 //
 // Time is cycles of the clock: 125 MHz at 1G (a byte a cycle), 156.25 MHz at 10G (8 bytes). Where the
 // cores have a clock of their own (CPU_CLOCK=1) it has --cpu-mhz.
@@ -18,9 +20,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "nic_soc_flood.hpp"
 #include "nic_soc_model.hpp"
 #include "nic_soc_picture.hpp"
 #include "nic_soc_wire.hpp"
@@ -36,6 +40,8 @@ struct Options {
   unsigned mode = 0, scheme = 3, burst = 16, rounds = 1;
   size_t bytes = 355'840;
   bool swaps = false;
+  std::string probe;
+  uint64_t ms = 10, seed = 1;
   double cpu_mhz = 100;
   std::string input;
 };
@@ -146,9 +152,27 @@ void picture(const Options& options) {
               u(soc.counter(SW_NIC_COUNTER_MAC_RX_DROPPED) + soc.counter(SW_NIC_COUNTER_QUEUE_FULL)));
 }
 
+void flood(const Options& options, Probe probe) {
+  Soc soc(options.program, options.cpu_mhz);
+  begin(soc);
+  FloodHost host(soc, probe, options.seed);
+  const double cycles_per_ms = 1'000 * kClockMHz;
+  host.flood(uint64_t(double(options.ms) * cycles_per_ms));
+  std::printf("%llu ms of garbage, %llu frames, %llu bytes: an answer %.3f ms behind it (%llu sent), all %u "
+              "buffers free at %.3f ms; frames: %llu received, %llu filtered, %llu too long, %llu bad, %llu "
+              "dropped for lack of room\n",
+              u(options.ms), u(host.frames), u(host.bytes), double(host.answer_cycles) / cycles_per_ms,
+              u(host.probes), host.free, double(host.buffers_cycles) / cycles_per_ms,
+              u(soc.counter(SW_NIC_COUNTER_RECEIVED)), u(soc.counter(SW_NIC_COUNTER_FILTERED)),
+              u(soc.counter(SW_NIC_COUNTER_TOO_LONG)),
+              u(soc.counter(SW_NIC_COUNTER_BAD) + soc.counter(SW_NIC_COUNTER_MAC_RX_BAD)),
+              u(soc.counter(SW_NIC_COUNTER_MAC_RX_DROPPED) + soc.counter(SW_NIC_COUNTER_QUEUE_FULL)));
+}
+
 int usage() {
-  std::fputs("nic_soc_bench run|rate|rtt|picture IMAGE [--payload N] [--frames N] [--swap 0|1] [--mode 0|1|2]\n"
-             "  [--cycles N] [--input TEXT] [--cpu-mhz N] [--bytes N] [--scheme 3|4] [--burst N] [--rounds N]\n",
+  std::fputs("nic_soc_bench run|rate|rtt|picture|flood IMAGE [--payload N] [--frames N] [--swap 0|1] [--mode 0|1|2]\n"
+             "  [--cycles N] [--input TEXT] [--cpu-mhz N] [--bytes N] [--scheme 3|4] [--burst N] [--rounds N]\n"
+             "  [--probe swap|block|arp] [--ms N] [--seed N]\n",
              stderr);
   return 2;
 }
@@ -177,18 +201,28 @@ int main(int argc, char** argv) {
     else if (name == "--scheme") options.scheme = unsigned(value);
     else if (name == "--burst") options.burst = unsigned(value);
     else if (name == "--rounds") options.rounds = unsigned(value);
+    else if (name == "--probe") options.probe = argv[i + 1];
+    else if (name == "--ms") options.ms = value;
+    else if (name == "--seed") options.seed = value;
     else if (name == "--input") options.input = argv[i + 1];
     else return usage();
   }
   const std::string which = argv[1];
   if (which == "run") return run(options);
-  if (which != "rate" && which != "rtt" && which != "picture") return usage();
+  if (which != "rate" && which != "rtt" && which != "picture" && which != "flood") return usage();
   if (options.scheme < 3 || options.scheme > 4 || !options.bytes || !options.burst || !options.rounds)
     return usage();
+  const char* const probes[] = {"swap", "block", "arp"};
+  const auto probe = std::find(std::begin(probes), std::end(probes), options.probe);
+  if (which == "flood" && probe == std::end(probes)) return usage();
   std::printf("%u core%s, %s: a clock of %.2f MHz\n", kCores, kCores > 1 ? "s" : "",
               kBeatBytes == 1 ? "1G" : "10G", kClockMHz);
   if (which == "picture") {
     picture(options);
+    return 0;
+  }
+  if (which == "flood") {
+    flood(options, Probe(probe - std::begin(probes)));
     return 0;
   }
   for (const unsigned payload : options.payloads)

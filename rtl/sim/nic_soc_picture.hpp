@@ -11,70 +11,10 @@
 #include <functional>
 #include <vector>
 
+#include "nic_soc_end.hpp"
 #include "nic_soc_model.hpp"
-#include "nic_soc_wire.hpp"
 
 namespace sw {
-
-using Bytes = std::vector<uint8_t>;
-
-// A host's end of the wire: sends what `next` gives and takes what comes, both at the wire's pace.
-class WireEnd {
- public:
-  explicit WireEnd(Vsoc& model) : model_(model) {}
-
-  std::function<bool(Bytes&)> next;
-  std::function<void(const Bytes&)> on_frame;
-  uint64_t out_begin = 0;  // cycle of the first beat of the last frame sent
-  uint64_t in_begin = 0, in_end = 0;  // .. of the first and the last beat of the last frame that came
-
-  void drive(uint64_t now) {
-    if (out_at_ >= out_.size() && double(now) >= out_due_ && next(out_)) {
-      out_at_ = 0;
-      out_begin = now;
-      out_due_ = due_after(out_due_, now, out_.size());
-    }
-    model_.s_axis_tvalid = out_at_ < out_.size();
-    model_.s_axis_tuser = 0;
-    if (out_at_ < out_.size()) {
-      const size_t count = std::min<size_t>(kBeatBytes, out_.size() - out_at_);
-      uint64_t data = 0;
-      for (size_t i = 0; i < count; i++) data |= uint64_t(out_[out_at_ + i]) << 8 * i;
-      model_.s_axis_tdata = data;
-      model_.s_axis_tkeep = (1u << count) - 1;
-      out_at_ += count;
-      model_.s_axis_tlast = out_at_ == out_.size();
-    }
-    model_.m_axis_tready = !in_.empty() || double(now) >= in_due_;
-  }
-
-  void after(uint64_t now) {
-    if (!model_.m_axis_tvalid || !model_.m_axis_tready) {
-      if (!in_.empty()) fail("a gap inside a frame", now);
-      return;
-    }
-    if (in_.empty()) in_begin = now;
-    const unsigned count = unsigned(__builtin_popcount(model_.m_axis_tkeep));
-    const uint64_t data = model_.m_axis_tdata;
-    for (unsigned i = 0; i < count; i++) in_.push_back(uint8_t(data >> 8 * i));
-    if (!model_.m_axis_tlast) return;
-    if (model_.m_axis_tuser) fail("a frame is cut", now);
-    in_end = now;
-    in_due_ = due_after(in_due_, in_begin, in_.size());
-    on_frame(in_);
-    in_.clear();
-  }
-
- private:
-  static double due_after(double due, uint64_t begin, size_t bytes) {
-    return std::max(due, double(begin)) + double(bytes + kWireBytes) / kBeatBytes;
-  }
-
-  Vsoc& model_;
-  Bytes out_, in_;
-  size_t out_at_ = 0;
-  double out_due_ = 0, in_due_ = 0;
-};
 
 class PictureHost {
  public:
@@ -113,7 +53,6 @@ class PictureHost {
   enum Phase { kSending, kWaiting, kReceiving, kAnswering, kDone };
   static constexpr uint64_t kSilence = 10'000'000, kRepeat = 1'250'000;
   static constexpr unsigned kSeqsMax = 370;
-  static constexpr uint8_t kData = 1, kSummary = 2, kAnswer = 3;
 
   uint32_t packets() const { return uint32_t((picture_.size() + kPacketBytes - 1) / kPacketBytes); }
 
@@ -121,25 +60,12 @@ class PictureHost {
     return std::min(kPacketBytes, picture_.size() - seq * kPacketBytes);
   }
 
-  static void put(Bytes& frame, uint64_t value, unsigned bytes) {
-    for (unsigned i = bytes; i--;) frame.push_back(uint8_t(value >> 8 * i));
-  }
-
   static uint32_t word(const Bytes& frame, size_t at) {
     return uint32_t(frame[at]) << 24 | frame[at + 1] << 16 | frame[at + 2] << 8 | frame[at + 3];
   }
 
-  Bytes begun(uint8_t type) const {
-    Bytes frame;
-    put(frame, kBoard, 6);
-    put(frame, kHost, 6);
-    put(frame, 0x88B5, 2);
-    frame.push_back(type);
-    return frame;
-  }
-
   Bytes data(uint32_t seq) const {
-    Bytes frame = begun(kData);
+    Bytes frame = block_frame(kData);
     put(frame, seq, 4);
     const auto at = picture_.begin() + ptrdiff_t(seq * kPacketBytes);
     frame.insert(frame.end(), at, at + ptrdiff_t(length(seq)));
@@ -149,7 +75,7 @@ class PictureHost {
 
   Bytes summary() {
     summary_at_ = soc_.now;
-    Bytes frame = begun(kSummary);
+    Bytes frame = block_frame(kSummary);
     put(frame, packets(), 4);
     put(frame, picture_.size(), 8);
     frame.resize(60);
@@ -157,7 +83,7 @@ class PictureHost {
   }
 
   Bytes answer() const {
-    Bytes frame = begun(kAnswer);
+    Bytes frame = block_frame(kAnswer);
     if (missing_ == 0) {
       put(frame, 'O' << 8 | 'K', 2);
     } else {
@@ -230,7 +156,6 @@ class PictureHost {
     to_send_.push_back(summary());
   }
 
-  static constexpr uint64_t kBoard = 0x025357495200, kHost = 0x025348534F54;
   Soc& soc_;
   WireEnd end_{soc_.model};
   Bytes picture_, back_;
