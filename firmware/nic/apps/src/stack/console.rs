@@ -150,6 +150,7 @@ impl<B: Bus> Console<B> {
             ("sent", device.sent),
             ("bad_checksum", device.bad_checksum),
             ("fragments", device.fragments),
+            ("no_buffer", device.no_buffer),
         ];
         let of_nic = next.wrapping_sub(of_device.len());
         let of_sender = of_nic.wrapping_sub(nic::COUNTERS.len());

@@ -10,7 +10,7 @@ use super::checksum::{self, Verdict};
 #[derive(Debug)]
 pub(super) struct Device<B: Bus> {
     server: Server<B>,
-    /// A free buffer, ahead of its use: a frame is received only when an answer could be sent.
+    /// A buffer ahead of its use: a frame is given to the stack only when an answer could be sent.
     spare: Option<Buffer<B>>,
     pub(super) counters: DeviceCounters,
 }
@@ -26,6 +26,8 @@ pub struct DeviceCounters {
     pub bad_checksum: u32,
     /// Received frames that were dropped: fragments.
     pub fragments: u32,
+    /// Received frames that were dropped: no buffer was free for an answer.
+    pub no_buffer: u32,
 }
 
 impl<B: Bus> Device<B> {
@@ -55,6 +57,9 @@ impl<B: Bus> phy::Device for Device<B> {
     /// The next good frame, of one that is popped: a loop over bad ones would have no bound.
     fn receive(&mut self, _: Instant) -> Option<(RxToken<B>, TxToken<'_, B>)> {
         if !self.has_spare() {
+            // While received frames have all buffers none becomes free: that of the oldest is the spare.
+            self.spare = self.server.receive();
+            self.counters.no_buffer += u32::from(self.spare.is_some());
             return None;
         }
         let mut buffer = self.server.receive()?;
