@@ -44,7 +44,8 @@ test("mark is in the recording, though the latest frame may be older", () => {
   assert.equal(markIndex("5001", RECORDING), "5001");
   const far = { ...RECORDING, first: "9007199254740993" };
   assert.equal(markIndex("9007199254740992", far), "9007199254740993", "beyond 2^53");
-  assert.equal(markIndex("4999", { ...RECORDING, state: "waiting" }), "4999");
+  assert.equal(markIndex("4999", { ...RECORDING, state: "waiting" }), "5000");
+  assert.equal(markIndex("4999", undefined), "4999");
   assert.equal(markIndex(null, RECORDING), null);
 });
 

@@ -42,13 +42,13 @@ import { toggleDialog } from "./keys.js";
 const NOT_ALLOWED = "This page only shows: start the program with --control to act.";
 
 /**
- * Where an event is: at the end of the latest frame. One that ended before the recording began is older
- * than the key.
+ * Where an event is: at the end of the latest frame, or at `first` of the recording if the frame ends
+ * earlier.
  * @param {string | null} latest
  * @param {Recording | undefined} recording
  */
 export function markIndex(latest, recording) {
-  if (latest === null || recording?.state !== "recording") {
+  if (latest === null || recording === undefined) {
     return latest;
   }
   return BigInt(latest) < BigInt(recording.first) ? recording.first : latest;
