@@ -68,17 +68,12 @@ pub(crate) struct EmulateArguments {
     #[arg(long, value_name = "RATE", value_parser = values::pace)]
     pub(crate) rate: Option<Pace>,
 
-    /// Where the time of the samples comes from. With `system`, index 0 has the system's time when the
-    /// device starts, an index is a time, and the device states TAI at each opening: the kernel's
-    /// (CLOCK_TAI) if its offset from UTC is set, else UTC + 37 s
-    #[arg(
-        long,
-        value_name = "SOURCE",
-        value_enum,
-        default_value = "none",
-        conflicts_with = "slow"
-    )]
-    pub(crate) time_source: TimeSource,
+    /// Where the time of the samples comes from [default: the device states no time]. Index 0 is the
+    /// moment when the device starts, by the system's clock, and each index has one fixed time. The
+    /// device states TAI at each opening: the kernel's, if its offset from UTC is set, else UTC + 37
+    /// s; it prints which of the two. Not with --rate max or --slow
+    #[arg(long, value_name = "SOURCE", value_enum)]
+    pub(crate) time_source: Option<TimeSource>,
 
     /// Sample format of raw data, of a generator or of the played stream: sc8, sc16, fc32, r8, r16,
     /// rf32 or uc8 [default: the recording's own, sc16 for generators; for the played stream the
@@ -162,8 +157,6 @@ pub(crate) struct EmulateArguments {
 /// Where a device's time comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TimeSource {
-    /// The device states no time
-    None,
     /// The system's clock
     System,
 }

@@ -27,7 +27,7 @@ use crate::arguments::{EmulateArguments, TimeSource};
 use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::faults::{FaultPair, print_counts};
-use crate::figures::{grouped, measured, span};
+use crate::figures::{exact, grouped, measured, span};
 use crate::interrupt::Interrupt;
 use crate::memory::check_window;
 use crate::metrics::{self, About};
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
         };
     }
     check_window(arguments.window, windows, packet_bytes(wiring.link.capabilities().mtu_bytes))?;
-    let time = start_time(arguments)?;
+    let time = start_time(arguments, sends.first(), plays.as_ref())?;
     let clock = clock(arguments, &sends, plays.as_ref(), time);
     let options = device_options(arguments, !sends.is_empty())?;
     let options = sends.iter().cloned().fold(options, DeviceOptions::sends);
@@ -182,14 +182,28 @@ fn shown(
 /// The time of index 0, if the device states times.
 ///
 /// # Errors
-/// The device has no clock.
-fn start_time(arguments: &EmulateArguments) -> Result<Option<StartTime>, Failure> {
-    match (arguments.time_source, arguments.rate) {
-        (TimeSource::None, _) => Ok(None),
-        (TimeSource::System, Some(Pace::Max { .. })) => Err(Failure::Contradiction(
-            "--time-source system: with --rate max the samples have no time".to_owned(),
+/// The device has no clock, a slow one, or one for two rates.
+fn start_time(
+    arguments: &EmulateArguments,
+    sent: Option<&StreamInfo>,
+    played: Option<&StreamInfo>,
+) -> Result<Option<StartTime>, Failure> {
+    let Some(TimeSource::System) = arguments.time_source else { return Ok(None) };
+    let refused = |words| Err(Failure::Contradiction(format!("--time-source system: {words}")));
+    if matches!(arguments.rate, Some(Pace::Max { .. })) {
+        return refused("with --rate max the samples have no time".to_owned());
+    }
+    if arguments.slow.factor > 1 {
+        return refused("with --slow the samples have no time of the system".to_owned());
+    }
+    match [sent, played].map(|info| info.map(StreamInfo::rate_hz)) {
+        [Some(sent_hz), Some(played_hz)] if sent_hz != played_hz => refused(format!(
+            "the device sends {} and plays {}, by one clock: use a --chain that keeps the rate, or a \
+             device for each stream",
+            exact(sent_hz, "S/s"),
+            exact(played_hz, "S/s")
         )),
-        (TimeSource::System, _) => Ok(Some(StartTime::read())),
+        _ => Ok(Some(StartTime::read())),
     }
 }
 

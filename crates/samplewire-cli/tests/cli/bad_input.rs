@@ -26,10 +26,14 @@ fn values_out_of_range_are_named() {
     refused(&["--link-rate", "1k"], &["`1k`", "--link-rate", "10k to 10T"]);
     refused(&["--rate", "fast"], &["`fast`", "250M"]);
     refused(&["--rate", "0"], &["rate of 0 Hz"]);
-    refused(&["--time-source", "gpsdo"], &["gpsdo", "--time-source", "none, system"]);
+    refused(&["--time-source", "gpsdo"], &["gpsdo", "--time-source", "possible values: system"]);
     let timed = ["--time-source", "system"];
     refused(&[&timed[..], &["--rate", "max"]].concat(), &["--time-source system", "--rate max"]);
-    refused(&[&timed[..], &["--slow", "2"]].concat(), &["--time-source", "--slow"]);
+    refused(&[&timed[..], &["--slow", "2"]].concat(), &["--time-source system", "--slow"]);
+    let rates =
+        ["--source", "counter", "--rate", "10M", "--chain", "decimate:10", "--play", "null"];
+    let words = ["--time-source system", "sends 1 MS/s", "plays 10 MS/s", "--chain"];
+    refused(&[&timed[..], &rates].concat(), &words);
     refused(&["--loop", "0"], &["`0`", "forever"]);
     refused(&["--source", "tone:11M"], &["11000000 Hz", "half the rate"]);
     refused(&["--source", "tone"], &["tone:1e6"]);
