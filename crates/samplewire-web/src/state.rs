@@ -204,15 +204,16 @@ impl State {
         }
         let share = missing as f64 / (missing as f64 + delivered as f64);
         let most = Hop::ALL.into_iter().max_by_key(|&hop| account.hops().of(hop));
-        let most = most.expect("there are hops").as_str();
+        let most = most.expect("there are hops");
         let action = action_of(account, most);
         Self {
             level: "missing",
             sentence: format!(
-                "{}: {} samples ({}), most at hop {most}.{end}",
+                "{}: {} samples ({}), most at hop {}.{end}",
                 words.some,
                 grouped(missing),
                 percent(share),
+                most.as_str(),
             ),
             remedy: action.to_owned(),
         }
@@ -220,12 +221,14 @@ impl State {
 }
 
 /// What to do about the samples that are missing, most of them at the hop `most`.
-fn action_of(account: &Account, most: &str) -> &'static str {
+fn action_of(account: &Account, most: Hop) -> &'static str {
     let samples = |cause: &RecordedCause| account.gap_samples()[cause.position()];
-    let found = match RecordedCause::ALL.into_iter().max_by_key(samples) {
+    // Of equal ones the first, as `max_by_key` returns the last.
+    let causes = RecordedCause::ALL.into_iter().rev().filter(|&cause| Hop::of(cause) == most);
+    let found = match causes.max_by_key(samples) {
         // The network lost none of these.
         Some(cause @ RecordedCause::Underrun) => remedy(CAUSES, cause.as_str()),
-        _ => remedy(HOPS, most),
+        _ => remedy(HOPS, most.as_str()),
     };
     found.map_or("", |it| it.action)
 }
@@ -327,9 +330,21 @@ mod tests {
         let sent = State::of(&account, Role::Sent, None).sentence;
         assert!(sent.starts_with("Lost before they were sent: 123 samples"), "{sent}");
         let late = RecordedGap { first: gap.end(), cause: RecordedCause::Underrun, ..gap };
-        account.take_gap(&RecordedGap { not_repaired: 124, ..late }, false);
+        account.take_gap(&late, false);
+        let equal = State::of(&account, Role::Received, None).remedy;
+        assert_eq!(equal, state.remedy, "the first of two causes");
+        let late = RecordedGap { first: late.end(), not_repaired: 77, ..late };
+        account.take_gap(&late, false);
         let state = State::of(&account, Role::Received, None);
         assert_eq!(state.remedy, "see docs/statistics.md#underruns");
+        // 323 at the wire, of which 200 are underruns; 340 at the device, half of them by each cause.
+        let causes = [RecordedCause::Stream(Cause::SourceOverflow), RecordedCause::DeviceRestarted];
+        for (cause, first) in causes.into_iter().zip([late.end(), late.end() + 170]) {
+            account.take_gap(&RecordedGap { first, not_repaired: 170, cause, ..late }, false);
+        }
+        let state = State::of(&account, Role::Received, None);
+        assert!(state.sentence.contains("most at hop device"), "{}", state.sentence);
+        assert!(state.remedy.contains("#the-device-overflows"), "{}", state.remedy);
         account.take_samples(7, 1);
         assert_eq!(State::of(&account, Role::Received, None).level, "defect");
     }
