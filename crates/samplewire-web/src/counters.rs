@@ -723,7 +723,8 @@ pub(crate) const CAUSES: &[Remedy] = &[
     Remedy { name: "device restarted", meaning: "an estimate: time x rate", action: "" },
     Remedy {
         name: "underrun",
-        meaning: "of a played stream: not there at its time, and not known to be lost",
+        meaning: "only in a page's account of a played stream: not there at its time, and not \
+                  known to be lost",
         action: "see docs/statistics.md#underruns",
     },
 ];

@@ -234,7 +234,7 @@ pub(crate) struct GapSamples {
     recorder_restarted: u64,
     /// Between two boots of the device: estimated.
     device_restarted: u64,
-    /// Not there at their time, in a stream that a device plays.
+    /// Not there at their time: only a page's account of a played stream has them.
     underrun: u64,
 }
 
