@@ -137,11 +137,14 @@ def broken(net: Network, ip: str) -> None:
     forge = (sys.executable, str(HERE / "forge.py"), net.tap)
     for _ in range(BREAKS_MAX):
         end, report = disturbed(net, ip, 12 * SAMPLES, lambda: net.inside(*forge))
+        if end["openings"] == 1:
+            # Each forged WRITE came behind the real one, as a duplicate.
+            continue
         expect(end["openings"], 2, f"a broken queue pair: {end}, {report}")
         # Else no packet was on its way at that moment, and nothing is lost.
         if report["samples_missing"]:
             return
-    raise GuestError(f"no broken queue pair of {BREAKS_MAX} lost a packet")
+    raise GuestError(f"in {BREAKS_MAX} runs no queue pair broke and lost a packet")
 
 
 def unplugged(net: Network, ip: str) -> None:

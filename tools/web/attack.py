@@ -13,7 +13,8 @@ const results = {};
 async function attempt(name, run) {
   try { results[name] = await run(); } catch (error) { results[name] = `error: ${error.name}`; }
 }
-const paths = ["/", "/api/account", "/api/gaps", "/api/gaps.csv", "/api/timeline?columns=9"];
+const paths = ["/", "/api/account", "/api/gaps", "/api/gaps.csv", "/api/timeline?columns=9",
+  "/api/processes"];
 function submit(path, text, enctype) {
   const form = document.createElement("form");
   Object.assign(form, { method: "POST", action: victim + path, target: "sink", enctype });
@@ -59,22 +60,24 @@ async function attack() {
     }));
     submit(path, "", "application/x-www-form-urlencoded");
   }
-  const action = '{"record": {"name": "attack"}}';
   const json = { "Content-Type": "application/json", "X-Samplewire-Action": "1" };
-  for (const kind of ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"]) {
-    submit("/api/act", action, kind);
-  }
   const full = { ...json, Authorization: `Bearer ${token}` };
-  for (const [name, headers] of Object.entries({ bare: {}, json, full })) {
-    for (const mode of ["cors", "no-cors"]) {
-      await attempt(`act ${name} ${mode}`, async () =>
-        (await fetch(victim + "/api/act", { method: "POST", mode, headers, body: action })).text());
+  for (const action of ['{"record": {"name": "attack"}}', '{"stop": {}}', '{"end": {}}']) {
+    for (const kind of ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"]) {
+      submit("/api/act", action, kind);
     }
+    for (const [name, headers] of Object.entries({ bare: {}, json, full })) {
+      for (const mode of ["cors", "no-cors"]) {
+        const call = { method: "POST", mode, headers, body: action };
+        await attempt(`${action} ${name} ${mode}`, async () =>
+          (await fetch(victim + "/api/act", call)).text());
+      }
+    }
+    await attempt(`beacon ${action}`, () => {
+      navigator.sendBeacon(victim + "/api/act", new Blob([action], { type: "text/plain" }));
+      return "";
+    });
   }
-  await attempt("beacon", () => {
-    navigator.sendBeacon(victim + "/api/act", new Blob([action], { type: "text/plain" }));
-    return "";
-  });
   for (const secret of ["0".repeat(32), token]) {
     await attempt(`socket ${secret === token ? "right" : "wrong"}`, () => new Promise((done) => {
       const socket = new WebSocket(victim.replace("http", "ws") + "/api/ws",

@@ -403,6 +403,13 @@ def check_access(browser: Browser, stream: VirtualStream) -> None:
         ("g", ""),
         ("R", "recording from an index"),
         ("Escape", ""),
+        ("x", "the end of the stream"),
+        ("Escape", ""),
+        ("t", ""),
+        ("g", "gaps, dark"),
+        ("g", ""),
+        ("R", "recording from an index, dark"),
+        ("Escape", ""),
     ):
         if key:
             page.keyboard.press(key)
@@ -418,6 +425,20 @@ def check_access(browser: Browser, stream: VirtualStream) -> None:
     assert width <= 360, f"{width} pixels wide on a screen of 360"
     page.screenshot(path=OUT / "narrow.png", full_page=True)
     opened.close()
+
+
+REBOUND = """async (token) => {
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json",
+    "X-Samplewire-Action": "1" };
+  const read = await fetch("/api/account", { headers });
+  const act = await fetch("/api/act", { method: "POST", headers, body: '{"end": {}}' });
+  const socket = await new Promise((done) => {
+    const it = new WebSocket(`ws://${location.host}/api/ws`, ["samplewire", `token.${token}`]);
+    it.onopen = () => done("open");
+    it.onclose = () => done("closed");
+  });
+  return [read.status, act.status, socket];
+}"""
 
 
 def check_attack(browser: Browser, stream: VirtualStream, folder: Path) -> None:
@@ -438,11 +459,8 @@ def check_attack(browser: Browser, stream: VirtualStream, folder: Path) -> None:
     answer = page.goto(f"http://evil.example:{port}/api/account")
     assert answer, "no answer"
     assert answer.status == 421, answer.status
-    script = (
-        "async (token) => (await fetch('/api/account',"
-        " { headers: { Authorization: `Bearer ${token}` } })).status"
-    )
-    assert page.evaluate(script, stream.token) == 421, "rebinding reads"
+    reached = page.evaluate(REBOUND, stream.token)
+    assert reached == [421, 421, "closed"], f"rebinding reads or acts: {reached}"
     page.close()
 
 
@@ -584,7 +602,8 @@ def check_reconnecting(browser: Browser, program: Path) -> None:
     with VirtualStream(program, "second", address, token, OUT):
         until(page, f"{sentence}.startsWith('Whole')")
         remedy = page.locator("#remedy").inner_text()
-        assert remedy.startswith("Nothing was seen for"), remedy
+        # Ahead of it may still stand what the key "w" does here.
+        assert "Nothing was seen for" in remedy, remedy
         page.keyboard.press("x")
         until(page, "document.getElementById('end-dialog').open")
         page.keyboard.press("Enter")

@@ -139,7 +139,10 @@ fn token_host_and_origin_decide_who_reads() {
     // A name is text in JSON.
     assert!(right.text.contains(HOSTILE_NAME), "{}", right.text);
     for header in [
-        "content-security-policy: default-src 'none'; script-src 'self'",
+        "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; \
+         img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+         frame-ancestors 'none'\r\n",
+        "x-frame-options: DENY",
         "x-content-type-options: nosniff",
         "referrer-policy: no-referrer",
         "cross-origin-resource-policy: same-origin",
