@@ -80,8 +80,6 @@ def test_wrong_limit_or_end_is_found(was: str, becomes: str) -> None:
         ("samplewire_board", {"W": 64}),
         ("samplewire_board", {"W": 512, "AdcMerged": 0}),
         ("mac_fifo", {"TxStoreForward": 1}),
-        ("nic_board", {"CpuClock": 1}),
-        ("samplewire_nic_board", {"W": 64, "CpuClock": 1}),
     ],
 )
 def test_clocks_are_crossed_in_the_cells_alone(top: str, values: dict[str, int]) -> None:
