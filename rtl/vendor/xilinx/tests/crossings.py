@@ -104,8 +104,10 @@ class Netlist:
             self.shapes[self.path(target)] = _dimensions(target)
             self.reads[self.path(target)] |= {self.path(s) for s in sources}
 
-    def add(self, symbol: object) -> None:
-        """Take one member of a scope."""
+    def add(self, symbol: object) -> ast.VisitAction:
+        """Take one member of a scope, but no branch of a generate that is not chosen."""
+        if isinstance(symbol, ast.GenerateBlockSymbol) and symbol.isUninstantiated:
+            return ast.VisitAction.Skip
         if isinstance(symbol, ast.ContinuousAssignSymbol):
             assignment = symbol.assignment
             self.join(_targets(assignment.left), _names(assignment.right))
@@ -115,6 +117,7 @@ class Netlist:
             self.modules[self.path(symbol)] = symbol.definition.name
             for connection in symbol.portConnections:
                 self.connect(connection)
+        return ast.VisitAction.Advance
 
     def add_block(self, block: ast.ProceduralBlockSymbol) -> None:
         """Take an always block."""
