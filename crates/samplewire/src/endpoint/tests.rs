@@ -195,7 +195,8 @@ fn listener_counts_what_is_damaged_apart_from_what_is_no_packet() {
 /// How a listening end answers an opening; `turn` does its turns.
 fn answer(
     config: OpenConfig,
-    (peer, far): (SocketAddr, &mut Memory),
+    peer: SocketAddr,
+    far: &mut Memory,
     now: &mut Nanos,
     mut turn: impl FnMut(Nanos),
 ) -> OpenEvent {
@@ -231,7 +232,7 @@ fn stream_whose_program_is_gone_is_busy_and_one_behind_the_last_is_unknown() {
         let link = Resilient::new(Box::new(near));
         let mut endpoint = Endpoint::listener(link, listening, vec![Entry::Free], false, wakeups);
         let config = OpenConfig::new(Role::Describe, stream, 1);
-        let event = answer(config, (address, &mut far), &mut now, |now| {
+        let event = answer(config, address, &mut far, &mut now, |now| {
             endpoint.turn(now, &mut Batch::new(BATCH, 2_000));
         });
         let OpenEvent::Refused { reason, .. } = event else { panic!("{event:?}") };
@@ -252,7 +253,7 @@ fn stream_whose_opener_says_nothing_ends_when_the_device_has_waited_long_enough(
         let (_device, mut stepped) = device.unwrap();
         let mut opened_at = None;
         let config = OpenConfig::new(role, stream, 1);
-        let event = answer(config, (address, &mut far), &mut now, |now| {
+        let event = answer(config, address, &mut far, &mut now, |now| {
             stepped.turn(now);
             opened_at = opened_at.or(stepped.views().next().map(|_| now));
         });
