@@ -2,7 +2,7 @@
 
 use samplewire_proto::wire::{HEADER_LEN, PacketType, RECORD_LEN};
 use samplewire_proto::{Seq, crc};
-use samplewire_roce::wire::{Body, Frame, Packet};
+use samplewire_roce::wire::{Body, FRAME_BYTES_MAX, Frame, Packet};
 
 use crate::check::Breach;
 
@@ -30,14 +30,8 @@ pub(super) fn change(breach: Breach, first: Seq, bytes: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Writes a frame with a changed record to `out`, and returns its length; `None` for one that has no
-/// record.
-pub(super) fn change_frame(
-    breach: Breach,
-    first: Seq,
-    frame: &Frame<'_>,
-    out: &mut [u8],
-) -> Option<usize> {
+/// A frame with a changed record; `None` for one that has no record.
+pub(super) fn change_frame(breach: Breach, first: Seq, frame: &Frame<'_>) -> Option<Vec<u8>> {
     let Packet { bth, body } = frame.packet();
     let Body::Request { reth, immediate: Some(seq), payload } = body else { return None };
     let mut payload = payload.to_vec();
@@ -50,7 +44,10 @@ pub(super) fn change_frame(
         }
     }
     let body = Body::Request { reth, immediate: Some(seq), payload: &payload };
-    Some(Packet { bth, body }.emit(&frame.route(), out))
+    let mut changed = vec![0; FRAME_BYTES_MAX];
+    let len = Packet { bth, body }.emit(&frame.route(), &mut changed);
+    changed.truncate(len);
+    Some(changed)
 }
 
 /// The index that a packet says which is so many packets after the first.

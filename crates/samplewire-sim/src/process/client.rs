@@ -11,11 +11,12 @@ use samplewire_proto::receiver as proto;
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::session::OpenPhase;
 use samplewire_proto::stream::Underflow;
-use samplewire_proto::wire::{CloseReason, Role};
+use samplewire_proto::wire::{self, CloseReason, Role};
 use samplewire_proto::{Nanos, Seq, Tag};
 use samplewire_roce::PathMtu;
 
 use super::endpoint::Endpoint;
+use super::judge::Came;
 use super::known::Begun;
 use super::link::Frames;
 use super::sending::SendProgram;
@@ -182,11 +183,15 @@ impl Client {
         self.dropped_noted = arrival.dropped;
         self.settle(turn);
         self.note_opening(turn, None);
+        let mut kind = None;
         if let State::Opening { endpoint, .. } | State::Streaming { endpoint, .. } = &mut self.state
         {
-            endpoint.take(turn, arrival, bytes, &mut |_, _, _| {});
+            let bytes = &*endpoint.as_read(bytes);
+            let parsed = wire::parse(bytes).ok();
+            kind = parsed.as_ref().map(|(header, _)| header.kind.name());
+            let came = Came { arrival, bytes, parsed: parsed.as_ref() };
+            endpoint.take(turn, came, &mut |_, _, _| {});
         }
-        let kind = samplewire_proto::wire::parse(bytes).ok().map(|(header, _)| header.kind.name());
         self.note_opening(turn, kind);
         self.follow(turn);
     }

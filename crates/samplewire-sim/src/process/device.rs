@@ -16,6 +16,7 @@ use samplewire_proto::{Nanos, Tag};
 use samplewire_roce::PathMtu;
 
 use super::endpoint::Endpoint;
+use super::judge::Came;
 use super::known::{Begun, Known};
 use super::link::Frames;
 use super::sending::SendProgram;
@@ -130,8 +131,7 @@ impl Device {
 
     /// Takes a packet.
     pub(crate) fn handle(&mut self, turn: &mut Turn<'_>, arrival: &Arrival, bytes: &[u8]) {
-        self.endpoint.settle(turn);
-        self.note_ends(turn);
+        self.settle(turn);
         let parsed = wire::parse(bytes).ok();
         let is_of_stream = parsed.as_ref().is_some_and(|(header, packet)| {
             let is_named = |it: &Known| it.is_named_by(header, packet);
@@ -142,9 +142,8 @@ impl Device {
         let duty = (!is_of_stream)
             .then(|| turn.checker.openings.duty(at, &arrival.from, parsed.as_ref(), bytes.len()));
         let mut answers: Vec<(Peer, Vec<u8>)> = vec![];
-        self.endpoint.take(turn, arrival, bytes, &mut |_, to, bytes| {
-            answers.push((to, bytes.to_vec()));
-        });
+        let came = Came { arrival, bytes, parsed: parsed.as_ref() };
+        self.endpoint.take(turn, came, &mut |_, to, bytes| answers.push((to, bytes.to_vec())));
         let is_answer = |(_, bytes): &&(Peer, Vec<u8>)| !is_report(bytes);
         let answer = answers.iter().find(is_answer).map(|(to, bytes)| (*to, &bytes[..]));
         let accepted = answer.and_then(|(_, bytes)| self.accepted_by(turn, bytes));
@@ -185,8 +184,7 @@ impl Device {
 
     /// Takes frames.
     pub(crate) fn handle_frames(&mut self, turn: &mut Turn<'_>, frames: &Frames) {
-        self.endpoint.settle(turn);
-        self.note_ends(turn);
+        self.settle(turn);
         self.endpoint.take_frames(turn, frames);
         self.note_ends(turn);
     }
@@ -201,11 +199,9 @@ impl Device {
 
     /// Does what is due.
     pub(crate) fn run(&mut self, turn: &mut Turn<'_>) {
-        self.endpoint.settle(turn);
-        self.note_ends(turn);
+        self.settle(turn);
         self.run_programs(turn);
-        self.endpoint.settle(turn);
-        self.note_ends(turn);
+        self.settle(turn);
     }
 
     /// When something is due, by the machine's clock.
@@ -301,20 +297,23 @@ impl Device {
         self.open[place] = Some(accept.tag);
     }
 
+    fn settle(&mut self, turn: &mut Turn<'_>) {
+        if self.endpoint.settle(turn) {
+            self.note_ends(turn);
+        }
+    }
+
     /// Holds the ends of streams that the endpoint has let go of.
     fn note_ends(&mut self, turn: &mut Turn<'_>) {
-        let mut open = vec![None; self.open.len()];
-        for view in self.endpoint.views().filter(|view| !view.is_lingering) {
-            open[view.place] = Some(view.tag);
-        }
-        for (place, (before, after)) in self.open.iter().zip(&open).enumerate() {
-            if before.is_some() && after.is_none() {
+        for (place, open) in self.open.iter_mut().enumerate() {
+            let present = self.endpoint.views_at(place).find(|view| !view.is_lingering);
+            let before = std::mem::replace(open, present.map(|view| view.tag));
+            if before.is_some() && open.is_none() {
                 turn.checker.openings.ended(turn.me, place as u16);
                 let event = "the stream has ended";
                 turn.checker.transitions.count(Machine::Listener, "Open", event, "Free");
             }
         }
-        self.open = open;
         for known in self.endpoint.take_gone() {
             if !known.is_sender() {
                 turn.checker.receiver_gone(known.session);

@@ -12,12 +12,12 @@ use samplewire_proto::session::{OpenPhase, Peer};
 use samplewire_proto::wire::{self, Header, Packet, PacketType, WireError};
 use samplewire_proto::{Departure, Nanos, Seq, Tag};
 use samplewire_roce::PathMtu;
-use samplewire_roce::wire::{FRAME_BYTES_MAX, Frame};
+use samplewire_roce::wire::Frame;
 
 use super::judge::{self, Came, Counts};
 use super::known::{Begun, Known, is_of_stream, machine_of, sender_of};
-use super::link::{Departed, FrameBox, FrameLink, Frames, MailLink, Mailbox, lock};
-use super::{Arrival, Facts, Observed, Place, Turn, breach};
+use super::link::{Departed, Departing, FrameBox, FrameLink, Frames, MailLink, Mailbox, lock};
+use super::{Facts, Observed, Place, Turn, breach};
 use crate::check::{HasRefused, Session};
 use crate::dialect;
 use crate::net::{address_of_peer, ip_of, mac_of, peer_at, process_at, process_of};
@@ -35,6 +35,8 @@ pub(crate) struct Endpoint {
     known: Vec<Known>,
     /// When it is to be turned again, by the machine's clock.
     due_at: Nanos,
+    /// It was turned since it was held that it does not rest too long.
+    has_turned: bool,
     /// What its socket had dropped when the last packet came.
     dropped: Option<u32>,
     /// It speaks another version of the protocol.
@@ -67,6 +69,7 @@ impl Endpoint {
             departed: Departed::default(),
             known: vec![],
             due_at: turn.now,
+            has_turned: false,
             dropped: None,
             is_foreign,
         };
@@ -125,16 +128,21 @@ impl Endpoint {
         gone
     }
 
-    /// Turns the endpoint until nothing is left to do at once, as a driver does.
-    pub(crate) fn settle(&mut self, turn: &mut Turn<'_>) {
-        for _ in 0..TURNS_MAX {
+    /// Turns the endpoint until nothing is left to do at once, as a driver does. Whether there was
+    /// anything to do.
+    pub(crate) fn settle(&mut self, turn: &mut Turn<'_>) -> bool {
+        for turns in 0..TURNS_MAX {
             let is_called = self.stepped.as_ref().is_some_and(Stepped::is_called);
             if self.is_over() || self.due_at > turn.now && !is_called {
-                return self.check_rest(turn);
+                if std::mem::take(&mut self.has_turned) {
+                    self.check_rest(turn);
+                }
+                return turns > 0;
             }
             self.turn(turn, None, &mut |_, _, _| {});
         }
         turn.checker.fail(format!("process {}: {TURNS_MAX} turns at one instant", turn.me));
+        true
     }
 
     /// Holds that an endpoint does not rest beyond what its machines wait for.
@@ -202,16 +210,13 @@ impl Endpoint {
     }
 
     /// Gives it a packet. `on_other` sees what departed that is of no stream that is known.
-    pub(crate) fn take(
+    pub(super) fn take(
         &mut self,
         turn: &mut Turn<'_>,
-        arrival: &Arrival,
-        bytes: &[u8],
+        came: Came<'_>,
         on_other: &mut dyn FnMut(&mut Turn<'_>, Peer, &[u8]),
     ) {
-        let bytes = &*self.as_read(bytes);
-        let parsed = wire::parse(bytes).ok();
-        self.turn(turn, Some(Came { arrival, bytes, parsed: parsed.as_ref() }), on_other);
+        self.turn(turn, Some(came), on_other);
     }
 
     /// Gives frames to its station, if it has one.
@@ -259,17 +264,18 @@ impl Endpoint {
         let mut departed = std::mem::take(&mut self.departed_frames);
         lock(frame_box).take(&mut departed);
         for (bytes, _) in departed.iter() {
-            let mut changed = [0; FRAME_BYTES_MAX];
-            let broken = self.break_rules_in_frame(turn, bytes, &mut changed);
-            let bytes = broken.map_or(bytes, |len| &changed[..len]);
+            let frame = Frame::new_checked(bytes);
+            let changed = frame.as_ref().ok().and_then(|it| self.break_rules_in_frame(turn, it));
+            let (bytes, frame) = match &changed {
+                Some(changed) => (&changed[..], Frame::new_checked(changed)),
+                None => (bytes, frame),
+            };
             turn.checker.tally.frames += 1;
-            if Arp::parse(bytes).is_none() {
-                match Frame::new_checked(bytes) {
-                    Ok(frame) => self.check_frame(turn, &frame),
-                    Err(error) => {
-                        let what = format!("process {} sends no frame: {error}", turn.me);
-                        turn.checker.fail(what);
-                    }
+            match frame {
+                Ok(frame) => self.check_frame(turn, &frame),
+                Err(_) if Arp::parse(bytes).is_some() => {}
+                Err(error) => {
+                    turn.checker.fail(format!("process {} sends no frame: {error}", turn.me));
                 }
             }
             turn.net.send_frame(turn.me, bytes);
@@ -277,14 +283,13 @@ impl Endpoint {
         self.departed_frames = departed;
     }
 
-    /// Changes a frame of a sender that breaks the rules, and returns its length then.
-    fn break_rules_in_frame(&self, turn: &Turn<'_>, bytes: &[u8], out: &mut [u8]) -> Option<usize> {
-        let frame = Frame::new_checked(bytes).ok()?;
+    /// A frame of a sender that breaks the rules, as it departs then.
+    fn break_rules_in_frame(&self, turn: &Turn<'_>, frame: &Frame<'_>) -> Option<Vec<u8>> {
         let sessions = &turn.checker.sessions;
         let mut senders = self.known.iter().filter(|it| !it.is_gone && it.is_sender());
-        let known = senders.find(|it| is_to_peer(it, &sessions[it.session], &frame))?;
+        let known = senders.find(|it| is_to_peer(it, &sessions[it.session], frame))?;
         let session = &sessions[known.session];
-        breach::change_frame(session.breach?, session.agreed.first_seq, &frame, out)
+        breach::change_frame(session.breach?, session.agreed.first_seq, frame)
     }
 
     fn check_frame(&self, turn: &mut Turn<'_>, frame: &Frame<'_>) {
@@ -319,12 +324,17 @@ impl Endpoint {
             lock(&self.mailbox).put(came.bytes, meta);
         }
         let judged = if came.is_some() { &self.known[..] } else { &[] };
-        let before: Vec<Counts> = judged.iter().map(|it| Counts::of(stepped, it)).collect();
+        let counts = |known| Counts::of(machine_of(stepped, known));
+        let before: Vec<Counts> = judged.iter().map(counts).collect();
         let rest = stepped.turn(turn.now);
         let mut departed = std::mem::take(&mut self.departed);
         lock(&self.mailbox).take(&mut departed);
-        for known in &mut self.known {
-            match machine_of(stepped, known) {
+        self.break_rules(turn, &mut departed);
+        let packets = parse_all(&departed);
+        let stepped = self.stepped.as_ref().expect("it was there");
+        let machines: Vec<_> = self.known.iter().map(|it| machine_of(stepped, it)).collect();
+        for (known, machine) in self.known.iter_mut().zip(&machines) {
+            match machine {
                 Some(Machine::Sending(sender)) => {
                     known.is_ended = sender.is_ended();
                     judge::note_pushed(turn, known, sender);
@@ -333,21 +343,18 @@ impl Endpoint {
                 None => known.is_ended = true,
             }
         }
-        self.break_rules(turn, &mut departed);
-        self.check_senders(turn, &departed);
-        let stepped = self.stepped.as_ref().expect("it was there");
+        check_senders(turn, &mut self.known, &packets);
         if let Some(came) = &came {
             self.dropped = Some(came.arrival.dropped);
-            for (known, before) in self.known.iter_mut().zip(&before) {
-                if known.is_gone {
-                    continue;
+            let changed = machines.iter().zip(&before);
+            for (known, (machine, before)) in self.known.iter_mut().zip(changed) {
+                if !known.is_gone {
+                    judge::check_arrival(turn, known, came, *machine, before);
                 }
-                let after = Counts::of(stepped, known);
-                judge::check_arrival(turn, known, came, machine_of(stepped, known), before, &after);
             }
         }
-        for known in &mut self.known {
-            match machine_of(stepped, known) {
+        for (known, machine) in self.known.iter_mut().zip(&machines) {
+            match machine {
                 Some(Machine::Receiving(receiver)) => {
                     judge::advance_receiver(turn, known, receiver)
                 }
@@ -356,16 +363,16 @@ impl Endpoint {
                 None => known.is_gone = true,
             }
         }
-        self.check_receivers(turn, &departed, on_other);
+        check_receivers(turn, &self.known, &packets, on_other);
         let event = came.as_ref().and_then(|came| came.parsed);
-        let stepped = self.stepped.as_ref().expect("it was there");
-        for known in &mut self.known {
-            known.note_transition(turn, machine_of(stepped, known), event);
+        for (known, machine) in self.known.iter_mut().zip(machines) {
+            known.note_transition(turn, machine, event);
         }
-        self.send(turn, &departed);
+        self.send(turn, &packets);
         self.departed = departed;
         self.send_frames(turn);
         self.note_rest(turn.now, rest);
+        self.has_turned = true;
         rest
     }
 
@@ -395,109 +402,14 @@ impl Endpoint {
         }
     }
 
-    /// Holds what senders have sent against what they may send: they send before they look at what
-    /// has come.
-    fn check_senders(&mut self, turn: &mut Turn<'_>, departed: &Departed) {
-        for (packet, bytes) in departed.iter() {
-            let (header, body) = match wire::parse(bytes) {
-                Ok(parsed) => parsed,
-                // An answer to a packet of another version.
-                Err(WireError::Version { .. }) => continue,
-                Err(error) => {
-                    let what =
-                        format!("process {} sends no packet: {error}: {bytes:02x?}", turn.me);
-                    turn.checker.fail(what);
-                    continue;
-                }
-            };
-            let sessions = &turn.checker.sessions;
-            let Some(known) = sender_of(&mut self.known, sessions, packet.to, &header, &body)
-            else {
-                continue;
-            };
-            let session = &mut turn.checker.sessions[known.session];
-            let held = match body {
-                Packet::Data(_) => {
-                    let end = header.seq + 1;
-                    // Of an end that came with this departure only that is seen.
-                    let is_last = known.is_ended && session.is_ahead(end);
-                    let pushed = if is_last { session.push_up_to(end, false) } else { Ok(()) };
-                    let departs = pushed.and_then(|()| {
-                        session.departs(header.seq, header.departure, turn.net.now, turn.now)
-                    });
-                    departs.map(|is_first| {
-                        turn.checker.tally.data_packets += 1;
-                        turn.checker.tally.repeats += u64::from(!is_first);
-                    })
-                }
-                // The records of a session that is over are gone.
-                _ if known.is_ended => Ok(()),
-                _ => session.sender_says(&header, &body),
-            };
-            turn.checker.note(known.session, held);
-        }
-    }
-
-    /// Holds what receivers have sent against what they know after the packet that came.
-    fn check_receivers(
-        &self,
-        turn: &mut Turn<'_>,
-        departed: &Departed,
-        on_other: &mut dyn FnMut(&mut Turn<'_>, Peer, &[u8]),
-    ) {
-        for (packet, bytes) in departed.iter() {
-            let Ok((header, body)) = wire::parse(bytes) else {
-                on_other(turn, peer_at(packet.to), bytes);
-                continue;
-            };
-            let known = self.receiver_of(turn, packet.to, &header, &body);
-            match known.filter(|_| is_of_stream(&body)) {
-                Some(known) if known.is_gone => {}
-                Some(known) => {
-                    let session = &mut turn.checker.sessions[known.session];
-                    let held = session.receiver_says(turn.now, &header, &body);
-                    turn.checker.note(known.session, held);
-                }
-                None if self.is_of_sender(packet.to, &header) && is_of_stream(&body) => {}
-                None => on_other(turn, peer_at(packet.to), bytes),
-            }
-        }
-    }
-
-    /// The stream whose receiver sent a packet. If two streams send with the same tag, it is the one
-    /// that a CLOSE_ACK echoes, the one whose REPORT comes next, or the newer one.
-    fn receiver_of(
-        &self,
-        turn: &Turn<'_>,
-        to: SocketAddr,
-        header: &Header,
-        packet: &Packet<'_>,
-    ) -> Option<&Known> {
-        let to = process_at(to)?;
-        let is_of = |it: &&Known| !it.is_sender() && it.may_send(to, header, packet);
-        let mut all = self.known.iter().rev().filter(is_of);
-        if header.kind != PacketType::Report {
-            return all.next();
-        }
-        let is_next = |it: &&Known| {
-            it.is_gone || turn.checker.sessions[it.session].is_next_report(header.seq)
-        };
-        all.clone().find(is_next).or_else(|| all.find(|_| header.seq != Seq(1)))
-    }
-
-    fn is_of_sender(&self, to: SocketAddr, header: &Header) -> bool {
-        let is_of = |it: &Known| Some(it.peer) == process_at(to) && it.peer_tag == header.tag;
-        self.known.iter().any(|it| it.is_sender() && is_of(it))
-    }
-
-    fn send(&self, turn: &mut Turn<'_>, departed: &Departed) {
-        for (packet, bytes) in departed.iter() {
+    fn send(&self, turn: &mut Turn<'_>, packets: &[Leaving<'_>]) {
+        for Leaving { to, is_ect, bytes, parsed } in packets {
             // What goes to an address where no process is is lost.
-            let Some(to) = process_at(packet.to) else { continue };
+            let Some(to) = process_at(*to) else { continue };
             if !turn.net.has_route(turn.me, to) {
                 continue;
             }
-            let padding_bytes = match wire::parse(bytes) {
+            let padding_bytes = match parsed {
                 Ok((header, Packet::Data(_))) => {
                     let known = self.known.iter().find(|it| it.peer_tag == header.tag);
                     known.map_or(0, |it| turn.checker.sessions[it.session].agreed.padding_bytes)
@@ -507,10 +419,10 @@ impl Endpoint {
             if self.is_foreign {
                 let mut own = bytes.to_vec();
                 dialect::translate(&mut own);
-                turn.net.send(turn.me, to, [&own, &[], &[]], padding_bytes, packet.is_ect);
+                turn.net.send(turn.me, to, [&own, &[], &[]], padding_bytes, *is_ect);
                 continue;
             }
-            turn.net.send(turn.me, to, [bytes, &[], &[]], padding_bytes, packet.is_ect);
+            turn.net.send(turn.me, to, [bytes, &[], &[]], padding_bytes, *is_ect);
         }
     }
 
@@ -561,6 +473,114 @@ impl Endpoint {
         let stepped = self.stepped.as_ref();
         self.known.iter().filter_map(move |known| Some((known, machine_of(stepped?, known)?)))
     }
+}
+
+/// A packet that departs, parsed.
+struct Leaving<'a> {
+    to: SocketAddr,
+    is_ect: bool,
+    bytes: &'a [u8],
+    parsed: Result<(Header, Packet<'a>), WireError>,
+}
+
+fn parse_all(departed: &Departed) -> Vec<Leaving<'_>> {
+    let leaving = |(&Departing { to, is_ect, .. }, bytes)| Leaving {
+        to,
+        is_ect,
+        bytes,
+        parsed: wire::parse(bytes),
+    };
+    departed.iter().map(leaving).collect()
+}
+
+/// Holds what senders have sent against what they may send: they send before they look at what
+/// has come.
+fn check_senders(turn: &mut Turn<'_>, known: &mut [Known], packets: &[Leaving<'_>]) {
+    for Leaving { to, bytes, parsed, .. } in packets {
+        let (header, body) = match parsed {
+            Ok(parsed) => parsed,
+            // An answer to a packet of another version.
+            Err(WireError::Version { .. }) => continue,
+            Err(error) => {
+                let what = format!("process {} sends no packet: {error}: {bytes:02x?}", turn.me);
+                turn.checker.fail(what);
+                continue;
+            }
+        };
+        let sessions = &turn.checker.sessions;
+        let Some(known) = sender_of(known, sessions, *to, header, body) else { continue };
+        let session = &mut turn.checker.sessions[known.session];
+        let held = match body {
+            Packet::Data(_) => {
+                let end = header.seq + 1;
+                // Of an end that came with this departure only that is seen.
+                let is_last = known.is_ended && session.is_ahead(end);
+                let pushed = if is_last { session.push_up_to(end, false) } else { Ok(()) };
+                let departs = pushed.and_then(|()| {
+                    session.departs(header.seq, header.departure, turn.net.now, turn.now)
+                });
+                departs.map(|is_first| {
+                    turn.checker.tally.data_packets += 1;
+                    turn.checker.tally.repeats += u64::from(!is_first);
+                })
+            }
+            // The records of a session that is over are gone.
+            _ if known.is_ended => Ok(()),
+            _ => session.sender_says(header, body),
+        };
+        turn.checker.note(known.session, held);
+    }
+}
+
+/// Holds what receivers have sent against what they know after the packet that came.
+fn check_receivers(
+    turn: &mut Turn<'_>,
+    known: &[Known],
+    packets: &[Leaving<'_>],
+    on_other: &mut dyn FnMut(&mut Turn<'_>, Peer, &[u8]),
+) {
+    for Leaving { to, bytes, parsed, .. } in packets {
+        let Ok((header, body)) = parsed else {
+            on_other(turn, peer_at(*to), bytes);
+            continue;
+        };
+        let receiver = receiver_of(turn, known, *to, header, body);
+        match receiver.filter(|_| is_of_stream(body)) {
+            Some(known) if known.is_gone => {}
+            Some(known) => {
+                let session = &mut turn.checker.sessions[known.session];
+                let held = session.receiver_says(turn.now, header, body);
+                turn.checker.note(known.session, held);
+            }
+            None if is_of_sender(known, *to, header) && is_of_stream(body) => {}
+            None => on_other(turn, peer_at(*to), bytes),
+        }
+    }
+}
+
+/// The stream whose receiver sent a packet. If two streams send with the same tag, it is the one
+/// that a CLOSE_ACK echoes, the one whose REPORT comes next, or the newer one.
+fn receiver_of<'a>(
+    turn: &Turn<'_>,
+    known: &'a [Known],
+    to: SocketAddr,
+    header: &Header,
+    packet: &Packet<'_>,
+) -> Option<&'a Known> {
+    let to = process_at(to)?;
+    let is_of = |it: &&Known| !it.is_sender() && it.may_send(to, header, packet);
+    let mut all = known.iter().rev().filter(is_of);
+    if header.kind != PacketType::Report {
+        return all.next();
+    }
+    let is_next =
+        |it: &&Known| it.is_gone || turn.checker.sessions[it.session].is_next_report(header.seq);
+    all.clone().find(is_next).or_else(|| all.find(|_| header.seq != Seq(1)))
+}
+
+fn is_of_sender(known: &[Known], to: SocketAddr, header: &Header) -> bool {
+    let is_of = |it: &Known| Some(it.peer) == process_at(to) && it.peer_tag == header.tag;
+    known.iter().any(|it| it.is_sender() && is_of(it))
 }
 
 /// Whether a frame goes to the queue pair at the other end of a stream.

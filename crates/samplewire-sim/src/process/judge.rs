@@ -1,12 +1,12 @@
 //! What became of a packet, checked against the rules of both ends.
 
-use samplewire::stepped::{Machine, Stepped};
+use samplewire::stepped::Machine;
 use samplewire_proto::receiver::{self, Receiver, RecvSlot};
 use samplewire_proto::sender::{self, SendSlot, Sender};
 use samplewire_proto::wire::{CloseReason, Header, Packet};
 use samplewire_proto::{Nanos, Tag};
 
-use super::known::{Known, State, machine_of};
+use super::known::{Known, State};
 use super::{Arrival, Place, Turn};
 use crate::check::{FINAL_INDEX_MAX, Progress, Session, Verdict};
 use crate::net::process_of;
@@ -31,10 +31,10 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn of(stepped: &Stepped, known: &Known) -> Self {
+    pub(super) fn of(machine: Option<Machine<'_>>) -> Self {
         let none =
             Self { refused: 0, requests_refused: 0, received: 0, unneeded: 0, place: Place::Over };
-        match machine_of(stepped, known) {
+        match machine {
             Some(Machine::Sending(sender)) => {
                 let stats = sender.stats();
                 let refused = stats.reports_refused + stats.closes_refused + stats.unexpected;
@@ -131,7 +131,6 @@ pub(super) fn check_arrival(
     came: &Came<'_>,
     machine: Option<Machine<'_>>,
     before: &Counts,
-    after: &Counts,
 ) {
     if process_of(&came.arrival.from) != Some(known.peer) {
         return;
@@ -141,6 +140,7 @@ pub(super) fn check_arrival(
     if !known.is_named_by(header, packet) {
         return;
     }
+    let after = Counts::of(machine);
     let is_refused = after.refused != before.refused && machine.is_some();
     let held = match (known.state, machine) {
         (State::Sending(_), _) if matches!(before.place, Place::Over) => Ok(()),
@@ -159,7 +159,7 @@ pub(super) fn check_arrival(
                 matches!(phase, receiver::Phase::Flowing | receiver::Phase::Draining { .. });
             if let Packet::Data(_) = packet {
                 known.newest = header.departure;
-                if is_open { take_data(turn, known, header, before, after) } else { Ok(()) }
+                if is_open { take_data(turn, known, header, before, &after) } else { Ok(()) }
             } else if is_open {
                 let is_breaking = match machine {
                     Some(Machine::Receiving(receiver)) => {

@@ -15,7 +15,7 @@ use crate::process::{Arrival, Endpoint, Facts, Observed, Place};
 /// All that a packet may change of a process.
 #[derive(Debug)]
 struct Before {
-    ends: [Option<Observed>; ENDS_MAX],
+    ends: Vec<Observed>,
     opening: Option<(OpenPhase, Tag)>,
     sessions: usize,
 }
@@ -244,7 +244,8 @@ impl World {
             (intent, _) => intent,
         };
         let dropped = role.dropped_noted();
-        let before = self.observe(number);
+        let changes_nothing = !matches!(intent, Intent::Replay | Intent::Anything);
+        let before = changes_nothing.then(|| self.observe(number));
         let meta = Meta { from: target, to: target, ..Meta::default() };
         self.net.trace.note(self.net.now, "is struck by", &meta, bytes);
         let arrival = Arrival { from: hostile.from, is_marked: false, dropped };
@@ -268,7 +269,7 @@ impl World {
             Intent::Anything => return tally.hostile_on_path += 1,
         };
         let after = self.observe(number);
-        if !after.is_after(&before, refused) {
+        if let Some(before) = before.filter(|before| !after.is_after(before, refused)) {
             let what = format!("{intent:?} of {bytes:02x?} from {:?}", hostile.from);
             self.checker.fail(format!("{what}: {before:?} became {after:?}"));
         }
@@ -276,11 +277,8 @@ impl World {
 
     fn observe(&self, number: usize) -> Before {
         let role = &self.processes[number].role;
-        let mut ends = [const { None }; ENDS_MAX];
-        for (place, end) in ends.iter_mut().zip(role.observe()) {
-            *place = Some(end);
-        }
-        Before { ends, opening: role.opening(), sessions: self.checker.sessions.len() }
+        let (ends, opening) = (role.observe().collect(), role.opening());
+        Before { ends, opening, sessions: self.checker.sessions.len() }
     }
 }
 
@@ -288,14 +286,12 @@ impl Before {
     /// Whether nothing has happened since but that one end refused `refused` packets.
     fn is_after(&self, before: &Self, refused: u64) -> bool {
         let mut refusals = 0;
-        let is_same = self.ends.iter().zip(&before.ends).all(|pair| match pair {
-            (Some(after), Some(before)) if after.is_after(before, 0) => true,
-            (Some(after), Some(before)) => {
-                refusals += 1;
-                after.is_after(before, 1)
-            }
-            (after, before) => after == before,
+        let is_same = self.ends.iter().zip(&before.ends).all(|(after, before)| {
+            let is_untouched = after.is_after(before, 0);
+            refusals += u64::from(!is_untouched);
+            is_untouched || after.is_after(before, 1)
         });
+        let is_same = is_same && self.ends.len() == before.ends.len();
         let opened = (self.opening, self.sessions) == (before.opening, before.sessions);
         is_same && opened && refusals == refused
     }
@@ -347,9 +343,6 @@ impl Role {
 const fn is_open(parsed: &(Header, Packet<'_>)) -> bool {
     matches!(parsed.1, Packet::Open(_))
 }
-
-/// Streams of a device at most: those that it sends, one that it plays, and those before it that linger.
-const ENDS_MAX: usize = 8;
 
 /// OPENs that each device is offered at the end of a run, when every cookie has become void.
 const VOID_COOKIES: u32 = 4;
