@@ -157,7 +157,7 @@ impl Setup<'_> {
         let Opened { receiver, sender, faults } = opened;
         let mut ways = Ways { faults, ..Ways::default() };
         let counters = receiver.as_ref().map(|it| it.counters());
-        ways.entries = self.registry.add_opened(counters, sender.as_ref());
+        ways.entries = self.registry.add_opened(counters, None, sender.as_ref());
         let granted = receiver.iter().map(|it| it.granted().clone());
         let granted: Vec<_> = granted.chain(sender.iter().map(|it| it.granted().clone())).collect();
         self.console.line(format_args!("samplewire {VERSION}: a bridge between {text} and ZeroMQ"));

@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<Outcome, Failure> {
             return Err(error.into());
         }
     };
-    let _entries = exporter.registry().add_opened([receiver.counters()], None);
+    let _entries = exporter.registry().add_opened([receiver.counters()], None, None);
     print_start(&mut console, arguments, &device, &receiver);
     let first_index = receiver.info().first_index;
     let mut show =

@@ -71,7 +71,7 @@ fn measure(
     let transmitter = sender.open_on(&port, address)?;
     drop(port);
     check(arguments, &receiver, &transmitter)?;
-    let _printed = exporter.registry().add_opened([receiver.counters()], Some(&transmitter));
+    let _printed = exporter.registry().add_opened([receiver.counters()], None, Some(&transmitter));
     let device = transmitter.device().expect("this end opened");
     console.line(format_args!("device     {}", stream_words(&device.stream_info())));
     document.device = Some(Device::new(device));

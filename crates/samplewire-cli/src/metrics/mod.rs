@@ -27,6 +27,7 @@ use std::thread::JoinHandle;
 
 use samplewire::receiver::StatsHandle;
 use samplewire::{DeviceInfo, SendStream};
+use samplewire_io::HostDropCounts;
 
 use local::LocalSocket;
 use server::{Listener, Server};
@@ -188,14 +189,17 @@ impl Registry {
         self.add(About::sent(stream, listener), look)
     }
 
-    /// Exports streams that this end opened.
+    /// Exports streams that this end opened. What the host drops of them belongs to all: the first
+    /// exports it.
     pub(crate) fn add_opened<'a>(
         &self,
         receivers: impl IntoIterator<Item = (&'a DeviceInfo, StatsHandle)>,
+        mut host: Option<Exported<HostDropCounts>>,
         sender: Option<&SendStream>,
     ) -> Vec<Entry> {
         let received = receivers.into_iter().map(|(info, stats)| {
-            self.add(About::opened(info, Direction::Receive), stream::of_receiver(info, stats))
+            let look = stream::of_receiver(info, stats, host.take());
+            self.add(About::opened(info, Direction::Receive), look)
         });
         let sent = sender.and_then(|sender| {
             let device = sender.device()?;
@@ -260,7 +264,7 @@ impl std::fmt::Debug for Listed {
 }
 
 /// A copy of a loop's own counts for other threads: updated now and then, never per packet.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Exported<T>(Arc<Mutex<T>>);
 
 impl<T: Clone> Exported<T> {

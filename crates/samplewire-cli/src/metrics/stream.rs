@@ -12,6 +12,8 @@ use samplewire::transmitter::{StatsHandle, TransmitterSnapshot};
 use samplewire_io::HostDropCounts;
 use samplewire_record::account::Account;
 
+use super::Exported;
+
 /// The constant part of an exported stream.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
@@ -61,7 +63,7 @@ pub(crate) struct View {
     pub(crate) player: Option<PlayCounts>,
     /// The account of a recording.
     pub(crate) recording: Option<Account>,
-    /// What the host drops of a recording.
+    /// What the host drops.
     pub(crate) host: Option<HostDropCounts>,
 }
 
@@ -83,13 +85,20 @@ pub(crate) fn ended(last: &ReceiverSnapshot) -> ReceiverSnapshot {
     ReceiverSnapshot { rtt_ns: 0, credit: 0, window: 0, silent_ns: 0, ..*last }
 }
 
-/// Exports a receiver that this end opened.
+/// Exports a receiver that this end opened, and what the host drops of it.
 pub(crate) fn of_receiver(
     info: &DeviceInfo,
     stats: receiver::StatsHandle,
+    host: Option<Exported<HostDropCounts>>,
 ) -> impl Fn() -> View + Send + use<> {
     let (peer, packet_samples) = (Some(info.address), info.packet_samples);
-    move || View { peer, packet_samples, receiver: Some(stats.stats()), ..View::default() }
+    move || View {
+        peer,
+        packet_samples,
+        receiver: Some(stats.stats()),
+        host: host.as_ref().map(Exported::get),
+        ..View::default()
+    }
 }
 
 /// Exports a sent stream: to an opened device, or from this device to receivers.

@@ -23,6 +23,7 @@ use crate::failure::Failure;
 use crate::figures::span;
 use crate::host_watch::HostWatch;
 use crate::interrupt::Interrupt;
+use crate::metrics::Exported;
 use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::real_time;
@@ -74,9 +75,10 @@ fn measure(
         }
         Way::Receive => None,
     };
-    let _printed = exporter
-        .registry()
-        .add_opened(receiver.iter().flat_map(|it| it.counters()), transmitter.as_ref());
+    let (counters, host_counts) =
+        (receiver.iter().flat_map(|it| it.counters()), Exported::default());
+    let exported = Some(host_counts.clone());
+    let _printed = exporter.registry().add_opened(counters, exported, transmitter.as_ref());
     let interrupt = Interrupt::install()?;
     announce(arguments, console, document, receiver.as_ref(), transmitter.as_ref());
     let received = receiver.as_ref().map(AlignedStreams::capabilities);
@@ -95,7 +97,8 @@ fn measure(
     };
     let mut receiving = receiver.map(|it| {
         let device = arguments.carriage.device_of(it.info()).map(str::to_owned);
-        Receiving::new(it, chain, host).counting(device.as_deref()).with_tap(tap)
+        let receiving = Receiving::new(it, chain, host);
+        receiving.counting(device.as_deref(), host_counts).with_tap(tap)
     });
     let sent_tap = match (&mut page, &transmitter) {
         (Some(page), Some(stream)) => Some(transmit::follow(page, stream)),

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use samplewire::receiver::{AlignedItem, Stalls};
 use samplewire::{AlignedStreams, End, ReceiveError};
+use samplewire_io::HostDropCounts;
 use samplewire_record::account::{Account, HeldUp};
 use samplewire_record::chain::ChainSink;
 use samplewire_record::counters::{of_closed, silence, total};
@@ -16,12 +17,15 @@ use samplewire_web::Tap;
 use super::tally::Received;
 use crate::cadence::Cadence;
 use crate::host_watch::HostWatch;
+use crate::metrics::Exported;
 
 /// A running receiver.
 pub(crate) struct Receiving {
     aligned: AlignedStreams,
     chain: Option<ChainSink>,
     host: HostWatch,
+    /// What the host drops, for metrics.
+    host_counts: Exported<HostDropCounts>,
     /// Shows the samples on a page.
     tap: Option<Tap>,
     watch: Arc<Watch>,
@@ -44,12 +48,17 @@ impl Receiving {
     pub(crate) fn new(aligned: AlignedStreams, chain: Option<ChainSink>, host: HostWatch) -> Self {
         let frame_bytes = aligned.info().frame_bytes() as u64;
         let watch = Arc::new(Watch { frame_bytes, ..Watch::default() });
-        Self { aligned, chain, host, tap: None, watch }
+        Self { aligned, chain, host, host_counts: Exported::default(), tap: None, watch }
     }
 
-    /// Counts what this host drops from here on, and what the card `device` counts.
-    pub(crate) fn counting(mut self, device: Option<&str>) -> Self {
+    /// Counts what this host drops from here on, and what the card `device` counts, and exports it.
+    pub(crate) fn counting(
+        mut self,
+        device: Option<&str>,
+        counts: Exported<HostDropCounts>,
+    ) -> Self {
         self.host.follow(self.aligned.local_addr(), self.aligned.infos(), device);
+        self.host_counts = counts;
         self
     }
 
@@ -119,6 +128,7 @@ impl Receiving {
                 if let Some(tap) = &mut self.tap {
                     tap.counters(&snapshot);
                 }
+                self.host_counts.set(self.host.counts());
                 let stream = snapshot.stream;
                 self.watch.late.store(stream.late, Ordering::Relaxed);
                 self.watch.repaired.store(stream.repaired, Ordering::Relaxed);

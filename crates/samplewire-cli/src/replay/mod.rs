@@ -70,7 +70,7 @@ fn replay(
     let started = Instant::now();
     let interrupt = Interrupt::install()?;
     let device = stream.device().expect("this end opened").clone();
-    let _printed = exporter.registry().add_opened([], Some(&stream));
+    let _printed = exporter.registry().add_opened([], None, Some(&stream));
     let format = source.info().format;
     let mut source = fitted(source, arguments, &device, console)?;
     let first = first_index(arguments, &device);

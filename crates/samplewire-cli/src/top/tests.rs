@@ -38,7 +38,7 @@ fn streams() -> Vec<Shown> {
             stream.play(&mut source, Overflow::Wait, stop).unwrap();
         });
         let mut receiver = ReceiveOptions::new().open(address).unwrap();
-        let _receiver = registry.add_opened([receiver.counters()], None);
+        let _receiver = registry.add_opened([receiver.counters()], None, None);
         let mut history = History::default();
         let mut look = || {
             let until = Instant::now() + Duration::from_millis(500);

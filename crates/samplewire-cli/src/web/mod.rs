@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::finishing;
 use crate::host_watch::HostWatch;
 use crate::interrupt::{Interrupt, STOP_PAUSE};
-use crate::metrics::Exporter;
+use crate::metrics::{Exported, Exporter};
 use crate::outcome::Outcome;
 use crate::rate::receive::Receiving;
 use crate::rate::tally::Received;
@@ -49,13 +49,16 @@ pub(crate) fn run(arguments: &WebArguments) -> Result<Outcome, Failure> {
     answer(&page, &exporter);
     let host = HostWatch::new();
     let aligned = open(arguments, address)?;
-    let _printed = exporter.registry().add_opened(aligned.counters(), None);
+    let host_counts = Exported::default();
+    let exported = Some(host_counts.clone());
+    let _printed = exporter.registry().add_opened(aligned.counters(), exported, None);
     let interrupt = Interrupt::install()?;
     announce(arguments, text, &mut console, &aligned);
     let tap = follow(&mut page, "web", &aligned);
     // Printed once the page has the stream: a script may read it at once.
     print(&page, &mut console);
-    let receiving = Receiving::new(aligned, None, host).counting(None).with_tap(Some(tap));
+    let receiving =
+        Receiving::new(aligned, None, host).counting(None, host_counts).with_tap(Some(tap));
     let received = receive(arguments, receiving, &mut page, &interrupt, &mut console);
     let left = || "completing the files of a recording".to_owned();
     finishing::finish(&mut console, &interrupt, left, || page.finish_recordings());

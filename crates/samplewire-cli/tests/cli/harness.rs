@@ -325,11 +325,11 @@ pub(crate) fn folder(test: &str) -> PathBuf {
     path
 }
 
-/// Waits until a metric of the page at `ADDRESS/metrics` fits.
+/// Waits until a metric of the page at `ADDRESS/metrics` fits, and returns it.
 #[track_caller]
-pub(crate) fn until_metric(url: &str, name: &str, is_so: impl Fn(f64) -> bool) {
+pub(crate) fn until_metric(url: &str, name: &str, is_so: impl Fn(f64) -> bool) -> f64 {
     let address = url.strip_suffix("/metrics").expect("the path of the page");
-    wait_until(name, PATIENCE, || numbers_of(address).get(name).is_some_and(|&it| is_so(it)));
+    wait_for(name, PATIENCE, || numbers_of(address).get(name).copied().filter(|&it| is_so(it)))
 }
 
 /// Options of a command whose metrics a test reads.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use samplewire_testing::{PATIENCE, in_namespace, skip, wait_until};
 use serde_json::Value;
 
-use crate::harness::{Running, folder, run, text};
+use crate::harness::{Running, folder, run, text, until_metric};
 use crate::metered::Metered;
 
 /// The receiver's namespace, with the interface `sw-b`; the device has `sw-a`.
@@ -253,12 +253,17 @@ fn packets_that_a_firewall_drops_are_the_kernels_where_they_are_counted() {
     }
     let receiver = Receiver::new();
     let firewall = |what: &str| receiver.try_shell(&format!("python3 -c '{FIREWALL}' {what}"));
-    let streams = [ALL, NONE].map(|rights| receiver.rate(rights));
+    let metrics = "10.9.0.2:9555";
+    let streams = [receiver.start(ALL, "rate", &["--metrics", metrics]), receiver.rate(NONE)];
     if let Err(words) = firewall("add") {
         return skip(format_args!("no rule of nftables can be made here: {words}"));
     }
     for_a_second();
     firewall("remove").unwrap();
+    let exported =
+        until_metric(&format!("{metrics}/metrics"), "samplewire_host_kernel_dropped_total", |_| {
+            true
+        });
     let [counted, blind] = streams.map(Lost::of);
     blind.expect_at("wire");
     for hop in ["nic", "kernel"] {
@@ -270,6 +275,7 @@ fn packets_that_a_firewall_drops_are_the_kernels_where_they_are_counted() {
         counted.expect_at("kernel");
         assert!(counted.dropped("NETFILTER_DROP") >= counted.missing / 352, "{}", counted.end);
         assert_eq!((counted.bound("wire"), counted.bound("kernel")), ("exact", "exact"));
+        assert!(exported * 352.0 >= 300_000.0, "{exported}");
     }
 }
 
