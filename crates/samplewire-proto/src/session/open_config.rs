@@ -167,8 +167,8 @@ impl OpenConfig {
         self
     }
 
-    /// Requests a stream over RDMA; the slots of an opener that receives are as many as its window.
-    /// The listener may open one of DATA instead (`docs/protocol.md#13.1`).
+    /// Requests a stream over RDMA; the slots of an opener that receives are as many as its window, and
+    /// those of one that sends are left out, since it has none. The listener may open one of DATA instead (`docs/protocol.md#13.1`).
     pub const fn with_rdma(mut self, offer: RdmaOffer) -> Self {
         self.rdma = Some(offer);
         self
@@ -198,7 +198,8 @@ impl OpenConfig {
                 .push(TlvKind::UNDERFLOW, &[self.underflow.number()]);
         }
         if let Some(offer) = &self.rdma {
-            tlvs = offer.push(tlvs);
+            let slots = offer.slots.filter(|_| self.role != Role::Send);
+            tlvs = RdmaOffer { slots, ..*offer }.push(tlvs);
         }
         tlvs.finish()
     }

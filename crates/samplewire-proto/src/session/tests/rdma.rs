@@ -56,6 +56,16 @@ fn both_ends_learn_queue_pair_and_slots() {
     }
 }
 
+/// It has none; in the shortest OPEN there is no room for them beside what only a sender says.
+#[test]
+fn opener_that_sends_offers_no_slots() {
+    let mut world = World::new(1, opener(Role::Send, Some(slots(256))));
+    world.device = Device::Payload(PAYLOAD);
+    world.rdma = Some(slots(WINDOW));
+    let OpenEvent::Accepted(_) = world.run() else { panic!("it is not accepted") };
+    assert_eq!(world.openings[0].rdma, Some(SENDS));
+}
+
 #[test]
 fn device_that_does_not_agree_opens_a_stream_of_data() {
     let (event, _) = open(opener(Role::Receive, Some(slots(256))), None);
