@@ -300,3 +300,62 @@ const STOPPED_RETRY_MS: u32 = 100;
 /// Protection from a takeover for a stream whose peer has not sent a packet
 /// (`docs/protocol.md#3.14`).
 const TAKEOVER_PAUSE: Nanos = Nanos::from_millis(5);
+
+#[cfg(test)]
+mod tests {
+    use samplewire_io::memory;
+    use samplewire_proto::session::OpenConfig;
+    use samplewire_proto::wire::{RdmaOffer, SlotRegion};
+    use samplewire_roce::PathMtu;
+
+    use super::*;
+    use crate::device::Offer;
+    use crate::endpoint::station::{description_offer, tests::station};
+    use crate::endpoint::streams::Entry;
+    use crate::endpoint::tests::request;
+    use crate::format::Format;
+    use crate::{DeviceOptions, StreamInfo};
+
+    const PAYLOAD_BYTES: u16 = 1_024;
+
+    /// Whether a device with a station offers RDMA to an opener of its stream.
+    fn is_offered(config: OpenConfig, peer: &str, theirs: RdmaOffer) -> bool {
+        let peer = peer.parse().unwrap();
+        let mut request = request(config, peer);
+        request.rdma = Some(theirs);
+        let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+        let options = DeviceOptions::new().payload_bytes(PAYLOAD_BYTES);
+        let offer = Offer::new(&info, &options, 1_500, Duration::ZERO).unwrap();
+        let params = offer.params(&request, true, 0, 1, None).expect("the path carries it");
+        let (mut link, _far) = memory::pair(64, 2_000, 2_000).unwrap();
+        let mut context = OpeningContext {
+            link: &mut link,
+            station: Some(&mut station([1; 16])),
+            streams: &mut Streams::of(vec![Entry::Free]),
+            last_index: 0,
+            counts: &mut PortCounts::default(),
+        };
+        over_rdma(&request, peer, &params, &mut context).is_some_and(|it| it.rdma.is_some())
+    }
+
+    /// `docs/protocol.md#13.1`: each condition alone keeps the stream one of DATA.
+    #[test]
+    fn rdma_is_offered_to_receivers_of_all_over_ipv4_whose_slots_hold_a_payload() {
+        let [v4, v6] = ["10.0.0.2:9100", "[fd00::2]:9100"];
+        let [receive, describe, send] =
+            [Role::Receive, Role::Describe, Role::Send].map(|role| OpenConfig::new(role, 0, 1));
+        let theirs = description_offer(PathMtu::Bytes1024);
+        let slots = theirs.slots.unwrap();
+        let with_slots =
+            |slot_bytes| RdmaOffer { slots: Some(SlotRegion { slot_bytes, ..slots }), ..theirs };
+        let slot_bytes = u32::from(PAYLOAD_BYTES) + 64;
+        assert!(is_offered(receive, v4, with_slots(slot_bytes)));
+        assert!(is_offered(describe, v4, theirs));
+        assert!(!is_offered(send, v4, theirs), "it sends");
+        assert!(!is_offered(receive.with_delivery(1, 1_000), v4, theirs), "by a deadline");
+        assert!(!is_offered(receive.with_delivery(2, 0), v4, theirs), "best effort");
+        assert!(!is_offered(receive, v6, theirs), "RoCEv2 is spoken over IPv4 here");
+        assert!(!is_offered(receive, v4, with_slots(slot_bytes - 64)), "no room for the record");
+        assert!(!is_offered(receive, v4, RdmaOffer { slots: None, ..theirs }), "no slots");
+    }
+}

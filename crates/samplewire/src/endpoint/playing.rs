@@ -341,16 +341,14 @@ mod tests {
     use samplewire_circuit::PoolConfig;
     use samplewire_io::memory::{self, Memory};
     use samplewire_io::{Ecn, Waker};
-    use samplewire_proto::session::{
-        ListenConfig, ListenEvent, Listener, OpenConfig, Opener, StreamSlot,
-    };
-    use samplewire_proto::wire::{self, Role};
+    use samplewire_proto::session::OpenConfig;
+    use samplewire_proto::wire::Role;
 
     use super::*;
     use crate::device::Claim;
     use crate::endpoint::filtering::{Filtering, Seen};
+    use crate::endpoint::tests::request;
     use crate::format::Format;
-    use crate::port::peer_of;
     use crate::wakeups::Wakeups;
     use crate::{DeviceOptions, StreamInfo};
 
@@ -390,7 +388,7 @@ mod tests {
             let mut playing =
                 Playing::new(clock, handle, offer, pool, (Nanos(0), 0), shared, arrived);
             let peer = far.local_addr();
-            let request = request(peer);
+            let request = request(OpenConfig::new(Role::Send, 0, 1), peer);
             let params = playing.offer.params(&request, false, 0, 1, None).unwrap();
             playing.begin(NOW, (&request, peer), &params, (Tag(0x10), 1), &mut link);
             Self { playing, link, seen, far, claim, pool_bytes, _arrivals }
@@ -402,25 +400,6 @@ mod tests {
             for error in errors {
                 assert!(!self.playing.handle(NOW, &meta, &Err(*error)));
             }
-        }
-    }
-
-    /// What a listener has from a host that opens a stream to send it.
-    fn request(peer: SocketAddr) -> OpenRequest {
-        let config = OpenConfig::new(Role::Send, 0, 1).with_packet_bytes_max(1_500).unwrap();
-        let mut opener = Opener::new(config, [2; 16], NOW);
-        let mut listener =
-            Listener::new(vec![StreamSlot::default()], ListenConfig::new(), [1; 16], 1);
-        let mut bytes = vec![0; 2_000];
-        loop {
-            let len = opener.poll_transmit(NOW, &mut bytes).expect("an OPEN is due");
-            listener.handle(NOW, peer_of(peer), &bytes[..len]).unwrap();
-            if let Some(ListenEvent::Opening { request, .. }) = listener.poll_event() {
-                return request;
-            }
-            let (_, len) = listener.poll_transmit(NOW, &mut bytes).expect("it is challenged");
-            let (header, packet) = wire::parse(&bytes[..len]).unwrap();
-            opener.handle(NOW, &header, &packet, len);
         }
     }
 

@@ -224,7 +224,7 @@ const SLOT_BYTES: u32 = 65_600;
 const ECT0: u8 = 0b10;
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::collections::HashSet;
     use std::net::UdpSocket;
 
@@ -233,7 +233,8 @@ mod tests {
 
     use super::*;
 
-    fn station(seed: [u8; 16]) -> Station {
+    /// With a path MTU of 1,024 bytes.
+    pub(in crate::endpoint) fn station(seed: [u8; 16]) -> Station {
         let [near, far] = [0; 2].map(|_| UdpSocket::bind("127.0.0.1:0").unwrap());
         let [near, far] = [near, far].map(|it| it.local_addr().unwrap());
         let cable: DgramAddress = format!("{near},{far}").parse().unwrap();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use samplewire_io::memory::{self, Memory};
 use samplewire_io::{Ecn, Outgoing};
 use samplewire_proto::session::{
-    ListenConfig, ListenEvent, Listener, OpenConfig, OpenEvent, Opener, StreamSlot,
+    ListenConfig, ListenEvent, Listener, OpenConfig, OpenEvent, OpenRequest, Opener, StreamSlot,
 };
 use samplewire_proto::wire::{self, RefuseReason, Role};
 
@@ -90,6 +90,27 @@ impl Rig {
         self.wakeups.wake_handle(PLACES).wake();
         answer
     }
+}
+
+/// What a listener has from a host that sends this request.
+pub(super) fn request(config: OpenConfig, peer: SocketAddr) -> OpenRequest {
+    let now = Nanos::from_millis(1_000);
+    let config = config.with_packet_bytes_max(1_500).unwrap();
+    let mut opener = Opener::new(config, [2; 16], now);
+    let mut listener = Listener::new(vec![StreamSlot::default()], ListenConfig::new(), [1; 16], 1);
+    let mut bytes = vec![0; 2_000];
+    // One OPEN without the cookie of a challenge, and one with it.
+    for _ in 0..2 {
+        let len = opener.poll_transmit(now, &mut bytes).expect("an OPEN is due");
+        listener.handle(now, peer_of(peer), &bytes[..len]).unwrap();
+        if let Some(ListenEvent::Opening { request, .. }) = listener.poll_event() {
+            return request;
+        }
+        let (_, len) = listener.poll_transmit(now, &mut bytes).expect("it is challenged");
+        let (header, packet) = wire::parse(&bytes[..len]).unwrap();
+        opener.handle(now, &header, &packet, len);
+    }
+    panic!("the listener refuses the OPEN, or challenges its own cookie");
 }
 
 /// A packet of no stream with a wrong CRC.
@@ -203,7 +224,9 @@ fn answer(
     let config = config.with_packet_bytes_max(1_500).unwrap();
     let mut opener = Opener::new(config, [2; 16], *now);
     let (mut bytes, mut arrived) = (vec![0; 2_000], Batch::new(BATCH, 2_000));
+    let until = *now + Nanos::from_millis(1_000);
     loop {
+        assert!(*now < until, "it is not answered");
         if let Some(len) = opener.poll_transmit(*now, &mut bytes) {
             far.send(&[Outgoing::whole(peer, Ecn::NotEct, &bytes[..len])]).unwrap();
         }
