@@ -19,8 +19,9 @@ use crate::number::Nanos;
 /// At each expiry of the timer or of the byte counter the rate goes half of the way to its target.
 /// Calls come in the order of time. What is due at one instant happens in this order: alpha decays,
 /// the timer expires, the byte counter expires, a cut. The expiries up to `now` happen in every
-/// call, at most [`STEPS_MAX`](Self::STEPS_MAX) of them: after a longer silence the rest follows in
-/// the next calls, in the same order, and until then the rate is too low and never too high.
+/// call, at most [`STEPS_MAX`](Self::STEPS_MAX) of them below the line's rate: after a longer silence
+/// the rest follows in the next calls, in the same order, and until then the rate is too low and never
+/// too high. At the line's rate all of them happen in one call, but not by [`Rules::Hpcc`].
 ///
 /// Rounding is such that every quantity reaches its limit: alpha 0 and 1, and the rate its target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,34 +125,14 @@ impl Dcqcn {
         self.rate == self.params.line && self.target == self.params.line
     }
 
-    /// Handles what is due up to `now` of a flow at the line's rate, however long that takes: its
-    /// owner need not call before the next notification.
-    ///
-    /// Alpha and the timer's count are then what calls at each expiry give. Departures may have been
-    /// left out, so only the byte counter differs, until the next cut. For [`Rules::Paper`] alone.
-    pub fn catch_up(&mut self, now: Nanos) {
-        debug_assert!(self.is_at_line(), "the rate would rise on the way");
-        debug_assert!(self.params.rules == Rules::Paper, "alpha would follow other rules");
-        let decays = periods(now, self.alpha_due, self.params.alpha_period);
-        // Alpha is 0 after some 2,000 of them at g = 2^-8.
-        for _ in 0..decays {
-            if self.alpha == 0 {
-                break;
-            }
-            self.alpha -= scaled_up(self.alpha, self.params.gain_shift);
-        }
-        self.alpha_due = self.alpha_due + Nanos(decays * self.params.alpha_period.0);
-        let expiries = periods(now, self.rise_due, self.params.rise_period);
-        let count = expiries.saturating_add(self.timer_count.into());
-        self.timer_count = count.min(STAGES_MAX.into()) as u8;
-        self.rise_due = self.rise_due + Nanos(expiries * self.params.rise_period.0);
-    }
-
     /// Handles what is due up to `now`.
     pub fn handle_time(&mut self, now: Nanos) {
         for _ in 0..Self::STEPS_MAX {
             if self.due() > now {
                 return;
+            }
+            if self.is_at_line() && self.params.rules == Rules::Paper {
+                return self.catch_up(now);
             }
             if self.alpha_due <= self.rise_due {
                 self.update_alpha();
@@ -208,6 +189,24 @@ impl Dcqcn {
         self.cut_from = now + params.cut_interval.max(rtt.min(RTT_MAX));
         self.has_cut = true;
         Notified::Cut
+    }
+
+    /// Handles what is due up to `now` of a flow at the line's rate, however long that takes: no expiry
+    /// changes the rate. Alpha and the timer's count are then what calls at each expiry give.
+    fn catch_up(&mut self, now: Nanos) {
+        let decays = periods(now, self.alpha_due, self.params.alpha_period);
+        // Alpha is 0 after some 2,000 of them at g = 2^-8.
+        for _ in 0..decays {
+            if self.alpha == 0 {
+                break;
+            }
+            self.alpha -= scaled_up(self.alpha, self.params.gain_shift);
+        }
+        self.alpha_due = self.alpha_due + Nanos(decays * self.params.alpha_period.0);
+        let expiries = periods(now, self.rise_due, self.params.rise_period);
+        let count = expiries.saturating_add(self.timer_count.into());
+        self.timer_count = count.min(STAGES_MAX.into()) as u8;
+        self.rise_due = self.rise_due + Nanos(expiries * self.params.rise_period.0);
     }
 
     /// Rounded up, so that alpha reaches 0 and 1.

@@ -293,7 +293,7 @@ fn flow_at_the_lines_rate_catches_up_with_one_that_was_called_at_each_expiry() {
     for pause_us in [0, 1, 54, 55, 56, 1_000, 20_000, 1_000_000] {
         let mut once = often.clone();
         let end = now + Nanos::from_micros(pause_us);
-        once.catch_up(end);
+        once.handle_time(end);
         while often.due() <= end {
             let due = often.due();
             often.handle_time(due);

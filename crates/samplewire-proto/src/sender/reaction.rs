@@ -131,9 +131,6 @@ impl Reaction {
             }
         }
         let Some(flow) = self.kind.flow() else { return };
-        if flow.is_at_line() {
-            flow.catch_up(now);
-        }
         stats.cuts += u64::from(flow.handle_notification(now, rtt) == Notified::Cut);
         self.settle(stats);
     }

@@ -409,6 +409,21 @@ fn rate_that_changes_is_no_timer_without_a_packet_to_send() {
     assert!(qp.poll_timeout().is_some_and(|at| at > NOW));
 }
 
+/// No expiry of an hour is left over that changes nothing.
+#[test]
+fn queue_pair_at_the_lines_rate_rests_after_a_long_silence() {
+    let mut qp = pair();
+    connect(&mut qp, 0);
+    qp.react(NOW, params().into()).expect("they are in range");
+    assert_eq!(qp.limit(), Some(params().line));
+    let now = NOW + Nanos::from_millis(3_600_000);
+    // More than what leaves at once after a silence.
+    qp.post_send(WorkRequest { len_bytes: 64_000, ..SEND }).expect("there is room");
+    while qp.poll_transmit(now).is_some() {}
+    assert!(qp.requester().has_packet());
+    assert!(qp.poll_timeout().is_some_and(|at| at > now));
+}
+
 #[test]
 fn reset_ends_the_reaction() {
     let mut qp = pair();
