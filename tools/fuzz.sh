@@ -88,6 +88,8 @@ coverage() {
     local tests=fuzz_replay
     case $target in
         metadata | text) package=samplewire-record folder=crates/samplewire-record/src ;;
+        btf | frames | netlink) package=samplewire-io folder=crates/samplewire-io/src ;;
+        web) package=samplewire-web folder=crates/samplewire-web/src ;;
         ether_switch) package=samplewire-sim folder=crates/samplewire-sim/src/ether_switch ;;
         roce_*) package=samplewire-roce folder=crates/samplewire-roce/src ;;
         graph) package=samplewire-circuit folder=crates/samplewire-circuit/src tests=random_graphs ;;

@@ -74,7 +74,7 @@ fn frames_of_any_bytes_are_read_within_their_length() {
 }
 
 #[test]
-fn corpus_of_types() {
+fn corpus_of_btf() {
     corpus_passes("btf", btf::check);
 }
 
