@@ -7,6 +7,8 @@ mod block_receiver;
 mod block_sender;
 #[path = "../../../fuzz/checks/block_wire.rs"]
 mod block_wire;
+#[path = "../../../fuzz/checks/dcqcn.rs"]
+mod dcqcn;
 #[path = "../../../fuzz/checks/decode.rs"]
 mod decode;
 #[path = "../../../fuzz/checks/input.rs"]
@@ -44,6 +46,11 @@ fn corpus_of_block_sender() {
 #[test]
 fn corpus_of_block_wire() {
     corpus_passes("block_wire", block_wire::check);
+}
+
+#[test]
+fn corpus_of_dcqcn() {
+    corpus_passes("dcqcn", dcqcn::check);
 }
 
 #[test]
@@ -85,6 +92,11 @@ fn corpus_of_tlvs() {
 fn ends_of_the_block_transfer_keep_their_promises_under_random_operations() {
     run_random(RANDOM_RUNS / 4, block_receiver::check, operations);
     run_random(RANDOM_RUNS / 4, block_sender::check, operations);
+}
+
+#[test]
+fn flow_under_dcqcn_keeps_its_promises_under_random_operations() {
+    run_random(RANDOM_RUNS / 20, dcqcn::check, operations);
 }
 
 #[test]

@@ -5,6 +5,8 @@
 mod input;
 #[path = "../../../fuzz/checks/replay.rs"]
 mod replay;
+#[path = "../../../fuzz/checks/roce_queue_pair.rs"]
+mod roce_queue_pair;
 #[path = "../../../fuzz/checks/roce_requester.rs"]
 mod roce_requester;
 #[path = "../../../fuzz/checks/roce_responder.rs"]
@@ -25,6 +27,11 @@ fn corpus_of_roce_wire() {
 }
 
 #[test]
+fn corpus_of_roce_queue_pair() {
+    corpus_passes("roce_queue_pair", roce_queue_pair::check);
+}
+
+#[test]
 fn corpus_of_roce_requester() {
     corpus_passes("roce_requester", roce_requester::check);
 }
@@ -37,6 +44,11 @@ fn corpus_of_roce_responder() {
 #[test]
 fn corpus_of_roce_stream() {
     corpus_passes("roce_stream", roce_stream::check);
+}
+
+#[test]
+fn queue_pair_keeps_its_promises_under_random_operations() {
+    run_random(RUNS / 10, roce_queue_pair::check, operations);
 }
 
 #[test]
