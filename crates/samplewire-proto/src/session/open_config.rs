@@ -167,8 +167,9 @@ impl OpenConfig {
         self
     }
 
-    /// Requests a stream over RDMA; the slots of an opener that receives are as many as its window, and
-    /// those of one that sends are left out, since it has none. The listener may open one of DATA instead (`docs/protocol.md#13.1`).
+    /// Requests a stream over RDMA; the slots of an opener that receives are as many as its window. An
+    /// opener that sends has none: they are left out. The listener may open a stream of DATA instead
+    /// (`docs/protocol.md#13.1`).
     pub const fn with_rdma(mut self, offer: RdmaOffer) -> Self {
         self.rdma = Some(offer);
         self
