@@ -28,12 +28,20 @@ ALLOWED = ("UNUSEDSIGNAL", "UNUSEDPARAM", "DECLFILENAME", "PINCONNECTEMPTY")
 # Verilator's part of every simulation.
 RUNTIME = ("verilated", "verilated_dpi", "verilated_threads", "verilated_vpi")
 OPTIMIZE = "-O1"
+# All files of all models include these, which takes up to three quarters of their compilation. They
+# are compiled once for each level of optimization, and fit files with the same macros.
+HEADERS = ("verilated.h", "verilated_dpi.h", "verilated_vpi.h", "verilated_syms.h")
+MACROS = (
+    "VERILATOR=1", "VM_COVERAGE=0", "VM_SC=0", "VM_TIMING=0",
+    "VM_TRACE=0", "VM_TRACE_FST=0", "VM_TRACE_VCD=0", "VM_TRACE_SAIF=0",
+)  # fmt: skip
 # Of a model, what runs in each cycle; not what runs once. The names of all signals for cocotb are
 # one such function, and the compiler optimizes it for minutes.
-OPTIMIZATIONS = f"OPT_FAST={OPTIMIZE} OPT_GLOBAL={OPTIMIZE} OPT_SLOW=-O0"
+OPTIMIZATIONS = {"FAST": OPTIMIZE, "GLOBAL": OPTIMIZE, "SLOW": "-O0"}
 # rtl/sim/unity.mk; the prefix is cocotb's.
 UNITY = (
-    "VM_DEFAULT_RULES=0 VM_PARALLEL_BUILDS=1 VK_OBJS_FAST=Vtop__fast.o VK_OBJS_SLOW=Vtop__slow.o"
+    "VM_DEFAULT_RULES=0 VM_PARALLEL_BUILDS=1 VK_USER_OBJS= "
+    "VK_OBJS_FAST=Vtop__fast.o VK_OBJS_SLOW=Vtop__slow.o"
 )
 BUILDS = Path(os.environ.get("SAMPLEWIRE_RTL_BUILDS", RTL.parent / "out" / "rtl"))
 
@@ -49,26 +57,50 @@ def use_verilator():
 
 
 def runtime():
-    """Compiles Verilator's part of every simulation, once; gives make's environment to link it."""
+    """Compiles Verilator's part of every simulation, once; gives make's environment to use it."""
     include = Path(os.environ["VERILATOR_ROOT"]) / "include"
-    flags = [f"-I{include}", f"-I{include / 'vltstd'}", OPTIMIZE]
-    # Objects of another Verilator, or of other options, do not fit.
-    of = hashlib.sha256(" ".join([*flags, (include / "verilated_config.h").read_text()]).encode())
-    folder = BUILDS / f"runtime-{of.hexdigest()[:12]}"
+    flags = [f"-I{include}", f"-I{include / 'vltstd'}"]
+    # Objects of another Verilator or compiler, or of other options, do not fit.
+    version = subprocess.run(["c++", "--version"], check=True, capture_output=True, text=True)
+    of = [*flags, OPTIMIZE, *HEADERS, *MACROS, version.stdout]
+    of.append((include / "verilated_config.h").read_text())
+    folder = BUILDS / f"runtime-{hashlib.sha256(' '.join(of).encode()).hexdigest()[:12]}"
     folder.mkdir(parents=True, exist_ok=True)
-    objects = [folder / f"{name}.o" for name in RUNTIME]
+    objects = {folder / f"{name}.o": include / f"{name}.cpp" for name in RUNTIME}
+    headers = {level: folder / level / "headers.h" for level in OPTIMIZATIONS.values()}
+    commands = [
+        ["c++", *flags, OPTIMIZE, "-c", source, "-o", target] for target, source in objects.items()
+    ] + [
+        ["c++", *flags, *(f"-D{macro}" for macro in MACROS), level, "-x", "c++-header", path,
+         "-o", path.with_suffix(".h.gch")]
+        for level, path in headers.items()
+    ]  # fmt: skip
     # Workers of pytest-xdist would build the same files at once.
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for target in objects:
+        for path in headers.values():
+            path.parent.mkdir(exist_ok=True)
+            if not path.exists():
+                path.write_text("".join(f'#include "{name}"\n' for name in HEADERS))
+        for *command, target in commands:
             if not target.exists():
-                source, new = include / f"{target.stem}.cpp", target.with_suffix(".new")
-                subprocess.run(["c++", *flags, "-c", source, "-o", new], check=True)
+                new = folder / "new"
+                subprocess.run([*command, new], check=True)
                 new.rename(target)
+    # A header that did not fit would be compiled again without a word.
+    options = {level: f"{level} -include {path}" for level, path in headers.items()}
     return {
         "USER_LDLIBS": " ".join(map(str, objects)),
-        "MAKEFLAGS": f"{os.environ.get('MAKEFLAGS', '')} VM_GLOBAL_FAST=",
+        "USER_CPPFLAGS": "-Winvalid-pch -Werror=invalid-pch",
+        "MAKEFLAGS": f"{makeflags(options)} VM_GLOBAL_FAST=",
     }
+
+
+def makeflags(options):
+    """What make is given: how files of each level of optimization are compiled."""
+    levels = {f"OPT_{files}": options[level] for files, level in OPTIMIZATIONS.items()}
+    words = [f"{name}={value}".replace(" ", "\\ ") for name, value in levels.items()]
+    return " ".join([os.environ.get("MAKEFLAGS", ""), UNITY, *words])
 
 
 def run(top, *, sources, test_module, parameters=None, testcase=None, trace=False, plusargs=()):
@@ -101,12 +133,10 @@ def run(top, *, sources, test_module, parameters=None, testcase=None, trace=Fals
     name = "_".join([top, *(f"{key}{value}" for key, value in sorted(parameters.items()))])
     folder = BUILDS / name
     runner = get_runner("verilator")
-    flags = f"{os.environ.get('MAKEFLAGS', '')} {OPTIMIZATIONS} {UNITY}"
     # What writes traces is another.
-    with (
-        patch.dict(os.environ, MAKEFLAGS=flags, MAKEFILES=str(RTL / "sim" / "unity.mk")),
-        patch.dict(os.environ, {} if trace else runtime()),
-    ):
+    plain = {"MAKEFLAGS": makeflags({level: level for level in OPTIMIZATIONS.values()})}
+    environment = plain if trace else runtime()
+    with patch.dict(os.environ, environment, MAKEFILES=str(RTL / "sim" / "unity.mk")):
         runner.build(
             sources=[tree.ROOT / path for path in tree.files(sources)],
             hdl_toplevel=top,
