@@ -271,7 +271,7 @@ const LABEL_AT: f64 = 8.0;
 /// Between lines that leave one box.
 const PORTS_APART: f64 = 28.0;
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use samplewire_proto::Rng;
 
