@@ -18,11 +18,11 @@ help: ## this list
 
 demo: ## a device and a receiver in one command over loopback, with faults, for some seconds
 	@tools/setup.sh linker
-	cargo run --locked --profile demo -p samplewire-cli -- demo
+	cargo run --locked --profile demo -p samplewire-cli --no-default-features -- demo
 
 picture: ## docs/demo.svg, drawn from a run of the demonstration
 	@tools/setup.sh linker python picture
-	cargo build --locked --profile demo -p samplewire-cli
+	cargo build --locked --profile demo -p samplewire-cli --no-default-features
 	.venv/bin/python tools/demo_picture.py "$$($(TARGET_DIR))/demo/samplewire"
 
 board: ## the RTL as a board on a TAP device until Ctrl-C; BOARD="--loss 0.01" gives it options

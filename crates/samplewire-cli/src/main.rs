@@ -4,6 +4,7 @@
 //! Exit status: `docs/statistics.md#how-a-run-ended`, [`outcome::Outcome`].
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(feature = "live"), expect(dead_code, reason = "what only the live view uses"))]
 
 mod account;
 mod arguments;
@@ -125,6 +126,9 @@ mod tests {
     /// Folders that another program could use: they know no option, console or exit status.
     const LIBRARIES: [&str; 4] = ["bridge", "capture", "metrics", "zmtp"];
 
+    /// Those that are compiled with the feature `live` alone.
+    const LIVE: [&str; 3] = ["top/live.rs", "top/view.rs", "top/tests.rs"];
+
     fn sources(folder: &Path) -> Vec<PathBuf> {
         let entries = fs::read_dir(folder).expect("the sources are beside the test");
         let paths = entries.map(|entry| entry.expect("it can be read").path());
@@ -144,6 +148,15 @@ mod tests {
                 }
                 assert!(!text.contains("clap"), "{}", path.display());
             }
+        }
+    }
+
+    #[test]
+    fn command_of_the_demonstration_has_no_live_view_that_another_file_could_use() {
+        for path in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+            let text = fs::read_to_string(&path).expect("text");
+            let is_live = LIVE.iter().any(|it| path.ends_with(it)) || path.ends_with("main.rs");
+            assert!(is_live || !text.contains("ratatui"), "{}", path.display());
         }
     }
 }

@@ -1,14 +1,17 @@
 //! `top`: shows the streams of this host, read from the processes that own them.
 
 mod history;
+#[cfg(feature = "live")]
 mod live;
 mod once;
 mod ports;
 mod survey;
+#[cfg(feature = "live")]
 mod view;
 mod words;
 
 use std::collections::BTreeMap;
+#[cfg(feature = "live")]
 use std::io::{self, IsTerminal};
 
 use samplewire_web::Process;
@@ -21,16 +24,17 @@ use crate::wiring;
 
 use survey::{Facts, Surveyor};
 
-/// Shows streams until the user quits, or once if standard output is not a terminal.
+/// Shows streams until the user quits, or once if standard output is not a terminal, or if the live view is
+/// not built.
 pub(crate) fn run(arguments: &TopArguments) -> Result<Outcome, Failure> {
     let wanted = arguments.addresses.iter().map(|text| wiring::address(text));
     let surveyor =
         Surveyor { wanted: wanted.collect::<Result<_, _>>()?, from: arguments.from.clone() };
-    if arguments.once || arguments.json || !io::stdout().is_terminal() {
-        once::run(&surveyor, arguments)
-    } else {
-        live::run(surveyor, arguments.interval)
+    #[cfg(feature = "live")]
+    if !arguments.once && !arguments.json && io::stdout().is_terminal() {
+        return live::run(surveyor, arguments.interval);
     }
+    once::run(&surveyor, arguments)
 }
 
 /// The processes of this user whose streams `samplewire web` can show, in the order of their numbers.
@@ -78,5 +82,5 @@ fn shown(streams: Vec<Facts>) -> BTreeMap<u32, Process> {
 /// Names of streams in the description of a process.
 const NAMES_MAX: usize = 4;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "live"))]
 mod tests;
