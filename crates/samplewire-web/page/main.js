@@ -148,7 +148,7 @@ function message(message) {
   if (message.type === "terms") {
     state.terms = message;
     account = new AccountView(message);
-    element("plots").replaceChildren();
+    plots?.destroy();
     plots = new Plots(element("plots"), message);
     plots.build(theme());
     const canvas = /** @type {HTMLCanvasElement} */ (element("timeline"));
@@ -665,6 +665,7 @@ listen([
   { keys: ["l"], words: "fit the levels to the picture", run: fitLevels },
   { keys: ["t"], words: "dark or light", run: switchTheme },
   { keys: ["s"], words: "next stream or channel", run: () => choose(nextStream()) },
+  { keys: ["n"], words: "next process, on a page of several", run: () => processes.next() },
   { keys: ["g"], words: "list of gaps", run: showGaps, isOnce: true },
   { keys: ["d"], words: "download the gaps as CSV", run: download, isOnce: true },
   ...actions.keys(),

@@ -75,7 +75,7 @@ export class Plots {
    * @param {import("./axes.js").Theme} theme
    */
   build(theme) {
-    this.plots.forEach((plot) => plot.destroy());
+    this.destroy();
     const width = Math.max(200, this.place.clientWidth);
     const axis = {
       stroke: theme.muted,
@@ -117,6 +117,12 @@ export class Plots {
       plot.root.hidden = counters.length > 0 && !this.before;
       return plot;
     });
+  }
+
+  /** Removes all plots: each of them listens to the window. */
+  destroy() {
+    this.plots.forEach((plot) => plot.destroy());
+    this.plots = [];
   }
 
   /** @param {number} at */

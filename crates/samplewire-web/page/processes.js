@@ -101,6 +101,16 @@ export class Processes {
     }
   }
 
+  /** Shows the process behind this one, or the first. */
+  next() {
+    const at = this.list.findIndex(({ id }) => id === this.shown?.id);
+    const next = this.list[(at + 1) % this.list.length];
+    if (next && next.id !== this.shown?.id) {
+      this.choose(next.id);
+      this.draw();
+    }
+  }
+
   /** Lists the processes; one that has ended stays until another is chosen. */
   draw() {
     const isListed = this.list.some(({ id }) => id === this.shown?.id);
