@@ -26,6 +26,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from reading import (
+    LISTENERS,
+    PATIENCE_S,
+    SEEN,
+    SENTENCE,
+    index_of,
+    runs_of,
+    until,
+    wait_drawn,
+    words_of,
+)
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
     from stream import VirtualStream
@@ -34,8 +46,6 @@ HOSTILE_NAME = "<img src=x onerror=alert(1)>"
 FRAMES_PER_SECOND = 30
 SIZE = {"width": 1440, "height": 900}
 OUT = Path(__file__).resolve().parents[2] / "out/web"
-PATIENCE_S = 30
-SEEN = "document.getElementById('seen').textContent.trim()"
 LATENCIES = 12
 # A key pressed twice at once, and held. The second is not an action while the first has no answer.
 HELD_KEY = (
@@ -115,6 +125,7 @@ def missing() -> str:
 
 def run(program: Path, is_alone: bool) -> None:
     import processes
+    import recording
     from playwright.sync_api import sync_playwright
     from stream import VirtualStream
 
@@ -143,7 +154,8 @@ def run(program: Path, is_alone: bool) -> None:
             ("latency", lambda: check_latency(browser, stream, is_alone)),
             ("restart", lambda: check_restart(browser, stream)),
             ("reconnecting", lambda: check_reconnecting(browser, program)),
-            ("processes", lambda: processes.check(browser, samplewire, until)),
+            ("processes", lambda: processes.check(browser, samplewire)),
+            ("a recording", lambda: recording.check(browser, samplewire, OUT)),
         ]
         for name, step in steps:
             started = time.monotonic()
@@ -301,51 +313,9 @@ def wait_rows(page: Page, seconds: float) -> None:
     until(page, f"{script} >= {target}")
 
 
-def until(page: Page, script: str, argument: object = None) -> None:
-    """Wait until an expression is true. The page's policy forbids eval, Playwright's own way."""
-    end = time.monotonic() + PATIENCE_S
-    while not page.evaluate(script, argument):
-        assert time.monotonic() < end, f"it does not become true: {script}"
-        page.wait_for_timeout(10)
-
-
-def wait_drawn(page: Page) -> None:
-    """Wait until everything that has arrived is drawn."""
-    script = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    page.evaluate(script)
-
-
-def runs_of(rows: list[int]) -> list[list[int]]:
-    runs: list[list[int]] = []
-    for row in rows:
-        if runs and runs[-1][-1] == row - 1:
-            runs[-1].append(row)
-        else:
-            runs.append([row])
-    return runs
-
-
-def words_of(page: Page, y: int) -> str:
-    """The text of a row under the pointer."""
-    image = page.locator("#waterfall .image")
-    while True:
-        box = image.bounding_box()
-        assert box
-        page.mouse.move(box["x"] + 300, round(box["y"]) + y + 0.5)
-        wait_drawn(page)
-        words = page.locator("#tip").inner_text()
-        # The sentence above it may have got another line meanwhile.
-        if image.bounding_box() == box:
-            return words
-
-
-def index_of(words: str) -> int:
-    found = re.search(r"index ([\d,]+)", words)
-    assert found, words
-    return int(found[1].replace(",", ""))
-
-
 def check_keys(browser: Browser, stream: VirtualStream) -> None:
+    from stream import RATE_HZ
+
     opened = Opened(browser, stream)
     page = opened.page
     shown = page.locator("#stream option").first.inner_text()
@@ -370,13 +340,27 @@ def check_keys(browser: Browser, stream: VirtualStream) -> None:
     for key, script, value in effects:
         page.keyboard.press(key)
         until(page, f"({script}) === {json.dumps(value)}")
-    label = "document.querySelector('#waterfall .image').ariaLabel"
-    # Bands: whole, half, half further up, whole again; and the levels.
-    for key in ("+", "ArrowRight", "ArrowLeft", "0", "[", "{", "]", "}", "-"):
-        before = page.evaluate(label)
+    # The key, and by how much floor and ceiling have risen, and the band in parts of the rate.
+    picture: list[tuple[str, int, int, float, float]] = [
+        ("+", 0, 0, -0.25, 0.25),
+        ("-", 0, 0, -0.5, 0.5),
+        ("+", 0, 0, -0.25, 0.25),
+        ("ArrowRight", 0, 0, -0.125, 0.375),
+        ("ArrowLeft", 0, 0, -0.25, 0.25),
+        ("0", 0, 0, -0.5, 0.5),
+        ("[", -5, 0, -0.5, 0.5),
+        ("{", -5, -5, -0.5, 0.5),
+        ("]", 0, -5, -0.5, 0.5),
+        ("}", 0, 0, -0.5, 0.5),
+    ]
+    floor, ceiling, *_ = picture_of(page)
+    for key, *levels, low, high in picture:
         page.keyboard.press(key)
-        if key != "-":
-            until(page, f"{label} !== {json.dumps(before)}")
+        band = [low * RATE_HZ, high * RATE_HZ]
+        expected = [floor + levels[0], ceiling + levels[1], *band]
+        end = time.monotonic() + PATIENCE_S
+        while (found := picture_of(page)) != expected:
+            assert time.monotonic() < end, f"`{key}` shows {found}, not {expected}"
     with page.expect_download() as download:
         page.keyboard.press("d")
     text = Path(download.value.path()).read_text()
@@ -389,36 +373,31 @@ def check_keys(browser: Browser, stream: VirtualStream) -> None:
     opened.close()
 
 
+def picture_of(page: Page) -> list[float]:
+    """The floor and the ceiling of the picture in dBFS, and its band in Hz."""
+    label = page.locator("#waterfall .image").get_attribute("aria-label") or ""
+    label = label.replace("\u2212", "-")
+    levels = re.search(r"from (-?\d+) to (-?\d+) dBFS", label)
+    edges = re.findall(r"(-?[\d.]+) (k|M|)Hz", label)
+    assert levels, label
+    factors = {"": 1, "k": 1e3, "M": 1e6}
+    return [*map(float, levels.groups()), *(float(it) * factors[unit] for it, unit in edges)]
+
+
 def check_access(browser: Browser, stream: VirtualStream) -> None:
-    from axe_playwright_python.sync_playwright import Axe
+    import access
 
     opened = Opened(browser, stream)
     page = opened.page
-    for key, what in (
-        ("", "dark"),
-        ("t", "light"),
-        ("?", "help"),
-        ("?", ""),
-        ("g", "gaps"),
-        ("g", ""),
-        ("R", "recording from an index"),
-        ("Escape", ""),
-        ("x", "the end of the stream"),
-        ("Escape", ""),
-        ("t", ""),
-        ("g", "gaps, dark"),
-        ("g", ""),
-        ("R", "recording from an index, dark"),
-        ("Escape", ""),
-    ):
-        if key:
-            page.keyboard.press(key)
-            wait_drawn(page)
-        if what:
-            found = Axe().run(page).response["violations"]
-            bad = [it for it in found if it["impact"] in ("serious", "critical")]
-            words = [(it["id"], it["nodes"][0]["html"][:200]) for it in bad]
-            assert not words, f"{what}: {words}"
+    access.scan_themes(page, "the page")
+    page.keyboard.press("?")
+    access.scan(page, "help")
+    page.keyboard.press("?")
+    access.scan_themes(page, "gaps", "g")
+    access.scan_themes(page, "recording from an index", "R")
+    page.keyboard.press("x")
+    access.scan(page, "the end of the stream")
+    page.keyboard.press("Escape")
     page.set_viewport_size({"width": 360, "height": 780})
     wait_drawn(page)
     width = page.evaluate("document.documentElement.scrollWidth")
@@ -466,6 +445,8 @@ def check_attack(browser: Browser, stream: VirtualStream, folder: Path) -> None:
 
 def check_actions(browser: Browser, stream: VirtualStream, folder: Path, command: Path) -> None:
     """By keys: a recording with an event and a gap, from its start to its proof."""
+    import access
+
     opened = Opened(browser, stream)
     page = opened.page
     recording = "document.getElementById('recording').textContent"
@@ -476,6 +457,7 @@ def check_actions(browser: Browser, stream: VirtualStream, folder: Path, command
     until(page, f"{remedy}.includes('none is under way')")
     page.evaluate(HELD_KEY, "w")
     until(page, f"{recording}.startsWith('Recording 2')")
+    access.scan_themes(page, "an event", "m")
     page.keyboard.press("m")
     until(page, "document.activeElement.id === 'event-text'")
     page.keyboard.type(HOSTILE_NAME)
@@ -584,30 +566,35 @@ def check_restart(browser: Browser, stream: VirtualStream) -> None:
 
 
 def check_reconnecting(browser: Browser, program: Path) -> None:
+    import access
     from stream import VirtualStream
 
     token = "0123456789abcdef" * 2
     with VirtualStream(program, "first", token=token) as stream:
         page = browser.new_page(viewport=SIZE)
+        page.add_init_script(LISTENERS)
         page.goto(stream.url)
         until(page, SEEN)
+        listeners = page.evaluate("listeners")
         # Without --control, the page only shows.
         page.keyboard.press("w")
         until(page, "document.getElementById('remedy').textContent.includes('--control')")
         assert page.locator("#acting").is_hidden()
         address = urlsplit(stream.origin).netloc
-    sentence = "document.getElementById('sentence').textContent"
-    until(page, f"{sentence}.startsWith('Not connected for')")
+    until(page, f"{SENTENCE}.startsWith('Not connected for')")
     page.screenshot(path=OUT / "lost.png")
+    access.scan_themes(page, "a lost page")
     with VirtualStream(program, "second", address, token, OUT):
-        until(page, f"{sentence}.startsWith('Whole')")
+        until(page, f"{SENTENCE}.startsWith('Whole')")
+        count = page.evaluate("listeners")
+        assert count == listeners > 0, f"{listeners} listeners become {count}"
         remedy = page.locator("#remedy").inner_text()
         # Ahead of it may still stand what the key "w" does here.
         assert "Nothing was seen for" in remedy, remedy
         page.keyboard.press("x")
         until(page, "document.getElementById('end-dialog').open")
         page.keyboard.press("Enter")
-        until(page, f"{sentence}.includes('Ended: a page ended it.')")
+        until(page, f"{SENTENCE}.includes('Ended: a page ended it.')")
         page.close()
 
 

@@ -6,16 +6,15 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import access
+from reading import LISTENERS, SEEN, SENTENCE, until
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-
-SENTENCE = "document.getElementById('sentence').textContent"
-SEEN = "document.getElementById('seen').textContent.trim()"
 
 
 class Process:
@@ -54,28 +53,44 @@ class Process:
         return found[1]
 
 
-def check(browser: Browser, command: Path, until: Callable[[Page, str], None]) -> None:
+def check(browser: Browser, command: Path) -> None:
     """Choose between processes, and end the one that is shown."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         shown = stack.enter_context(Process(command, folder, "web"))
         page = browser.new_page()
         complaints: list[str] = []
         page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.add_init_script(LISTENERS)
         page.goto(shown.url)
         arguments = ["emulate", "--listen", "127.0.0.1:0", "--source", "tone:100k", "--rate", "1M"]
         one, two = (stack.enter_context(Process(command, folder, *arguments)) for _ in range(2))
         for device in (one, two):
-            option = f"#process option[value='{device.process.pid}']"
-            until(page, f'document.querySelector("{option}")')
+            until_listed(page, device)
         select = page.locator("#process")
         choose(page, one)
         until(page, f"{SENTENCE}.startsWith('No sample was sent')")
         address = listening(two)
-        stack.enter_context(Process(command, folder, "record", address, "null"))
+        recorder = stack.enter_context(Process(command, folder, "record", address, "null"))
         choose(page, two)
         until(page, SEEN)
         until(page, f"{SENTENCE}.startsWith('Whole') || {SENTENCE}.startsWith('Lost')")
+        listeners = page.evaluate("listeners")
         assert (page.locator("#counters").text_content() or "").startswith("packets"), "of a sender"
+        # By key: through all of them, of which one receives, and back.
+        until_listed(page, recorder)
+        ids = select.locator("option").evaluate_all("(all) => all.map(({ value }) => value)")
+        assert len(ids) == 3, ids
+        at = ids.index(str(two.process.pid)) + 1
+        for id_ in ids[at:] + ids[:at]:
+            page.keyboard.press("n")
+            assert select.input_value() == id_, f"`n` does not go on to {id_} of {ids}"
+            if id_ == str(one.process.pid):
+                until(page, f"{SENTENCE}.startsWith('No sample was sent')")
+                assert not page.evaluate(SEEN), "the picture of the process before stays"
+        until(page, SEEN)
+        count = page.evaluate("listeners")
+        assert count == listeners > 0, f"{listeners} listeners become {count}"
+        access.scan_themes(page, "a page of several processes")
         two.end()
         until(page, f"{SENTENCE}.startsWith('Ended: emulate {two.process.pid}')")
         words = select.locator("option:checked").inner_text()
@@ -89,6 +104,12 @@ def check(browser: Browser, command: Path, until: Callable[[Page, str], None]) -
 def choose(page: Page, process: Process) -> None:
     """Show a process."""
     page.locator("#process").select_option(str(process.process.pid))
+
+
+def until_listed(page: Page, process: Process) -> None:
+    """Wait until a process can be chosen."""
+    option = f"#process option[value='{process.process.pid}']"
+    until(page, f'document.querySelector("{option}")')
 
 
 def listening(device: Process) -> str:
