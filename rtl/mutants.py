@@ -1,20 +1,26 @@
 #!/usr/bin/env python3
 """Draws mutants of the RTL, and reports which share of them proofs and cocotb tests catch.
 
-    rtl/mutants.py [--count 200] [--seed SEED] [--resume] [--only REGEX] [--list]
+    rtl/mutants.py [--count 200] [--seed SEED] [--results FILE] [--resume] [--only REGEX] [--list]
 
 The seed is the hash of HEAD unless one is given; formal/mutate.py draws by it from the modules of
 rtl/. A mutant that lint refuses does not build and is not counted. Each other one meets, until one
-catches it and the quick ones first: the proofs of its module, the cocotb folders that name it, the
-proofs of modules that contain it. In between yosys compares it with the original: only a proof
-makes it equivalent, and it then does not count. A timeout is no catch. The tests of
-a folder must pass without a mutant first.
+catches it, the proofs and the files of cocotb tests that name its module or contain it. yosys
+compares it with the original: only a proof makes it equivalent, and it then does not count. A
+timeout is no catch. A file of tests that fails for a mutant must pass without one.
 
-The results go to out/rtl-mutants.json after each mutant; --resume goes on from there with its seed.
+The order is that of cost. All mutants meet the tests and the proofs of their own module first, then
+yosys, then what contains them, then the long proofs and tests; a mutant that has passed some of
+these and is not caught is open. An open mutant counts as one that is not caught.
+
+The results go to out/rtl-mutants.json, or FILE, after each check. --resume goes on from there with
+its seed. --only runs the drawn mutants whose name matches from the beginning, those with a result
+too: for tests that were written since.
 Exit: 0 when at least nine of ten are caught, else 1.
 """
 
 import argparse
+import dataclasses
 import functools
 import json
 import re
@@ -23,6 +29,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,7 +49,34 @@ COUNT = 200
 SHARE_MIN = 0.9
 COCOTB_S = 1200
 MODULES = {path.stem for path in sources.modules()}
-CAUGHT, MISSED, EQUIVALENT, UNBUILDABLE = "caught", "missed", "equivalent", "does not build"
+CAUGHT, MISSED, EQUIVALENT = "caught", "missed", "equivalent"
+OPEN, UNBUILDABLE = "open", "unbuildable"
+
+
+class Cost(IntEnum):
+    """What a check costs; all mutants meet those of one cost before any meets the next."""
+
+    OWN = 0
+    EQUIVALENCE = 1
+    AROUND = 2
+    LONG = 3
+
+
+@dataclass(frozen=True, order=True)
+class Check:
+    """Something that a mutant meets."""
+
+    cost: Cost
+    size: int
+    """Modules in it."""
+    kind: str
+    name: str
+    """Of a proof its job, of cocotb the file of tests from rtl/tb."""
+    is_full: bool = False
+    """Whether the tests are in the long matrix alone."""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}".strip()
 
 
 def copy_tree() -> None:
@@ -65,16 +101,19 @@ def builds(change: mutate.Change) -> bool:
         shutil.copy2(ROOT / change.file, TREE / change.file)
 
 
-def jobs(change: mutate.Change, of_top: bool) -> list[prove.Job]:
-    """The jobs of a mutant's module, or of those that contain it; the small ones first."""
-    found = [prove.load(path) for path in sorted(prove.HERE.rglob("*.toml"))]
-    found = [job for job in found if change.file in job.files()]
-    found = [job for job in found if (job.top == change.file.stem) == of_top]
-    return sorted(found, key=lambda job: (job.full, job.without_properties, len(job.sources)))
+def proofs(change: mutate.Change) -> Iterator[Check]:
+    """The jobs that contain a mutant's module."""
+    for path in prove.HERE.rglob("*.toml"):
+        job = prove.load(path)
+        if change.file in job.files():
+            around = Cost.OWN if job.top == change.file.stem else Cost.AROUND
+            cost = Cost.LONG if job.full else around
+            yield Check(cost, len(job.sources), "proof", str(path.relative_to(prove.HERE)))
 
 
-def proved_wrong(change: mutate.Change, job: prove.Job) -> bool:
+def proved_wrong(change: mutate.Change, check: Check) -> bool:
     """Whether an assertion or a cover of a job fails for a mutant."""
+    job = prove.load(prove.HERE / check.name)
     job.name = f"mutant-{job.name}"
     shutil.rmtree(ROOT / job.folder, ignore_errors=True)
     (ROOT / job.folder).mkdir(parents=True)
@@ -85,98 +124,187 @@ def proved_wrong(change: mutate.Change, job: prove.Job) -> bool:
         return False  # a timeout, or a text that yosys refuses
 
 
-def folders(module: str) -> list[Path]:
-    """Folders of tests whose runs name the module: its own first, then those with few modules."""
-    named = re.compile(r'"(\w+)"')
+@functools.cache
+def named(test: Path) -> set[str]:
+    """The modules that a file of tests builds: by its strings, or by the list that it imports."""
+    text = test.read_text()
+    for other in re.findall(r"from (test_\w+) import [^\n]*\bSOURCES\b", text):
+        text += (test.parent / f"{other}.py").read_text()
+    if "*tree.modules()" in text:
+        return MODULES
+    strings = re.findall(r'"""(.*?)"""|"([^"\n]*)"', text, re.DOTALL)
+    return MODULES & {word for pair in strings for word in re.findall(r"\w+", "".join(pair))}
+
+
+def tests(change: mutate.Change) -> Iterator[Check]:
+    """The files of cocotb tests that build a mutant's module."""
+    folder = TREE / "rtl" / "tb"
     found = []
-    for test in sorted((TREE / "rtl" / "tb").rglob("test_*.py")):
+    for test in folder.rglob("test_*.py"):
         text = test.read_text()
-        modules = MODULES.intersection(named.findall(text))
-        if module in modules and re.search(r"from runner import .*\brun\b", text):
-            found.append((test.parent.name != module, len(modules), test.parent))
-    return [folder for _, _, folder in sorted(found)]
+        if change.file.stem in named(test) and re.search(r"from runner import .*\brun\b", text):
+            is_full = bool(re.search(r"^@pytest.mark.full", text, re.MULTILINE))
+            cost = Cost.OWN if test.parent.name == change.file.stem else Cost.AROUND
+            cost = Cost.LONG if is_full or test.parent.parent.name == "top" else cost
+            size = len(named(test))
+            found.append(Check(cost, size, "cocotb", str(test.relative_to(folder)), is_full))
+    # What has no folder of its own has the smallest one.
+    # What has no folder of its own has the smallest of these.
+    if found and min(found).cost == Cost.AROUND:
+        first = found.pop(found.index(min(found)))
+        found.append(dataclasses.replace(first, cost=Cost.OWN))
+    yield from found
 
 
-def tested(folder: Path) -> subprocess.CompletedProcess[str]:
-    """A run of a folder's tests in the copy."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "1", str(folder)]
-    # The tests of a top are in the long matrix alone.
-    command += ["--full"] if folder.parent.name == "top" else []
+def tested(check: Check) -> subprocess.CompletedProcess[str]:
+    """A run of a file of tests in the copy, up to the first failure."""
+    file = TREE / "rtl" / "tb" / check.name
+    command = [sys.executable, "-m", "pytest", "-x", "-q", str(file)]
+    command += ["--full"] if check.is_full or file.parent.parent.name == "top" else []
     return subprocess.run(
         command, cwd=TREE, capture_output=True, text=True, check=False, timeout=COCOTB_S,
         env={"PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
-             "SAMPLEWIRE_SEED": "1", "HOME": str(Path.home())},
+             "SAMPLEWIRE_SEED": "1", "COCOTB_MAX_FAILURES": "1", "HOME": str(Path.home())},
     )  # fmt: skip
 
 
 @functools.cache
-def require_pass(folder: Path) -> None:
-    """Raise RuntimeError where a folder's tests fail without a mutant: they would catch any."""
-    done = tested(folder)
+def require_pass(check: Check) -> None:
+    """Raise RuntimeError where tests fail without a mutant: they would catch any."""
+    done = tested(check)
     if done.returncode:
-        raise RuntimeError(f"pytest in {folder} without a mutant: {done.stdout[-500:]}")
+        raise RuntimeError(f"{check} without a mutant: {done.stdout[-500:]}")
 
 
-def simulated_wrong(change: mutate.Change, folder: Path) -> bool:
-    """Whether a test of a folder fails for a mutant, and passes without."""
-    require_pass(folder)
+def simulated_wrong(change: mutate.Change, check: Check) -> bool:
+    """Whether a test of a file fails for a mutant, and passes without."""
     (TREE / change.file).write_text(change.applied((ROOT / change.file).read_text()))
     try:
-        done = tested(folder)
+        done = tested(check)
     except subprocess.TimeoutExpired:
         return False
     finally:
         shutil.copy2(ROOT / change.file, TREE / change.file)
     if not done.returncode:
         return False
-    # With -x a worker's first failure interrupts the run, which is another status.
     if "FAILED" not in done.stdout:
-        raise RuntimeError(f"pytest in {folder}: {done.stdout[-500:]}")
+        raise RuntimeError(f"{check}: {done.stdout[-500:]}")
+    require_pass(check)
     return True
 
 
-def outcome(change: mutate.Change) -> tuple[str, str]:
-    """What came of a mutant, and by what."""
-    if not builds(change):
-        return UNBUILDABLE, ""
-    for job in jobs(change, of_top=True):
-        name = job.name
-        if proved_wrong(change, job):
-            return CAUGHT, f"proof {name}"
-    if equivalence.at_all_widths(change, TREE.parent.relative_to(ROOT)):
-        return EQUIVALENT, ""
-    for folder in folders(change.file.stem):
-        if simulated_wrong(change, folder):
-            return CAUGHT, f"cocotb {folder.relative_to(TREE / 'rtl' / 'tb')}"
-    for job in jobs(change, of_top=False):
-        name = job.name
-        if proved_wrong(change, job):
-            return CAUGHT, f"proof {name}"
-    return MISSED, ""
+def checks(change: mutate.Change) -> list[Check]:
+    """What a mutant meets, in this order."""
+    found = [Check(Cost.OWN, 0, "build", ""), Check(Cost.EQUIVALENCE, 0, "equivalence", "")]
+    return sorted([*found, *proofs(change), *tests(change)])
 
 
-def judged(change: mutate.Change) -> dict[str, object]:
-    """The result of a mutant."""
-    begun = time.monotonic()
-    came, by = outcome(change)
-    seconds = round(time.monotonic() - begun)
-    return {"mutant": change.name, "outcome": came, "by": by, "seconds": seconds}
+def outcome(change: mutate.Change, check: Check) -> str:
+    """What comes of a mutant by a check."""
+    if check.kind == "build":
+        return OPEN if builds(change) else UNBUILDABLE
+    if check.kind == "equivalence":
+        same = equivalence.at_all_widths(change, TREE.parent.relative_to(ROOT))
+        return EQUIVALENT if same else OPEN
+    is_wrong = (proved_wrong if check.kind == "proof" else simulated_wrong)(change, check)
+    return CAUGHT if is_wrong else OPEN
 
 
-def summary(results: list[dict]) -> bool:
-    """Prints the score; whether it is reached."""
-    for result in results:
-        if result["outcome"] == MISSED:
-            print(f"missed: {result['mutant']}")
-    counts = Counter(result["outcome"] for result in results)
-    counted = counts[CAUGHT] + counts[MISSED]
-    share = counts[CAUGHT] / counted if counted else 1.0
-    print(
-        f"{len(results)} mutants: {counts[CAUGHT]} caught, {counts[MISSED]} missed, "
-        f"{counts[EQUIVALENT]} proved equivalent, {counts[UNBUILDABLE]} do not build; "
-        f"score {share:.3f}, at least {SHARE_MIN} wanted"
-    )
-    return share >= SHARE_MIN
+@dataclass
+class Result:
+    """How far a mutant is."""
+
+    outcome: str = OPEN
+    by: str = ""
+    seconds: float = 0
+    passed: list[str] = field(default_factory=list)
+    """What an open mutant has passed."""
+
+
+class Campaign:
+    """The mutants that are drawn, and their results, which are written as they come."""
+
+    def __init__(self, drawn: list[mutate.Change], seed: str, file: Path) -> None:
+        self.drawn, self.seed, self.file = drawn, seed, file
+        self.results = {change.name: Result() for change in drawn}
+
+    def load(self, kept: list[dict]) -> None:
+        """Go on from earlier results."""
+        fields = [it.name for it in dataclasses.fields(Result)]
+        for it in kept:
+            if it["mutant"] in self.results:
+                values = {name: it[name] for name in fields if name in it}
+                self.results[it["mutant"]] = Result(**values)
+
+    def write(self) -> None:
+        """Keep the results."""
+        kept = []
+        for change in self.drawn:
+            result = dataclasses.asdict(self.results[change.name])
+            if result["outcome"] != OPEN:
+                del result["passed"]
+            if result["outcome"] != OPEN or result["passed"]:
+                place = f"{change.file}:{change.line}"
+                kept.append({"mutant": change.name, "place": place} | result)
+        text = {"seed": self.seed, "drawn": len(self.drawn), "results": kept}
+        self.file.parent.mkdir(exist_ok=True)
+        self.file.write_text(json.dumps(text, indent=1) + "\n")
+
+    def run(self, wanted: list[mutate.Change]) -> None:
+        """Check these mutants, by what it costs."""
+        for cost in Cost:
+            for change in wanted:
+                if self.results[change.name].outcome == OPEN:
+                    self.meet(change, cost)
+
+    def meet(self, change: mutate.Change, cost: Cost) -> None:
+        """Let a mutant meet the checks of a cost until one of them decides."""
+        result, begun = self.results[change.name], time.monotonic()
+        ahead = [check for check in checks(change) if str(check) not in result.passed]
+        at_once = [check for check in ahead if check.cost == cost]
+        for check in at_once:
+            result.outcome = outcome(change, check)
+            result.seconds = round(result.seconds + time.monotonic() - begun, 1)
+            begun = time.monotonic()
+            if result.outcome == OPEN:
+                result.passed.append(str(check))
+                if check == ahead[-1]:
+                    result.outcome = MISSED
+            elif result.outcome == CAUGHT:
+                result.by = str(check)
+            self.write()
+            if result.outcome != OPEN:
+                break
+        if at_once:
+            self.show(change)
+
+    def show(self, change: mutate.Change) -> None:
+        """Print a mutant with its result."""
+        result = self.results[change.name]
+        decided = sum(it.outcome != OPEN for it in self.results.values())
+        print(
+            f"{decided:>4}/{len(self.drawn)}  {result.outcome:<11} {result.seconds:>6} s  "
+            f"{change.file}:{change.line}: {change.name}{'  by ' * bool(result.by)}{result.by}",
+            flush=True,
+        )
+
+    def summary(self) -> bool:
+        """Print the score; whether it is reached."""
+        for change in self.drawn:
+            result = self.results[change.name]
+            if result.outcome == MISSED or result.passed:
+                print(f"{result.outcome}: {change.file}:{change.line}: {change.name}")
+        counts = Counter(it.outcome for it in self.results.values())
+        begun = sum(it.outcome == OPEN and it.passed != [] for it in self.results.values())
+        counted = counts[CAUGHT] + counts[MISSED] + begun
+        share = counts[CAUGHT] / counted if counted else 1.0
+        print(
+            f"{len(self.drawn)} mutants: {counts[CAUGHT]} caught, {counts[MISSED]} missed, "
+            f"{counts[EQUIVALENT]} proved equivalent, {counts[UNBUILDABLE]} do not build, "
+            f"{begun} open, {counts[OPEN] - begun} not run; "
+            f"share {share:.3f}, at least {SHARE_MIN} wanted"
+        )
+        return share >= SHARE_MIN and not counts[OPEN]
 
 
 def main() -> int:
@@ -184,40 +312,33 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=COUNT, help="mutants to draw")
     parser.add_argument("--seed", help="what draws them; by default the hash of HEAD")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="the file of the results")
     parser.add_argument(
         "--resume", action="store_true", help="go on with the results that are there"
     )
-    parser.add_argument("--only", metavar="REGEX", help="only drawn mutants whose name matches")
+    parser.add_argument("--only", metavar="REGEX", help="run drawn mutants whose name matches")
     parser.add_argument("--list", action="store_true", help="print what is drawn, and run nothing")
     arguments = parser.parse_args()
-    kept = json.loads(RESULTS.read_text()) if arguments.resume and RESULTS.is_file() else {}
+    is_there = arguments.resume and arguments.results.is_file()
+    kept = json.loads(arguments.results.read_text()) if is_there else {}
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     seed = arguments.seed or kept.get("seed") or head.stdout.strip()
-    found = mutate.draw(sources.modules(), arguments.count, seed)
-    if arguments.only:
-        found = [change for change in found if re.search(arguments.only, change.name)]
+    drawn = mutate.draw(sources.modules(), arguments.count, seed)
     if arguments.list:
-        for change in found:
+        for change in drawn:
             print(f"{change.file}:{change.line}: {change.name}")
         return 0
-    results = kept.get("results", []) if kept.get("seed") == seed else []
-    have = {result["mutant"] for result in results}
-    print(f"{len(found)} mutants drawn by {seed}, {len(have)} have a result")
+    campaign = Campaign(drawn, seed, arguments.results)
+    campaign.load(kept.get("results", []) if kept.get("seed") == seed else [])
+    wanted = [change for change in drawn if re.search(arguments.only or "", change.name)]
+    if arguments.only:
+        campaign.results |= {change.name: Result() for change in wanted}
+    print(f"{len(drawn)} mutants drawn by {seed}")
     copy_tree()
-    for change in found:
-        if change.name in have:
-            continue
-        results.append(judged(change))
-        RESULTS.write_text(json.dumps({"seed": seed, "results": results}, indent=1) + "\n")
-        last = results[-1]
-        print(
-            f"{len(results):>4}  {last['outcome']:<14} {last['seconds']:>5} s  {change.file}:"
-            f"{change.line}: {change.name}{'  by ' * bool(last['by'])}{last['by']}",
-            flush=True,
-        )
-    return 0 if summary(results) else 1
+    campaign.run(wanted)
+    return 0 if campaign.summary() else 1
 
 
 if __name__ == "__main__":
