@@ -148,7 +148,6 @@ def tests(change: mutate.Change) -> Iterator[Check]:
             cost = Cost.LONG if is_full or test.parent.parent.name == "top" else cost
             size = len(named(test))
             found.append(Check(cost, size, "cocotb", str(test.relative_to(folder)), is_full))
-    # What has no folder of its own has the smallest one.
     # What has no folder of its own has the smallest of these.
     if found and min(found).cost == Cost.AROUND:
         first = found.pop(found.index(min(found)))
