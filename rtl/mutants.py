@@ -7,7 +7,7 @@ The seed is the hash of HEAD unless one is given; formal/mutate.py draws by it f
 rtl/. A mutant that lint refuses does not build and is not counted. Each other one meets, until one
 catches it, the proofs and the files of cocotb tests that name its module or contain it. yosys
 compares it with the original: only a proof makes it equivalent, and it then does not count. A
-timeout is no catch. A file of tests that fails for a mutant must pass without one.
+timeout is no catch. A file of tests that caught a mutant must pass without one too, once a run.
 
 The order is that of cost. All mutants meet the tests and the proofs of their own module first, then
 yosys, then what contains them, then the long proofs and tests; a mutant that has passed some of
@@ -167,16 +167,8 @@ def tested(check: Check) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@functools.cache
-def require_pass(check: Check) -> None:
-    """Raise RuntimeError where tests fail without a mutant: they would catch any."""
-    done = tested(check)
-    if done.returncode:
-        raise RuntimeError(f"{check} without a mutant: {done.stdout[-500:]}")
-
-
 def simulated_wrong(change: mutate.Change, check: Check) -> bool:
-    """Whether a test of a file fails for a mutant, and passes without."""
+    """Whether a test of a file fails for a mutant."""
     (TREE / change.file).write_text(change.applied((ROOT / change.file).read_text()))
     try:
         done = tested(check)
@@ -188,7 +180,6 @@ def simulated_wrong(change: mutate.Change, check: Check) -> bool:
         return False
     if "FAILED" not in done.stdout:
         raise RuntimeError(f"{check}: {done.stdout[-500:]}")
-    require_pass(check)
     return True
 
 
@@ -226,11 +217,14 @@ class Campaign:
     def __init__(self, drawn: list[mutate.Change], seed: str, file: Path) -> None:
         self.drawn, self.seed, self.file = drawn, seed, file
         self.results = {change.name: Result() for change in drawn}
+        self.unchanged: set[str] = set()
+        """The files of tests that pass without a mutant."""
 
-    def load(self, kept: list[dict]) -> None:
+    def load(self, kept: dict) -> None:
         """Go on from earlier results."""
         fields = [it.name for it in dataclasses.fields(Result)]
-        for it in kept:
+        self.unchanged.update(kept["unchanged"])
+        for it in kept["results"]:
             if it["mutant"] in self.results:
                 values = {name: it[name] for name in fields if name in it}
                 self.results[it["mutant"]] = Result(**values)
@@ -246,6 +240,7 @@ class Campaign:
                 place = f"{change.file}:{change.line}"
                 kept.append({"mutant": change.name, "place": place} | result)
         text = {"seed": self.seed, "drawn": len(self.drawn), "results": kept}
+        text["unchanged"] = sorted(self.unchanged)
         self.file.parent.mkdir(exist_ok=True)
         self.file.write_text(json.dumps(text, indent=1) + "\n")
 
@@ -255,6 +250,19 @@ class Campaign:
             for change in wanted:
                 if self.results[change.name].outcome == OPEN:
                     self.meet(change, cost)
+            self.require_passes(wanted)
+
+    def require_passes(self, wanted: list[mutate.Change]) -> None:
+        """Raise RuntimeError where tests that caught a mutant fail without one: they catch any."""
+        for change in wanted:
+            by = self.results[change.name].by
+            for check in tests(change):
+                if str(check) == by and by not in self.unchanged:
+                    done = tested(check)
+                    if done.returncode:
+                        raise RuntimeError(f"{by} without a mutant: {done.stdout[-500:]}")
+                    self.unchanged.add(by)
+                    self.write()
 
     def meet(self, change: mutate.Change, cost: Cost) -> None:
         """Let a mutant meet the checks of a cost until one of them decides."""
@@ -296,6 +304,9 @@ class Campaign:
         counts = Counter(it.outcome for it in self.results.values())
         begun = sum(it.outcome == OPEN and it.passed != [] for it in self.results.values())
         counted = counts[CAUGHT] + counts[MISSED] + begun
+        due = {it.by for it in self.results.values() if it.by.startswith("cocotb")}
+        if due := due - self.unchanged:
+            print(f"not run without a mutant: {', '.join(sorted(due))}")
         share = counts[CAUGHT] / counted if counted else 1.0
         print(
             f"{len(self.drawn)} mutants: {counts[CAUGHT]} caught, {counts[MISSED]} missed, "
@@ -303,7 +314,7 @@ class Campaign:
             f"{begun} open, {counts[OPEN] - begun} not run; "
             f"share {share:.3f}, at least {SHARE_MIN} wanted"
         )
-        return share >= SHARE_MIN and not counts[OPEN]
+        return share >= SHARE_MIN and not counts[OPEN] and not due
 
 
 def main() -> int:
@@ -330,7 +341,8 @@ def main() -> int:
             print(f"{change.file}:{change.line}: {change.name}")
         return 0
     campaign = Campaign(drawn, seed, arguments.results)
-    campaign.load(kept.get("results", []) if kept.get("seed") == seed else [])
+    if kept.get("seed") == seed:
+        campaign.load(kept)
     wanted = [change for change in drawn if re.search(arguments.only or "", change.name)]
     if arguments.only:
         campaign.results |= {change.name: Result() for change in wanted}
