@@ -9,9 +9,10 @@ catches it, the proofs and the files of cocotb tests that name its module or con
 compares it with the original: only a proof makes it equivalent, and it then does not count. A
 timeout is no catch. A file of tests that caught a mutant must pass without one too, once a run.
 
-The order is that of cost. All mutants meet the tests and the proofs of their own module first, then
-yosys, then what contains them, then the long proofs and tests; a mutant that has passed some of
-these and is not caught is open. An open mutant counts as one that is not caught.
+The order is that of cost. All mutants meet the tests and the proofs of their own module first, in
+small designs before large ones, then yosys, then what contains them, then the long proofs and
+tests; a mutant that has passed some of these and is not caught is open. An open mutant counts as
+one that is not caught.
 
 The results go to out/rtl-mutants.json, or FILE, after each check. --resume goes on from there with
 its seed. --only runs the drawn mutants whose name matches from the beginning, those with a result
@@ -247,8 +248,9 @@ class Campaign:
 
     def run(self, wanted: list[mutate.Change]) -> None:
         """Check these mutants, by what it costs."""
+        sizes = {change.name: checks(change)[1].size for change in wanted}
         for cost in Cost:
-            for change in wanted:
+            for change in sorted(wanted, key=lambda change: sizes[change.name]):
                 if self.results[change.name].outcome == OPEN:
                     self.meet(change, cost)
             self.require_passes(wanted)

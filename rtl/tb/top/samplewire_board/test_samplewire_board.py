@@ -117,11 +117,14 @@ async def sender_is_offered_the_source_that_is_chosen(dut):
         await tb.cycles(20)
         beat, index = await tb.offered()
         first = index * SAMPLE_BYTES
-        assert beat == {
-            COUNTER: bytes((first + n) % 256 for n in range(8)),
-            WORDS: (first // 8).to_bytes(8, "little"),
-            CONVERTER: ADC_WORD.to_bytes(8, "little"),
-        }[source]
+        assert (
+            beat
+            == {
+                COUNTER: bytes((first + n) % 256 for n in range(8)),
+                WORDS: (first // 8).to_bytes(8, "little"),
+                CONVERTER: ADC_WORD.to_bytes(8, "little"),
+            }[source]
+        )
         await RisingEdge(dut.clk_i)
 
 
