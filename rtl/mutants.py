@@ -131,7 +131,7 @@ def named(test: Path) -> set[str]:
     """The modules that a file of tests builds: by its strings, or by the list that it imports."""
     text = test.read_text()
     for other in re.findall(r"from (test_\w+) import [^\n]*\bSOURCES\b", text):
-        text += (test.parent / f"{other}.py").read_text()
+        text += "".join(path.read_text() for path in (TREE / "rtl" / "tb").rglob(f"{other}.py"))
     if "*tree.modules()" in text:
         return MODULES
     strings = re.findall(r'"""(.*?)"""|"([^"\n]*)"', text, re.DOTALL)
