@@ -68,6 +68,8 @@ class Check:
     """Something that a mutant meets."""
 
     cost: Cost
+    turn: int
+    """Those of a cost: 0 lint, 1 the tests of the module's folder, 2 proofs, 3 other tests."""
     size: int
     """Modules in it."""
     kind: str
@@ -110,7 +112,7 @@ def proofs(change: mutate.Change) -> Iterator[Check]:
         if change.file in job.files():
             around = Cost.OWN if job.top == change.file.stem else Cost.AROUND
             cost = Cost.LONG if job.full else around
-            yield Check(cost, len(job.sources), "proof", str(path.relative_to(prove.HERE)))
+            yield Check(cost, 2, len(job.sources), "proof", str(path.relative_to(prove.HERE)))
 
 
 def proved_wrong(change: mutate.Change, check: Check) -> bool:
@@ -148,8 +150,8 @@ def tests(change: mutate.Change) -> Iterator[Check]:
             is_full = bool(re.search(r"^@pytest.mark.full", text, re.MULTILINE))
             cost = Cost.OWN if test.parent.name == change.file.stem else Cost.AROUND
             cost = Cost.LONG if is_full or test.parent.parent.name == "top" else cost
-            size = len(named(test))
-            found.append(Check(cost, size, "cocotb", str(test.relative_to(folder)), is_full))
+            turn, size = 1 if test.parent.name == change.file.stem else 3, len(named(test))
+            found.append(Check(cost, turn, size, "cocotb", str(test.relative_to(folder)), is_full))
     # What has no folder of its own has the smallest of these.
     if found and min(found).cost == Cost.AROUND:
         first = found.pop(found.index(min(found)))
@@ -187,7 +189,7 @@ def simulated_wrong(change: mutate.Change, check: Check) -> bool:
 
 def checks(change: mutate.Change) -> list[Check]:
     """What a mutant meets, in this order."""
-    found = [Check(Cost.OWN, 0, "build", ""), Check(Cost.EQUIVALENCE, 0, "equivalence", "")]
+    found = [Check(Cost.OWN, 0, 0, "build", ""), Check(Cost.EQUIVALENCE, 0, 0, "equivalence", "")]
     return sorted([*found, *proofs(change), *tests(change)])
 
 
@@ -248,9 +250,9 @@ class Campaign:
 
     def run(self, wanted: list[mutate.Change]) -> None:
         """Check these mutants, by what it costs."""
-        sizes = {change.name: checks(change)[1].size for change in wanted}
+        first = {change.name: checks(change)[1] for change in wanted}
         for cost in Cost:
-            for change in sorted(wanted, key=lambda change: sizes[change.name]):
+            for change in sorted(wanted, key=lambda change: first[change.name]):
                 if self.results[change.name].outcome == OPEN:
                     self.meet(change, cost)
             self.require_passes(wanted)
