@@ -15,12 +15,12 @@ class Words:
     """What leaves: frames out of words of 16 bytes, of which the last holds `count_o`."""
 
     def __init__(self, dut):
-        self.dut = dut
+        self.dut, self.odds = dut, 0.5
         self.frames: list[bytes] = []
         self.frame = b""
 
     def drive(self):
-        self.dut.go_i.value = random.random() < 0.5
+        self.dut.go_i.value = random.random() < self.odds
 
     def after(self, now: int):
         if not int(self.dut.valid_o.value):
@@ -39,8 +39,7 @@ def arp(length: int, ip: int) -> bytes:
     return (head + bytes(16) + ip.to_bytes(4, "big") + random.randbytes(length))[:length]
 
 
-@cocotb.test()
-async def frames_of_every_length_leave_byte_for_byte(dut):
+async def start(dut) -> tuple[Source, Words, Bench]:
     source, words = Source(dut, "s_axis", odds=0.5), Words(dut)
     bench = Bench(dut.clk_i, [source, words])
     dut.rst_i.value = 1
@@ -50,6 +49,12 @@ async def frames_of_every_length_leave_byte_for_byte(dut):
     cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
     await bench.run(4)
     dut.rst_i.value = 0
+    return source, words, bench
+
+
+@cocotb.test()
+async def frames_of_every_length_leave_byte_for_byte(dut):
+    source, words, bench = await start(dut)
     want = []
     for n in range(FRAMES):
         is_ours = n < 140 or random.random() < 0.5
@@ -60,6 +65,27 @@ async def frames_of_every_length_leave_byte_for_byte(dut):
         await bench.run(random.randint(len(frame) // 16 + 4, len(frame) // 8 + 8))
     await bench.run(100)
     assert words.frames == want
+
+
+@cocotb.test()
+async def a_reset_discards_the_frames_that_wait(dut):
+    source, words, bench = await start(dut)
+    for count in range(1, 4):
+        words.odds = 0
+        for _ in range(count):
+            source.put(arp(60, IP))
+        await bench.run(60)
+        dut.rst_i.value = 1
+        await bench.run(1)
+        dut.rst_i.value = 0
+        words.odds = 1
+        await bench.run(40)
+        assert words.frames == [] and words.frame == b""
+        frame = arp(60, IP)
+        source.put(frame)
+        await bench.run(60)
+        assert words.frames == [frame]
+        words.frames.clear()
 
 
 def test_rx_filter():

@@ -33,6 +33,34 @@ async def frames_keep_their_bytes(dut):
         assert sink.take() == want and sink.empty()
 
 
+@cocotb.test()
+async def reset_in_mid_frame_leaves_nothing(dut):
+    source = Source(dut, "s_axis")
+    bench = Bench(dut.clk_i, [source])
+    dut.rst_i.value = 1
+    dut.m_axis_tready.value = 0
+    cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
+    await bench.run(4)
+    for cycles in range(1, 12):
+        dut.rst_i.value = 0
+        source.put(random.randbytes(1000))
+        await bench.run(cycles)
+        dut.rst_i.value = 1
+        source.reset()
+        await bench.run(1)
+        dut.rst_i.value = 0
+        sink = Sink(dut, "m_axis")
+        bench.parts = [source, sink]
+        await bench.run(10)
+        assert sink.frames == [] and sink.empty()
+        frame = random.randbytes(random.randrange(1, 200))
+        source.put(frame)
+        await bench.until(lambda sink=sink: bool(sink.frames))
+        assert sink.take() == [(frame, 0)] and sink.empty()
+        bench.parts = [source]
+        dut.m_axis_tready.value = 0
+
+
 @pytest.mark.parametrize(
     ("slave", "master"),
     [(64, 512), (512, 64), *(pytest.param(*w, marks=pytest.mark.full) for w in (
