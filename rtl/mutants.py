@@ -198,7 +198,7 @@ def outcome(change: mutate.Change, check: Check) -> str:
     if check.kind == "build":
         return OPEN if builds(change) else UNBUILDABLE
     if check.kind == "equivalence":
-        same = equivalence.at_all_widths(change, TREE.parent.relative_to(ROOT))
+        same = equivalence.at_all_values(change, TREE.parent.relative_to(ROOT))
         return EQUIVALENT if same else OPEN
     is_wrong = (proved_wrong if check.kind == "proof" else simulated_wrong)(change, check)
     return CAUGHT if is_wrong else OPEN

