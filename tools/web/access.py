@@ -6,6 +6,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 from reading import wait_drawn
 
+PATIENCE_MS = 10_000
+
 
 def scan(page: Page, what: str) -> None:
     """Scan the page as it is."""
@@ -18,15 +20,17 @@ def scan(page: Page, what: str) -> None:
 def scan_themes(page: Page, what: str, key: str = "") -> None:
     """Scan the page in both themes, with the dialog that a key opens."""
     themes = set()
+    dialog = page.locator("dialog[open]")
     for _ in range(2):
         if key:
             page.keyboard.press(key)
-            assert page.locator("dialog[open]").count() == 1, f"{what}: `{key}` opens no dialog"
+            dialog.wait_for(timeout=PATIENCE_MS)
         wait_drawn(page)
         theme = page.evaluate("document.documentElement.dataset.theme")
         themes.add(theme)
         scan(page, f"{what}, {theme}")
         if key:
             page.keyboard.press("Escape")
+            dialog.wait_for(state="detached", timeout=PATIENCE_MS)
         page.keyboard.press("t")
     assert themes == {"dark", "light"}, themes

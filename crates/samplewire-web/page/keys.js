@@ -41,7 +41,8 @@ export function listen(actions) {
   element("keys").replaceChildren(...lines);
   addEventListener("keydown", (event) => {
     const target = event.target instanceof Element ? event.target : document.body;
-    const writes = target.matches("select, input, textarea");
+    // A field of a dialog that was closed has the focus until the next picture.
+    const writes = target.matches("select, input, textarea") && !target.closest("dialog:not([open])");
     const presses = event.key === " " && target.matches("button, summary");
     if (event.ctrlKey || event.altKey || event.metaKey || writes || presses) {
       return;
