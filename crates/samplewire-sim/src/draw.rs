@@ -64,7 +64,8 @@ pub(crate) fn mixture(seed: u64) -> Plan {
     bound_packets(&mut devices, &mut clients);
     let heals_at = Nanos(rng.spread(20_000_000..=2_000_000_000));
     let faults = faults(rng, kind, heals_at, &links, count, clients.len());
-    let ends_by = heals_at + Nanos::from_millis(300_000);
+    // A slow player of a stream whose index jumps ahead takes five minutes.
+    let ends_by = heals_at + Nanos::from_millis(600_000);
     let mut plan = Plan { host, devices, clients, links, hostile: None, faults, heals_at, ends_by };
     place(&mut plan);
     plan
