@@ -212,7 +212,7 @@ impl State {
     fn put(&mut self, id: usize, at: usize, bytes: &[u8]) {
         let content = Arc::make_mut(&mut self.contents[id]);
         if content.len() < at + bytes.len() {
-            content.resize(at + bytes.len(), 0);
+            set_len(content, at + bytes.len());
         }
         content[at..at + bytes.len()].copy_from_slice(bytes);
     }
@@ -225,6 +225,12 @@ impl State {
         let len_bytes = self.contents[id].len() as u64;
         Entry { is_file: true, is_folder: false, len_bytes, modified: SystemTime::UNIX_EPOCH }
     }
+}
+
+/// Cuts a file, or fills it up with zeros. `Vec::resize` would write them one by one in a build of tests.
+fn set_len(content: &mut Vec<u8>, len_bytes: usize) {
+    content.truncate(len_bytes);
+    content.append(&mut vec![0; len_bytes - content.len()]);
 }
 
 impl fmt::Debug for Memory {
@@ -321,7 +327,7 @@ impl StoredFile for MemoryFile {
     fn set_len(&mut self, len_bytes: u64) -> io::Result<()> {
         let mut state = self.memory.lock();
         state.begin()?;
-        Arc::make_mut(&mut state.contents[self.id]).resize(len_bytes as usize, 0);
+        set_len(Arc::make_mut(&mut state.contents[self.id]), len_bytes as usize);
         state.end();
         Ok(())
     }
