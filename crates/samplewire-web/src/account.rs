@@ -15,7 +15,7 @@ use crate::timeline::Timeline;
 pub struct GapEntry {
     /// The gap.
     pub gap: RecordedGap,
-    /// Where its samples were lost; of two places the one with more samples.
+    /// Where its samples were lost; of two places that of [`Hops::most`].
     pub hop: Hop,
     /// The number of the gap, from 0.
     pub number: u64,
@@ -28,9 +28,7 @@ impl GapEntry {
     pub(crate) fn new(gap: RecordedGap, is_held_up: bool, number: u64, boot: u32) -> Self {
         let mut hops = Hops::NONE;
         hops.add(&gap, is_held_up);
-        let hops = hops.with_host(gap.host);
-        let most = Hop::ALL.into_iter().max_by_key(|&hop| hops.of(hop));
-        Self { gap, hop: most.expect("there are hops"), number, boot }
+        Self { gap, hop: hops.with_host(gap.host).most(), number, boot }
     }
 }
 

@@ -203,8 +203,7 @@ impl State {
             return quiet("whole", format!("Whole: all {all} samples {}.{end}", words.all));
         }
         let share = missing as f64 / (missing as f64 + delivered as f64);
-        let most = Hop::ALL.into_iter().max_by_key(|&hop| account.hops().of(hop));
-        let most = most.expect("there are hops");
+        let most = account.hops().most();
         let action = action_of(account, most);
         Self {
             level: "missing",
@@ -337,9 +336,14 @@ mod tests {
         account.take_gap(&late, false);
         let state = State::of(&account, Role::Received, None);
         assert_eq!(state.remedy, "see docs/statistics.md#underruns");
-        // 323 at the wire, of which 200 are underruns; 340 at the device, half of them by each cause.
+        // 323 at the wire, of which 200 are underruns; 323 at the host's file, too.
+        let full = RecordedGap { cause: RecordedCause::DiskBehind, not_repaired: 323, ..late };
+        account.take_gap(&RecordedGap { first: late.end(), ..full }, false);
+        let equal = State::of(&account, Role::Received, None).sentence;
+        assert!(equal.contains("most at hop wire"), "{equal}");
+        // 340 at the device, half of them by each cause.
         let causes = [RecordedCause::Stream(Cause::SourceOverflow), RecordedCause::DeviceRestarted];
-        for (cause, first) in causes.into_iter().zip([late.end(), late.end() + 170]) {
+        for (cause, first) in causes.into_iter().zip([late.end() + 323, late.end() + 493]) {
             account.take_gap(&RecordedGap { first, not_repaired: 170, cause, ..late }, false);
         }
         let state = State::of(&account, Role::Received, None);

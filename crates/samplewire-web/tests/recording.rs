@@ -196,7 +196,7 @@ fn write_restart(path: &Path) -> SigmfSink {
     let mut sink = SigmfSink::open(path, &info, &SinkOptions::new().overwrite(true)).unwrap();
     sink.session(7).unwrap();
     sink.write(500, &tone(500, 1_000)).unwrap();
-    let host = HostDrops { nic: 4, kernel: 2 };
+    let host = HostDrops { nic: 5, kernel: 2 };
     sink.gap(&RecordedGap { host, ..gap(1_500, 10) }).unwrap();
     sink.gap(&RecordedGap { cause: RecordedCause::DeviceRestarted, ..gap(1_510, 90) }).unwrap();
     sink.session(8).unwrap();
@@ -228,7 +228,7 @@ fn restarted_device_adds_up_from_the_first_index_of_its_run() {
     assert_eq!((balance.indexes, balance.missing, balance.before_first), (3_130, 130, 0));
     assert_eq!((ledger.account().range(), ledger.account().boots()), (20..2_050, 2));
     let hops = [Hop::Nic, Hop::Kernel].map(|hop| ledger.account().hops().of(hop));
-    assert_eq!(hops, [4, 2], "as the gap names them");
+    assert_eq!(hops, [5, 2], "as the gap names them");
     let list = csv(&page);
     let rows: Vec<_> = list.lines().filter(|line| line.contains(",,")).collect();
     let in_first = ["1500,10,deadline,nic,,1", "1510,90,device_restarted,device,,1"];

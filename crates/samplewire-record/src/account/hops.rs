@@ -140,6 +140,14 @@ impl Hops {
         }
     }
 
+    /// Returns the hop with the most samples; of equal ones the first on the path. The counts of
+    /// `application` and `disk` are upper bounds: `docs/statistics.md`, "How exact that is".
+    pub fn most(&self) -> Hop {
+        // `max_by_key` returns the last of equal ones.
+        let most = Hop::ALL.into_iter().rev().max_by_key(|&hop| self.of(hop));
+        most.expect("there are hops")
+    }
+
     /// The sum over all hops.
     pub fn total(&self) -> u64 {
         Hop::ALL.into_iter().fold(0, |sum, hop| sum.saturating_add(self.of(hop)))
@@ -149,6 +157,20 @@ impl Hops {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_equal_hops_the_first_on_the_path_has_most() {
+        assert_eq!(Hops::NONE.most(), Hop::Device);
+        for (at, hop) in Hop::ALL.into_iter().enumerate() {
+            let mut hops = Hops::NONE;
+            for later in &Hop::ALL[at..] {
+                *hops.of_mut(*later) = 7;
+            }
+            assert_eq!(hops.most(), hop);
+            *hops.of_mut(Hop::Disk) += 1;
+            assert_eq!(hops.most(), Hop::Disk);
+        }
+    }
 
     #[test]
     fn every_sample_of_a_gap_is_lost_at_one_hop() {
