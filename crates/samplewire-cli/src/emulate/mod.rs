@@ -79,8 +79,8 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
         };
     }
     check_window(arguments.window, windows, packet_bytes(wiring.link.capabilities().mtu_bytes))?;
-    let time = start_time(arguments, sends.first(), plays.as_ref())?;
-    let clock = clock(arguments, &sends, plays.as_ref(), time);
+    let time = start_time(arguments)?;
+    let clock = clock(arguments, &sends, plays.as_ref(), time)?;
     let options = device_options(arguments, !sends.is_empty())?;
     let options = sends.iter().cloned().fold(options, DeviceOptions::sends);
     let options = plays.iter().cloned().fold(options, DeviceOptions::plays);
@@ -182,46 +182,49 @@ fn shown(
 /// The time of index 0, if the device states times.
 ///
 /// # Errors
-/// The device has no clock, a slow one, or one for two rates.
-fn start_time(
-    arguments: &EmulateArguments,
-    sent: Option<&StreamInfo>,
-    played: Option<&StreamInfo>,
-) -> Result<Option<StartTime>, Failure> {
+/// The device has no clock, or a slow one.
+fn start_time(arguments: &EmulateArguments) -> Result<Option<StartTime>, Failure> {
     let Some(TimeSource::System) = arguments.time_source else { return Ok(None) };
-    let refused = |words| Err(Failure::Contradiction(format!("--time-source system: {words}")));
+    let refused =
+        |words| Err(Failure::Contradiction(format!("--time-source system: with {words}")));
     if matches!(arguments.rate, Some(Pace::Max { .. })) {
-        return refused("with --rate max the samples have no time".to_owned());
+        return refused("--rate max the samples have no time");
     }
     if arguments.slow.factor > 1 {
-        return refused("with --slow the samples have no time of the system".to_owned());
+        return refused("--slow the samples have no time of the system");
     }
-    match [sent, played].map(|info| info.map(StreamInfo::rate_hz)) {
-        [Some(sent_hz), Some(played_hz)] if sent_hz != played_hz => refused(format!(
-            "the device sends {} and plays {}, by one clock: use a --chain that keeps the rate, or a \
-             device for each stream",
-            exact(sent_hz, "S/s"),
-            exact(played_hz, "S/s")
-        )),
-        _ => Ok(Some(StartTime::read())),
-    }
+    Ok(Some(StartTime::read()))
 }
 
 /// The clock of a device that plays, states times, or whose streams share one index.
+///
+/// # Errors
+/// It would count two rates.
 fn clock(
     arguments: &EmulateArguments,
     sends: &[StreamInfo],
     plays: Option<&StreamInfo>,
     time: Option<StartTime>,
-) -> Option<SampleClock> {
+) -> Result<Option<SampleClock>, Failure> {
     if matches!(arguments.rate, Some(Pace::Max { .. })) {
-        return None;
+        return Ok(None);
     }
-    let info = plays.or(sends.first().filter(|_| sends.len() > 1 || time.is_some()))?;
-    if let Some(time) = time {
-        return Some(time.start(info));
+    if let [Some(sent_hz), Some(played_hz)] =
+        [sends.first(), plays].map(|info| info.map(StreamInfo::rate_hz))
+        && sent_hz != played_hz
+    {
+        return Err(Failure::Contradiction(format!(
+            "the device sends {} and plays {}, but has one clock: use a --chain that keeps the \
+             rate, or a device for each stream",
+            exact(sent_hz, "S/s"),
+            exact(played_hz, "S/s")
+        )));
     }
-    Some(SampleClock::start(info, Instant::now()).slowed(arguments.slow.factor))
+    let of_sent = || sends.first().filter(|_| sends.len() > 1 || time.is_some());
+    Ok(plays.or_else(of_sent).map(|info| match time {
+        Some(time) => time.start(info),
+        None => SampleClock::start(info, Instant::now()).slowed(arguments.slow.factor),
+    }))
 }
 
 /// The stream that the device plays: as its source, unless the options differ.

@@ -32,7 +32,9 @@ fn values_out_of_range_are_named() {
     refused(&[&timed[..], &["--slow", "2"]].concat(), &["--time-source system", "--slow"]);
     let rates =
         ["--source", "counter", "--rate", "10M", "--chain", "decimate:10", "--play", "null"];
-    let words = ["--time-source system", "sends 1 MS/s", "plays 10 MS/s", "--chain"];
+    // Its index would count one of the two rates, and all times of the other would be wrong.
+    let words = ["sends 1 MS/s", "plays 10 MS/s", "one clock", "--chain"];
+    refused(&rates, &words);
     refused(&[&timed[..], &rates].concat(), &words);
     refused(&["--loop", "0"], &["`0`", "forever"]);
     refused(&["--source", "tone:11M"], &["11000000 Hz", "half the rate"]);
