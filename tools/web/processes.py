@@ -17,6 +17,18 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 
+SOCKETS = """
+window.sockets = [];
+window.WebSocket = class extends WebSocket {
+  constructor(...parts) {
+    super(...parts);
+    window.sockets.push(this);
+  }
+};
+"""
+REMEDY = "document.getElementById('remedy').textContent"
+
+
 class Process:
     """A command with sockets in a folder of its own, while the block lasts."""
 
@@ -61,6 +73,7 @@ def check(browser: Browser, command: Path) -> None:
         complaints: list[str] = []
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.add_init_script(LISTENERS)
+        page.add_init_script(SOCKETS)
         page.goto(shown.url)
         arguments = ["emulate", "--listen", "127.0.0.1:0", "--source", "tone:100k", "--rate", "1M"]
         one, two = (stack.enter_context(Process(command, folder, *arguments)) for _ in range(2))
@@ -76,6 +89,8 @@ def check(browser: Browser, command: Path) -> None:
         until(page, f"{SENTENCE}.startsWith('Whole') || {SENTENCE}.startsWith('Lost')")
         listeners = page.evaluate("listeners")
         assert (page.locator("#counters").text_content() or "").startswith("packets"), "of a sender"
+        page.evaluate("sockets.at(-1).close()")
+        until(page, f"{REMEDY}.includes('Nothing was seen for')")
         # By key: through all of them, of which one receives, and back.
         until_listed(page, recorder)
         ids = select.locator("option").evaluate_all("(all) => all.map(({ value }) => value)")
@@ -87,6 +102,8 @@ def check(browser: Browser, command: Path) -> None:
             if id_ == str(one.process.pid):
                 until(page, f"{SENTENCE}.startsWith('No sample was sent')")
                 assert not page.evaluate(SEEN), "the picture of the process before stays"
+                words = page.evaluate(REMEDY)
+                assert "Nothing was seen" not in words, f"words of the process before: {words}"
         until(page, SEEN)
         count = page.evaluate("listeners")
         assert count == listeners > 0, f"{listeners} listeners become {count}"

@@ -121,6 +121,7 @@ const processes = new Processes(connection, {
   changed: () => {
     state.sources = [];
     state.lostAt = null;
+    state.blind = "";
     clear();
     choose("0/0/0");
   },
