@@ -254,8 +254,25 @@ def check_pixels(
         assert index_of(above) >= first + length, f"{above}: after the gap at {first}"
         assert index_of(below) < first, f"{below}: before the gap at {first}"
         assert f"{length:,} missing from {first:,}: deadline, at hop wire" in inside, inside
+    check_row_keys(page, runs[0])
     check_sums(page, stream, len(gaps))
     opened.close()
+
+
+def check_row_keys(page: Page, gap: list[int]) -> None:
+    """By keys from the top to a gap and back: the words that the pointer gets, also read out."""
+    words = {y: words_of(page, y).split("\n")[0] for y in (gap[0], gap[0] - 1)}
+    page.keyboard.press("Escape")
+    wait_drawn(page)
+    assert page.locator("#tip").is_hidden(), "the row is not left"
+    for key, times, y in (("j", gap[0] + 1, gap[0]), ("k", 1, gap[0] - 1)):
+        for _ in range(times):
+            page.keyboard.press(key)
+        wait_drawn(page)
+        for place in ("#tip", "#row-words"):
+            found = page.locator(place).text_content() or ""
+            assert found.startswith(words[y]), f"{place} at row {y}: {found}, not {words[y]}"
+    page.keyboard.press("Escape")
 
 
 def check_time(browser: Browser, stream: VirtualStream) -> None:

@@ -182,9 +182,9 @@ function drawTrace(context, plot, frame, bytes, look, y) {
  * @param {HTMLCanvasElement} canvas
  * @param {import("./history.js").History} history
  * @param {Theme} theme
- * @param {number | null} cursorX in CSS pixels from the image's left edge
+ * @param {import("./cursor.js").Cursor | null} cursor
  */
-export function drawTimes(canvas, history, theme, cursorX) {
+export function drawTimes(canvas, history, theme, cursor) {
   const { context, width, height } = fitted(canvas);
   context.font = theme.font;
   context.textBaseline = "middle";
@@ -205,9 +205,12 @@ export function drawTimes(canvas, history, theme, cursorX) {
     context.fillStyle = theme.muted;
     context.fillText("UTC", GUTTER - 8, 7);
   }
-  if (cursorX !== null && cursorX >= 0 && cursorX < width - GUTTER) {
+  if (cursor && cursor.x >= 0 && cursor.x < width - GUTTER) {
     context.fillStyle = "rgb(255 255 255 / 55%)";
-    context.fillRect(Math.round(GUTTER + cursorX), 0, 1, height);
+    context.fillRect(Math.round(GUTTER + cursor.x), 0, 1, height);
+    if (cursor.isOfRow) {
+      context.fillRect(GUTTER - 5, cursor.y, width, 1);
+    }
   }
 }
 

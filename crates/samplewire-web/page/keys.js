@@ -11,7 +11,7 @@ import { element, made } from "./account.js";
  */
 
 /** @type {Record<string, string>} */
-const NAMES = { " ": "space", ArrowLeft: "←", ArrowRight: "→" };
+const NAMES = { " ": "space", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc" };
 
 /**
  * Opens a dialog and closes the others, or closes it; returns whether it is open.

@@ -6,6 +6,7 @@ import { drawSpectrum, drawTimes, GUTTER } from "./axes.js";
 import { fittedLevels, moved, ZOOM_MAX, zoomed } from "./band.js";
 import { colormap } from "./colors.js";
 import { Connection, takeToken } from "./connection.js";
+import { followRows, stepRow } from "./cursor.js";
 import { counted, frequency, grouped, measured, percent, span } from "./format.js";
 import { clearGaps, downloadGaps, listGaps } from "./gaps.js";
 import { History } from "./history.js";
@@ -62,8 +63,8 @@ const state = {
   isPaused: false,
   isFitted: false,
   isDirty: true,
-  /** @type {{x: number, y: number, isImage: boolean} | null} */
-  pointer: null,
+  /** @type {import("./cursor.js").Cursor | null} */
+  cursor: null,
   /** When the connection was lost. @type {number | null} */
   lostAt: null,
   reason: "",
@@ -281,6 +282,7 @@ function clearPicture() {
   state.pictured = null;
   rowMaker.isFirst = true;
   history.clear();
+  state.cursor = state.cursor?.isOfRow ? null : state.cursor;
   state.isDirty = true;
 }
 
@@ -320,7 +322,9 @@ function takeFrame(frame) {
   }
   state.pictured = frame.source;
   state.frame = { ...frame };
-  for (const row of rowMaker.rows(frame)) {
+  const rows = rowMaker.rows(frame);
+  state.cursor = followRows(state.cursor, rows.length, imageCanvas.clientHeight);
+  for (const row of rows) {
     waterfall.painter.update(history, history.push(row, state.trace === "peak"));
   }
   look.lowHz = frame.centreHz - frame.spanHz / 2;
@@ -521,18 +525,18 @@ function draw() {
       imageCanvas.setAttribute("aria-label", `Waterfall, missing indexes hatched: ${words}`);
     }
     drawSpectrum(spectrumCanvas, state.frame, look, theme(), { trace: state.trace, cursorHz });
-    drawTimes(axisCanvas, history, theme(), state.pointer?.x ?? null);
+    drawTimes(axisCanvas, history, theme(), state.cursor);
     showPointed();
   }
   requestAnimationFrame(draw);
 }
 
-/** What is under the pointer. */
+/** What is at the cursor. */
 function pointed() {
-  if (!state.pointer || state.pointer.x < 0) {
+  if (!state.cursor || state.cursor.x < 0) {
     return null;
   }
-  const { x, y, isImage } = state.pointer;
+  const { x, y, isImage } = state.cursor;
   const hz = look.lowHz + (look.spanHz * x) / Math.max(1, imageCanvas.clientWidth);
   return { hz, depth: Math.floor(y), isImage };
 }
@@ -553,15 +557,34 @@ function showPointed() {
   const where = frequency(found.hz, step, look.lowHz + look.spanHz).replace("-", "−");
   say(readout, `${where}   mean ${level(frame.mean)}   peak ${level(frame.peak)} dBFS`);
   const words = found.isImage && state.terms ? rowWords(history, found, state.terms) : "";
-  if (!words || !state.pointer) {
+  if (!words || !state.cursor) {
     return;
   }
   tip.textContent = words;
   tip.hidden = false;
-  const right = imageCanvas.clientWidth - state.pointer.x < 320;
-  tip.style.left = right ? "auto" : `${GUTTER + state.pointer.x + 14}px`;
-  tip.style.right = right ? `${imageCanvas.clientWidth - state.pointer.x + 14}px` : "auto";
-  tip.style.top = `${Math.min(state.pointer.y + 10, imageCanvas.clientHeight - 70)}px`;
+  const right = imageCanvas.clientWidth - state.cursor.x < 320;
+  tip.style.left = right ? "auto" : `${GUTTER + state.cursor.x + 14}px`;
+  tip.style.right = right ? `${imageCanvas.clientWidth - state.cursor.x + 14}px` : "auto";
+  tip.style.top = `${Math.min(state.cursor.y + 10, imageCanvas.clientHeight - 70)}px`;
+}
+
+/**
+ * Moves the cursor by rows, in the middle of the band, and reads out what is there.
+ * @param {number} by
+ */
+function readRow(by) {
+  const { clientWidth, clientHeight } = imageCanvas;
+  state.cursor = stepRow(state.cursor, by, { clientWidth, clientHeight }, (depth) => history.at(depth).row !== null);
+  state.isDirty = true;
+  showPointed();
+  const tip = element("tip");
+  say(element("row-words"), tip.hidden ? "No row." : `${tip.textContent}\n${element("readout").textContent}`);
+}
+
+function leaveRow() {
+  state.cursor = null;
+  state.isDirty = true;
+  say(element("row-words"), "");
 }
 
 /**
@@ -571,11 +594,11 @@ function showPointed() {
  */
 function follow(canvas, left) {
   canvas.onpointermove = ({ offsetX, offsetY }) => {
-    state.pointer = { x: offsetX - left, y: offsetY, isImage: canvas === imageCanvas };
+    state.cursor = { x: offsetX - left, y: offsetY, isImage: canvas === imageCanvas, isOfRow: false };
     state.isDirty = true;
   };
   canvas.onpointerleave = () => {
-    state.pointer = null;
+    state.cursor = null;
     state.isDirty = true;
   };
   canvas.onwheel = (event) => {
@@ -664,6 +687,8 @@ listen([
   { keys: ["[", "]"], words: "lower and raise the floor of the levels", run: (key) => shift("floorDb", key === "[" ? -5 : 5) },
   { keys: ["{", "}"], words: "lower and raise the ceiling of the levels", run: (key) => shift("ceilingDb", key === "{" ? -5 : 5) },
   { keys: ["l"], words: "fit the levels to the picture", run: fitLevels },
+  { keys: ["j", "k"], words: "read the next older and newer row of the waterfall", run: (key) => readRow(key === "j" ? 1 : -1) },
+  { keys: ["Escape"], words: "leave the row", run: leaveRow },
   { keys: ["t"], words: "dark or light", run: switchTheme },
   { keys: ["s"], words: "next stream or channel", run: () => choose(nextStream()) },
   { keys: ["n"], words: "next process, on a page of several", run: () => processes.next() },

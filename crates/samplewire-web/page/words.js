@@ -1,4 +1,4 @@
-// The words beside the pointer on the waterfall.
+// The words of a place on the waterfall.
 
 import { nearestFrame, taiOf } from "./axes.js";
 import { frequency, grouped, moment, span, utc } from "./format.js";

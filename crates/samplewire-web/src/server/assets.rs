@@ -42,6 +42,7 @@ pub(super) const ASSETS: &[Asset] = assets! {
     "/band.js", "band.js", SCRIPT;
     "/colors.js", "colors.js", SCRIPT;
     "/connection.js", "connection.js", SCRIPT;
+    "/cursor.js", "cursor.js", SCRIPT;
     "/format.js", "format.js", SCRIPT;
     "/frame.js", "frame.js", SCRIPT;
     "/gaps.js", "gaps.js", SCRIPT;
