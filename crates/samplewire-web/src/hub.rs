@@ -99,6 +99,12 @@ impl Hub {
         &self.sources
     }
 
+    /// For a test that has the page's thread panic.
+    #[cfg(test)]
+    pub(crate) fn sources_mut(&mut self) -> &mut [Source] {
+        &mut self.sources
+    }
+
     pub(crate) fn viewers(&self) -> usize {
         self.viewers.len()
     }

@@ -242,10 +242,17 @@ impl fmt::Debug for Page {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpStream;
     use std::sync::mpsc;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
+
+    use samplewire::Cause;
+    use samplewire::source::StreamInfo;
+    use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
 
     use super::*;
+    use crate::message::ViewRequest;
+    use crate::spectra::View;
 
     #[test]
     fn failure_is_taken_while_the_page_works() {
@@ -262,5 +269,66 @@ mod tests {
         assert_eq!(found.recv_timeout(Duration::from_secs(20)), Ok(Some("no".to_owned())));
         drop(hub);
         drop(receiving.join().expect("it does not panic"));
+    }
+
+    /// Samples between two gaps: more than a frame covers.
+    const BLOCK: u64 = 10_000;
+
+    /// Passes a block and a gap, and returns the index behind them.
+    fn pass(tap: &mut Tap, first: u64) -> u64 {
+        tap.samples(first, [&[0; 4 * BLOCK as usize][..]]);
+        let gap = RecordedGap {
+            first: first + BLOCK,
+            not_repaired: 7,
+            source_lost: 0,
+            host: HostDrops::NONE,
+            cause: RecordedCause::Stream(Cause::Deadline),
+            stream: None,
+        };
+        tap.gap(&gap, false);
+        gap.end()
+    }
+
+    #[test]
+    fn panic_of_the_thread_ends_the_page_and_is_reported_and_the_tap_goes_on() {
+        let mut page = Page::start(PageOptions::new("127.0.0.1:0".parse().unwrap())).unwrap();
+        let info = StreamInfo::sc16("", 1e6).unwrap();
+        let mut tap = page.add(About::new("test", &[info]), 0);
+        let (mut next, mut blocks) = (0, 0);
+        let (viewer, _wake) = page.app.hub().join(Instant::now()).unwrap();
+        let view = View::whole(256);
+        let wanted = ViewRequest { source: 0, stream: 0, frames_per_second: 60, view };
+        page.app.hub().show(viewer, &wanted).unwrap();
+        let end = Instant::now() + Duration::from_secs(20);
+        let mut frame = Vec::new();
+        while !page.app.hub().frame(viewer, Instant::now(), &mut frame) {
+            assert!(Instant::now() < end, "the page shows no frame");
+            (next, blocks) = (pass(&mut tap, next), blocks + 1);
+        }
+        // The next request for a run is of a stream that there is not.
+        page.app.hub().sources_mut()[0].about.streams.clear();
+        let failure = loop {
+            assert!(Instant::now() < end, "no failure is reported");
+            (next, blocks) = (pass(&mut tap, next), blocks + 1);
+            if let Some(failure) = page.take_failure() {
+                break failure;
+            }
+        };
+        assert!(failure.starts_with("a defect: index out of bounds"), "{failure}");
+        // More gaps than wait for the page's thread.
+        for _ in 0..3_000 {
+            (next, blocks) = (pass(&mut tap, next), blocks + 1);
+        }
+        while !page.thread.as_ref().is_some_and(JoinHandle::is_finished) {
+            assert!(Instant::now() < end, "the thread goes on");
+            (next, blocks) = (pass(&mut tap, next), blocks + 1);
+        }
+        assert!(TcpStream::connect(page.address()).is_err(), "the page is over");
+        tap.end("done");
+        let ledger = page.ledger(0).unwrap();
+        let account = ledger.account();
+        assert_eq!((account.delivered(), account.missing()), (blocks * BLOCK, blocks * 7));
+        assert_eq!((account.range(), account.gaps()), (0..next, blocks));
+        assert_eq!(page.take_failure(), None, "it is reported once");
     }
 }
