@@ -252,7 +252,11 @@ impl Hub {
                     }
                     let taken = if key.is_whole(self.is_every_sample) {
                         let viewers = self.viewers.iter_mut().filter(|it| it.key == Some(key));
-                        engine.take_whole(&run, info, viewers.map(|it| &mut it.gathered))
+                        let gather = viewers.map(|it| {
+                            let is_full = it.is_full();
+                            (&mut it.gathered, is_full)
+                        });
+                        engine.take_whole(&run, info, gather)
                     } else {
                         engine.take(&run, info, period)
                     };

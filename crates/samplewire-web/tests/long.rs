@@ -1,12 +1,14 @@
 //! Long streams: exact sums over many gaps, and memory that does not grow over a day.
 
-use std::fs;
+mod memory;
 
 use samplewire::source::StreamInfo;
 use samplewire::{Cause, Format};
 use samplewire_record::account::Account;
 use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
 use samplewire_web::{About, Page, PageOptions, Spectra, View};
+
+use memory::resident_bytes;
 
 fn page() -> Page {
     Page::start(PageOptions::new("127.0.0.1:0".parse().unwrap())).unwrap()
@@ -60,13 +62,6 @@ fn sums_over_many_gaps_are_those_of_the_recorder() {
     assert_eq!(excluded, 17 + 12 * 100);
     let listed = ledger.latest(u64::MAX, u64::MAX);
     assert_eq!((listed.total, listed.gaps.len()), (100_000, samplewire_web::Ledger::GAPS_MAX));
-}
-
-/// Resident memory of this process.
-fn resident_bytes() -> u64 {
-    let text = fs::read_to_string("/proc/self/statm").unwrap();
-    let pages: u64 = text.split(' ').nth(1).unwrap().parse().unwrap();
-    pages * 4_096
 }
 
 #[test]

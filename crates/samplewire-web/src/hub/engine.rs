@@ -39,7 +39,8 @@ pub(super) struct Picture {
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
     run: RunAbout,
-    rows: Rows,
+    /// None if the page took no frame when some of its samples came.
+    rows: Option<Rows>,
     len_samples: u64,
 }
 
@@ -83,18 +84,20 @@ impl Engine {
         Ok(())
     }
 
-    /// Computes all of a run, and has each of `gather` add it to what it has.
+    /// Computes all of a run, and has each of `gather` add it to what it has. The flag states that a page
+    /// takes no frame.
     pub(super) fn take_whole<'a>(
         &mut self,
         run: &Run,
         info: &StreamInfo,
-        gather: impl Iterator<Item = &'a mut Gathered>,
+        gather: impl Iterator<Item = (&'a mut Gathered, bool)>,
     ) -> Result<(), SpectraError> {
         let len_samples = self.covered(&run.bytes, info);
         let rows = self.spectra.rows(run.place.index, &run.bytes)?;
         if !rows.is_empty() {
-            for gathered in gather {
-                gathered.add(RunAbout::of(run), &rows, len_samples);
+            for (gathered, is_full) in gather {
+                let taken = if is_full { None } else { Some(&*rows) };
+                gathered.add(RunAbout::of(run), taken, len_samples);
             }
         }
         Ok(())
@@ -116,26 +119,38 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    fn add(&mut self, run: RunAbout, rows: &Rows, len_samples: u64) {
+    /// Adds a run; without its rows, they are omitted with those that they continue.
+    fn add(&mut self, run: RunAbout, rows: Option<&Rows>, len_samples: u64) {
         if let Some(last) = self.pieces.back_mut()
             && last.run.place.after(last.len_samples).is_at(run.place)
             && last.run.centre_hz.to_bits() == run.centre_hz.to_bits()
         {
-            last.rows.merge(rows);
+            match (&mut last.rows, rows) {
+                (Some(last), Some(rows)) => last.merge(rows),
+                (last, _) => *last = None,
+            }
             last.len_samples += len_samples;
             return;
         }
-        if self.pieces.len() >= PIECES_MAX {
+        let pieces_max = rows
+            .map_or(PIECES_MAX, |rows| PIECES_BYTES_MAX / rows.len_bytes())
+            .clamp(1, PIECES_MAX);
+        while self.pieces.len() >= pieces_max {
             self.pieces.pop_front();
             self.omitted = self.omitted.saturating_add(1);
         }
-        self.pieces.push_back(Piece { run, rows: rows.clone(), len_samples });
+        self.pieces.push_back(Piece { run, rows: rows.cloned(), len_samples });
     }
 
-    /// Takes the oldest piece.
+    /// Takes the oldest piece that is not omitted.
     pub(super) fn next(&mut self) -> Option<Picture> {
-        let Piece { run, rows, len_samples } = self.pieces.pop_front()?;
-        Some(Picture { run, levels: rows.levels()?, len_samples })
+        while let Some(Piece { run, rows, len_samples }) = self.pieces.pop_front() {
+            if let Some(levels) = rows.and_then(|rows| rows.levels()) {
+                return Some(Picture { run, levels, len_samples });
+            }
+            self.omitted = self.omitted.saturating_add(1);
+        }
+        None
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -165,5 +180,7 @@ impl RunAbout {
     }
 }
 
-/// Pieces that wait for a viewer. With 65,536 bins they take 2 MiB.
+/// Pieces that wait for a viewer.
 const PIECES_MAX: usize = 4;
+/// The memory of several pieces: with 65,536 bins only one waits.
+const PIECES_BYTES_MAX: usize = 512 << 10;

@@ -53,6 +53,7 @@ fn limited(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
         .protocols([PROTOCOL])
         .max_message_size(MESSAGE_BYTES_MAX)
         .max_frame_size(MESSAGE_BYTES_MAX)
+        .read_buffer_size(MESSAGE_BYTES_MAX)
         .write_buffer_size(0)
         .max_write_buffer_size(WRITE_BYTES_MAX)
 }

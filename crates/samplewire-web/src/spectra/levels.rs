@@ -66,6 +66,11 @@ impl Rows {
         self.transforms += other.transforms;
     }
 
+    /// The memory of the sums.
+    pub(crate) const fn len_bytes(&self) -> usize {
+        (self.sums.len() + self.peaks.len()) * size_of::<f32>()
+    }
+
     /// Whether there is no transform.
     pub(crate) const fn is_empty(&self) -> bool {
         self.transforms == 0
