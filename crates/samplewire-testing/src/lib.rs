@@ -7,11 +7,11 @@
 #![forbid(unsafe_code)]
 
 use std::fmt::Display;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
@@ -63,6 +63,42 @@ pub fn skip(why: impl Display) {
     }
 }
 
+/// Memory of this process that is in RAM, in bytes.
+///
+/// # Panics
+/// When Linux does not state it.
+pub fn memory_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("Linux");
+    let kib: u64 = line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("a number");
+    kib * 1024
+}
+
+/// Whether the test runs in a process of its own, for example because it measures memory. If not, it runs
+/// in one now: the test has this full name.
+///
+/// # Panics
+/// When the test fails there.
+pub fn in_own_process(test: &str) -> bool {
+    if std::env::var_os(ALONE).is_some_and(|name| name == test) {
+        return true;
+    }
+    let ran = Command::new(std::env::current_exe().expect("it runs"))
+        .args(["--exact", test, "--nocapture"])
+        .env(ALONE, test)
+        .output()
+        .expect("it runs");
+    assert_passed(&ran);
+    false
+}
+
+/// Checks that the one test of a process has passed.
+fn assert_passed(ran: &Output) {
+    let words = [&ran.stdout, &ran.stderr].map(|it| String::from_utf8_lossy(it));
+    let has_passed = ran.status.success() && words[0].contains("1 passed");
+    assert!(has_passed, "{}\n{}", words[0], words[1]);
+}
+
 /// Whether the test runs in a network namespace of its own, in which the shell script `interfaces` has made
 /// what it needs. If not, it runs in one now: the test has this full name. Where the machine allows none,
 /// it is skipped.
@@ -86,13 +122,12 @@ pub fn in_namespace(test: &str, interfaces: &str) -> bool {
         skip("unshare is not installed");
         return false;
     };
-    let words = [ran.stdout, ran.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+    let words = [&ran.stdout, &ran.stderr].map(|it| String::from_utf8_lossy(it));
     if ran.status.code() == Some(77) || words[1].contains("unshare: ") {
         skip(format_args!("no interface can be made here (needs root): {words:?}"));
         return false;
     }
-    let has_passed = ran.status.success() && words[0].contains("1 passed");
-    assert!(has_passed, "{}\n{}", words[0], words[1]);
+    assert_passed(&ran);
     false
 }
 
@@ -138,6 +173,9 @@ impl NetworkNamespace {
 
 /// Names the test that runs in its namespace.
 const NAMESPACE: &str = "SAMPLEWIRE_TEST_NAMESPACE";
+
+/// Names the test that runs in its own process.
+const ALONE: &str = "SAMPLEWIRE_TEST_ALONE";
 
 /// Adds a line to a file, in one call: tests run beside each other.
 fn add(path: &Path, line: &str) -> io::Result<()> {

@@ -1,14 +1,10 @@
-//! Long streams: exact sums over many gaps, and memory that does not grow over a day.
+//! Long streams: exact sums over many gaps.
 
-mod memory;
-
+use samplewire::Cause;
 use samplewire::source::StreamInfo;
-use samplewire::{Cause, Format};
 use samplewire_record::account::Account;
 use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
-use samplewire_web::{About, Page, PageOptions, Spectra, View};
-
-use memory::resident_bytes;
+use samplewire_web::{About, Page, PageOptions};
 
 fn page() -> Page {
     Page::start(PageOptions::new("127.0.0.1:0".parse().unwrap())).unwrap()
@@ -62,38 +58,4 @@ fn sums_over_many_gaps_are_those_of_the_recorder() {
     assert_eq!(excluded, 17 + 12 * 100);
     let listed = ledger.latest(u64::MAX, u64::MAX);
     assert_eq!((listed.total, listed.gaps.len()), (100_000, samplewire_web::Ledger::GAPS_MAX));
-}
-
-#[test]
-fn memory_after_a_day_is_as_at_the_start() {
-    const FRAMES_PER_SECOND: u64 = 10;
-    let rate_hz = 256.0 * FRAMES_PER_SECOND as f64;
-    let info = StreamInfo::new(Format::Sc16, 1, rate_hz).unwrap();
-    let mut spectra = Spectra::new(&info, View::whole(256)).unwrap();
-    let mut page = page();
-    let mut tap = page.add(About::new("test", &[info]), 0);
-    let block = vec![1; 4 * 256];
-    let (mut next, mut frames, mut missing, mut early) = (0_u64, 0_u64, 0, 0);
-    for second in 0..24 * 3_600_u64 {
-        for frame in 0..FRAMES_PER_SECOND {
-            tap.samples(next, [&block[..]]);
-            frames += u64::from(spectra.compute(next, &block).unwrap().is_some());
-            next += 256;
-            if frame == 0 && second.is_multiple_of(2) {
-                tap.gap(&gap(next, 100, second as usize), false);
-                (next, missing) = (next + 100, missing + 100);
-            }
-        }
-        // Every list has reached its limit by then.
-        if second == 12 * 3_600 {
-            early = resident_bytes();
-        }
-    }
-    tap.end("done");
-    let grown = resident_bytes().saturating_sub(early);
-    assert_eq!(frames, 24 * 3_600 * FRAMES_PER_SECOND);
-    let ledger = page.ledger(0).unwrap();
-    assert_eq!(ledger.account().missing(), missing);
-    assert_eq!(ledger.account().range().end, next);
-    assert!(grown <= 256 << 10, "{grown} bytes more after twelve hours");
 }

@@ -3,7 +3,6 @@
 
 #[expect(dead_code, reason = "other tests feed a stream without gaps")]
 mod client;
-mod memory;
 
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,12 +12,12 @@ use std::time::{Duration, Instant};
 use samplewire::Cause;
 use samplewire::source::StreamInfo;
 use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
+use samplewire_testing::memory_bytes;
 use samplewire_web::frame::Frame;
 use samplewire_web::{About, Page, PageOptions, Tap};
 use tungstenite::{Message, WebSocket};
 
 use client::{connect, next_frame, request};
-use memory::resident_bytes;
 
 /// The largest frames, as often as they can be had.
 const VIEW: &str = r#"{"view": {"bins": 65536, "fps": 60}}"#;
@@ -57,10 +56,10 @@ fn check(page: &Page, is_every_sample: bool) {
     let mut reader = view();
     // What all pages share is there then.
     (0..FRAMES).for_each(|_| drop(next_frame(&mut reader)));
-    let before = resident_bytes();
+    let before = memory_bytes();
     let mut stopped: Vec<_> = (0..STOPPED).map(|_| view()).collect();
     (0..FRAMES).for_each(|_| drop(next_frame(&mut reader)));
-    let grown = resident_bytes().saturating_sub(before) / STOPPED as u64;
+    let grown = memory_bytes().saturating_sub(before) / STOPPED as u64;
     assert!(grown <= MIB, "{grown} bytes each, every sample: {is_every_sample}");
     let call = "GET /api/account HTTP/1.1\r\nHost: ADDRESS\r\nAuthorization: Bearer";
     let answer = request(page.address(), &format!("{call} {token}"));

@@ -7,6 +7,8 @@ use samplewire_blocks::kernels::Oscillator;
 use samplewire_record::account::Hop;
 use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
 
+mod day;
+
 use super::viewer::UNSEEN_MAX;
 use super::*;
 use crate::frame::Frame;

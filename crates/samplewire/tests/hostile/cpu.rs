@@ -53,11 +53,3 @@ pub(crate) fn process_cpu_ns() -> u64 {
     let ticks: u64 = after_name.split(' ').skip(11).take(2).map(|t| t.parse().unwrap_or(0)).sum();
     ticks * 10_000_000
 }
-
-/// Memory of the process that is in RAM, in bytes.
-pub(crate) fn memory_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").expect("Linux");
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("Linux");
-    let kib: u64 = line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("a number");
-    kib * 1024
-}

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use samplewire_testing::skip;
+use samplewire_testing::{memory_bytes, skip};
 
-use crate::cpu::{Thread, memory_bytes, process_cpu_ns};
+use crate::cpu::{Thread, process_cpu_ns};
 use crate::flood::{ATTACKS, Attack, Attackers, Places, Target};
 use crate::forge::can_forge;
 use crate::honest::{Device, Honest, Moment};
