@@ -18,7 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 AT_ONCE = 2
-EXAMPLES = ("first", "peak", "raw_udp", "record_counter", "throughput", "virtual_stream")
+EXAMPLES = (
+    "first",
+    "graph",
+    "peak",
+    "raw_udp",
+    "record_counter",
+    "throughput",
+    "virtual_stream",
+)
 """Those that later steps run. Clippy compiles the others."""
 ALONE = {"hops", "hostile"}
 """Programs that compare CPU times, or stall a receiver for a known time: others at work beside them

@@ -154,6 +154,7 @@ def run(program: Path, is_alone: bool) -> None:
             ("latency", lambda: check_latency(browser, stream, is_alone)),
             ("restart", lambda: check_restart(browser, stream)),
             ("reconnecting", lambda: check_reconnecting(browser, program)),
+            ("a graph", lambda: check_graph(browser, program.with_name("graph"))),
             ("processes", lambda: processes.check(browser, samplewire)),
             ("a recording", lambda: recording.check(browser, samplewire, OUT)),
         ]
@@ -616,6 +617,22 @@ def check_reconnecting(browser: Browser, program: Path) -> None:
         page.keyboard.press("Enter")
         until(page, f"{SENTENCE}.includes('Ended: a page ended it.')")
         page.close()
+
+
+def check_graph(browser: Browser, program: Path) -> None:
+    """The example of a graph shows what its sink gets."""
+    graph = subprocess.Popen([program], stdout=subprocess.PIPE, text=True)
+    assert graph.stdout
+    try:
+        page = browser.new_page(viewport=SIZE)
+        page.goto(graph.stdout.readline().strip())
+        until(page, SEEN)
+        until(page, f"{SENTENCE}.startsWith('Whole')")
+        until(page, "document.getElementById('nominal').textContent === 'of 250.0 kS/s'")
+        page.close()
+    finally:
+        graph.terminate()
+        graph.communicate(timeout=PATIENCE_S)
 
 
 if __name__ == "__main__":
