@@ -7,7 +7,8 @@ Each round runs `rate` against `emulate --source null` without the page, with th
 viewer, with one viewer and with eight, at 2,048 bins and 30 frames/s. Viewers are WebSocket clients
 that read and discard (the example `viewers`). The CPU time is that of the process of `rate`, by its
 rusage; that of the page's own thread is exact also where other programs disturb the pairs. A
-further pair at `--rate max` states the rate that is reached. Results go to out/web/bench.json.
+further pair at `--rate max` states the rate that is reached, and a run with one viewer the frames/s
+that it gets of 60. Results go to out/web/bench.json.
 Exit: 0 when all limits hold, 1 when one does not.
 """
 
@@ -24,6 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+TOP_FRAMES_PER_S = 60
+UNSEEN = {"frames": 0, "omitted": 0, "frames_per_second": 0.0}
 CASES = {"without": None, "no viewer": 0, "one viewer": 1, "eight viewers": 8}
 OUT = Path(__file__).resolve().parents[1] / "out/web"
 
@@ -40,7 +43,8 @@ class Run:
     missing: int
     frames: int
     omitted: int
-    seconds: float
+    frames_per_s: float
+    """Frames of the slowest viewer."""
 
 
 def main() -> int:
@@ -52,6 +56,7 @@ def main() -> int:
     arguments = parser.parse_args()
     rounds: list[dict[str, Run]] = []
     fast: list[dict[str, Run]] = []
+    top: list[Run] = []
     for number in range(arguments.rounds):
         # The order turns, so that none profits from its place.
         names = list(CASES)
@@ -59,11 +64,14 @@ def main() -> int:
         rounds.append({name: run(arguments, CASES[name], arguments.rate) for name in names})
         pair = ["without", "one viewer"][:: 1 if number % 2 else -1]
         fast.append({name: run(arguments, CASES[name], "max") for name in pair})
+        top.append(run(arguments, 1, arguments.rate, TOP_FRAMES_PER_S))
         print(f"round {number + 1} of {arguments.rounds}", flush=True)
-    return report(rounds, fast)
+    return report(rounds, fast, top)
 
 
-def run(arguments: argparse.Namespace, viewers: int | None, rate: str) -> Run:
+def run(
+    arguments: argparse.Namespace, viewers: int | None, rate: str, frames_per_s: int = 30
+) -> Run:
     """Measure a device for some seconds."""
     command = str(arguments.folder / "samplewire")
     device = subprocess.Popen(
@@ -97,6 +105,7 @@ def run(arguments: argparse.Namespace, viewers: int | None, rate: str) -> Run:
                     url.removeprefix("page: ").strip(),
                     str(viewers),
                     seconds,
+                    str(frames_per_s),
                 ],
                 stdout=subprocess.PIPE,
                 text=True,
@@ -109,7 +118,7 @@ def run(arguments: argparse.Namespace, viewers: int | None, rate: str) -> Run:
         document = json.loads(measured.stdout.read())
         _, _, usage = os.wait4(measured.pid, 0)
         measured.returncode = 0
-        seen = json.loads(watching.communicate()[0]) if watching else {"frames": 0, "omitted": 0}
+        seen = json.loads(watching.communicate()[0]) if watching else UNSEEN
     finally:
         device.terminate()
         device.wait()
@@ -121,7 +130,7 @@ def run(arguments: argparse.Namespace, viewers: int | None, rate: str) -> Run:
         missing=received["samples_missing"],
         frames=seen["frames"],
         omitted=seen["omitted"],
-        seconds=arguments.seconds - 1,
+        frames_per_s=seen["frames_per_second"],
     )
 
 
@@ -133,7 +142,7 @@ def page_thread_ns(process: int) -> int:
     return 0
 
 
-def report(rounds: list[dict[str, Run]], fast: list[dict[str, Run]]) -> int:
+def report(rounds: list[dict[str, Run]], fast: list[dict[str, Run]], top: list[Run]) -> int:
     """Print the medians of the pairs, and check them against the limits."""
 
     def cost(name: str) -> float:
@@ -143,9 +152,11 @@ def report(rounds: list[dict[str, Run]], fast: list[dict[str, Run]]) -> int:
         return median(it[name].page_share for it in rounds)
 
     one, eight = cost("one viewer"), cost("eight viewers")
-    frames = median(it["one viewer"].frames / it["one viewer"].seconds for it in rounds)
+    frames = median(it["one viewer"].frames_per_s for it in rounds)
+    highest = median(it.frames_per_s for it in top)
     ratio = median(it["one viewer"].samples_per_s / it["without"].samples_per_s for it in fast)
     missing = sum(it[name].missing for it in rounds + fast for name in it)
+    missing += sum(it.missing for it in top)
     figures = [
         ("without a page, parts of a core", median(it["without"].cpu_share for it in rounds), None),
         ("page without a viewer, added", cost("no viewer"), 0.002),
@@ -159,10 +170,12 @@ def report(rounds: list[dict[str, Run]], fast: list[dict[str, Run]]) -> int:
             2.0,
         ),
         ("frames/s of one viewer", frames, None),
+        ("frames/s of one that requests 60", highest, None),
+        ("frames omitted of its last run", float(top[-1].omitted), None),
         ("rate at max with one viewer over without", ratio, None),
         ("samples missing", float(missing), 0.0),
     ]
-    holds = ratio >= 0.99
+    holds = ratio >= 0.99 and highest >= TOP_FRAMES_PER_S - 1
     for name, value, limit in figures:
         is_right = limit is None or value <= limit
         holds &= is_right
@@ -170,6 +183,7 @@ def report(rounds: list[dict[str, Run]], fast: list[dict[str, Run]]) -> int:
         print(f"{name:42} {value:10.4f}{words}")
     OUT.mkdir(parents=True, exist_ok=True)
     kept = [{name: vars(it[name]) for name in it} for it in rounds + fast]
+    kept += [{"60 frames/s": vars(it)} for it in top]
     (OUT / "bench.json").write_text(json.dumps(kept, indent=1))
     return 0 if holds else 1
 

@@ -52,6 +52,11 @@ HELD_KEY = (
     "(key) => [false, false, true, true].forEach((repeat) =>"
     " dispatchEvent(new KeyboardEvent('keydown', { key, repeat })))"
 )
+ACCOUNT = """async (token) => {
+  const headers = { Authorization: `Bearer ${token}` };
+  const { sources } = await (await fetch("/api/account", { headers })).json();
+  return ["gaps", "missing", "left_out"].map((key) => Number(sources[0][key]));
+}"""
 GAP = 682_667
 TONES = [(256, -20.0), (-512, -30.0), (768, -12.0)]
 """Bins of 2,048, and levels in dBFS."""
@@ -476,6 +481,7 @@ def check_actions(browser: Browser, stream: VirtualStream, folder: Path, command
     until(page, f"!document.getElementById('acting').hidden && {recording} === 'No recording.'")
     page.keyboard.press("m")
     until(page, f"{remedy}.includes('none is under way')")
+    gaps, missing, left_out = page.evaluate(ACCOUNT, stream.token)
     page.evaluate(HELD_KEY, "w")
     until(page, f"{recording}.startsWith('Recording 2')")
     access.scan_themes(page, "an event", "m")
@@ -488,6 +494,8 @@ def check_actions(browser: Browser, stream: VirtualStream, folder: Path, command
     until(page, f"{figures}.includes('1 gap')")
     page.keyboard.press("w")
     until(page, f"{recording}.includes(': proven; index ')")
+    sums = page.evaluate(ACCOUNT, stream.token)
+    assert sums == [gaps + 1, missing + GAP, left_out], f"the recording adds losses: {sums}"
     page.screenshot(path=OUT / "recording.png")
     words = page.evaluate(recording)
     found = re.fullmatch(r"(\S+): proven; index ([\d,]+) to ([\d,]+), .*", words)

@@ -4,7 +4,8 @@
 //! cargo run -p samplewire-web --example viewers -- URL COUNT SECONDS [FRAMES_PER_SECOND [BINS]]
 //! ```
 //!
-//! It prints one JSON object: frames that came and frames that were omitted, of all pages together.
+//! It prints one JSON object: frames that came and frames that were omitted, of all pages together, and
+//! the frames a second of the slowest page, from its first to its last.
 
 use std::net::TcpStream;
 use std::thread::JoinHandle;
@@ -32,12 +33,15 @@ fn main() -> Result<(), BoxError> {
             std::thread::spawn(move || watch(&url, &view, until))
         })
         .collect();
-    let mut all = Seen::default();
+    let (mut frames, mut omitted, mut slowest) = (0, 0, f64::INFINITY);
     for page in pages {
         let seen = page.join().map_err(|_| "a page panicked")??;
-        (all.frames, all.omitted) = (all.frames + seen.frames, all.omitted + seen.omitted);
+        (frames, omitted) = (frames + seen.frames, omitted + seen.omitted);
+        slowest = slowest.min(seen.frames_per_second());
     }
-    println!("{}", serde_json::json!({ "frames": all.frames, "omitted": all.omitted }));
+    let all =
+        serde_json::json!({ "frames": frames, "omitted": omitted, "frames_per_second": slowest });
+    println!("{all}");
     Ok(())
 }
 
@@ -45,6 +49,15 @@ fn main() -> Result<(), BoxError> {
 struct Seen {
     frames: u64,
     omitted: u64,
+    /// When the first frame and the last came.
+    ends: Option<(Instant, Instant)>,
+}
+
+impl Seen {
+    fn frames_per_second(&self) -> f64 {
+        let span = self.ends.map_or(Duration::ZERO, |(first, last)| last - first);
+        self.frames.saturating_sub(1) as f64 / span.as_secs_f64().max(1e-3)
+    }
 }
 
 fn watch(url: &str, view: &str, until: Instant) -> Result<Seen, BoxError> {
@@ -66,6 +79,8 @@ fn watch(url: &str, view: &str, until: Instant) -> Result<Seen, BoxError> {
 fn next(socket: &mut WebSocket<TcpStream>, seen: &mut Seen) -> Result<(), BoxError> {
     if let Message::Binary(bytes) = socket.read()? {
         let frame = Frame::decode(&bytes)?;
+        let now = Instant::now();
+        seen.ends = Some((seen.ends.map_or(now, |(first, _)| first), now));
         seen.frames += 1;
         seen.omitted = frame.omitted.into();
         if frame.number.is_multiple_of(3) {

@@ -44,6 +44,24 @@ fn read_text(url: &str, call: &str) -> Option<String> {
     Some(body.to_owned())
 }
 
+/// Has the page carry an action out; returns its answer.
+fn act(url: &str, action: &Value) -> Value {
+    let (address, token) = url.split_once("/#").expect("a fragment");
+    let body = action.to_string();
+    let head = format!(
+        "POST /api/act HTTP/1.0\r\nHost: {address}\r\nOrigin: http://{address}\r\nAuthorization: Bearer {token}\r\n\
+         X-Samplewire-Action: 1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut wire = TcpStream::connect(address).expect("the page is there");
+    wire.write_all(format!("{head}{body}").as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    wire.read_to_string(&mut answer).expect("it answers");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    assert!(head.starts_with("HTTP/1.0 200"), "{answer}");
+    serde_json::from_str(body).expect("JSON")
+}
+
 fn number(account: &Value, key: &str) -> u64 {
     account[key].as_str().and_then(|text| text.parse().ok()).unwrap_or_default()
 }
@@ -164,6 +182,38 @@ fn rate_serves_the_page_too_and_warns_of_an_open_address() {
     assert!((0.0..=1.5).contains(&cost), "{cost}");
     measured.signal(libc::SIGINT);
     measured.finish().expect(130);
+}
+
+#[test]
+fn recording_of_the_page_is_whole_and_changes_nothing_of_the_stream() {
+    let dir = folder("web-recorded");
+    // It holds nine seconds: also a busy machine loses nothing.
+    let device = Device::start(&["--source", "counter", "--rate", "1M", "--window", "4096"]);
+    let arguments = ["web", &device.address, "--window", "4096", "--control", "--folder"];
+    let shown = Running::start(&[&arguments[..], &[text(&dir)]].concat());
+    let url = url_of(&shown);
+    let begun =
+        wait_for("samples", PATIENCE, || account(&url).filter(|it| number(it, "samples") > 0));
+    let from = number(&begun, "next_index") + 2_000_000;
+    let until = from + 1_500_000;
+    let ends = json!({ "from": from.to_string(), "until": until.to_string() });
+    let answer = act(&url, &json!({ "record": ends }));
+    assert_eq!(answer["index"], from.to_string());
+    let after = wait_for("the proof", PATIENCE, || {
+        account(&url).filter(|it| it["recordings"][0]["state"] == "proven")
+    });
+    let recorded = &after["recordings"][0];
+    let sums = ["first", "next", "samples", "gaps", "missing", "behind"];
+    assert_eq!(sums.map(|key| number(recorded, key)), [from, until, until - from, 0, 0, 0]);
+    assert_eq!(["gaps", "missing", "left_out"].map(|key| number(&after, key)), [0; 3], "{after}");
+    assert_eq!(
+        number(&after, "indexes"),
+        number(&after, "samples") + number(&begun, "before_first")
+    );
+    let name = answer["name"].as_str().expect("a name");
+    run(&["verify", text(&dir.join(name))]).expect(0);
+    shown.signal(libc::SIGINT);
+    shown.finish().expect(130);
 }
 
 /// Starts a device with a page; returns its address too.
