@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
-from reading import wait_drawn
-
-PATIENCE_MS = 10_000
+from reading import PATIENCE_S, wait_drawn
 
 
 def scan(page: Page, what: str) -> None:
@@ -24,13 +22,13 @@ def scan_themes(page: Page, what: str, key: str = "") -> None:
     for _ in range(2):
         if key:
             page.keyboard.press(key)
-            dialog.wait_for(timeout=PATIENCE_MS)
+            dialog.wait_for(timeout=1_000 * PATIENCE_S)
         wait_drawn(page)
         theme = page.evaluate("document.documentElement.dataset.theme")
         themes.add(theme)
         scan(page, f"{what}, {theme}")
         if key:
             page.keyboard.press("Escape")
-            dialog.wait_for(state="detached", timeout=PATIENCE_MS)
+            dialog.wait_for(state="detached", timeout=1_000 * PATIENCE_S)
         page.keyboard.press("t")
     assert themes == {"dark", "light"}, themes

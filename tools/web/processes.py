@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import access
-from reading import LISTENERS, SEEN, SENTENCE, until
+from reading import LISTENERS, PATIENCE_S, SEEN, SENTENCE, new_page, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -26,6 +26,14 @@ window.WebSocket = class extends WebSocket {
   }
 };
 """
+NEXT = """() => {
+  const select = document.getElementById("process");
+  const ids = [...select.options].map(({ value }) => value);
+  const expected = ids[(ids.indexOf(select.value) + 1) % ids.length];
+  dispatchEvent(new KeyboardEvent("keydown", { key: "n" }));
+  return [expected, select.value];
+}"""
+"""What the key should go on to, by the list at that moment, and what it goes on to."""
 REMEDY = "document.getElementById('remedy').textContent"
 
 
@@ -54,7 +62,7 @@ class Process:
         """End the command as Ctrl-C does."""
         if self.process.poll() is None:
             self.process.terminate()
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=PATIENCE_S)
 
     @property
     def url(self) -> str:
@@ -69,7 +77,7 @@ def check(browser: Browser, command: Path) -> None:
     """Choose between processes, and end the one that is shown."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         shown = stack.enter_context(Process(command, folder, "web"))
-        page = browser.new_page()
+        page = new_page(browser)
         complaints: list[str] = []
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.add_init_script(LISTENERS)
@@ -91,14 +99,15 @@ def check(browser: Browser, command: Path) -> None:
         assert (page.locator("#counters").text_content() or "").startswith("packets"), "of a sender"
         page.evaluate("sockets.at(-1).close()")
         until(page, f"{REMEDY}.includes('Nothing was seen for')")
-        # By key: through all of them, of which one receives, and back.
+        # By key: through all of them, of which one receives, and back. Other programs of this user
+        # may come and go.
         until_listed(page, recorder)
-        ids = select.locator("option").evaluate_all("(all) => all.map(({ value }) => value)")
-        assert len(ids) == 3, ids
-        at = ids.index(str(two.process.pid)) + 1
-        for id_ in ids[at:] + ids[:at]:
-            page.keyboard.press("n")
-            assert select.input_value() == id_, f"`n` does not go on to {id_} of {ids}"
+        left = {str(it.process.pid) for it in (one, recorder, two)}
+        while left:
+            expected, id_ = page.evaluate(NEXT)
+            assert id_ == expected, f"`n` goes on to {id_}, not to {expected}"
+            # The last is the one that was shown before.
+            left -= {id_} if len(left) == 1 or id_ != str(two.process.pid) else set()
             if id_ == str(one.process.pid):
                 until(page, f"{SENTENCE}.startsWith('No sample was sent')")
                 assert not page.evaluate(SEEN), "the picture of the process before stays"

@@ -7,9 +7,10 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page, ViewportSize
 
-PATIENCE_S = 30
+PATIENCE_S = 120
+"""How long a busy machine may take for what must happen."""
 SEEN = "document.getElementById('seen').textContent.trim()"
 SENTENCE = "document.getElementById('sentence').textContent"
 LISTENERS = """
@@ -40,6 +41,13 @@ TIPS = """async (count) => {
 }"""
 
 
+def new_page(browser: Browser, viewport: ViewportSize | None = None) -> Page:
+    """Open a tab that is as patient as these checks."""
+    page = browser.new_page(viewport=viewport)
+    page.set_default_timeout(1_000 * PATIENCE_S)
+    return page
+
+
 def until(page: Page, script: str, argument: object = None) -> None:
     """Wait until an expression is true. The page's policy forbids eval, Playwright's own way."""
     end = time.monotonic() + PATIENCE_S
@@ -66,6 +74,13 @@ def words_of(page: Page, y: int) -> str:
         # The sentence above it may have got another line meanwhile.
         if image.bounding_box() == box:
             return words
+
+
+def wait_frame(page: Page, index: int) -> None:
+    """Wait until the topmost row is a frame from this index on. A busy machine omits frames."""
+    end = time.monotonic() + PATIENCE_S
+    while "dBFS" not in (words := words_of(page, 0)) or index_of(words) < index:
+        assert time.monotonic() < end, f"no frame from index {index} on is drawn: {words}"
 
 
 def rows_of(page: Page, count: int) -> list[str]:

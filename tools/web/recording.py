@@ -21,6 +21,7 @@ from reading import (
     SEEN,
     SENTENCE,
     index_of,
+    new_page,
     rows_of,
     runs_of,
     until,
@@ -52,7 +53,7 @@ def check(browser: Browser, command: Path, out: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder))
         with Process(command, folder, "web", "--recording", str(path)) as shown:
-            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page = new_page(browser, viewport={"width": 1440, "height": 900})
             complaints: list[str] = []
             page.on("pageerror", lambda error: complaints.append(str(error)))
             page.goto(shown.url)
@@ -135,7 +136,7 @@ def check_keys(page: Page) -> None:
     wait_drawn(page)
     # Some frames were under way when the key was pressed, and many may have come since.
     skipped: list[str] = []
-    for count in (SCANNED, 4 * SCANNED):
+    for count in (SCANNED, 4 * SCANNED, 12 * SCANNED):
         if len(skipped) < PART // ROW // 2:
             skipped = [row for row in rows_of(page, count) if row.endswith("no frame covers it")]
     assert len(skipped) >= PART // ROW // 2, f"`.` skips {len(skipped)} rows"
@@ -147,12 +148,12 @@ def check_keys(page: Page) -> None:
     assert_tone(page, HARMONIC)
     page.keyboard.press(",")
     back = begin(page)
-    assert abs(end - PART - back) <= 4 * ROW, f"`,` goes back to {back}, not by a tenth from {end}"
+    assert_begins(end - PART, back, "`,`")
     still(page)
     click_timeline(page, 0.95)
     clicked = begin(page)
     expected = FIRST + 95 * PARTS * PART // 100
-    assert abs(clicked - expected) <= 4 * ROW, f"a click goes to {clicked}, not to {expected}"
+    assert_begins(expected, clicked, "a click")
     page.keyboard.press("s")
     until(page, "document.getElementById('stream').value === '0/0/1'")
     page.keyboard.press("r")
@@ -160,7 +161,7 @@ def check_keys(page: Page) -> None:
     until_top(page, behind_gap + 2 * ROW, last - 4 * PART)
     page.keyboard.press(" ")
     first = begin(page)
-    assert FIRST <= first <= FIRST + 4 * ROW, f"`r` begins at {first}, not at {FIRST}"
+    assert_begins(FIRST, first, "`r`")
     assert_tone(page, -HARMONIC)
     # Below it may be those of the first time.
     hatched, *_ = runs_of(pixels.read(page).hatched())
@@ -175,6 +176,11 @@ def click_timeline(page: Page, share: float) -> None:
     box = timeline.bounding_box()
     assert box
     timeline.click(position={"x": share * box["width"], "y": 5})
+
+
+def assert_begins(expected: int, found: int, what: str) -> None:
+    """The picture went on at an index. A busy machine omits the first frames."""
+    assert -4 * ROW <= found - expected < BEFORE_GAP, f"{what} goes to {found}, not to {expected}"
 
 
 def assert_tone(page: Page, harmonic: int) -> None:
