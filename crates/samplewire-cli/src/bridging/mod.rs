@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use samplewire::source::StreamInfo;
-use samplewire_io::FaultLog;
 use samplewire_io::faults::Direction;
+use samplewire_io::{FaultLog, HostDropCounts};
 use samplewire_web::{About as Shown, Page, Role, Tap as PageTap};
 
 use crate::arguments::BridgeArguments;
@@ -26,7 +26,7 @@ use crate::failure::Failure;
 use crate::faults::{FaultPair, print_counts};
 use crate::figures::{grouped, measured, span};
 use crate::interrupt::{Interrupt, wait_ready};
-use crate::metrics::{self, About, Entry, Registry, View};
+use crate::metrics::{self, About, Entry, Exported, Registry, View};
 use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::real_time;
@@ -55,6 +55,8 @@ struct Ways {
     received: Option<Entry>,
     /// Those of the other streams.
     entries: Vec<Entry>,
+    /// What the host drops of the stream that is received.
+    host_counts: Exported<HostDropCounts>,
     faults: Vec<FaultLog>,
     /// Show the streams on a page.
     outward_tap: Option<PageTap>,
@@ -157,7 +159,8 @@ impl Setup<'_> {
         let Opened { receiver, sender, faults } = opened;
         let mut ways = Ways { faults, ..Ways::default() };
         let counters = receiver.as_ref().map(|it| it.counters());
-        ways.entries = self.registry.add_opened(counters, None, sender.as_ref());
+        ways.entries =
+            self.registry.add_opened(counters, Some(ways.host_counts.clone()), sender.as_ref());
         let granted = receiver.iter().map(|it| it.granted().clone());
         let granted: Vec<_> = granted.chain(sender.iter().map(|it| it.granted().clone())).collect();
         self.console.line(format_args!("samplewire {VERSION}: a bridge between {text} and ZeroMQ"));
@@ -271,7 +274,7 @@ fn carry(
     let (outward, inward) = std::thread::scope(|scope| {
         let ending = &ending;
         let outward = ways.outward.map(|(tap, outward)| {
-            let mut report = reporter(ways.received, ways.outward_tap);
+            let mut report = reporter(ways.received, ways.outward_tap).counting(ways.host_counts);
             scope.spawn(move || {
                 let served = serve_outward(tap, outward, ending, &mut report);
                 ending.end();

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use samplewire::receiver::ReceiveStream;
 use samplewire::transmitter::SendStream;
 use samplewire::{DeviceInfo, SampleIndex};
+use samplewire_io::HostDropCounts;
 use samplewire_record::sigmf::{HostDrops, RecordedGap};
 use samplewire_web::{Counters, Tap};
 
@@ -16,7 +17,7 @@ use crate::console::Console;
 use crate::document::push_bounded;
 use crate::host_watch::HostWatch;
 use crate::interrupt::Interrupt;
-use crate::metrics::{Entry, View, ended};
+use crate::metrics::{Entry, Exported, View, ended};
 use crate::outcome::Outcome;
 use crate::record::gap_lines::GapLines;
 use crate::zmtp::{Notice, Socket};
@@ -44,6 +45,8 @@ pub(super) struct Reporter {
     entry: Option<Entry>,
     /// What the host drops of the session.
     host: Option<HostWatch>,
+    /// A copy of its counts, for metrics.
+    host_counts: Exported<HostDropCounts>,
     /// Shows the samples on a page.
     tap: Option<Tap>,
     gaps: GapLines,
@@ -68,12 +71,19 @@ impl Reporter {
             is_device,
             entry,
             host: None,
+            host_counts: Exported::default(),
             tap,
             gaps: GapLines::new(0.0),
             news: News::default(),
             cadence: Cadence::new(Duration::from_secs(1), Instant::now()),
             way,
         }
+    }
+
+    /// Exports what the host drops of the stream that is received.
+    pub(super) fn counting(mut self, host_counts: Exported<HostDropCounts>) -> Self {
+        self.host_counts = host_counts;
+        self
     }
 
     /// The device took nothing for `timeout`, or a signal came first.
@@ -98,6 +108,13 @@ impl Reporter {
 }
 
 impl Reporter {
+    /// Updates the exported counts of the host.
+    fn count_host(&self) {
+        if let Some(host) = &self.host {
+            self.host_counts.set(host.counts());
+        }
+    }
+
     /// Shows another session on the page, with what a device at the other end states.
     fn begin(&mut self, first: SampleIndex, counters: Counters, device: Option<&DeviceInfo>) {
         if let Some(tap) = &mut self.tap {
@@ -117,12 +134,18 @@ impl Report for Reporter {
         if let Some(entry) = &self.entry {
             let stats = stream.stats_handle();
             let (peer, packet_samples) = (Some(info.address), info.packet_samples);
-            let view = View { peer, packet_samples, ..View::default() };
-            entry.set(move || View { receiver: Some(stats.stats()), ..view.clone() });
+            let (view, host) =
+                (View { peer, packet_samples, ..View::default() }, self.host_counts.clone());
+            entry.set(move || View {
+                receiver: Some(stats.stats()),
+                host: Some(host.get()),
+                ..view.clone()
+            });
         }
         self.begin(info.first_index, Counters::Receiver(stream.stats_handle()), Some(info));
         let mut host = HostWatch::new();
         host.follow(stream.local_addr(), std::iter::once(info), None);
+        self.host_counts.set(host.counts());
         self.host = Some(host);
         self.gaps = GapLines::new(info.rate_hz());
     }
@@ -164,6 +187,7 @@ impl Report for Reporter {
 
     fn passes(&mut self, now: Instant) {
         if self.cadence.is_due(now) {
+            self.count_host();
             self.gaps.next_second(&mut self.console);
             self.news.next_second(&mut self.console);
         }
@@ -171,9 +195,10 @@ impl Report for Reporter {
 
     fn ended(&mut self, session: Session) {
         self.gaps.next_second(&mut self.console);
+        self.count_host();
         if let (Counts::Received(received), Some(entry)) = (&session.counts, &self.entry) {
-            let last = Some(ended(&received.snapshot));
-            entry.set(move || View { receiver: last, ..View::default() });
+            let (last, host) = (Some(ended(&received.snapshot)), Some(self.host_counts.get()));
+            entry.set(move || View { receiver: last, host, ..View::default() });
         }
         let passed = Passed::of(session, self.interrupt.signal(), self.host.take());
         passed.print(&mut self.console);

@@ -184,6 +184,31 @@ fn every_verb_that_sends_uses_the_speed_of_the_line_that_is_given() {
 }
 
 #[test]
+fn bridge_exports_what_the_host_drops_of_what_it_receives() {
+    let sockets = folder("metrics-bridge-host");
+    let zmq = ["--zmq-pub", "tcp://127.0.0.1:0"];
+    let has_host = |bridge: &Metered| {
+        wait_until("the host's drops", PATIENCE, || {
+            let numbers = bridge.numbers();
+            ["samplewire_host_nic_dropped_total", "samplewire_host_kernel_dropped_total"]
+                .iter()
+                .all(|name| numbers.contains_key(*name))
+        });
+    };
+    let (_device, address) = Metered::device(&sockets, &["--source", "null", "--rate", "1M"]);
+    has_host(&Metered::start(&sockets, &[&["bridge", &address][..], &zmq].concat(), false));
+    let (bridge, address) = Metered::listening(&sockets, &[&["bridge"], &zmq[..]].concat());
+    let send = ["rate", &address, "--way", "transmit", "--duration", "1s"];
+    let sender = Metered::start(&sockets, &send, false);
+    has_host(&bridge);
+    sender.finish();
+    wait_until("the end of the session", PATIENCE, || {
+        bridge.numbers().get("samplewire_receiver_port_rtt_seconds") == Some(&0.0)
+    });
+    has_host(&bridge);
+}
+
+#[test]
 fn switch_is_shown_by_its_ports_and_is_no_stream() {
     let sockets = folder("metrics-switch");
     let ports = ["a", "b"].map(|name| {
