@@ -78,7 +78,8 @@ fn killed_recorder_leaves_the_interface_as_it_was() {
         return;
     }
     let file = folder("bypass-killed").join("out");
-    let device = device(&["--link", "xdp"]);
+    // By UDP: a program at the other end of a pair changes the features of this one.
+    let device = device(&[]);
     let has_program = || {
         let shown = Command::new("ip").args(["link", "show", "near0"]).output().unwrap();
         String::from_utf8_lossy(&shown.stdout).contains("xdp")
