@@ -54,7 +54,7 @@ rtl: ## the part of test that is about the RTL
 	@tools/rtl.sh
 
 rtl-full: ## the RTL's long matrix and proofs, hours
-	@tools/setup.sh linker python rtl
+	@tools/setup.sh linker python rtl namespaces tshark
 	@tools/rtl.sh --full
 
 synth: ## the RTL's area, about half an hour; writes rtl/syn/area.md

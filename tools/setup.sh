@@ -204,6 +204,7 @@ fuzz() {
 namespaces() {
     command -v tc >/dev/null || install_apt iproute2 "makes network namespaces and loses packets"
     command -v ethtool >/dev/null || install_apt ethtool "switches offloads of devices"
+    command -v dnsmasq >/dev/null || install_apt dnsmasq-base "gives a board's processor an address"
 }
 
 # DPDK with its drivers: some 200 small packages.

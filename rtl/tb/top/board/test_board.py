@@ -332,7 +332,7 @@ class Capture:
 def tshark(capture: Path, display_filter: str) -> list[str]:
     """The packets of a capture that a filter passes, with all checksums validated."""
     command = ["tshark", "-r", str(capture), "-Y", display_filter]
-    for protocol in ("ip", "udp"):
+    for protocol in ("ip", "udp", "tcp"):
         command += ["-o", f"{protocol}.check_checksum:TRUE"]
     command += ["-d", f"udp.port=={PORT},data"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
