@@ -75,8 +75,10 @@ class Board {
       console_.emplace(options.registers_path, [this](const std::string& line) {
         return answer(line) + "\n";
       });
+    model_.on_received = [this](const Bytes&) { received_cycle_ = model_.cycles(); };
     model_.on_frame = [this](const Bytes& frame) {
       moved_ns_ = now_ns_;
+      sent_cycle_ = model_.frame_cycle();
       down_.send(model_.now_ns(), frame);
     };
     now_ns_ = moved_ns_ = wall_ns();
@@ -216,9 +218,11 @@ class Board {
       }
       if (name == "write" && words == 3) write(first, value(second));
       else if (name == "counters" && words == 1) return counters("") + core_->nic_counters() + "ok";
+      else if (name == "cycles" && words == 1)
+        return "received " + std::to_string(received_cycle_) + "\nsent " + std::to_string(sent_cycle_) + "\nok";
       else if (name == "reset" && words == 1) restart();
       else if (name == "close" && words == 1) core_->close();
-      else return "error: say read OFFSET, write OFFSET VALUE, counters, reset or close";
+      else return "error: say read OFFSET, write OFFSET VALUE, counters, cycles, reset or close";
       return "ok";
     } catch (const std::runtime_error& error) {
       return std::string("error: ") + error.what();
@@ -270,6 +274,8 @@ class Board {
   Link down_, up_;
   std::optional<Console> console_;
   uint64_t start_ns_, now_ns_ = 0, moved_ns_ = 0, look_ns_ = 0, asked_ns_ = 0;
+  // Of the last beat of the frame that came last, and of the first beat of the one that left last.
+  uint64_t received_cycle_ = 0, sent_cycle_ = 0;
   uint64_t figures_ns_ = 0, figures_start_ns_ = 0, cycles_ = 0, frames_ = 0, bytes_ = 0;
 };
 

@@ -30,12 +30,12 @@ PORT = 9100
 ANSWER_ENDS = ("ok", "0x", "error")
 
 
-def build_board(name: str, *options: str) -> Path:
-    """The program of a board, built by rtl/sim/Makefile with these options."""
+def build_board(name: str, *options: str, target: str = "board") -> Path:
+    """The program of a board or a bench, built by rtl/sim/Makefile with these options."""
     use_verilator()
     out = BUILDS / "sim"
     out.mkdir(parents=True, exist_ok=True)
-    command = ["make", "-f", ROOT / "rtl/sim/Makefile", "--no-print-directory", "board"]
+    command = ["make", "-f", ROOT / "rtl/sim/Makefile", "--no-print-directory", target]
     command += [*options, f"OUT={out}", f"PYTHON={sys.executable}"]
     # Workers of pytest-xdist would build the same files at once.
     with (out / "lock").open("w") as lock:

@@ -6,6 +6,7 @@ A long test: the model with a core takes a minute to build. The tests then take 
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import sys
 import textwrap
@@ -13,8 +14,10 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from place import TAP, Board, Loopback, Tap, build_board, firmware_image
+from place import ROOT, TAP, Board, Loopback, Tap, build_board, firmware_image
 from test_board import Capture, needs, needs_ethernet, tshark
+
+sys.path.insert(0, str(ROOT / "firmware" / "nic"))
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +27,12 @@ pytestmark = pytest.mark.full
 
 NIC_MAC = "02:53:57:49:52:00"
 FIRST_LEASE = 100
+# Of a board under the kernel, of the cycles on the bench of `make firmware-check`.
+CYCLES_OF_SIMULATED = 1.2
+# About as much slower the simulation is: so timers of the program run as often as on a device.
+SLOW = 100
+PINGS = 5
+QUIET_CYCLES = 20_000
 PING_DATA = 56
 PING_FRAME = 1472
 
@@ -185,3 +194,44 @@ def test_linux_and_the_stack_understand_each_other(
     assert counts["ip"] == sum(counts.values()) / 2, counts
     assert len(tshark(capture, f"{ours} && dhcp.option.dhcp == 3")) >= 1
     assert len(tshark(capture, f"{ours} && arp.opcode == 2")) >= 1
+
+
+def simulated_ping(image: Path) -> float:
+    """Cycles of a ping on the bench of `make firmware-check`, in its median."""
+    check = pytest.importorskip("check", reason="firmware/nic/check.py needs scapy")
+    program = build_board("nic_soc_frames_1_1g", target="nic_soc_frames")
+    bench = check.Bench(str(program), str(image))
+    check.lease(bench, bench.exchange(None)[0])
+    request = check.ARP(psrc=check.PEER_IP, pdst=check.LEASE)
+    bench.exchange(check.Ether(dst="ff:ff:ff:ff:ff:ff", **check.PEER) / request)
+    frame = check.to_board(check.ICMP(id=7, seq=1), check.Raw(bytes(PING_DATA)))
+    cycles = []
+    for _ in range(PINGS):
+        cycles.append(bench.exchange(frame)[1][1])
+        assert bench.exchange(None, QUIET_CYCLES) is None
+    bench.close()
+    return statistics.median(cycles)
+
+
+def test_ping_takes_the_cycles_of_the_bench(
+    ethernet: Tap, binary: Path, image: Path, tmp_path: Path
+) -> None:
+    """The NIC beside a stream, and the kernel, add no more than a fifth to the processor's work."""
+    most = CYCLES_OF_SIMULATED * simulated_ping(image)
+    with (
+        Dhcp(ethernet, tmp_path, TAP) as dhcp,
+        Board(binary, ethernet, tmp_path, "--nic", image, "--slow", SLOW) as board,
+    ):
+        address = dhcp.wait_for(NIC_MAC)
+        ping(ethernet, address, PING_DATA, 1)
+        # No frame but the pings.
+        fixed = f"ip neigh replace {address} lladdr {NIC_MAC} nud permanent dev {TAP}"
+        run(ethernet, *fixed.split())
+        cycles = []
+        for _ in range(PINGS):
+            ping(ethernet, address, PING_DATA, 1)
+            received, sent = (int(line.split()[1]) for line in board.ask("cycles")[:2])
+            cycles.append(sent - received)
+    print(f"ping of {PING_DATA} bytes: {cycles} cycles in the board, at most {most:.0f}")
+    assert min(cycles) > 0
+    assert statistics.median(cycles) <= most
