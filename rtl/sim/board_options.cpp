@@ -42,6 +42,7 @@ constexpr const char* kUsage =
     "                    built for it (SOC=1)\n"
     "  --mode M          of that NIC: normal, nic (its loop-back) or mac (loop-back of the MAC: the sender's\n"
     "                    frames go nowhere then) [normal]\n"
+    "  --nic-mac M       Ethernet address of that NIC and its cores [02:53:57:49:52:00]\n"
     "  --ps P            yes, or no: nothing but the cores' program configures the sender [yes]\n\n"
     "With --carriage rdma, without --port, --payload, --rate, --boot-id and --udp:\n\n"
     "  --peer FILE       where the peer's connection line will be, e.g. the messages of\n"
@@ -97,14 +98,16 @@ double share(const std::string& name, const std::string& text) {
   return value;
 }
 
-void set_mac(const std::string& text, uint8_t (&mac)[6]) {
+std::array<uint8_t, 6> parse_mac(const std::string& name, const std::string& text) {
   unsigned bytes[6];
   char rest;
   const int read = std::sscanf(text.c_str(), "%2x:%2x:%2x:%2x:%2x:%2x%c", &bytes[0], &bytes[1],
                                &bytes[2], &bytes[3], &bytes[4], &bytes[5], &rest);
   if (read != 6 || text.size() != std::strlen("00:00:00:00:00:00") || bytes[0] & 1)
-    throw std::runtime_error("--mac: `" + text + "` is no Ethernet address of one station");
-  std::copy(bytes, bytes + 6, mac);
+    throw std::runtime_error(name + ": `" + text + "` is no Ethernet address of one station");
+  std::array<uint8_t, 6> mac;
+  std::copy(bytes, bytes + 6, mac.begin());
+  return mac;
 }
 
 void set_mode(NicOptions& nic, const std::string& text) {
@@ -126,7 +129,7 @@ void set(BoardOptions& options, const std::string& name, const std::string& text
   else if (name == "--udp") options.udp_port = uint16_t(count(65535));
   else if (name == "--ip") options.setup.self.ip = parse_ip(name, text);
   else if (name == "--port") options.setup.self.port = uint16_t(count(65535));
-  else if (name == "--mac") set_mac(text, options.setup.self.mac);
+  else if (name == "--mac") std::ranges::copy(parse_mac(name, text), options.setup.self.mac);
   else if (name == "--payload") options.setup.payload_bytes = uint32_t(count(65535));
   else if (name == "--rate") options.rate_hz = count(kSourceRateHzMax);
   else if (name == "--slow") options.slow = count(kSlowMax);
@@ -151,6 +154,7 @@ void set(BoardOptions& options, const std::string& name, const std::string& text
   else if (name == "--out") options.roce.out_path = text;
   else if (name == "--nic") options.nic.program_path = text;
   else if (name == "--mode") set_mode(options.nic, text);
+  else if (name == "--nic-mac") options.nic.mac = parse_mac(name, text);
   else if (name == "--ps") set_ps(options.nic, text);
   else throw std::runtime_error("no option is called " + name);
 }
@@ -173,8 +177,9 @@ std::optional<BoardOptions> parse_board_options(int argc, char** argv, int& stat
     const int ports = !options.tap.empty() + !options.unix_path.empty() + bool(options.udp_port);
     if (options.slow == 0) throw std::runtime_error("--slow: `0` is no number from 1 to 1000");
     if (ports != 1) throw std::runtime_error("one of --tap, --unix and --udp is needed");
-    if (options.nic.program_path.empty() && (options.nic.mode != "normal" || !options.nic.has_ps))
-      throw std::runtime_error("--mode and --ps need --nic");
+    const NicOptions& nic = options.nic;
+    if (nic.program_path.empty() && (nic.mode != "normal" || !nic.has_ps || nic.mac))
+      throw std::runtime_error("--mode, --nic-mac and --ps need --nic");
     return options;
   } catch (const std::runtime_error& error) {
     std::fprintf(stderr, "board: %s; --help lists the options\n", error.what());

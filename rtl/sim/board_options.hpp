@@ -1,6 +1,7 @@
 // The command line of the virtual board.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -24,6 +25,7 @@ struct RoceOptions {
 struct NicOptions {
   std::string program_path;  // a flat binary for all cores; empty: none
   std::string mode = "normal";
+  std::optional<std::array<uint8_t, 6>> mac;  // the register's reset value without
   bool has_ps = true;  // the board's program configures the sender, and not that of the cores
 };
 

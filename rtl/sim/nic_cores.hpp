@@ -27,6 +27,7 @@ class NicCores {
   void restart() {
     dram_.reset();
     soc_.load(program_, [this] { model_.tick(); });
+    if (options_.mac) write_mac(*options_.mac);
     soc_.run();
     if (options_.mode == "nic") write("mode", kNicLoopback);
   }
@@ -65,6 +66,14 @@ class NicCores {
   }
 
  private:
+  // The program takes it as the board's.
+  void write_mac(const std::array<uint8_t, 6>& mac) {
+    uint32_t words[2] = {};
+    for (unsigned i = 0; i < mac.size(); ++i) words[i / 4] |= uint32_t(mac[i]) << 8 * (i % 4);
+    write("mac_lo", words[0]);
+    write("mac_hi", words[1]);
+  }
+
   struct Named {
     uint32_t number;
     const char* name;

@@ -142,6 +142,14 @@ impl<B: Bus> Nic<B> {
         Ok(())
     }
 
+    /// The NIC's Ethernet address: what the board's loader has written before the processors started, the
+    /// register's reset value without one, or what [`Nic::start`] has written.
+    pub fn mac(&self) -> [u8; 6] {
+        let [m0, m1, m2, m3] = self.0.read(regs::MAC_LO).to_le_bytes();
+        let [m4, m5, ..] = self.0.read(regs::MAC_HI).to_le_bytes();
+        [m0, m1, m2, m3, m4, m5]
+    }
+
     /// Whether the NIC is enabled.
     pub fn is_started(&self) -> bool {
         self.0.read(regs::CONTROL) & regs::CONTROL_ENABLE_MASK != 0

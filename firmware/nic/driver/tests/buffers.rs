@@ -37,6 +37,16 @@ fn start_gives_the_nic_every_buffer_and_enables_it() {
 }
 
 #[test]
+fn address_of_the_nic_is_that_of_its_registers() {
+    let model = Model::new();
+    (&model).write(nic::MAC_LO, 0x4957_5302);
+    (&model).write(nic::MAC_HI, 0x0752);
+    assert_eq!(Nic::new(&model).mac(), [2, 0x53, 0x57, 0x49, 0x52, 7]);
+    started(&model);
+    assert_eq!(Nic::new(&model).mac(), CONFIG.mac);
+}
+
+#[test]
 fn start_refuses_what_is_out_of_range() {
     let model = Model::new();
     let nic = Nic::new(&model);

@@ -6,7 +6,7 @@ use samplewire_nic_driver::{Addresses, Bus, Setup, Source, configure};
 use samplewire_nic_runtime::{Clock, Mmio, soc};
 use smoltcp::time::Instant;
 
-use crate::{MAC, OUR_FRAMES, start};
+use crate::{OUR_FRAMES, own_mac, start};
 
 /// Whose addresses a host has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,8 @@ pub enum Place {
 pub fn run_host(place: Place) -> ! {
     let enabled = if place == Place::OfSender { Addresses::of_sender(Mmio) } else { None };
     let own = if place == Place::OfSender { STACK_IP } else { APART_IP };
-    let Addresses { mac, mut ip } = enabled.unwrap_or(Addresses { mac: MAC, ip: own });
+    let Addresses { mac, mut ip } =
+        enabled.unwrap_or_else(|| Addresses { mac: own_mac(), ip: own });
     let server = start(1, OUR_FRAMES, mac);
     if soc::core() != 0 {
         soc::stop();
@@ -46,7 +47,7 @@ pub fn run_host(place: Place) -> ! {
         }
         if is_sender_due {
             is_sender_due = false;
-            bring_sender_up(ip);
+            bring_sender_up(Addresses { mac, ip });
         }
         let (address, _) = stack.address();
         if address != ip && place == Place::OfSender {
@@ -59,7 +60,7 @@ pub fn run_host(place: Place) -> ! {
 /// Configures the sender, if the board has one, once the first frame has come: the cycle in which it
 /// came is all that this board has of randomness. It makes the boot ID and the secret differ from
 /// start to start; a stranger on the network may guess them.
-fn bring_sender_up(ip: [u8; 4]) {
+fn bring_sender_up(Addresses { mac, ip }: Addresses) {
     let mut state = u64::from(soc::cycles());
     let mut drawn = || {
         // SplitMix64.
@@ -68,7 +69,7 @@ fn bring_sender_up(ip: [u8; 4]) {
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ mixed >> 31
     };
-    let setup = Setup { ip, boot_id: drawn(), secret: [drawn(), drawn()], ..SENDER };
+    let setup = Setup { mac, ip, boot_id: drawn(), secret: [drawn(), drawn()], ..SENDER };
     soc::print(match configure(Mmio, &setup) {
         Ok(()) => "sender: up\n",
         Err(error) => error.text(),
@@ -83,10 +84,10 @@ const PREFIX_BITS: u8 = 24;
 /// The clock is read at least so often.
 const SLEEP_MS_MAX: u64 = 1_000;
 
-/// What the sender has beside its address; change it to suit the board.
+/// What the sender has beside its addresses; change it to suit the board.
 const SENDER: Setup<'static> = Setup {
-    mac: MAC,
-    ip: STACK_IP,
+    mac: [0; 6],
+    ip: [0; 4],
     port: 9100,
     channels: 1,
     payload_bytes: 1408,

@@ -9,8 +9,11 @@ pub use host::{Place, run_host};
 use samplewire_nic_driver::{Buffer, Choice, Config, Nic, Server, StartError};
 use samplewire_nic_runtime::{Mmio, soc};
 
-/// Our Ethernet address.
-pub const MAC: [u8; 6] = [0x02, 0x53, 0x57, 0x49, 0x52, 0x00];
+/// This board's Ethernet address: the one that the NIC has before its start.
+#[inline(always)]
+pub fn own_mac() -> [u8; 6] {
+    Nic::new(Mmio).mac()
+}
 
 /// Starts the NIC for `servers` processors, which share frames by turns, and returns this processor's
 /// server. Processor 0 starts it; the others wait.

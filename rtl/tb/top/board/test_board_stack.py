@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.full
 
 NIC_MAC = "02:53:57:49:52:00"
+OTHER_MAC = "02:53:57:49:52:07"
+OTHER_SENDER = "02:53:57:00:00:02"
 FIRST_LEASE = 100
 # Of a board under the kernel, of the cycles on the bench of `make firmware-check`.
 CYCLES_OF_SIMULATED = 1.2
@@ -235,3 +238,35 @@ def test_ping_takes_the_cycles_of_the_bench(
     print(f"ping of {PING_DATA} bytes: {cycles} cycles in the board, at most {most:.0f}")
     assert min(cycles) > 0
     assert statistics.median(cycles) <= most
+
+
+def test_two_boards_on_one_bridge_have_addresses_of_their_own(
+    ethernet: Tap, binary: Path, image: Path, tmp_path: Path
+) -> None:
+    """By `--nic-mac`: the bridge and the DHCP server take them for two hosts."""
+    commands = (
+        "ip link add bridge type bridge",
+        f"ip address flush dev {TAP}",
+        "ip address add 10.64.0.1/24 dev bridge",
+        "ip tuntap add tap1 mode tap",
+        f"ip link set {TAP} master bridge",
+        "ip link set tap1 master bridge",
+        "ip link set tap1 up",
+        "ip link set bridge up",
+    )
+    for command in commands:
+        run(ethernet, *command.split())
+    other = SimpleNamespace(prefix=ethernet.prefix, board_options=["--tap", "tap1"])
+    (tmp_path / "other").mkdir()
+    # The senders beside the cores have addresses too.
+    options = ("--nic-mac", OTHER_MAC, "--mac", OTHER_SENDER, "--ip", "10.64.0.4")
+    with (
+        Dhcp(ethernet, tmp_path, "bridge") as dhcp,
+        Board(binary, ethernet, tmp_path, "--nic", image),
+        Board(binary, other, tmp_path / "other", "--nic", image, *options),
+    ):
+        addresses = [dhcp.wait_for(mac) for mac in (NIC_MAC, OTHER_MAC)]
+        assert len(set(addresses)) == 2
+        for address, mac in zip(addresses, (NIC_MAC, OTHER_MAC), strict=True):
+            ping(ethernet, address, PING_DATA, 3)
+            assert mac in run(ethernet, "ip", "neigh", "show", address)

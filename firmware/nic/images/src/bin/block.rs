@@ -8,7 +8,7 @@
 
 use samplewire_nic_apps::{BUFFERS_TO_RECEIVE, BlockEcho, Crc32c};
 use samplewire_nic_driver::Buffer;
-use samplewire_nic_images::{MAC, OUR_FRAMES};
+use samplewire_nic_images::{OUR_FRAMES, own_mac};
 use samplewire_nic_runtime::{Clock, Mmio, entry, soc};
 use samplewire_proto::Nanos;
 
@@ -48,13 +48,14 @@ impl Crc32c for CrcRegisters {
 }
 
 fn main() -> ! {
+    let mac = own_mac();
     let mut slots = [const { None::<Buffer<Mmio>> }; SLOTS];
     let (server, slots) =
-        samplewire_nic_images::start_keeping(OUR_FRAMES, MAC, BUFFERS_TO_RECEIVE, &mut slots);
+        samplewire_nic_images::start_keeping(OUR_FRAMES, mac, BUFFERS_TO_RECEIVE, &mut slots);
     if soc::core() != 0 {
         soc::stop();
     }
-    let mut echo = BlockEcho::<_, _, WORDS>::new(server, MAC, slots, CrcRegisters);
+    let mut echo = BlockEcho::<_, _, WORDS>::new(server, mac, slots, CrcRegisters);
     let mut clock = Clock::new();
     let mut now = Nanos(0);
     loop {

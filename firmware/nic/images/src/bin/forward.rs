@@ -4,13 +4,13 @@
 #![no_main]
 
 use samplewire_nic_apps::forward;
-use samplewire_nic_images::{ALL_FRAMES, MAC, start};
+use samplewire_nic_images::{ALL_FRAMES, own_mac, start};
 use samplewire_nic_runtime::{entry, soc};
 
 entry!(main);
 
 fn main() -> ! {
-    let server = start(soc::cores(), ALL_FRAMES, MAC);
+    let server = start(soc::cores(), ALL_FRAMES, own_mac());
     loop {
         if !forward(&server) {
             soc::sleep();
