@@ -169,7 +169,8 @@ module nic_soc_one_clock #(
       .Ports (Ports),
       .Memory(Memory),
       .Rings (Rings),
-      .AddressBits(Memory == nic_pkg::MemoryLocal ? 17 : 26),
+      // 64 buffers of 2 KiB are 128 KiB, and the rings are behind them.
+      .AddressBits(Memory == nic_pkg::MemoryLocal ? (Rings ? 18 : 17) : 26),
       .Buffers(Memory == nic_pkg::MemoryLocal ? 128 : 16384),
       .Axil  (1'b0),
       .MacW  (MacW),

@@ -121,7 +121,8 @@ module one_clock #(
         .W     (W),
         .Slots (Slots),
         .Memory(Memory),
-        .AddressBits(Memory == nic_pkg::MemoryLocal ? 17 : 26),
+        // 64 buffers of 2 KiB are 128 KiB, and the rings are behind them.
+        .AddressBits(Memory == nic_pkg::MemoryLocal ? (Rings ? 18 : 17) : 26),
         .Buffers(Memory == nic_pkg::MemoryLocal ? 128 : 16384),
         .Rings (Rings),
         .NicFifo(NicFifo),
