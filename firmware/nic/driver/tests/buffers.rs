@@ -47,6 +47,18 @@ fn address_of_the_nic_is_that_of_its_registers() {
 }
 
 #[test]
+fn start_writes_how_the_server_of_a_frame_is_chosen() {
+    for (choice, number) in [(Choice::Turns, 0), (Choice::Hash, 1), (Choice::Control, 2)] {
+        let model = Model::new();
+        let config = Config { choice, servers: 4, ..CONFIG };
+        Nic::new(&model).start(&config).expect("a NIC after its reset");
+        assert_eq!((&model).read(nic::CHOICE), number);
+        assert_eq!((&model).read(nic::SERVERS), 4);
+        assert_eq!((&model).read(nic::FILTER), CONFIG.filter);
+    }
+}
+
+#[test]
 fn start_refuses_what_is_out_of_range() {
     let model = Model::new();
     let nic = Nic::new(&model);
