@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
 """The simulated NIC with its soft cores, beside the figures of NIC_1.2 (`make nic-bench`).
 
-    nic.py [swap] [pictures] [pacing] [--write] [--out FILE]    these parts; all if none is named
+    nic.py [PART..] [--write] [--out FILE]    all parts if none is named
 
 T is B. Sahu, Performance Optimization of a NIC for SoC Prototyping, IIT Bombay 2025; its tables are
 named. An ideal host sends as fast as the wire allows: 1 Gb/s at 125 MHz, one byte a clock, and then
 10 Gb/s at 156.25 MHz, 8 bytes a clock. Rates are of the payload, frames without their 14 bytes of
 header, of the frames that came back. T's host takes about 60 us of a round trip, so what the board
-adds compares: the round trip less that of the MAC loop-back. T has no figures at 10 Gb/s. Pacing
-alone is measured on this machine, in real time, when the simulations have ended.
+adds compares: the round trip less that of the MAC loop-back. T has no figures at 10 Gb/s.
 
-The figures are kept in bench/results. With --write the tables of `swap` and `pictures` replace
-those between the markers of docs/nic.md.
+swap      rates and round trips, at 1 Gb/s with the queues of NIC_1.1 too
+clock     the same of short frames, by a clock of the cores' own, at 1 Gb/s
+flood     garbage as fast as the wire allows; fails where the board does not answer, or does not
+          have all buffers, within 10 ms behind it
+pictures  T's pictures to the board and back
+pacing    measured on this machine, in real time, when the simulations have ended
+
+The figures are kept in bench/results. With --write all tables but that of pacing replace those
+between the markers of docs/nic.md. Exit: 1 when the bound of `flood` is missed.
 """
 
 import argparse
@@ -30,19 +36,40 @@ from typing import TypeVar
 import kept
 import machine
 import nic_tables
-from nic_tables import PACING_OF_T, PICTURES, ROOT, SIZES, WIRES, Picture, Rate, Transfer, Wire
+from nic_tables import (
+    CPU_MHZ,
+    FLOOD_MS_MOST,
+    PACING_OF_T,
+    PICTURES,
+    ROOT,
+    SIZES,
+    WIRES,
+    Clock,
+    Flood,
+    Picture,
+    Rate,
+    Transfer,
+    Wire,
+)  # fmt: skip
 
 OUT = ROOT / "out" / "rtl" / "sim"
 T = TypeVar("T")
 
 SAMPLEWIRE = ["--quiet", "--release", "-p", "samplewire-cli"]
-PARTS = ("swap", "pictures", "pacing")
+PARTS = ("swap", "clock", "flood", "pictures", "pacing")
 FRAMES, FRAMES_LONG, LONG = 5000, 1000, 512
 # What each scheme needs of the board.
 IMAGES = {3: "swap", 4: "block"}
+# Images, and what they answer behind a flood.
+PROBES = {"swap": "swap", "block": "block", "stack_apart": "arp"}
+SEEDS = (1, 2, 3)
+CLOCK_PAYLOAD = 64
 
 RATE = re.compile(r"([0-9.]+) Mb/s of .*; ([0-9]+) of ([0-9]+) frames came back")
 TRIP = re.compile(r"mean [0-9.]+ = ([0-9.]+) us")
+FLOOD = re.compile(
+    r"([0-9]+) frames, .* an answer ([0-9.]+) ms .* buffers free at ([0-9.]+) ms.* ([0-9]+) dropped"
+)
 PICTURE = re.compile(r"([0-9./]+) Mb/s, ([0-9.]+) pictures/s, most ([0-9./]+); ([0-9]+) repeated")
 
 
@@ -54,15 +81,20 @@ class Build:
     cores: int
     memory: str
     burst: int = 16
+    # NIC_1.1: the queues are in memory.
+    rings: bool = False
+    has_cpu_clock: bool = False
 
     def program(self, wire: Wire) -> Path:
         """Where make puts it."""
         kind = "" if self.memory == "local" else f"_{self.memory}"
+        kind += "_rings" * self.rings + "_cpu" * self.has_cpu_clock
         return OUT / f"nic_soc_bench_{self.cores}_{wire.name}{kind}"
 
     def make(self, wire: Wire) -> None:
         """Build it; make detects whether that is needed."""
         make = ["make", "-s", "-f", "rtl/sim/Makefile", f"CORES={self.cores}"]
+        make += ["RINGS=1"] * self.rings + ["CPU_CLOCK=1"] * self.has_cpu_clock
         subprocess.run(
             [*make, f"WIRE={wire.name}", f"MEMORY={self.memory}", "nic_soc_bench"],
             cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -92,6 +124,21 @@ class Build:
         """Microseconds of a round trip."""
         return float(self.run(wire, "swap", TRIP, "rtt", "--payload", str(size), *options)[1])
 
+    def clocked(self, wire: Wire, mhz: int) -> Clock:
+        """The rate and the round trip of short frames with the cores' clock at so many MHz."""
+        options = (*SWAP, "--cpu-mhz", str(mhz))
+        rate = self.rate(wire, CLOCK_PAYLOAD, *options)
+        return {"mhz": mhz, "rate": rate, "trip_us": self.trip(wire, CLOCK_PAYLOAD, *options)}
+
+    def flood(self, wire: Wire, image: str, seed: int) -> Flood:
+        """A flood of garbage, and the board behind it."""
+        options = ("flood", "--probe", PROBES[image], "--ms", "10", "--seed", str(seed))
+        found = self.run(wire, image, FLOOD, *options)
+        return {
+            "image": image, "frames": int(found[1]), "dropped": int(found[4]),
+            "answer_ms": float(found[2]), "buffers_ms": float(found[3]),
+        }  # fmt: skip
+
     def picture(self, wire: Wire, picture: Picture, scheme: int) -> Transfer:
         """A picture to the board and back."""
         found = self.run(
@@ -108,6 +155,11 @@ LOCAL = Build("one core, local memory", 1, "local")
 OUTSIDE = Build("one core, memory outside", 1, "outside")
 L2 = Build("one core, L2", 1, "l2")
 BUILDS = (LOCAL, Build("two cores, local memory", 2, "local"), L2, OUTSIDE)
+# As T has it, at 1G alone.
+BUILDS_1_1 = tuple(
+    Build(f"NIC_1.1, {build.name}", 1, build.memory, rings=True) for build in (OUTSIDE, LOCAL, L2)
+)
+CLOCKED = Build("one core with its own clock, local memory", 1, "local", has_cpu_clock=True)
 SWAP = ("--swap", "1")
 # Without the core: frames turn around in the MAC side, or in the NIC with its queues and memory.
 MAC_LOOP, NIC_LOOP = ("--mode", "2"), ("--mode", "1")
@@ -124,14 +176,23 @@ class Runs:
         self.trips: dict[str, list[Future[float]]] = {}
         self.loops: dict[str, list[Future[float]]] = {}
         self.pictures: list[Future[Transfer]] = []
+        self.clocks: list[Future[Clock]] = []
+        self.floods: list[Future[Flood]] = []
         self.parts = [part for part in parts if part != "pacing"]
         if "swap" in parts:
-            self.rates = {build.name: self.each(build.rate, *SWAP) for build in BUILDS}
+            builds = builds_of(["swap"], wire)
+            self.rates = {build.name: self.each(build.rate, *SWAP) for build in builds}
             self.rates[NO_PROCESSOR] = self.each(LOCAL.rate, *NIC_LOOP)
             self.rates["MAC loop-back"] = self.each(LOCAL.rate, *MAC_LOOP)
-            self.trips = {build.name: self.each(build.trip, *SWAP) for build in BUILDS}
+            self.trips = {build.name: self.each(build.trip, *SWAP) for build in builds}
             self.trips[NO_PROCESSOR] = self.each(LOCAL.trip, *NIC_LOOP)
             self.loops = {build.name: self.each(build.trip, *MAC_LOOP) for build in BUILDS}
+        if "clock" in parts and wire.name == "1g":
+            self.clocks = [pool.submit(CLOCKED.clocked, wire, mhz) for mhz in CPU_MHZ]
+        if "flood" in parts:
+            self.floods = [
+                pool.submit(LOCAL.flood, wire, image, seed) for image in PROBES for seed in SEEDS
+            ]
         if "pictures" in parts:
             self.pictures = [
                 pool.submit(build.picture, wire, picture, scheme)
@@ -156,9 +217,33 @@ class Runs:
                 name: {row: [cell.result() for cell in cells] for row, cells in rows.items()}
                 for name, rows in swap.items()
             },
+            "clock": [each.result() for each in self.clocks],
+            "flood": [each.result() for each in self.floods],
             "pictures": [each.result() for each in self.pictures],
         }
-        return {part: results[part] for part in self.parts}
+        return {part: results[part] for part in self.parts if part != "clock" or self.clocks}
+
+
+def builds_of(parts: list[str], wire: Wire) -> tuple[Build, ...]:
+    """Those that the parts need."""
+    is_1g = wire.name == "1g"
+    if "swap" in parts:
+        builds = (*BUILDS, *(BUILDS_1_1 if is_1g else ()))
+    else:
+        builds = ((LOCAL,) if "flood" in parts else ()) + (
+            (OUTSIDE, L2) if "pictures" in parts else ()
+        )
+    return (*builds, CLOCKED) if "clock" in parts and is_1g else builds
+
+
+def late_floods(figures: dict[str, dict]) -> list[Flood]:
+    """Those behind which the board needs too long."""
+    return [
+        flood
+        for parts in figures.values()
+        for flood in parts.get("flood", ())
+        if max(flood["answer_ms"], flood["buffers_ms"]) > FLOOD_MS_MOST
+    ]
 
 
 def measure_pacing() -> list[dict]:
@@ -181,16 +266,15 @@ def main() -> int:
         parser.error(f"no part is called {unknown[0]}; there are {', '.join(PARTS)}")
     about = machine.describe(ROOT)
     began = time.monotonic()
-    builds = BUILDS if "swap" in parts else (OUTSIDE, L2) if "pictures" in parts else ()
     figures: dict[str, dict] = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        made = [pool.submit(build.make, wire) for wire in WIRES for build in builds]
+        made = [pool.submit(build.make, wire) for wire in WIRES for build in builds_of(parts, wire)]
         for each in made:
             each.result()
         if "pacing" in parts:
             subprocess.run(["cargo", "build", *SAMPLEWIRE], cwd=ROOT, check=True)
         built = time.monotonic()
-        for runs in [Runs(wire, parts, pool) for wire in WIRES] if builds else []:
+        for runs in [Runs(wire, parts, pool) for wire in WIRES] if made else []:
             figures[runs.wire.name] = runs.figures()
             for marker, block in nic_tables.blocks(runs.wire, figures[runs.wire.name]).items():
                 print(f"## {marker}\n\n{block}", flush=True)
@@ -206,7 +290,10 @@ def main() -> int:
     if arguments.write:
         text = nic_tables.PAGE.read_text()
         nic_tables.PAGE.write_text(nic_tables.page(text, figures, path))
-    return 0
+    late = late_floods(figures)
+    for flood in late:
+        print(f"later than {FLOOD_MS_MOST} ms behind a flood: {flood}", file=sys.stderr)
+    return 1 if late else 0
 
 
 if __name__ == "__main__":

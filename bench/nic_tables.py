@@ -43,6 +43,11 @@ TRIPS_OF_T = {
 }
 ADDED_BY_T = {"T, NIC_1.2, local - MAC loop (6.4, 6.3)": (32, 20, 13, 10, 14)}
 
+# The goal behind a flood, for an answer and for all buffers.
+FLOOD_MS_MOST = 10
+# Of the cores' own clock.
+CPU_MHZ = (80, 125, 200)
+
 # How long Python's sleep takes: microseconds by the seconds that are requested.
 PACING_OF_T = {
     "0": "4.25", "1e-323": "59.8", "1e-9": "56.8", "1e-8": "56.1", "1e-7": "55.9", "1e-6": "55.9",
@@ -106,6 +111,24 @@ class Swap(TypedDict):
     trips_us: dict[str, list[float]]
     # Of the MAC loop-back in the build of the same name.
     loops_us: dict[str, list[float]]
+
+
+class Clock(TypedDict):
+    """The rate and the round trip of frames of 64 bytes, with a clock of the cores."""
+
+    mhz: int
+    rate: Rate
+    trip_us: float
+
+
+class Flood(TypedDict):
+    """A flood of garbage: its frames, those without room, and the times behind it."""
+
+    image: str
+    frames: int
+    dropped: int
+    answer_ms: float
+    buffers_ms: float
 
 
 class Transfer(TypedDict):
@@ -187,6 +210,41 @@ def picture_tables(wire: Wire, transfers: list[Transfer]) -> list[Table]:
     ]
 
 
+def clock_tables(_: Wire, clocks: list[Clock]) -> list[Table]:
+    """By the cores' clock."""
+    return [
+        Table(
+            "`swap` on one core with a clock of its own, local memory, 64 bytes of payload, "
+            "*simulated*:",
+            ["MHz", *(str(each["mhz"]) for each in clocks)],
+            ["---", *["--:"] * len(clocks)],
+            [
+                ["Mb/s", *(rate_cell(each["rate"]) for each in clocks)],
+                ["round trip, microseconds", *(two(each["trip_us"]) for each in clocks)],
+            ],
+        )
+    ]
+
+
+def flood_tables(_: Wire, floods: list[Flood]) -> list[Table]:
+    """By image, the longest of its seeds."""
+    rows = []
+    for image in dict.fromkeys(each["image"] for each in floods):
+        runs = [each for each in floods if each["image"] == image]
+        worst = max(runs, key=lambda each: each["buffers_ms"])
+        answer = max(each["answer_ms"] for each in runs)
+        counts = (f"{worst[key]:,}" for key in ("frames", "dropped"))
+        rows.append([f"`{image}`", *counts, f"{answer:.3f}", f"{worst['buffers_ms']:.3f}"])
+    return [
+        Table(
+            "One core, local memory, the longest of three seeds, *simulated*:",
+            ["image", "frames", "dropped for lack of room", "answer, ms", "all buffers free, ms"],
+            ["---", *["--:"] * 4],
+            rows,
+        )
+    ]
+
+
 def pacing_table(rows: list[dict]) -> Table:
     """T's table C.1 beside the rows of `samplewire study pacing`."""
     here = [
@@ -203,7 +261,12 @@ def pacing_table(rows: list[dict]) -> Table:
 
 def blocks(wire: Wire, figures: dict) -> dict[str, str]:
     """What `docs/nic.md` has of the figures at a wire, by its markers."""
-    of = {"swap": swap_tables, "pictures": picture_tables}
+    of = {
+        "swap": swap_tables,
+        "clock": clock_tables,
+        "flood": flood_tables,
+        "pictures": picture_tables,
+    }
     return {
         f"{part} at {wire.name.upper()}": "\n".join(map(str, of[part](wire, figures[part])))
         for part in of

@@ -69,6 +69,33 @@ class Figures(unittest.TestCase):
         self.assertEqual(figures["swap"]["trips_us"][nic.NO_PROCESSOR], [1.0] * 6)
         self.assertEqual(figures["swap"]["loops_us"][nic.LOCAL.name], [2.0] * 6)
 
+    def test_parts_need_their_builds_alone(self) -> None:
+        def names(parts: list[str], wire: nic.Wire) -> set[str]:
+            return {build.program(wire).name for build in nic.builds_of(parts, wire)}
+
+        self.assertEqual(names(["pacing"], ONE_G), set())
+        self.assertEqual(names(["flood"], TEN_G), {"nic_soc_bench_1_10g"})
+        self.assertEqual(names(["clock"], ONE_G), {"nic_soc_bench_1_1g_cpu"})
+        self.assertEqual(names(["clock"], TEN_G), set())
+        rings = {f"nic_soc_bench_1_1g{kind}_rings" for kind in ("", "_outside", "_l2")}
+        self.assertLess(rings, names(["swap"], ONE_G))
+        self.assertFalse({name for name in names(["swap"], TEN_G) if "rings" in name})
+
+    def test_flood_is_read_and_a_late_answer_is_an_error(self) -> None:
+        line = (
+            "10 ms of garbage, 6968 frames, 9 bytes: an answer 5.218 ms behind it (6 sent), all 64 "
+            "buffers free at 10.370 ms; frames: 9 received, 8 filtered, 7 too long, 6 bad, 5503 "
+            "dropped for lack of room"
+        )
+        with mock.patch.object(nic.Build, "run", return_value=nic.FLOOD.search(line)):
+            late = nic.LOCAL.flood(ONE_G, "stack_apart", 1)
+        self.assertEqual((late["frames"], late["dropped"]), (6968, 5503))
+        self.assertEqual((late["answer_ms"], late["buffers_ms"]), (5.218, 10.37))
+        in_time = late | {"buffers_ms": 10.0}
+        self.assertEqual(nic.late_floods({"1g": {"flood": [in_time, late]}, "10g": {}}), [late])
+        (table,) = nic_tables.flood_tables(ONE_G, [in_time, late])
+        self.assertEqual(table.rows, [["`stack_apart`", "6,968", "5,503", "5.218", "10.370"]])
+
 
 class Tables(unittest.TestCase):
     def test_each_row_has_as_many_cells_as_the_head(self) -> None:
