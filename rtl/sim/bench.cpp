@@ -2,12 +2,14 @@
 //
 //   bench SCENARIO [--seed N] [--packets N] [--ms N] [--payload BYTES] ...
 //
+// With --nic, for a board with soft cores (make SOC=1 bench), these run that program beside `throughput`.
 // Prints one line of figures a scenario and fails with the seed that replays it.
 
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <map>
+#include <stdexcept>
 #include <string>
 
 #include "scenarios.hpp"
@@ -19,7 +21,7 @@ using sw::Options;
 int usage() {
   std::fputs("bench soak|throughput|latency|restarts|resets|domains|flushes|hostile|marks|incast|nic "
              "[--seed N] [--packets N] [--ms N] [--payload BYTES] [--line-gbps N] "
-             "[--core-cycles N]\n", stderr);
+             "[--core-cycles N] [--nic IMAGE]\n", stderr);
   return 2;
 }
 
@@ -43,13 +45,20 @@ int main(int argc, char** argv) {
     else if (name == "--ms") options.span_ms = value;
     else if (name == "--payload") options.payload_bytes = uint32_t(value);
     else if (name == "--line-gbps") options.line_gbps = value;
+    else if (name == "--nic") options.nic_program = argv[i + 1];
     else if (name == "--core-cycles") options.core_cycles = value;
     else return usage();
   }
   // Of the processor's time, which others on the machine take less of than of the wall's.
   const std::clock_t start = std::clock();
   uint64_t cycles = 0;
-  const std::string fault = scenarios.at(argv[1])(options, cycles);
+  std::string fault;
+  try {
+    fault = scenarios.at(argv[1])(options, cycles);
+  } catch (const std::runtime_error& error) {
+    std::fprintf(stderr, "bench: %s\n", error.what());
+    return 2;
+  }
   const double seconds = double(std::clock() - start) / CLOCKS_PER_SEC;
   std::printf("  %.1f Mcycles in %.1f s of processor time: %.2f Mcycles/s\n", double(cycles) / 1e6,
               seconds, double(cycles) / 1e6 / seconds);

@@ -3,8 +3,10 @@
 #include <cinttypes>
 #include <cstdio>
 #include <deque>
+#include <optional>
 
 #include "hostile.hpp"
+#include "nic_cores.hpp"
 #include "stream.hpp"
 
 namespace sw {
@@ -80,6 +82,7 @@ struct Case {
 };
 
 constexpr uint64_t kMarks = 16;
+constexpr uint32_t kNicEnable = 1;
 
 std::string flow(const Options& options, uint64_t line_gbps, uint32_t payload, const Case& damage,
                  uint64_t& cycles) {
@@ -95,6 +98,12 @@ std::string flow(const Options& options, uint64_t line_gbps, uint32_t payload, c
   spec.down.comb_period = damage.comb_period;
   spec.window_packets = kWindow;
   World world(spec);
+  std::optional<NicCores> cores;
+  if (!options.nic_program.empty()) {
+    NicOptions nic;
+    nic.program_path = options.nic_program;
+    cores.emplace(world.model(), nic).restart();
+  }
   if (!start(world, 7)) return world.fault();
   uint64_t marks = 0;
   const auto watched = world.model().on_frame;
@@ -122,6 +131,9 @@ std::string flow(const Options& options, uint64_t line_gbps, uint32_t payload, c
   const double share = double(mac.wire_ps) / 1e3 / double(world.model().now_ns() - start_ns);
   const uint64_t repeats = world.truth().repeats();
   const uint64_t marks_seen = marks;
+  uint32_t control = 0;
+  if (cores && !(cores->read("control", control) && control & kNicEnable))
+    world.fail("the program of the cores has not started the NIC");
   finish(world);
   cycles += world.model().cycles();
   if (line_gbps) {

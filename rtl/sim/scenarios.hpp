@@ -12,6 +12,7 @@ struct Options {
   uint64_t span_ms = 0;  // of each phase of `marks` and `incast`; 0 = as the scenario chooses
   uint32_t payload_bytes = 0;
   uint64_t core_cycles = 1'000'000;  // between resets of the core, on average; `domains`
+  std::string nic_program;  // of the cores of a board that has them (make SOC=1); `throughput`
   uint64_t line_gbps = 0;  // 0 = that of the width: 10 at 64 bits, 100 at 512
 };
 
