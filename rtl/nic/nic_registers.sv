@@ -11,7 +11,8 @@
 // lock_i beside a request excludes the other ports until a request of the same port without it, or
 // for lock_cycles. Accesses to parts of words, reserved registers, and refused values answer err,
 // count as refused and change nothing. rst_i clears `control` and what is under way; other
-// registers keep their values. Events are counted a cycle late. No clock crossing.
+// registers keep their values. Before the first reset nothing is written or counted. Events are
+// counted a cycle late. No clock crossing.
 `default_nettype none
 
 module nic_registers #(
@@ -192,12 +193,25 @@ module nic_registers #(
   always_ff @(posedge clk_i) begin
     first_q  <= grant != '0 || (first_q && !step);
     second_q <= step || op_held_i;
-    write_q  <= first_q && !request_q.read && !bad_q && !wrong && !queue_q;
     if (rst_i) begin
       first_q  <= 1'b0;
       second_q <= 1'b0;
-      write_q  <= 1'b0;
     end
+  end
+
+  // Until the first reset other registers may have any value: nothing is written or counted.
+  // always_ff allows no other process, not even `initial`.
+  logic was_reset_q;
+
+  initial was_reset_q = 1'b0;
+
+  always @(posedge clk_i) if (rst_i) was_reset_q <= 1'b1;
+
+  initial write_q = 1'b0;
+
+  always @(posedge clk_i) begin
+    write_q <= first_q && !request_q.read && !bad_q && !wrong && !queue_q;
+    if (rst_i || !was_reset_q) write_q <= 1'b0;
   end
 
   assign op_valid_o    = first_q && queue_q && !bad_q;
@@ -277,7 +291,7 @@ module nic_registers #(
 
   initial events_q = '0;
 
-  always @(posedge clk_i) events_q <= rst_i ? '0 : event_i;
+  always @(posedge clk_i) events_q <= rst_i || !was_reset_q ? '0 : event_i;
 
   always_ff @(posedge clk_i) begin
     counter_q  <= rst_i ? '0 : counter_q + 32'd1;

@@ -13,10 +13,10 @@
 // refuses.
 //
 // rst_i clears the register `control`; all others keep what was written, and counters what they
-// counted, from the configuration of the device on. What is written is read back from a memory
-// beside the registers, except `control`. Fields that tx.toml calls memory stand in it
-// alone: key_data_o is the register at key_addr_i, one of the first 32 of the control half, in the same
-// cycle.
+// counted, from the configuration of the device on. Before the first reset nothing is written or
+// counted. What is written is read back from a memory beside the registers, except `control`. Fields
+// that tx.toml calls memory stand in it alone: key_data_o is the register at key_addr_i, one of the
+// first 32 of the control half, in the same cycle.
 //
 // Events are counted a cycle late, all of them.
 //
@@ -103,6 +103,14 @@ module csr #(
   logic       write_template;
   logic [5:0] write_word;
 
+  // Until the first reset other registers may have any value: nothing is written or counted.
+  // always_ff allows no other process, not even `initial`.
+  logic was_reset_q;
+
+  initial was_reset_q = 1'b0;
+
+  always @(posedge clk_i) if (rst_i) was_reset_q <= 1'b1;
+
   // A write stands until it is done: it is judged a cycle before.
   logic write_q, to_control_q, to_template_q, refused_q;
 
@@ -141,8 +149,11 @@ module csr #(
     if (is_rate) refused = stream_open || is_contradictory;
   end
 
+  initial write_q = 1'b0;
+
+  always @(posedge clk_i) write_q <= wr_valid_i && !write_q && !rst_i && was_reset_q;
+
   always_ff @(posedge clk_i) begin
-    write_q <= wr_valid_i && !write_q && !rst_i;
     to_control_q <= wr_whole_i && is_control(wr_addr_i)
                     && sw_regs_pkg::ControlWritable[write_word];
     to_template_q <= wr_whole_i && is_template(wr_addr_i);
@@ -258,7 +269,7 @@ module csr #(
   end
 
   // The counters lie far from where events come from: events arrive a cycle late. In reset there
-  // are none: registers that are not reset yet would be counted.
+  // are none.
   sw_regs_pkg::event_t events_q;
   logic [31:0] samples_lost_q;
 
@@ -268,8 +279,8 @@ module csr #(
   end
 
   always @(posedge clk_i) begin
-    events_q       <= rst_i ? '0 : event_i;
-    samples_lost_q <= rst_i ? '0 : samples_lost_i;
+    events_q       <= rst_i || !was_reset_q ? '0 : event_i;
+    samples_lost_q <= rst_i || !was_reset_q ? '0 : samples_lost_i;
   end
 
   counters #(

@@ -6,7 +6,6 @@ logic f_past_q = 1'b0;
 always_ff @(posedge clk_i) f_past_q <= 1'b1;
 always_comb if (!f_past_q) assume (rst_i);
 initial begin
-  write_q   = 1'b0;
   answers_q = 1'b0;
   cmd_q     = '0;
 end
@@ -55,6 +54,7 @@ always_comb begin
     end
   end
   if (f_past_q) begin
+    a_was_reset : assert (was_reset_q);
     a_fits_slot : assert (32'(cfg_q.payload_bytes) <= SlotBytes &&
                           32'(cfg_q.payload_bytes) >= 2 * BeatBytes);
     a_whole : assert (32'(cfg_q.payload_bytes) % BeatBytes == 0 &&

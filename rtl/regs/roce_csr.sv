@@ -128,8 +128,21 @@ module roce_csr #(
     if ((is_of_one ? cfg_q.run : any_run) && !is_free) refused = 1'b1;
   end
 
+  // Until the first reset other registers may have any value: nothing is written or counted.
+  // always_ff allows no other process, not even `initial`.
+  logic was_reset_q;
+
+  initial was_reset_q = 1'b0;
+
+  always @(posedge clk_i) if (rst_i) was_reset_q <= 1'b1;
+
+  initial write_q = 1'b0;
+
+  always @(posedge clk_i) begin
+    write_q <= wr_valid_i && !write_q && !rst_i && was_reset_q && !hold_i;
+  end
+
   always_ff @(posedge clk_i) begin
-    write_q      <= wr_valid_i && !write_q && !rst_i && !hold_i;
     to_control_q <= wr_whole_i && is_control(wr_addr_i) && roce_regs_pkg::ControlWritable[word];
     refused_q    <= refused;
   end
@@ -242,7 +255,7 @@ module roce_csr #(
 
   initial events_q = '0;
 
-  always @(posedge clk_i) events_q <= rst_i ? '0 : event_i;
+  always @(posedge clk_i) events_q <= rst_i || !was_reset_q ? '0 : event_i;
 
   counters #(
       .Events(roce_regs_pkg::NumEvents)

@@ -9,7 +9,7 @@ import cocotb
 import pytest
 from axis import Bench
 from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge
+from cocotb.triggers import ClockCycles, FallingEdge, Timer
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 from nic_generated import CFG, CHECKER, GENERATOR, packed, unpacked
 from nic_queues_model import FREE, RECEIVE, TRANSMIT, pop, push
@@ -97,7 +97,7 @@ class TB:
         self.ops: list[int | None] = [None, None]  # of the engines
         self.results: list[int | None] = [None, None]
 
-    async def start(self, *, count=64):
+    async def start(self, *, count=64, is_configured=True):
         dut = self.dut
         dut.rst_i.value = 1
         dut.engine_event_i.value = dut.generator_i.value = dut.checker_i.value = 0
@@ -108,6 +108,8 @@ class TB:
         cocotb.start_soon(self.bench.run(10**9))
         await self.wait(132)
         cpu = self.ports[0]
+        if not is_configured:
+            return cpu
         for name, value in (("base", BASE), ("buffers", count), ("lock_cycles", 1 << 16),
                             ("buffer_size", 4)):  # fmt: skip
             await cpu.write(name, value)
@@ -159,6 +161,31 @@ class TB:
             low -= bits
             found[name] = value >> low & (1 << bits) - 1
         return found
+
+
+# The first test: what it is about happens once.
+@cocotb.test()
+async def nothing_is_counted_or_written_before_the_first_reset(dut):
+    word = 15 << 68 | regs.REGISTERS["control_frames"].offset << 32 | 0xFFFF_FFFF
+    dut.rst_i.value = 0
+    dut.engine_event_i.value = (1 << 10) - 1
+    dut.afb_i.value = word << 74 | word
+    dut.afb_valid_i.value = dut.afb_ready_i.value = 3
+    clock = cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
+    await Timer(1, "ns")
+    if dut.u_registers.was_reset_q.value == 1:
+        return  # Verilator began with an edge of the clock in which rst_i was 1
+    await ClockCycles(dut.clk_i, 40)
+    clock.cancel()
+    tb = TB(dut)
+    await tb.start(is_configured=False)
+    cpu = tb.ports[0]
+    for name, register in regs.REGISTERS.items():
+        if register.access == "rw":
+            reset = sum((f.reset >> f.part & (1 << f.bits) - 1) << f.shift for f in register.fields)
+            assert await cpu.read(name) == reset, name
+    counted = await tb.counters(cpu)
+    assert not {name: n for name, n in counted.items() if n and name != "time"}
 
 
 @cocotb.test()

@@ -11,7 +11,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.handle import HierarchyObject
-from cocotb.triggers import ReadOnly, RisingEdge
+from cocotb.triggers import ReadOnly, RisingEdge, Timer
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -181,6 +181,31 @@ def consistent(register: regs.Register, config: dict[str, int], rng: random.Rand
         if are_rates_consistent(merged(register, config, value)):
             return value
     return sum(config[f.name] << f.shift for f in register.fields)
+
+
+# The first test: what it is about happens once.
+@cocotb.test()
+async def nothing_is_counted_or_written_before_the_first_reset(dut: HierarchyObject) -> None:
+    clock = cocotb.start_soon(Clock(dut.clk_i, 3, "ns").start())
+    word = regs.REGISTERS["scratch"].offset
+    ones = (1 << EVENTS) - 1
+    for name, value in {
+        "rst_i": 0, "event_i": ones, "other_event_i": ones, "samples_lost_i": 0xFFFF_FFFF,
+        "s_axil_awaddr": word, "s_axil_awvalid": 1, "s_axil_wdata": 0xFFFF_FFFF,
+        "s_axil_wstrb": 15, "s_axil_wvalid": 1, "s_axil_bready": 1,
+    }.items():  # fmt: skip
+        getattr(dut, name).value = value
+    await Timer(1, "ns")
+    if dut.u_csr.was_reset_q.value == 1:
+        return  # Verilator began with an edge of the clock in which rst_i was 1
+    for _ in range(40):
+        await RisingEdge(dut.clk_i)
+    clock.cancel()
+    tb = bench(dut)
+    await tb.reset()
+    for base in (0, OTHER):
+        assert not any((await tb.snapshot(base))[regs.VALUES - 1 :])
+        assert await tb.read(base + word) == (0, AxiResp.OKAY)
 
 
 @cocotb.test()

@@ -4,12 +4,14 @@ rate of its own, and begins and ends while others run."""
 import random
 
 import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, Timer
 from cocotbext.axi import AxiResp
 from network import Peer
 from roce_responder import Responder
 from roce_types import PSNS, RETRIES_EXCEEDED, framed, roce
 from runner import run
-from test_roce_board import HOST, LOCAL_QP, MTUS, SOURCES, TB, US, Host, Samples
+from test_roce_board import HOST, LOCAL_QP, MTUS, SOURCES, TB, US, Host, Samples, regs
 
 QPS = 4
 MEMORY_BYTES = QPS * 4096
@@ -123,6 +125,29 @@ class Board(TB):
             lambda: all(len(self.connections[q].responder.messages) >= wanted[q] for q in qps),
             200_000,
         )
+
+
+# The first test: what it is about happens once.
+@cocotb.test()
+async def nothing_is_written_or_counted_before_the_first_reset(dut):
+    register = regs.REGISTERS["retry"]
+    for name in ("rst_i", "s_axis_tvalid", "s_axis_rx_tvalid", "s_axil_arvalid"):
+        getattr(dut, name).value = 0
+    for name, value in {
+        "awaddr": register.offset, "awvalid": 1, "wdata": 0xFFFF_FFFF, "wstrb": 15, "wvalid": 1,
+        "bready": 1,
+    }.items():  # fmt: skip
+        getattr(dut, f"s_axil_{name}").value = value
+    clock = cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
+    await Timer(1, "ns")
+    if dut.u_csr.was_reset_q.value == 1:
+        return  # Verilator began with an edge of the clock in which rst_i was 1
+    await ClockCycles(dut.clk_i, 40)
+    clock.cancel()
+    tb = Board(dut)
+    await tb.start()
+    assert await tb.read("retry") == sum(f.reset << f.shift for f in register.fields)
+    assert not any(tb.before.values())
 
 
 @cocotb.test()
