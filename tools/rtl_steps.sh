@@ -66,11 +66,13 @@ lockstep_qps() {
     bench_step "requester of $1 queue pairs: $2 steps" "out/rtl/sim/lockstep_qps_$1" --steps "$2"
 }
 
-# nic FRAMES ACCOUNT: the NIC with a dummy processor: latency, line rate of each size, account of frames
+# nic FRAMES ACCOUNT: the NIC with a dummy processor: latency, rates, line rate of each size, account of
+# frames
 nic() {
     model "bench of the NIC" nic_bench
     model "bench of the NIC with its MAC side" MAC=1 nic_bench
     bench_step "NIC: latency" out/rtl/sim/nic_bench_mac latency
+    bench_step "NIC: rate of frames of 1,024 bytes" out/rtl/sim/nic_bench_mac rate --frames 2000 --bytes 1024
     bench_step "NIC: line rate, $1 frames of each size" out/rtl/sim/nic_bench line-rate --frames "$1"
     bench_step "NIC: account of $2 frames" out/rtl/sim/nic_bench account --frames "$2"
 }

@@ -32,6 +32,9 @@ struct Options {
 };
 
 constexpr unsigned kSizes[] = {60, 61, 64, 127, 512, 1514, 9000};
+enum Mode : unsigned { kNormal, kNicLoopback, kMacLoopback };
+constexpr const char* kModes[] = {"processor", "NIC loopback", "MAC loopback"};
+constexpr double kGoalMbps = 6'250;  // frames of 1,024 bytes at 100 MHz, each way at once
 constexpr unsigned kLatencySizes[] = {32, 64, 128, 256, 512, 1024, 1500};
 #ifdef HAS_MAC
 constexpr bool kHasMac = true;
@@ -83,7 +86,7 @@ uint64_t round_trip(unsigned bytes, unsigned mode, const Options& options) {
     return true;
   });
   FrameSink<Model> sink(nic.model, [&](Frame& frame) { frame = sent; });
-  sink.is_padded = mode != 2;
+  sink.is_padded = mode != kMacLoopback;
   for (unsigned i = 0; i < 16; i++) {
     sent = {.number = i, .bytes = bytes};
     is_due = true;
@@ -103,8 +106,9 @@ int latency(const Options& options) {
   std::printf("%8s %10s %14s %14s %10s\n", "bytes", "normal", "NIC loopback", "MAC loopback", "goal");
   bool is_met = true;
   for (const unsigned bytes : kLatencySizes) {
-    const uint64_t normal = round_trip(bytes, 0, options), loop = round_trip(bytes, 1, options);
-    const uint64_t mac = kHasMac ? round_trip(bytes, 2, options) : 0;
+    const uint64_t normal = round_trip(bytes, kNormal, options);
+    const uint64_t loop = round_trip(bytes, kNicLoopback, options);
+    const uint64_t mac = kHasMac ? round_trip(bytes, kMacLoopback, options) : 0;
     const uint64_t beats = (bytes + 7) / 8;
     is_met &= normal <= 3 * beats + 56 && mac <= 2 * beats + 16;
     std::printf("%8u %10llu %14llu %14llu %10llu\n", bytes, u(normal), u(loop), u(mac),
@@ -180,12 +184,12 @@ struct Rate {
 // Frames at the wire's pace, or as fast as they are taken. With hardware queues and a local memory
 // none is lost or waits; else they come as fast as memory allows. What then finds no room in
 // mac_fifo is counted there.
-Rate run_frames(unsigned bytes, bool is_loopback, bool is_paced, const Options& options) {
+Rate run_frames(unsigned bytes, unsigned mode, bool is_paced, const Options& options) {
   const uint64_t frames = options.frames;
   const bool must_keep_up = kMemory == kLocal && !kHasRings && is_paced;
   Nic nic(1);
   fit(nic, bytes, options);
-  nic.config.mode = is_loopback;
+  nic.config.mode = mode;
   nic.reset();
   std::vector<bool> seen(frames);
   uint64_t next = 0;
@@ -200,6 +204,7 @@ Rate run_frames(unsigned bytes, bool is_loopback, bool is_paced, const Options& 
     frame = {.number = frame.number, .bytes = bytes};
   });
   source.is_paced = is_paced;
+  sink.is_padded = mode != kMacLoopback;
   // A processor's reads would take turns with the engines at a memory outside.
   MemoryReader reader(nic.model, must_keep_up);
   const uint64_t begun = nic.now;
@@ -228,17 +233,21 @@ Rate run_frames(unsigned bytes, bool is_loopback, bool is_paced, const Options& 
   return rate;
 }
 
-void line_rate(unsigned bytes, bool is_loopback, bool is_paced, const Options& options) {
-  const Rate rate = run_frames(bytes, is_loopback, is_paced, options);
+void line_rate(unsigned bytes, unsigned mode, bool is_paced, const Options& options) {
+  const Rate rate = run_frames(bytes, mode, is_paced, options);
   const double wire = double(bytes + kWireBytes) / 8;
+  const double mbps = double(bytes) * 800 / rate.cycles;
   std::printf("%6u bytes, %-12s %llu frames, a frame per %.3f cycles (wire %.3f)", bytes,
-              is_loopback ? "NIC loopback" : "processor", u(options.frames), rate.cycles, wire);
+              kModes[mode], u(options.frames), rate.cycles, wire);
   if (kMemory == kLocal && !kHasRings && is_paced)
     std::printf(", waited at most %llu, %.2f reads of memory a cycle", u(rate.waited), rate.reads);
-  if (!is_paced) std::printf(", %.0f Mb/s at 100 MHz", double(bytes) * 800 / rate.cycles);
+  if (!is_paced) std::printf(", %.0f Mb/s at 100 MHz", mbps);
   if (rate.dropped) std::printf(", %llu dropped whole by mac_fifo", u(rate.dropped));
   std::printf("\n");
   std::fflush(stdout);
+  // The goal is that of hardware queues and a local memory.
+  const bool has_goal = bytes == 1024 && !is_paced && kMemory == kLocal && !kHasRings;
+  if (has_goal && mbps < kGoalMbps) fail("frames of 1,024 bytes are slower than their goal", uint64_t(mbps));
 }
 
 int line_rates(bool is_paced, const Options& options) {
@@ -247,7 +256,8 @@ int line_rates(bool is_paced, const Options& options) {
   if (!is_paced) sizes = {60, 1024, 1500, 9000};
   if (options.bytes) sizes = {options.bytes};
   for (const unsigned bytes : sizes)
-    for (const bool is_loopback : {true, false}) line_rate(bytes, is_loopback, is_paced, options);
+    for (const unsigned mode : {kNicLoopback, kNormal, kMacLoopback})
+      if (mode != kMacLoopback || (kHasMac && !is_paced)) line_rate(bytes, mode, is_paced, options);
   return 0;
 }
 
@@ -266,10 +276,10 @@ int memories(Options options) {
                 latency ? std::to_string(latency).c_str() : "");
     if (kHasMac) {
       for (const unsigned bytes : kLatencySizes)
-        std::printf(" %llu |", u(round_trip(bytes, 0, options)));
+        std::printf(" %llu |", u(round_trip(bytes, kNormal, options)));
     } else {
       const Operations times = time_operations(options);
-      const double cycles = run_frames(1024, false, false, options).cycles;
+      const double cycles = run_frames(1024, kNormal, false, options).cycles;
       std::printf(" %.0f | %llu | %.0f |", times.mean, u(times.traversal), 1024 * 800 / cycles);
     }
     std::printf("\n");
@@ -308,10 +318,13 @@ class Account {
                 "%llu queue full, %llu disabled, %llu cut off by a reset\n",
                 u(offered_), u(total_[kReceived]), u(total_[kBad]), u(total_[kTooLong]),
                 u(total_[kFiltered]), u(total_[kQueueFull]), u(total_[kDisabled]), u(cut_off_));
-    std::printf("account: %llu sent, %llu dropped by the processor, %llu resets, %llu disables, "
-                "%llu cycles without a free buffer, seed %llu\n",
-                u(total_[kSent]), u(dropped_), u(resets_), u(disables_), u(exhausted_),
-                u(options_.seed));
+    std::printf("account: %llu sent, %llu dropped by the processor, seed %llu\n", u(total_[kSent]),
+                u(dropped_), u(options_.seed));
+    std::printf("account: buffers ran out %llu times, a server was stuck with frames %llu times; of "
+                "%llu resets %llu in a frame in, %llu in a frame out; of %llu disables %llu in a frame\n",
+                u(exhausted_), u(stuck_), u(resets_), u(resets_in_), u(resets_out_), u(disables_),
+                u(disables_in_));
+    must_have_happened();
     if (options_.errors)
       std::printf("account: %llu frames in with a failed write, %llu frames out with a failed read\n",
                   u(total_[kWriteFailed]), u(total_[kReadFailed]));
@@ -319,6 +332,23 @@ class Account {
   }
 
  private:
+  // What the account is about has come about, not only been drawn.
+  void must_have_happened() const {
+    const uint64_t least = options_.frames / kFramesForOne;
+    const std::pair<const char*, uint64_t> happened[] = {
+        {"buffers ran out", exhausted_},
+        {"a server was stuck with frames", stuck_},
+        {"resets in a frame that came", resets_in_},
+        {"resets in a frame that left", resets_out_},
+        {"disables in a frame", disables_in_},
+        {"bad frames", total_[kBad]},
+        {"frames that were too long", total_[kTooLong]},
+        {"full queues", total_[kQueueFull]},
+    };
+    for (const auto& [what, times] : happened)
+      if (times < least) fail(what, times, least);
+  }
+
   // Each frame's properties follow from its number.
   Frame frame_of(uint64_t number) const {
     Random random(options_.seed ^ (number << 20));
@@ -357,9 +387,9 @@ class Account {
   void period() {
     source_.is_paced = random_.chance(0.7);
     sink_.ready = random_.chance(0.7) ? 1 : 0.7;
-    nic_.processor.stuck = random_.chance(0.3) ? 1u << random_.below(4) : 0;
-    nic_.processor.behaviour.keep = random_.chance(0.2) ? 0.6 : 0.05;
     nic_.config.servers = 1 + unsigned(random_.below(4));
+    nic_.processor.stuck = random_.chance(0.3) ? 1u << random_.below(nic_.config.servers) : 0;
+    nic_.processor.behaviour.keep = random_.chance(0.2) ? 0.6 : 0.05;
     nic_.config.choice = unsigned(random_.below(3));
     nic_.config.filter = 1;
     nic_.config.mode = random_.chance(0.2);
@@ -376,9 +406,16 @@ class Account {
   }
 
   void step() {
-    exhausted_ += !source_.is_idle() && source_.beat() == 0 && !nic_.model.s_axis_tready;
+    const bool waits = !source_.is_idle() && source_.beat() == 0 && !nic_.model.s_axis_tready;
+    waited_ = waits ? waited_ + 1 : 0;
+    exhausted_ += waited_ == kWaitCycles;
+    const bool is_stuck = nic_.model.irq_o & nic_.processor.stuck;
+    stuck_cycles_ = is_stuck ? stuck_cycles_ + 1 : 0;
+    stuck_ += stuck_cycles_ == kWaitCycles;
+    const bool was_on = nic_.was_enabled(nic_.now - 1);
     const uint64_t before = source_.frames;
     nic_.cycle(source_, sink_);
+    disables_in_ += was_on && !nic_.was_enabled(nic_.now - 1) && !source_.is_idle() && source_.beat() > 0;
     if (source_.frames != before) expected_[cause(source_.frame())]++;
   }
 
@@ -474,6 +511,8 @@ class Account {
     // One is cut off on its way in; one waits for its control word, one for its push.
     const bool is_inside = !source_.is_idle() && source_.beat() > 0;
     cut_off_ += is_inside;
+    resets_in_ += is_inside;
+    resets_out_ += sink_.is_inside();
     if (!source_.is_idle() && !is_inside) offered_--;
     resets_++;
     source_.drop();
@@ -498,6 +537,9 @@ class Account {
 
   static constexpr double kOwn = 0.01;
   static constexpr uint64_t kWindow = 1 << 16;
+  // Longer than anything else holds a frame or a server back.
+  static constexpr uint64_t kWaitCycles = 500;
+  static constexpr uint64_t kFramesForOne = 10'000;
   Options options_;
   Random random_;
   Nic nic_;
@@ -508,7 +550,10 @@ class Account {
   std::array<uint64_t, kCounts + 1> expected_{};  // by cause, since the reset
   unsigned cause_ = kCounts;
   bool is_draining_ = false;
-  uint64_t offered_ = 0, cut_off_ = 0, dropped_ = 0, resets_ = 0, disables_ = 0, exhausted_ = 0;
+  uint64_t offered_ = 0, cut_off_ = 0, dropped_ = 0, resets_ = 0, disables_ = 0;
+  // How often it came about.
+  uint64_t exhausted_ = 0, stuck_ = 0, resets_in_ = 0, resets_out_ = 0, disables_in_ = 0;
+  uint64_t waited_ = 0, stuck_cycles_ = 0;
 };
 
 int usage() {

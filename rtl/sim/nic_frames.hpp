@@ -108,6 +108,7 @@ class FrameSink {
   double ready = 1;  // chance of tready
   std::function<bool(double)> chance;
   void reset() { inside_ = false; }
+  bool is_inside() const { return inside_; }
 
   void drive(uint64_t) { model_.m_axis_tready = ready >= 1 || chance(ready); }
 
