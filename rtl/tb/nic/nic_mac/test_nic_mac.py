@@ -77,7 +77,7 @@ class TB:
         self.mac.put(frame)
         begun = self.bench.now + 1
         await self.bench.until(lambda: bool(self.to_mac.frames))
-        cycles = self.to_mac.done[0] - begun
+        cycles = self.to_mac.done[0] - begun + 1
         # The NIC pads to 60 bytes.
         padded = frame if self.dut.loopback_i.value == FAR else frame.ljust(60, b"\0")
         assert self.to_mac.take() == [(padded, 0)]
