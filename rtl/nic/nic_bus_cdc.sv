@@ -36,18 +36,15 @@ module nic_bus_cdc #(
     input  wire logic [ResponseBits-1:0] m_response_i
 );
 
-  // Requests taken and not answered, and how many of them are from before a reset. While the FIFO
-  // for responses stands, what is given to it is lost. Its reset comes here before or behind that of
-  // the FIFO for requests, so none is taken before both are over.
+  // Requests taken and not answered, and how many of them are from before a reset. The FIFO for
+  // responses stops here a little before or behind that for requests, and takes none meanwhile.
   localparam int unsigned Cw = 8;
   logic [Cw-1:0] open_q, stale_q;
-  logic requests_stop, responses_stop, is_stopped, request_valid, take, answer, is_stale;
-  logic response_ready;
+  logic is_stopped, request_valid, take, answer, is_stale, response_ready, request_ready, s_stop;
 
-  assign is_stopped         = requests_stop || responses_stop;
   assign m_request_valid_o  = request_valid && !is_stopped && open_q != '1;
   assign take               = m_request_valid_o && m_request_ready_i;
-  assign is_stale           = is_stopped || stale_q != '0;
+  assign is_stale           = stale_q != '0;
   assign m_response_ready_o = response_ready || is_stale;
   assign answer             = m_response_valid_i && m_response_ready_o;
 
@@ -62,6 +59,14 @@ module nic_bus_cdc #(
     end
   end
 
+  // None is taken before responses can come: a reset right behind would not clear what answers it.
+  assign s_request_ready_o = request_ready && !s_stop;
+
+`ifdef FORMAL
+  logic f_requests_waits;  // the processor's side has stopped, and the NIC's has not stood since
+  logic f_responses_stop;  // the NIC's side stands
+`endif
+
   async_fifo #(
       .Width(RequestBits),
       .Depth(Depth)
@@ -69,12 +74,15 @@ module nic_bus_cdc #(
       .wr_clk_i  (s_clk_i),
       .wr_rst_i  (s_rst_i),
       .wr_stop_o (),
-      .wr_valid_i(s_request_valid_i),
-      .wr_ready_o(s_request_ready_o),
+      .wr_valid_i(s_request_valid_i && !s_stop),
+      .wr_ready_o(request_ready),
       .wr_data_i (s_request_i),
       .rd_clk_i  (m_clk_i),
       .rd_rst_i  (m_rst_i),
-      .rd_stop_o (requests_stop),
+      .rd_stop_o (is_stopped),
+`ifdef FORMAL
+      .f_wr_waits_o(f_requests_waits),
+`endif
       .rd_valid_o(request_valid),
       .rd_ready_i(take),
       .rd_data_o (m_request_o)
@@ -86,17 +94,25 @@ module nic_bus_cdc #(
   ) u_responses (
       .wr_clk_i  (m_clk_i),
       .wr_rst_i  (m_rst_i),
-      .wr_stop_o (responses_stop),
+`ifdef FORMAL
+      .wr_stop_o (f_responses_stop),
+`else
+      .wr_stop_o (),
+`endif
       .wr_valid_i(m_response_valid_i && !is_stale),
       .wr_ready_o(response_ready),
       .wr_data_i (m_response_i),
       .rd_clk_i  (s_clk_i),
       .rd_rst_i  (s_rst_i),
-      .rd_stop_o (),
+      .rd_stop_o (s_stop),
       .rd_valid_o(s_response_valid_o),
       .rd_ready_i(s_response_ready_i),
       .rd_data_o (s_response_o)
   );
+
+`ifdef FORMAL
+  `include "nic_bus_cdc_props.svh"
+`endif
 
 endmodule
 

@@ -21,7 +21,9 @@ module async_fifo #(
     output logic                  rd_stop_o,
     output logic                  rd_valid_o,
     input  wire logic             rd_ready_i,
-    output logic      [Width-1:0] rd_data_o
+    output logic      [Width-1:0] rd_data_o,
+
+    output logic f_wr_waits_o  // the writer has stopped, and both have not stood in one step since
 );
 
   localparam int unsigned Aw = $clog2(Depth);
@@ -69,8 +71,9 @@ module async_fifo #(
     if (wr_take) mem[wr_q[Aw-1:0]] <= wr_data_i;
   end
 
-  assign rd_valid_o = rd_valid_q;
-  assign rd_data_o  = rd_data_q;
+  assign rd_valid_o   = rd_valid_q;
+  assign rd_data_o    = rd_data_q;
+  assign f_wr_waits_o = wr_waits_q;
 
 endmodule
 
