@@ -6,7 +6,8 @@
     synth.py --missing           those that have no row; `--missing --check` lists them and fails
     synth.py --check [..]        sender and RoCE requester at 64 bits, and the NIC, or those named;
                                  fails on growth. A row that is as it was written, with the same
-                                 sources and steps, is not built again: area.sums has a sum of all
+                                 sources and steps, is not built again: area.sums has a sum of all.
+                                 Without names, also whether a board without a NIC has a part of one
     synth.py --modules [..]      what each module inside takes, hierarchy kept; nothing is written
     synth.py --levels [..]       the worst levels of each instance inside; nothing is written
     synth.py --ecp5 [MODULE]     the sender, or this one, on an ECP5, placed and routed with each of
@@ -52,6 +53,10 @@ WIDTHS = (64, 512)
 CPU_PARENT = "nic_soc_core"
 # What --check looks at.
 CHECKED = (f"{SENDER}:64", "roce_requester:64", "nic")
+# Has no NIC by default, and ports for one.
+BOARD = "samplewire_board"
+# Outside rtl/nic, and a NIC's alone.
+NIC_PARTS = ("frame_share",)
 # Rows beside those of the modules as they are: a module with another value of a parameter.
 VARIANTS = (
     "dcqcn Flows=16",
@@ -261,6 +266,34 @@ def check(pairs: list[tuple[str, int]], texts: dict[str, str]) -> int:
     return grown
 
 
+def steps_without_nic(texts: dict[str, str]) -> list[str]:
+    """What fails where the board has a module of a NIC, or a cell at a port for one."""
+    parts = [p.stem for p in tree.modules() if p.parent.name == "nic" and p.stem in texts]
+    return [
+        f"read_verilog -sv -defer {files(BOARD, texts)}",
+        f"hierarchy -top {BOARD} -chparam W 64",
+        f"select -assert-none {' '.join(f'A:hdlname={name}' for name in (*parts, *NIC_PARTS))}",
+        "proc",
+        "flatten",
+        "opt_clean",
+        "select -assert-min 7 i:*nic*",
+        "select -assert-min 7 o:*nic*",
+        "select -assert-none i:*nic* %co1 t:* %i",
+        "select -assert-none o:*nic* %ci1 t:* %i",
+    ]
+
+
+def check_without_nic(texts: dict[str, str]) -> int:
+    """1 where a board without a NIC is not as if there were none."""
+    try:
+        run([*YOSYS, "; ".join(steps_without_nic(texts))], OUT / "without_nic.log")
+    except RuntimeError as error:
+        print(f"{BOARD} with Nic = 0: {error}")
+        return 1
+    print(f"{BOARD} with Nic = 0: no part of a NIC, and no cell at its ports")
+    return 0
+
+
 def fill(pairs: list[tuple[str, int]], texts: dict[str, str], path: bool) -> int:
     """Measure and write rows; the number of modules that failed."""
     rows, ecp5 = read_table()
@@ -405,7 +438,8 @@ def main() -> int:
     default = list(CHECKED) if arguments.check else list(texts)
     pairs = buildable(wanted(arguments.names or default, texts), texts)
     if arguments.check:
-        return 1 if check(pairs, texts) else 0
+        failures = check(pairs, texts) + (0 if arguments.names else check_without_nic(texts))
+        return 1 if failures else 0
     return 1 if fill(pairs, texts, arguments.path) else 0
 
 

@@ -1,4 +1,4 @@
-"""nic_board with a dummy processor over AFB: round trips at a MAC of 64 bits, and of a byte a clock."""
+"""nic_board with a dummy processor over AFB: round trips at MACs of 64 bits and a byte a clock."""
 
 import random
 
