@@ -7,7 +7,7 @@ vanish, tkeep is contiguous and full except on tlast.
 import random
 from collections import deque
 
-from cocotb.triggers import FallingEdge, Timer
+from cocotb.triggers import FallingEdge, RisingEdge, Timer
 
 
 class Source:
@@ -133,6 +133,11 @@ class Bench:
         self.clock, self.parts, self.now = clock, parts, 0
 
     async def cycle(self):
+        if self.now == 0:
+            # Until then outputs have arbitrary values, in a reset too; so have those of other
+            # clocks as fast as this one, which may have their first edge later.
+            for _ in range(2):
+                await RisingEdge(self.clock)
         await FallingEdge(self.clock)
         self.now += 1
         for part in self.parts:

@@ -160,7 +160,8 @@ def run(top, *, sources, test_module, parameters=None, testcase=None, trace=Fals
         build_dir=folder,
         test_dir=folder,
         seed=seed,
-        plusargs=list(plusargs),
+        # Registers begin with arbitrary values.
+        plusargs=["+verilator+rand+reset+2", f"+verilator+seed+{seed or 1}", *plusargs],
         results_xml=str(folder / "results.xml"),
         extra_env={"PYTHONPATH": os.pathsep.join([str(RTL / "tb"), *sys.path])},
     )

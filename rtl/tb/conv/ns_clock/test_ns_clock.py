@@ -3,7 +3,7 @@
 import cocotb
 import pytest
 from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge
+from cocotb.triggers import FallingEdge, RisingEdge
 from runner import run
 
 CYCLES = 1000
@@ -13,6 +13,7 @@ async def expect(dut, cycles):
     """The time in each of so many cycles from a reset on."""
     num, den = int(dut.Num.value), int(dut.Den.value)
     dut.rst_i.value = 1
+    await RisingEdge(dut.clk_i)
     await FallingEdge(dut.clk_i)
     dut.rst_i.value = 0
     for cycle in range(cycles):

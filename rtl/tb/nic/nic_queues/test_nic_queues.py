@@ -124,7 +124,9 @@ class TB:
             self.taken += int(self.dut.request_taken_o.value)
         if self.done:
             requester, op, port = self.done
-            self.blocks |= requester == PORTS and op.kind == LOCK and not op.push
+            # While an engine's operation is owed the lock is busy, and holds nothing back.
+            is_lock = requester == PORTS and op.kind == LOCK and not op.push
+            self.blocks |= is_lock and not self.model.owed
             # The lock ends by itself behind its last cycle.
             result, accesses = self.operate(requester, port, op, now)
             self.due = (requester, op, port, result, accesses)
