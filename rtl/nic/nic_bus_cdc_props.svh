@@ -41,7 +41,7 @@ end
 
 // ---------------------------------------------------------------- the NIC
 
-// A reset of the NIC's side lies within one of the processor's. Either stands until a tick.
+// A reset of the NIC's side is within one of the processor's. Either stands until a tick.
 logic f_s_rst_q = 1'b0, f_m_rst_q = 1'b0;
 always_ff @(posedge f_step) begin
   f_s_rst_q <= s_rst_i && !s_clk_i;
