@@ -106,7 +106,10 @@ module nic_soc_core #(
   logic [31:0] fetch_data, data, read_data;
   logic [3:0] mask;
 
-  always_ff @(posedge clk_i) core_rst_q <= rst_i || (!run_i && (core_rst_q || !standing));
+  // From the configuration on: always_ff allows no other process, not even `initial`.
+  initial core_rst_q = 1'b1;
+
+  always @(posedge clk_i) core_rst_q <= rst_i || (!run_i && (core_rst_q || !standing));
 
   VexRiscv u_vexriscv (
       .clk                   (clk_i),

@@ -361,7 +361,7 @@ async def full_ring_loses_whole_beats_and_every_index_is_accounted_for(dut):
         payload = 4 * max(size, tb.width)
         await tb.restart(payload, first_seq=rng.randrange(1 << 20), reset=True)
         at = first = rng.randrange(1 << 60)
-        starts, packets, jumped = {at}, [], 0
+        starts, packets, jumps = {at}, [], {}
         for _ in range(25):
             burst = Burst(at, rng.randrange(1, 6 * payload // size), ends=rng.random() < 0.7)
             if not burst.ends:
@@ -372,7 +372,8 @@ async def full_ring_loses_whole_beats_and_every_index_is_accounted_for(dut):
                 burst.overflow, burst.first = True, at + rng.randrange(1, 1000)
             elif way < 0.5 and at != first:
                 jump = rng.randrange(1, 1000)
-                burst.start, burst.first, jumped = True, at + jump, jumped + jump
+                burst.start, burst.first = True, at + jump
+                jumps[burst.first] = jump
                 starts.add(burst.first)
             for b in beats_of(burst, size, tb.width):
                 dut.hold_i.value = int(rng.random() < 0.1)
@@ -385,6 +386,7 @@ async def full_ring_loses_whole_beats_and_every_index_is_accounted_for(dut):
         await tb.settle()
         packets += await tb.drain()
         first = packets[0].index  # what hold_i kept out before the first packet is no loss
+        jumped = sum(jump for index, jump in jumps.items() if index > first)
         lost, expected = 0, first
         for number, packet in enumerate(packets):
             gap = packet.index - expected
@@ -511,7 +513,8 @@ async def test_source_bytes_follow_from_the_index(dut):
         for step in range(400):
             dut.time_ns_i.value = base + (tb.now - begun) * 10 + 5000 * (step > 200)
             await tb.cycle()
-            if rng.random() < 0.03:
+            # Near the end too: with a full ring the source stands still.
+            if rng.random() < 0.03 or step == 380:
                 packets += await tb.drain()
         dut.stop_i.value = 1
         await tb.settle()
@@ -538,8 +541,7 @@ async def test_source_bytes_follow_from_the_index(dut):
             assert jumps > 0
             total = int(dut.time_ns_i.value) - base
             made = int(dut.index_o.value) * (1 << 24) // rate
-            # Time goes on while the last packets are read back.
-            assert abs(made - total) < 300 + total // 20, (made, total)
+            assert abs(made - total) < 400, (made, total)
 
 
 CASES = [
