@@ -253,12 +253,15 @@ async def any_frames_back_to_back_are_each_judged_as_by_the_model(dut):
     tb = TB(dut)
     await tb.start()
     frames = 500 if tb.size == 8 else 1200
-    for _ in range(frames):
+    sent = 0
+    # Rare ones may need more.
+    while sent < frames or (set(tb.counts) != ALL and sent < 4 * frames):
         idle = random.choice([0, 0, 0, 0, 0, 0.3])
         await tb.send(any_frame(), bad=random.random() < 0.02, idle=idle)
+        sent += 1
     await tb.settle()
     assert set(tb.counts) == ALL, "each event was raised"
-    assert sum(tb.counts.values()) == frames
+    assert sum(tb.counts.values()) == sent
 
 
 @cocotb.test()

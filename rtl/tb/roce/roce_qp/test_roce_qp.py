@@ -106,6 +106,9 @@ class TB:
         dut.time_ns_i.value = self.now
         dut.rst_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
+        # Until then outputs have arbitrary values.
+        for _ in range(2):
+            await FallingEdge(dut.clk_i)
         await self.run(5)
         dut.rst_i.value = 0
         self.noise = [Noise(self, qp) for qp in range(self.qps) if qp != self.qp]
