@@ -8,8 +8,7 @@ viewer, with one viewer and with eight, at 2,048 bins and 30 frames/s. Viewers a
 that read and discard (the example `viewers`). The CPU time is that of the process of `rate`, by its
 rusage; that of the page's own thread is exact also where other programs disturb the pairs. A
 further pair at `--rate max` states the rate that is reached, and a run with one viewer the frames/s
-that it gets of 60. Results go to out/web/bench.json.
-Exit: 0 when all limits hold, 1 when one does not.
+that it gets of 60. Exit: 0 when all limits hold, 1 when one does not.
 """
 
 from __future__ import annotations
@@ -25,10 +24,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+import kept
+import machine
+
 TOP_FRAMES_PER_S = 60
 UNSEEN = {"frames": 0, "omitted": 0, "frames_per_second": 0.0}
 CASES = {"without": None, "no viewer": 0, "one viewer": 1, "eight viewers": 8}
-OUT = Path(__file__).resolve().parents[1] / "out/web"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--rate", default="20M")
+    parser.add_argument("--out", type=Path, help="default: bench/results/DATE-web-MACHINE.json")
     arguments = parser.parse_args()
     rounds: list[dict[str, Run]] = []
     fast: list[dict[str, Run]] = []
@@ -66,7 +68,7 @@ def main() -> int:
         fast.append({name: run(arguments, CASES[name], "max") for name in pair})
         top.append(run(arguments, 1, arguments.rate, TOP_FRAMES_PER_S))
         print(f"round {number + 1} of {arguments.rounds}", flush=True)
-    return report(rounds, fast, top)
+    return report(rounds, fast, top, arguments.out)
 
 
 def run(
@@ -142,8 +144,10 @@ def page_thread_ns(process: int) -> int:
     return 0
 
 
-def report(rounds: list[dict[str, Run]], fast: list[dict[str, Run]], top: list[Run]) -> int:
-    """Print the medians of the pairs, and check them against the limits."""
+def report(
+    rounds: list[dict[str, Run]], fast: list[dict[str, Run]], top: list[Run], out: Path | None
+) -> int:
+    """Print the medians of the pairs, check them against the limits, and keep all runs."""
 
     def cost(name: str) -> float:
         return median(it[name].cpu_share - it["without"].cpu_share for it in rounds)
@@ -181,10 +185,14 @@ def report(rounds: list[dict[str, Run]], fast: list[dict[str, Run]], top: list[R
         holds &= is_right
         words = "" if limit is None else f"   limit {limit}{'' if is_right else ': NOT HELD'}"
         print(f"{name:42} {value:10.4f}{words}")
-    OUT.mkdir(parents=True, exist_ok=True)
-    kept = [{name: vars(it[name]) for name in it} for it in rounds + fast]
-    kept += [{"60 frames/s": vars(it)} for it in top]
-    (OUT / "bench.json").write_text(json.dumps(kept, indent=1))
+    runs = {
+        kind: [{name: vars(it[name]) for name in it} for it in of]
+        for kind, of in (("paired", rounds), ("at max", fast))
+    }
+    runs["60 frames/s"] = [vars(it) for it in top]
+    about = machine.describe(kept.ROOT) | {"load": os.getloadavg()}
+    path = kept.keep("web", about, out, figures={it[0]: it[1] for it in figures}, runs=runs)
+    print(f"kept in {path}")
     return 0 if holds else 1
 
 
