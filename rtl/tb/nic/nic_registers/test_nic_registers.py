@@ -173,8 +173,8 @@ async def nothing_is_counted_or_written_before_the_first_reset(dut):
     dut.afb_valid_i.value = dut.afb_ready_i.value = 3
     clock = cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
     await Timer(1, "ns")
-    if dut.u_registers.was_reset_q.value == 1:
-        return  # Verilator began with an edge of the clock in which rst_i was 1
+    # Verilator may have begun with an edge of the clock in which rst_i was 1.
+    dut.u_registers.was_reset_q.value = 0
     await ClockCycles(dut.clk_i, 40)
     clock.cancel()
     tb = TB(dut)
