@@ -61,6 +61,10 @@ class ReceiverStats:
         the NAKs for a lost packet.
     source_lost : int
         Samples lost at the source, as the sender counts them.
+    timed_index : int
+        The index of which the sender stated the time last; 0 before it has.
+    timed_index_tai_ns : int
+        Its time in TAI since 1970; 0 while the sender states none.
     corrupted : int
         Packets of the sender with a wrong CRC.
     foreign : int
@@ -114,6 +118,8 @@ class ReceiverStats:
     reports: int
     ranges: int
     source_lost: int
+    timed_index: int
+    timed_index_tai_ns: int
     corrupted: int
     foreign: int
     send_errors: int

@@ -40,6 +40,8 @@ pub(crate) fn receiver_stats<'py>(
     fields.set_item("reports", counts.stream.reports)?;
     fields.set_item("ranges", counts.stream.ranges)?;
     fields.set_item("source_lost", counts.stream.source_lost)?;
+    fields.set_item("timed_index", counts.stream.timed_index)?;
+    fields.set_item("timed_index_tai_ns", counts.stream.timed_index_tai_ns)?;
     fields.set_item("corrupted", counts.corrupted)?;
     fields.set_item("foreign", counts.foreign)?;
     fields.set_item("send_errors", counts.send_errors)?;

@@ -86,6 +86,10 @@ constexpr Counter<sw_receiver_stats> RECEIVED[] = {
     {"repair_latency_ns", &sw_receiver_stats::repair_latency_ns, "ns",
      "Time from the detection of a hole to the packet's arrival, summed over the repaired "
      "packets"},
+    {"timed_index", &sw_receiver_stats::timed_index, "samples",
+     "The index of which the sender stated the time last; 0 before it has"},
+    {"timed_index_tai_ns", &sw_receiver_stats::timed_index_tai_ns, "ns",
+     "Its time in TAI since 1970; 0 while the sender states none"},
 };
 
 constexpr Counter<sw_transmitter_stats> SENT[] = {

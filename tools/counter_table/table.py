@@ -16,7 +16,7 @@ bucket of `Latencies`."""
 
 KINDS = ("counter", "gauge")
 TYPES = ("u64", "u32", "u16", "nanos", "index", *ARRAYS, "part")
-INTERFACES = ("c", "json", "python", "soapy")
+INTERFACES = ("c", "json", "metrics", "python", "soapy", "web")
 PANELS = ("streams", "loss", "repairs", "latency", "credit", "disk")
 """Rows of the dashboard that show more than one group."""
 ALERT = re.compile(r"> 0(?:\.(?P<digits>\d+) of (?P<whole>\w+))?")
@@ -89,7 +89,11 @@ class Group:
     def metrics(self) -> list[Counter]:
         """The counters that are metrics of their own."""
         sums = {it.sum_ns for it in self.histograms}
-        numbers = [it for it in self.counters if it.is_number and it.name not in sums]
+        numbers = [
+            it
+            for it in self.counters
+            if it.is_number and it.name not in sums and "metrics" not in it.without
+        ]
         return numbers if self.metric else []
 
     @property

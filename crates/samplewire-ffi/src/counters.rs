@@ -88,6 +88,10 @@ pub struct sw_receiver_stats {
     pub repair_latency: [u64; 48],
     /// Time from the detection of a hole to the packet's arrival, summed over the repaired packets.
     pub repair_latency_ns: u64,
+    /// The index of which the sender stated the time last; 0 before it has.
+    pub timed_index: u64,
+    /// Its time in TAI since 1970; 0 while the sender states none.
+    pub timed_index_tai_ns: u64,
 }
 
 sized!(
@@ -128,6 +132,8 @@ sized!(
         port_foreign: u64,
         repair_latency: [u64; 48],
         repair_latency_ns: u64,
+        timed_index: u64,
+        timed_index_tai_ns: u64,
     },
     sw_receiver_stats {
         struct_size: size_of::<sw_receiver_stats>(),
@@ -167,6 +173,8 @@ sized!(
         port_foreign: 0,
         repair_latency: [0; 48],
         repair_latency_ns: 0,
+        timed_index: 0,
+        timed_index_tai_ns: 0,
     }
 );
 
@@ -210,6 +218,8 @@ impl sw_receiver_stats {
             port_foreign: snapshot.port.foreign,
             repair_latency: *snapshot.stream.repair_latency.counts(),
             repair_latency_ns: snapshot.stream.repair_latency_ns,
+            timed_index: snapshot.stream.timed_index,
+            timed_index_tai_ns: snapshot.stream.timed_index_tai_ns,
         }
     }
 }

@@ -60,6 +60,10 @@ pub struct ReceiverStats {
     pub ranges: u64,
     /// Samples lost at the source, as the sender counts them.
     pub source_lost: u64,
+    /// The index of which the sender stated the time last; 0 before it has.
+    pub timed_index: SampleIndex,
+    /// Its time in TAI since 1970; 0 while the sender states none.
+    pub timed_index_tai_ns: u64,
 }
 
 impl ReceiverStats {

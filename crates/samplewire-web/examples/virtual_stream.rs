@@ -100,7 +100,7 @@ impl Stream {
             ["centre", hz] => self.tap.set_centre_hz(0, hz.parse()?),
             ["time", tai_ns] => {
                 let info = StreamInfo::sc16("", RATE_HZ)?;
-                self.tap.set_tai_clock(0, TaiClock::new(self.next, tai_ns.parse()?, &info));
+                self.tap.set_tai_clocks([TaiClock::new(self.next, tai_ns.parse()?, &info)]);
             }
             ["restart", first] => {
                 self.gap(RATE_HZ as u64 / 10, "device_restarted")?;

@@ -302,7 +302,9 @@ impl Tap {
             self.set_boot(boot_id_of(info));
             let centre_hz = info.centre_frequency_hz.unwrap_or(f64::NAN);
             is_changed |= self.change_centre_hz(stream, centre_hz);
-            self.set_tai_clock(stream, info.tai_clock());
+            if let Some(lane) = self.lanes.get_mut(stream) {
+                lane.tai_clock = info.tai_clock();
+            }
         }
         if is_changed {
             self.executor.tune(self.shared.centre_hz());
@@ -333,10 +335,9 @@ impl Tap {
         true
     }
 
-    /// Sets the time of the samples that follow; `None` if it is not known.
-    pub fn set_tai_clock(&mut self, stream: usize, clock: Option<TaiClock>) {
-        if let Some(lane) = self.lanes.get_mut(stream) {
-            lane.restart();
+    /// Sets the time of the samples that follow, for each stream; `None` if it is not known.
+    pub fn set_tai_clocks(&mut self, clocks: impl IntoIterator<Item = Option<TaiClock>>) {
+        for (lane, clock) in self.lanes.iter_mut().zip(clocks) {
             lane.tai_clock = clock;
         }
     }

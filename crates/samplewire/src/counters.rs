@@ -149,6 +149,8 @@ words!(ReceiverStats {
     reports,
     ranges,
     source_lost,
+    timed_index,
+    timed_index_tai_ns,
 });
 words!(ReceiverSnapshot {
     stream,

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use samplewire_proto::SampleIndex;
+use samplewire_proto::receiver::ReceiverStats;
 use samplewire_proto::session::{AcceptInfo, WireText};
 use samplewire_proto::stream::Carriage;
 use samplewire_proto::wire::{Format, VERSION};
@@ -82,9 +83,19 @@ impl DeviceInfo {
         }
     }
 
-    /// The time of each index, if the device states a time and a rate.
+    /// The time of each index by the opening, if the device states a time and a rate.
     pub fn tai_clock(&self) -> Option<TaiClock> {
         TaiClock::new(self.first_index, self.first_index_tai_ns?, &self.stream_info())
+    }
+
+    /// The time of each index by the newest time that the device has stated, with the opening or
+    /// since ([2.11](../../../docs/protocol.md#2.11)); `stats` are the stream's. It follows a
+    /// converter that is faster or slower than its nominal rate.
+    pub fn tai_clock_by(&self, stats: &ReceiverStats) -> Option<TaiClock> {
+        match stats.timed_index_tai_ns {
+            0 => self.tai_clock(),
+            tai_ns => TaiClock::new(stats.timed_index, tai_ns, &self.stream_info()),
+        }
     }
 
     /// `None` with the number when the format is of a later version.

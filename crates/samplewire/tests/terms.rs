@@ -1,11 +1,11 @@
 //! Terms that contradict each other, as a device on the wire states them (`docs/protocol.md#3.12`).
 
 use std::net::{SocketAddr, UdpSocket};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use samplewire::{OpenError, ReceiveOptions};
 use samplewire_proto::wire::{
-    self, Accept, Challenge, Flags, Format, Header, Open, Packet, PacketType, Role, Tlvs,
+    self, Accept, Challenge, Flags, Format, Header, Mark, Open, Packet, PacketType, Role, Tlvs,
 };
 use samplewire_proto::{Departure, Seq, Tag};
 
@@ -25,8 +25,9 @@ impl Device {
         self.socket.local_addr().expect("it is bound")
     }
 
-    /// Answers one opening with the terms of `accept` at `index`.
-    fn answer(&self, index: u64, accept: &Accept<'_>) {
+    /// Answers one opening with the terms of `accept` at `index`; returns the opener's address and
+    /// tag.
+    fn answer(&self, index: u64, accept: &Accept<'_>) -> (SocketAddr, Tag) {
         loop {
             let mut bytes = [0; 9_000];
             let (len, peer) = self.socket.recv_from(&mut bytes).expect("an OPEN comes");
@@ -35,7 +36,7 @@ impl Device {
             let len = answer_to(&open, len, index, accept, &mut out);
             self.socket.send_to(&out[..len], peer).expect("loopback carries it");
             if open.cookie != [0; 16] {
-                return;
+                return (peer, open.tag);
             }
         }
     }
@@ -122,6 +123,49 @@ fn time_and_its_error_are_those_that_the_device_states() {
         assert_eq!((info.first_index_tai_ns, info.clock_quality_ns), (None, None));
         assert_eq!(info.tai_clock(), None);
     }
+}
+
+/// `docs/protocol.md#2.11`
+#[test]
+fn time_of_a_stream_follows_that_of_its_marks() {
+    let (device, accept) = (Device::new(), Accept { time_ns: 77, ..good() });
+    std::thread::scope(|scope| {
+        let answering = scope.spawn(|| device.answer(5, &accept));
+        let options = ReceiveOptions::new().timeout(Duration::from_secs(5));
+        let mut stream = options.open(device.address()).expect("it answers");
+        let (peer, tag) = answering.join().expect("it answers");
+        assert_eq!(stream.tai_clock().map(|clock| clock.tai_ns(5)), Some(77));
+        // Its converter is 1 ppm slow: the millionth sample came 1 us later.
+        let header = Header {
+            kind: PacketType::Mark,
+            flags: Flags::NONE,
+            tag,
+            index: 1_000_005,
+            seq: Seq(0),
+            departure: Departure(2),
+        };
+        let mark = Mark {
+            oldest: Seq(0),
+            report: Seq(0),
+            echo: Departure(0),
+            hold: u32::MAX,
+            source_lost: 0,
+            time_ns: 1_000_001_077,
+        };
+        let mut out = [0; 64];
+        let len = mark.emit(&header, &mut out);
+        device.socket.send_to(&out[..len], peer).expect("loopback carries it");
+        let started = Instant::now();
+        while stream.stats().stream.timed_index == 0 {
+            assert!(started.elapsed() < Duration::from_secs(5), "the MARK comes");
+            let _ = stream.next_within(Duration::from_millis(1));
+        }
+        let clock = stream.tai_clock().expect("it has a time");
+        assert_eq!(
+            (clock.tai_ns(1_000_005), clock.tai_ns(1_000_006)),
+            (1_000_001_077, 1_000_002_077)
+        );
+    });
 }
 
 #[test]

@@ -127,6 +127,7 @@ impl Receiving {
                 );
                 if let Some(tap) = &mut self.tap {
                     tap.counters(&snapshot);
+                    tap.set_tai_clocks(self.aligned.tai_clocks());
                 }
                 self.host_counts.set(self.host.counts());
                 let stream = snapshot.stream;

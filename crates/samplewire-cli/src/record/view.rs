@@ -77,6 +77,7 @@ impl OnPage {
         }
         if self.cadence.is_due(progress.now) {
             self.tap.counters(&progress.counters());
+            self.tap.set_tai_clocks(progress.tai_clocks());
             web::report_failure(&mut self.page, console);
         }
     }

@@ -46,7 +46,7 @@ impl PlayedTap {
     /// Begins a session at `first`.
     pub(crate) fn begin_session(&mut self, first: SampleIndex, stats: StatsHandle) {
         self.tap.restart_at(first);
-        self.tap.set_tai_clock(0, self.time);
+        self.tap.set_tai_clocks([self.time]);
         self.tap.count_by(Counters::Receiver(stats));
         self.missing_end = first;
     }

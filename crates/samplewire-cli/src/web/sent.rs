@@ -57,7 +57,7 @@ impl SentTap {
     /// Begins a session at `first`.
     pub(crate) fn begin_session(&mut self, first: SampleIndex) {
         self.tap.restart_at(first);
-        self.tap.set_tai_clock(0, self.time);
+        self.tap.set_tai_clocks([self.time]);
         self.next = first;
     }
 

@@ -130,6 +130,10 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         if !self.takes_packets() {
             return;
         }
+        if mark.time_ns != 0 && !self.settled.is_newer_than(header.departure) {
+            self.stats.timed_index = header.index;
+            self.stats.timed_index_tai_ns = mark.time_ns;
+        }
         self.hear(now, header.departure);
         self.schedule.ask();
         if mark.hold != u32::MAX && self.stats.reports > 0 {

@@ -62,6 +62,11 @@ impl Settled {
         self.newest = Some(Newest { departure, at: now, lag_max });
     }
 
+    /// Whether a packet has come that departed after this time.
+    pub(super) fn is_newer_than(&self, departure: Departure) -> bool {
+        self.newest.is_some_and(|newest| departure.before(newest.departure))
+    }
+
     /// How much later than in order a packet has come, in departure units: what departed after it
     /// and came before it, and the silence since where `counts_silence`.
     pub(super) fn extent(&self, now: Nanos, departure: Departure, counts_silence: bool) -> u32 {

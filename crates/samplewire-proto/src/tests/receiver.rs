@@ -537,6 +537,40 @@ fn echo_of_a_mark_counts_once_a_report_has_left() {
     assert_eq!(bench.receiver.stats().source_lost, 5);
 }
 
+/// `docs/protocol.md#2.11`
+#[test]
+fn time_is_that_of_the_mark_that_departed_last() {
+    let mut bench = Bench::new();
+    let start = bench.now;
+    bench.pass(ms(2));
+    let marked = |bench: &mut Bench, departed: Nanos, index, time_ns| {
+        let header = Header {
+            departure: Departure::at(departed),
+            index,
+            ..header(PacketType::Mark, RECEIVER_TAG, Seq(0))
+        };
+        let mut bytes = [0; 64];
+        let len = Mark { time_ns, ..MARK }.emit(&header, &mut bytes);
+        assert!(bench.hand(&bytes[..len]));
+        let stats = bench.receiver.stats();
+        (stats.timed_index, stats.timed_index_tai_ns)
+    };
+    assert_eq!(marked(&mut bench, start, 70, 0), (0, 0), "no time");
+    assert_eq!(marked(&mut bench, start + ms(2), 80, 8_000), (80, 8_000));
+    assert_eq!(marked(&mut bench, start + ms(1), 75, 7_500), (80, 8_000), "it was overtaken");
+    assert_eq!(marked(&mut bench, start + ms(2), 81, 0), (80, 8_000), "no time");
+    // A clock that was set back counts as well.
+    assert_eq!(marked(&mut bench, start + ms(2), 82, 1), (82, 1));
+    let impossible = packets::mark(
+        0,
+        Departure::at(start + ms(2)),
+        &Mark { oldest: Seq(1), time_ns: 5, ..MARK },
+    );
+    assert!(bench.hand(&impossible));
+    let stats = bench.receiver.stats();
+    assert_eq!((stats.refused, stats.timed_index_tai_ns), (1, 1));
+}
+
 /// `docs/protocol.md#2.12`, `#4.5`
 #[test]
 fn report_counts_what_has_come_and_is_due_by_what_has_come_since() {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use samplewire::receiver::{Interleaved, ReceiverSnapshot};
-use samplewire::{DeviceInfo, SampleIndex};
+use samplewire::{DeviceInfo, SampleIndex, TaiClock};
 
 use super::Stop;
 use crate::account::Account;
@@ -85,6 +85,11 @@ impl Progress<'_> {
     pub fn counters(&self) -> ReceiverSnapshot {
         let snapshots = self.receiver.stats().map(|(snapshot, _)| snapshot);
         total(snapshots, self.receiver.port_stats()).after(self.before)
+    }
+
+    /// The time of each stream's indexes, by the newest time that the device has stated.
+    pub fn tai_clocks(&self) -> impl ExactSizeIterator<Item = Option<TaiClock>> {
+        self.receiver.tai_clocks()
     }
 
     /// Returns how long the device has been silent according to `counters`, if it is silent.

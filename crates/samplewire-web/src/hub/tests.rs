@@ -231,7 +231,7 @@ fn time_of_a_frame_is_that_of_its_first_sample_from_when_it_is_known() {
     rig.tone(0, 30_000);
     assert_eq!(rig.frame(PERIOD).unwrap().tai_ns, None);
     let clock = TaiClock::new(rig.next, 7_000_000_000, &info());
-    rig.tap.set_tai_clock(0, clock);
+    rig.tap.set_tai_clocks([clock]);
     let since = rig.next;
     rig.tone(0, 30_000);
     let frame = rig.frame(PERIOD).unwrap();

@@ -35,6 +35,7 @@ use crate::opening;
 use crate::options::ReceiveOptions;
 use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::Granted;
+use crate::tai::TaiClock;
 use crate::wakeups::WakeHandle;
 
 pub use aligned::{
@@ -155,6 +156,12 @@ impl ReceiveStream {
     /// Counters, some milliseconds old; after the end, the final ones.
     pub fn stats(&self) -> ReceiverSnapshot {
         self.shared.snapshot()
+    }
+
+    /// The time of each index by the newest time that the device has stated; `None` if it states no
+    /// time or no rate.
+    pub fn tai_clock(&self) -> Option<TaiClock> {
+        self.info.tai_clock_by(&self.stats().stream)
     }
 
     /// A handle to these counters for another thread.

@@ -15,6 +15,7 @@ use crate::error::{OpenError, ReceiveError};
 use crate::info::DeviceInfo;
 use crate::real_time::Granted;
 use crate::receiver::{PortStats, ReceiverSnapshot, Stalls, StatsHandle};
+use crate::tai::TaiClock;
 
 /// Several streams of one device, read as one: for each sample the channels of the first stream,
 /// then of the second and so on.
@@ -71,6 +72,11 @@ impl Interleaved {
     /// All allocated memory, in bytes. None is allocated later.
     pub fn memory_bytes(&self) -> usize {
         self.aligned.memory_bytes() + self.pool.as_ref().map_or(0, Pool::memory_bytes)
+    }
+
+    /// See [`AlignedStreams::tai_clocks`].
+    pub fn tai_clocks(&self) -> impl ExactSizeIterator<Item = Option<TaiClock>> {
+        self.aligned.tai_clocks()
     }
 
     /// See [`AlignedStreams::stats`].

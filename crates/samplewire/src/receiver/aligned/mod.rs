@@ -22,6 +22,7 @@ use crate::error::{OpenError, ReceiveError};
 use crate::info::DeviceInfo;
 use crate::options::ReceiveOptions;
 use crate::real_time::Granted;
+use crate::tai::TaiClock;
 
 use alignment::{Alignment, Step};
 pub use interleaved::Interleaved;
@@ -156,6 +157,11 @@ impl AlignedStreams {
     /// The device's description of each stream.
     pub fn infos(&self) -> impl ExactSizeIterator<Item = &DeviceInfo> {
         self.receivers.iter().map(ReceiveStream::info)
+    }
+
+    /// See [`ReceiveStream::tai_clock`], for each stream.
+    pub fn tai_clocks(&self) -> impl ExactSizeIterator<Item = Option<TaiClock>> {
+        self.receivers.iter().map(ReceiveStream::tai_clock)
     }
 
     /// The capabilities that the link got.
