@@ -455,6 +455,10 @@ typedef struct sw_receiver_stats {
     uint64_t repair_latency[48];
     // Time from the detection of a hole to the packet's arrival, summed over the repaired packets.
     uint64_t repair_latency_ns;
+    // The index of which the sender stated the time last; 0 before it has.
+    uint64_t timed_index;
+    // Its time in TAI since 1970; 0 while the sender states none.
+    uint64_t timed_index_tai_ns;
 } sw_receiver_stats;
 
 // An event at one sample index.
