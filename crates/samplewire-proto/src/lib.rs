@@ -26,6 +26,7 @@ pub mod receiver;
 pub mod sender;
 pub mod session;
 pub mod stream;
+mod tai;
 mod terms_error;
 pub mod wire;
 
@@ -34,6 +35,7 @@ pub use latency::Latencies;
 pub use number::{Departure, Nanos, SampleIndex, Seq, Tag};
 pub use out_of_range::{OutOfRange, WINDOW_RANGE};
 pub use random::{Odds, Rng};
+pub use tai::TaiClock;
 
 #[cfg(test)]
 mod tests;

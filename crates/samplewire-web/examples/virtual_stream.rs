@@ -13,7 +13,6 @@ use std::io::BufRead;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use samplewire::TaiClock;
 use samplewire::source::StreamInfo;
 use samplewire_blocks::kernels::{Noise, Oscillator};
 use samplewire_blocks::{Complex, Complex32};
@@ -100,7 +99,7 @@ impl Stream {
             ["centre", hz] => self.tap.set_centre_hz(0, hz.parse()?),
             ["time", tai_ns] => {
                 let info = StreamInfo::sc16("", RATE_HZ)?;
-                self.tap.set_tai_clocks([TaiClock::new(self.next, tai_ns.parse()?, &info)]);
+                self.tap.set_tai_clocks([info.tai_clock(self.next, tai_ns.parse()?)]);
             }
             ["restart", first] => {
                 self.gap(RATE_HZ as u64 / 10, "device_restarted")?;

@@ -3,14 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use samplewire_proto::SampleIndex;
 use samplewire_proto::receiver::ReceiverStats;
 use samplewire_proto::session::{AcceptInfo, WireText};
 use samplewire_proto::stream::Carriage;
 use samplewire_proto::wire::{Format, VERSION};
+use samplewire_proto::{SampleIndex, TaiClock};
 
 use crate::source::StreamInfo;
-use crate::tai::TaiClock;
 
 /// A device's stream as its ACCEPT described it, and what the opening measured of the path.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +84,7 @@ impl DeviceInfo {
 
     /// The time of each index by the opening, if the device states a time and a rate.
     pub fn tai_clock(&self) -> Option<TaiClock> {
-        TaiClock::new(self.first_index, self.first_index_tai_ns?, &self.stream_info())
+        self.tai_clock_at(self.first_index, self.first_index_tai_ns?)
     }
 
     /// The time of each index by the newest time that the device has stated, with the opening or
@@ -94,8 +93,12 @@ impl DeviceInfo {
     pub fn tai_clock_by(&self, stats: &ReceiverStats) -> Option<TaiClock> {
         match stats.timed_index_tai_ns {
             0 => self.tai_clock(),
-            tai_ns => TaiClock::new(stats.timed_index, tai_ns, &self.stream_info()),
+            tai_ns => self.tai_clock_at(stats.timed_index, tai_ns),
         }
+    }
+
+    fn tai_clock_at(&self, index: SampleIndex, tai_ns: u64) -> Option<TaiClock> {
+        TaiClock::new(index, tai_ns, self.rate_numerator, self.rate_denominator)
     }
 
     /// `None` with the number when the format is of a later version.

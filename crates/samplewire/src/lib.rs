@@ -28,7 +28,6 @@ pub mod source;
 #[doc(hidden)]
 pub mod stepped;
 mod sync;
-mod tai;
 pub mod transmitter;
 mod wakeups;
 
@@ -52,7 +51,6 @@ pub use samplewire_io::verbs::{Card, CardConfig, VerbsError};
 pub use samplewire_io::{Capabilities, FaultSpec, Faults, Link, LinkError, Links, Udp, UdpOptions};
 pub use samplewire_proto::stream::{Carriage, End, Underflow};
 pub use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
-pub use samplewire_proto::{Cause, Gap, Latencies, SampleIndex};
+pub use samplewire_proto::{Cause, Gap, Latencies, SampleIndex, TaiClock};
 pub use source::StreamInfo;
-pub use tai::TaiClock;
 pub use transmitter::{Listener, SendStream};

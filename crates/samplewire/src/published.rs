@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use samplewire_circuit::{Codec, Publisher, WordReader, WordWriter};
 use samplewire_proto::stream::{End, Violation};
 use samplewire_proto::wire::{CloseReason, RdmaError, RdmaField};
-use samplewire_proto::{Latencies, Nanos, Seq};
+use samplewire_proto::{Latencies, Nanos, Seq, TaiClock};
 
 /// A publisher whose first value is `initial`.
 pub(crate) fn publisher<T: Words>(initial: &T) -> Publisher<T> {
@@ -136,6 +136,7 @@ impl Words for RdmaField {
 }
 
 words!(RdmaError { field, value });
+words!(TaiClock { index, tai_ns, rate_numerator, rate_denominator });
 
 impl Words for CloseReason {
     const COUNT: usize = 1;
@@ -319,7 +320,12 @@ mod tests {
         let (before, session): (ReceiverSnapshot, _) = (counting(), ReceiverSnapshot::default());
         let sum = session.after(&before);
         let gauges = ReceiverSnapshot {
-            stream: ReceiverStats { reorder_tolerance: Nanos(0), ..before.stream },
+            stream: ReceiverStats {
+                reorder_tolerance: Nanos(0),
+                timed_index: 0,
+                timed_index_tai_ns: 0,
+                ..before.stream
+            },
             stalls: session.stalls,
             rtt_ns: 0,
             credit: 0,

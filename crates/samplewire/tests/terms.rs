@@ -1,13 +1,16 @@
 //! Terms that contradict each other, as a device on the wire states them (`docs/protocol.md#3.12`).
 
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use samplewire::{OpenError, ReceiveOptions};
+use samplewire::source::StreamInfo;
+use samplewire::{Complex, OpenError, ReceiveOptions};
 use samplewire_proto::wire::{
     self, Accept, Challenge, Flags, Format, Header, Mark, Open, Packet, PacketType, Role, Tlvs,
 };
 use samplewire_proto::{Departure, Seq, Tag};
+use samplewire_testing::PATIENCE;
 
 /// A device that checks nothing and sends the given answers.
 struct Device {
@@ -165,6 +168,37 @@ fn time_of_a_stream_follows_that_of_its_marks() {
             (clock.tai_ns(1_000_005), clock.tai_ns(1_000_006)),
             (1_000_001_077, 1_000_002_077)
         );
+    });
+}
+
+/// `docs/protocol.md#2.11`
+#[test]
+fn time_that_a_sender_states_reaches_the_receiver() {
+    let info = StreamInfo::sc16("adc0", 1e6).expect("in range");
+    let device = samplewire::device().sends(info).listen("127.0.0.1:0").expect("a port");
+    let (address, mut listener) = (device.address, device.listeners.into_iter().next().unwrap());
+    let is_seen = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut stream = listener.accept(PATIENCE).expect("it works").expect("one comes");
+            stream.set_tai_clock(stream.info().tai_clock(7, 7_500));
+            while !is_seen.load(Ordering::Relaxed) {
+                stream.send(&[Complex::new(1_i16, 2); 1_000]).expect("it takes them");
+            }
+            stream.finish(0).expect("it ends");
+        });
+        let mut stream = ReceiveOptions::new().timeout(PATIENCE).open(address).expect("it answers");
+        assert_eq!(stream.tai_clock(), None);
+        let started = Instant::now();
+        while stream.tai_clock().is_none() {
+            assert!(started.elapsed() < PATIENCE, "a MARK has the time");
+            stream.next_within(Duration::from_millis(1)).expect("it flows");
+        }
+        let stats = stream.stats().stream;
+        let clock = stream.tai_clock().expect("it has a time");
+        assert_eq!((clock.tai_ns(0), clock.index), (500, stats.timed_index));
+        is_seen.store(true, Ordering::Relaxed);
+        assert!(stream.all(|block| block.is_ok()));
     });
 }
 

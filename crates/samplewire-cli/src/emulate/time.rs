@@ -35,7 +35,7 @@ impl StartTime {
 
     /// The time of each index of a stream by this clock.
     pub(super) fn clock_of(&self, info: &StreamInfo) -> Option<TaiClock> {
-        TaiClock::new(0, self.tai_ns, info)
+        info.tai_clock(0, self.tai_ns)
     }
 
     /// Where the time comes from, in words.

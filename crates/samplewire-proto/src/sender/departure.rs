@@ -121,9 +121,9 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
                     }
                     None => (Seq(0), Departure(0), u32::MAX),
                 };
-                let source_lost = self.source_lost;
-                Mark { oldest: self.oldest, report, echo, hold, source_lost, time_ns: 0 }
-                    .emit(&header, control)
+                let (oldest, source_lost) = (self.oldest, self.source_lost);
+                let time_ns = self.tai_clock.map_or(0, |clock| clock.tai_ns(index));
+                Mark { oldest, report, echo, hold, source_lost, time_ns }.emit(&header, control)
             }
         };
         Transmit::Control { len_bytes }

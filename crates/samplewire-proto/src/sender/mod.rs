@@ -31,6 +31,7 @@ use crate::number::{Departure, INDEX_MAX, Nanos, SampleIndex, Seq};
 pub use crate::rate::FRAME_OVERHEAD_BYTES;
 use crate::rate::Pacer;
 use crate::stream::{Carriage, End, Terms, TermsError, WINDOW_SMALL};
+use crate::tai::TaiClock;
 use crate::wire::{CloseReason, Flags, Header, Packet};
 
 use breaker::Breaker;
@@ -79,6 +80,8 @@ pub struct Sender<S> {
     /// The index after the last sample that departed.
     sent_index: SampleIndex,
     source_lost: u64,
+    /// The time of each index, if it is known.
+    tai_clock: Option<TaiClock>,
     phase: Phase,
     last_report: Option<LastReport>,
     heard_at: Nanos,
@@ -146,6 +149,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             next_index: terms.first_index,
             sent_index: terms.first_index,
             source_lost: 0,
+            tai_clock: None,
             phase: Phase::Opening,
             last_report: None,
             heard_at: now,
@@ -288,6 +292,11 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             self.source_lost += samples;
             self.next_index += samples;
         }
+    }
+
+    /// Sets the time of each index, which MARK states; `None` if it is not known.
+    pub const fn set_tai_clock(&mut self, clock: Option<TaiClock>) {
+        self.tai_clock = clock;
     }
 
     /// Ends the stream after all that was pushed has been accounted for.

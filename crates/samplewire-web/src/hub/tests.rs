@@ -1,7 +1,7 @@
 //! Frames on virtual time, without a server.
 
 use samplewire::source::StreamInfo;
-use samplewire::{Cause, Format, TaiClock};
+use samplewire::{Cause, Format};
 use samplewire_blocks::Complex32;
 use samplewire_blocks::kernels::Oscillator;
 use samplewire_record::account::Hop;
@@ -230,7 +230,7 @@ fn time_of_a_frame_is_that_of_its_first_sample_from_when_it_is_known() {
     rig.frame(PERIOD);
     rig.tone(0, 30_000);
     assert_eq!(rig.frame(PERIOD).unwrap().tai_ns, None);
-    let clock = TaiClock::new(rig.next, 7_000_000_000, &info());
+    let clock = info().tai_clock(rig.next, 7_000_000_000);
     rig.tap.set_tai_clocks([clock]);
     let since = rig.next;
     rig.tone(0, 30_000);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use samplewire_proto::SampleIndex;
+use samplewire_proto::{SampleIndex, TaiClock};
 
 use crate::source::StreamInfo;
 
@@ -81,6 +81,12 @@ impl SampleClock {
         Some(tai_ns.saturating_add(u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)))
     }
 
+    /// The time of each index, if that of index 0 is known.
+    pub(crate) fn tai_clock(&self) -> Option<TaiClock> {
+        let rate = (self.rate_numerator.try_into().ok()?, self.rate_denominator.try_into().ok()?);
+        TaiClock::new(0, self.tai_ns?, rate.0, rate.1)
+    }
+
     /// How many samples there are in `span`.
     pub fn samples_in(&self, span: Duration) -> u64 {
         self.index_at(self.origin + span)
@@ -115,6 +121,8 @@ mod tests {
         assert_eq!(clock.with_tai_ns(0).tai_ns(0), Some(0));
         assert_eq!(clock.with_tai_ns(5).tai_ns(20), Some(20_005));
         assert_eq!(clock.with_tai_ns(5).slowed(50).tai_ns(20), Some(1_000_005));
+        let slowed = clock.with_tai_ns(5).slowed(50).tai_clock().unwrap();
+        assert_eq!((clock.tai_clock(), slowed.tai_ns(20)), (None, 1_000_005));
         assert_eq!(clock.with_tai_ns(u64::MAX - 999).tai_ns(1), Some(u64::MAX));
         assert_eq!(clock.with_tai_ns(u64::MAX).tai_ns(u64::MAX), Some(u64::MAX));
     }

@@ -22,7 +22,7 @@ use samplewire_circuit::{Loan, Pages, Pool, PoolConfig, SharedQuantum};
 use samplewire_io::{Capabilities, Clock, LinkError};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::CloseReason;
-use samplewire_proto::{Nanos, SampleIndex};
+use samplewire_proto::{Nanos, SampleIndex, TaiClock};
 
 pub use crate::counters::{LaneCounts, PortStats, ReceiverSnapshot};
 use crate::deadline::Deadline;
@@ -35,7 +35,6 @@ use crate::opening;
 use crate::options::ReceiveOptions;
 use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::Granted;
-use crate::tai::TaiClock;
 use crate::wakeups::WakeHandle;
 
 pub use aligned::{

@@ -3,6 +3,7 @@
 use samplewire_proto::session::{WireText, check_number, check_samples};
 use samplewire_proto::stream::TermsError;
 use samplewire_proto::wire::Format;
+use samplewire_proto::{SampleIndex, TaiClock};
 
 use super::ratio::nearest_ratio;
 
@@ -73,6 +74,12 @@ impl StreamInfo {
     /// See [`StreamInfo::new`].
     pub fn sc16(name: &str, rate_hz: f64) -> Result<Self, RateError> {
         Ok(Self { name: name.to_owned().into(), ..Self::new(Format::Sc16, 1, rate_hz)? })
+    }
+
+    /// The time of each index at the nominal rate, where that of one is known; `None` if the rate is
+    /// not known.
+    pub fn tai_clock(&self, index: SampleIndex, tai_ns: u64) -> Option<TaiClock> {
+        TaiClock::new(index, tai_ns, self.rate_numerator, self.rate_denominator)
     }
 
     /// Checks what the fields say, as both ends of a stream do.

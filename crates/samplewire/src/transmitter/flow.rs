@@ -7,14 +7,14 @@ use std::ops::Range;
 use std::time::Duration;
 
 use arrayvec::ArrayVec;
-use samplewire_circuit::Quantum;
+use samplewire_circuit::{Published, Quantum};
 use samplewire_io::{Ecn, Link, LinkError, Outgoing};
 use samplewire_proto::sender::{
     CONTROL_BYTES, PushError, SendSlot, Sender, SenderConfig, SenderStats, Transmit,
 };
 use samplewire_proto::stream::{End, Terms, TermsError};
 use samplewire_proto::wire::{CloseReason, Flags, Header, Packet};
-use samplewire_proto::{Nanos, SampleIndex, Tag};
+use samplewire_proto::{Nanos, SampleIndex, Tag, TaiClock};
 use samplewire_roce::wire::Frame;
 
 use super::events::{EventSender, PlayWatch};
@@ -48,6 +48,8 @@ pub(crate) struct SendFlow {
     outbox: Outbox,
     feedback_flood: FeedbackFlood,
     submitted: rtrb::Consumer<Submit>,
+    /// What the program states of the time of its samples.
+    tai_clock: Published<Option<TaiClock>>,
     writer: SharedWriter,
     snapshot: TransmitterSnapshot,
     published_at: Nanos,
@@ -76,6 +78,7 @@ impl SendFlow {
         config: SenderConfig,
         held: RetransmitBuffer,
         submitted: rtrb::Consumer<Submit>,
+        tai_clock: Published<Option<TaiClock>>,
         writer: SharedWriter,
     ) -> Self {
         Self {
@@ -87,6 +90,7 @@ impl SendFlow {
             outbox: Outbox::default(),
             feedback_flood: FeedbackFlood::default(),
             submitted,
+            tai_clock,
             writer,
             snapshot: TransmitterSnapshot::default(),
             published_at: Nanos(0),
@@ -107,7 +111,8 @@ impl SendFlow {
     ) -> Result<Session, TermsError> {
         let slots = vec![SendSlot::default(); (terms.window as usize).next_power_of_two()];
         let config = self.config.on_line(route.line_bps);
-        let sender = Sender::new(terms, config, slots.into_boxed_slice(), now)?;
+        let mut sender = Sender::new(terms, config, slots.into_boxed_slice(), now)?;
+        sender.set_tai_clock(self.tai_clock.read());
         self.sessions += 1;
         let session = Session {
             id: self.sessions,
@@ -465,7 +470,8 @@ impl SendFlow {
         self.snapshot.foreign = port.foreign;
         self.snapshot.send_errors = port.link.send_errors;
         self.snapshot.receive_errors = port.link.receive_errors;
-        if let Some(stream) = &self.stream {
+        if let Some(stream) = &mut self.stream {
+            stream.sender.set_tai_clock(self.tai_clock.read());
             self.snapshot.stream = stats_of(&stream.sender, stream.writes.as_deref());
             self.snapshot.rtt_ns = stream.sender.rtt().0;
             self.snapshot.credit = stream.sender.credit();

@@ -20,9 +20,9 @@ use std::time::Duration;
 
 use samplewire_circuit::{Pool, PoolConfig, Quantum};
 use samplewire_io::Capabilities;
-use samplewire_proto::SampleIndex;
 use samplewire_proto::sender::{self, SendSlot, SenderConfig};
 use samplewire_proto::wire::{CloseReason, Flags};
+use samplewire_proto::{SampleIndex, TaiClock};
 
 pub use crate::counters::TransmitterSnapshot;
 use crate::endpoint::{Accepted, Entry, Opened, Sending, Side};
@@ -32,6 +32,7 @@ use crate::info::DeviceInfo;
 use crate::opening;
 use crate::options::SendOptions;
 use crate::port::Route;
+use crate::published::publisher;
 use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::Granted;
 use crate::receiver;
@@ -48,7 +49,7 @@ use retransmit_buffer::RetransmitBuffer;
 pub use shared::{Session, SessionEnd};
 use shared::{Shared, SharedWriter};
 pub(crate) use slicer::Form;
-use slot::Slot;
+use slot::{Outlet, Slot};
 pub(crate) use writes::Writes;
 
 /// The sending end of an open stream: of a device that a receiver has opened
@@ -67,7 +68,7 @@ pub struct SendStream {
     /// What [`SendStream::send`] fills, and how many bytes of it are.
     begun: Option<(Filling, usize)>,
     /// `None` only while it is dropped.
-    submit: Option<rtrb::Producer<Submit>>,
+    outlet: Option<Outlet>,
     slot: Slot,
 }
 
@@ -216,16 +217,16 @@ impl SendStream {
         let mut drive = port.serve(place, Entry::Sending(Box::new(Sending::new(flow, side))))?;
         drive.granted.ask_memory(&options.real_time, handle.pool.pages());
         let (info, local) = (device.stream_info(), port.local_addr());
-        let (slot, submit) = Slot::new(handle, info, local, port.memory_bytes(), drive);
-        let mut stream = Self::new(session, submit, slot);
+        let (slot, outlet) = Slot::new(handle, info, local, port.memory_bytes(), drive);
+        let mut stream = Self::new(session, outlet, slot);
         stream.device = Some(device);
         Ok(stream)
     }
 
     /// The program's end of an open session.
-    fn new(session: Session, submit: rtrb::Producer<Submit>, slot: Slot) -> Self {
-        let (next_index, submit) = (session.first_index, Some(submit));
-        Self { session, device: None, next_index, begun: None, submit, slot }
+    fn new(session: Session, outlet: Outlet, slot: Slot) -> Self {
+        let (next_index, outlet) = (session.first_index, Some(outlet));
+        Self { session, device: None, next_index, begun: None, outlet, slot }
     }
 
     /// The terms of the stream, and its peer.
@@ -287,6 +288,15 @@ impl SendStream {
     /// What takes the events of the device, where this end opened it: late packets and underflows.
     pub fn play_events(&self) -> Option<PlayEvents> {
         self.device.is_some().then(|| PlayEvents { shared: Arc::clone(&self.slot.shared) })
+    }
+
+    /// States the time of each index, for example each second what the converter's clock says; `None`
+    /// if it is not known. The receiver learns it within 500 ms. It holds for later sessions of a
+    /// listener, too. Neither waits nor allocates.
+    pub fn set_tai_clock(&mut self, clock: Option<TaiClock>) {
+        if let Some(outlet) = &mut self.outlet {
+            outlet.tai_clock.publish(&clock);
+        }
     }
 
     /// The index after what was sent or submitted last, or the session's first.
@@ -416,7 +426,7 @@ impl SendStream {
         if let Some(error) = session_error(shared, session.id) {
             return Some(Err(error));
         }
-        let ring = self.submit.as_ref()?;
+        let ring = &self.outlet.as_ref()?.ring;
         let ready = ring.buffer().capacity() - ring.slots();
         if waits && ready >= shared.ahead_max {
             return None;
@@ -538,7 +548,7 @@ impl SendStream {
     }
 
     fn push(&mut self, submit: Submit) {
-        let Some(ring) = &mut self.submit else { return };
+        let Some(Outlet { ring, .. }) = &mut self.outlet else { return };
         // The ring holds all quanta and some commands, so it is full only for a moment.
         let mut submit = submit;
         while let Err(rtrb::PushError::Full(back)) = ring.push(submit) {
@@ -560,8 +570,8 @@ impl Drop for SendStream {
         if self.check().is_ok() {
             self.slot.shared.cancel(self.session.id);
         }
-        if let Some(submit) = self.submit.take() {
-            self.slot.claim.give_back(submit);
+        if let Some(outlet) = self.outlet.take() {
+            self.slot.claim.give_back(outlet);
         }
     }
 }
@@ -569,7 +579,7 @@ impl Drop for SendStream {
 /// The program's half of a [`SendFlow`].
 pub(crate) struct Handle {
     pub(crate) pool: Pool,
-    submit: rtrb::Producer<Submit>,
+    outlet: Outlet,
     shared: Arc<Shared>,
     memory_bytes: usize,
 }
@@ -601,14 +611,16 @@ pub(crate) fn flow(
     let quanta = quantum::of_window(window, quantum_packets);
     let pool = Pool::new(PoolConfig::new(quanta, quantum_bytes).huge_pages(huge_pages))?;
     let held = RetransmitBuffer::new(window, quanta);
-    let (submit, submitted) = rtrb::RingBuffer::new(quanta + COMMANDS_MAX);
+    let (ring, submitted) = rtrb::RingBuffer::new(quanta + COMMANDS_MAX);
     let slots = (window as usize).next_power_of_two();
     let memory_bytes = pool.memory_bytes() + held.memory_bytes() + slots * size_of::<SendSlot>();
     let ahead_max = (AHEAD_BYTES / quantum_bytes).max(AHEAD_QUANTA_MIN);
     let writer = SharedWriter::new(wake_handle, ahead_max);
     let shared = Arc::clone(&writer.shared);
-    let flow = SendFlow::new(config, held, submitted, writer);
-    Ok((flow, Handle { pool, submit, shared, memory_bytes }))
+    let tai_clock = publisher(&None);
+    let flow = SendFlow::new(config, held, submitted, tai_clock.reader(), writer);
+    let outlet = Outlet { ring, tai_clock };
+    Ok((flow, Handle { pool, outlet, shared, memory_bytes }))
 }
 
 /// The sender's choices.

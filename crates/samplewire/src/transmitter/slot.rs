@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use samplewire_circuit::Pool;
+use samplewire_circuit::{Pool, Publisher};
+use samplewire_proto::TaiClock;
 
 use super::Handle;
 use super::flow::Submit;
@@ -13,7 +14,7 @@ use crate::driver::Port;
 use crate::source::StreamInfo;
 use crate::sync::{Mutex, lock};
 
-/// The program's half of a [`SendFlow`](super::SendFlow), less the ring that one handle at a time has.
+/// The program's half of a [`SendFlow`](super::SendFlow), less the [`Outlet`].
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     pub(super) info: StreamInfo,
@@ -26,28 +27,36 @@ pub(super) struct Slot {
     pub(super) port: Port,
 }
 
+/// What one handle at a time has: the way to the I/O thread.
+#[derive(Debug)]
+pub(super) struct Outlet {
+    pub(super) ring: rtrb::Producer<Submit>,
+    /// The time of each index, if the program states it.
+    pub(super) tai_clock: Publisher<Option<TaiClock>>,
+}
+
 /// Held by all handles: the port lets go of its half that sends with the last of them.
 #[derive(Debug)]
 pub(super) struct Claim {
     shared: Arc<Shared>,
-    /// The ring, while no stream has it. Each stream takes it once and gives it back once, in threads of
-    /// the program: the I/O thread never locks this.
-    submit: Mutex<Option<rtrb::Producer<Submit>>>,
+    /// The outlet, while no stream has it. Each stream takes it once and gives it back once, in threads
+    /// of the program: the I/O thread never locks this.
+    outlet: Mutex<Option<Outlet>>,
 }
 
 impl Slot {
-    /// With the ring, for the first handle.
+    /// With the outlet, for the first handle.
     pub(super) fn new(
         handle: Handle,
         info: StreamInfo,
         local: SocketAddr,
         batch_bytes: usize,
         port: Port,
-    ) -> (Self, rtrb::Producer<Submit>) {
-        let Handle { pool, submit, shared, memory_bytes } = handle;
-        let claim = Claim { shared: Arc::clone(&shared), submit: Mutex::new(None) };
+    ) -> (Self, Outlet) {
+        let Handle { pool, outlet, shared, memory_bytes } = handle;
+        let claim = Claim { shared: Arc::clone(&shared), outlet: Mutex::new(None) };
         let (memory_bytes, claim) = (memory_bytes + batch_bytes, Arc::new(claim));
-        (Self { info, local, memory_bytes, pool, shared, claim, port }, submit)
+        (Self { info, local, memory_bytes, pool, shared, claim, port }, outlet)
     }
 
     /// Waits until `look` finds something, at most for `timeout`; does what is due where no I/O
@@ -62,14 +71,14 @@ impl Slot {
 }
 
 impl Claim {
-    /// The ring, where no stream has it.
-    pub(super) fn take(&self) -> Option<rtrb::Producer<Submit>> {
-        lock(&self.submit).take()
+    /// The outlet, where no stream has it.
+    pub(super) fn take(&self) -> Option<Outlet> {
+        lock(&self.outlet).take()
     }
 
-    /// A stream is dropped: the next one may have the ring.
-    pub(super) fn give_back(&self, submit: rtrb::Producer<Submit>) {
-        *lock(&self.submit) = Some(submit);
+    /// A stream is dropped: the next one may have the outlet.
+    pub(super) fn give_back(&self, outlet: Outlet) {
+        *lock(&self.outlet) = Some(outlet);
         self.shared.listener_bell.ring();
     }
 }

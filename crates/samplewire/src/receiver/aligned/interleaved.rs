@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Loan, Pool, PoolConfig, Quantum};
 use samplewire_io::Capabilities;
+use samplewire_proto::TaiClock;
 
 use super::super::block::Gaps;
 use super::{
@@ -15,7 +16,6 @@ use crate::error::{OpenError, ReceiveError};
 use crate::info::DeviceInfo;
 use crate::real_time::Granted;
 use crate::receiver::{PortStats, ReceiverSnapshot, Stalls, StatsHandle};
-use crate::tai::TaiClock;
 
 /// Several streams of one device, read as one: for each sample the channels of the first stream,
 /// then of the second and so on.

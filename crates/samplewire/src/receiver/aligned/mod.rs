@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use samplewire_circuit::{Sample, Tag, ViewError};
 use samplewire_io::{Capabilities, Link};
 use samplewire_proto::stream::End;
-use samplewire_proto::{Gap, SampleIndex};
+use samplewire_proto::{Gap, SampleIndex, TaiClock};
 
 use super::port::PortShare;
 use super::{Block, LaneCounts, PortStats, ReceiveStream, ReceiverSnapshot, StatsHandle};
@@ -22,7 +22,6 @@ use crate::error::{OpenError, ReceiveError};
 use crate::info::DeviceInfo;
 use crate::options::ReceiveOptions;
 use crate::real_time::Granted;
-use crate::tai::TaiClock;
 
 use alignment::{Alignment, Step};
 pub use interleaved::Interleaved;

@@ -13,6 +13,7 @@ use samplewire_proto::wire;
 
 use super::super::shared::Shared;
 use super::*;
+use crate::published::publisher;
 use crate::wakeups::Wakeups;
 
 const PAYLOAD_BYTES: usize = 8_192;
@@ -60,7 +61,13 @@ impl Rig {
         let shared = Arc::clone(&writer.shared);
         let (submits, submitted) = rtrb::RingBuffer::new(QUANTA);
         let held = RetransmitBuffer::new(WINDOW, QUANTA);
-        let mut flow = SendFlow::new(SenderConfig::default(), held, submitted, writer);
+        let mut flow = SendFlow::new(
+            SenderConfig::default(),
+            held,
+            submitted,
+            publisher(&None).reader(),
+            writer,
+        );
         let quantum_bytes = (QUANTUM_PACKETS as usize + 1) * PAYLOAD_BYTES;
         let pool = Pool::new(PoolConfig::new(QUANTA, quantum_bytes)).unwrap();
         let (link, far) = memory::pair(64, 9_000, 9_000).unwrap();

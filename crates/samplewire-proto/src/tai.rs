@@ -1,39 +1,43 @@
 //! The time of samples, where their device knows it.
 
-use samplewire_proto::SampleIndex;
+use crate::number::SampleIndex;
 
-use crate::source::StreamInfo;
-
-/// Converts sample indexes to International Atomic Time (TAI), from the known time of one index and the
-/// nominal sample rate. The device's converter may run faster or slower: the error grows with the
-/// distance from the known time.
+/// Converts sample indexes to International Atomic Time (TAI), from the known time of one index and a
+/// sample rate. With the nominal rate, the error grows with the distance from the known time: the
+/// device's converter may run faster or slower.
 ///
 /// Times are nanoseconds since 1970-01-01T00:00:00 TAI. TAI has no leap seconds: since 2017 it is 37 s
 /// ahead of UTC.
 ///
 /// ```
-/// use samplewire::{StreamInfo, TaiClock};
+/// use samplewire_proto::TaiClock;
 ///
-/// let info = StreamInfo::sc16("antenna", 2e6)?;
-/// let clock = TaiClock::new(1_000, 1_800_000_000_000_000_000, &info).expect("the rate is known");
+/// let clock = TaiClock::new(1_000, 1_800_000_000_000_000_000, 2_000_000, 1).expect("a rate");
 /// assert_eq!(clock.tai_ns(1_002), 1_800_000_000_000_001_000);
 /// assert_eq!(clock.tai_ns(998), 1_799_999_999_999_999_000);
-/// # Ok::<(), samplewire::source::RateError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaiClock {
-    index: SampleIndex,
-    tai_ns: u64,
-    rate_numerator: u64,
-    rate_denominator: u64,
+    /// An index whose time is known.
+    pub index: SampleIndex,
+    /// The time of `index`.
+    pub tai_ns: u64,
+    /// The sample rate in hertz as a fraction; not 0.
+    pub rate_numerator: u64,
+    /// See `rate_numerator`.
+    pub rate_denominator: u32,
 }
 
 impl TaiClock {
-    /// Creates the clock of a stream whose sample `index` has the time `tai_ns`; `None` if its rate is
-    /// not known.
-    pub fn new(index: SampleIndex, tai_ns: u64, info: &StreamInfo) -> Option<Self> {
-        let (rate_numerator, rate_denominator) =
-            (info.rate_numerator, info.rate_denominator.max(1).into());
+    /// Creates the clock of a stream whose sample `index` has the time `tai_ns`; `None` if its rate in
+    /// hertz is 0, which means that it is not known.
+    pub fn new(
+        index: SampleIndex,
+        tai_ns: u64,
+        rate_numerator: u64,
+        rate_denominator: u32,
+    ) -> Option<Self> {
+        let rate_denominator = rate_denominator.max(1);
         (rate_numerator > 0).then_some(Self { index, tai_ns, rate_numerator, rate_denominator })
     }
 
@@ -43,7 +47,7 @@ impl TaiClock {
         let sample_ns = i128::from(self.rate_denominator) * 1_000_000_000;
         // A product beyond 128 bits is a time beyond the range too.
         let passed_ns =
-            samples.saturating_mul(sample_ns).div_euclid(i128::from(self.rate_numerator));
+            samples.saturating_mul(sample_ns).div_euclid(i128::from(self.rate_numerator.max(1)));
         let tai_ns = passed_ns.saturating_add(self.tai_ns.into());
         u64::try_from(tai_ns.max(0)).unwrap_or(u64::MAX)
     }
@@ -51,14 +55,11 @@ impl TaiClock {
 
 #[cfg(test)]
 mod tests {
-    use samplewire_proto::wire::Format;
-
     use super::*;
 
     #[test]
     fn time_keeps_to_the_exact_rate_in_both_directions() {
-        let info = StreamInfo::new(Format::Sc16, 1, 30.72e6 / 7.0).unwrap();
-        let clock = TaiClock::new(1 << 40, 1_000, &info).unwrap();
+        let clock = TaiClock::new(1 << 40, 1_000, 30_720_000, 7).unwrap();
         // 30,720,000 samples take 7 s.
         assert_eq!(clock.tai_ns((1 << 40) + 30_720_000), 7_000_001_000);
         assert_eq!(clock.tai_ns((1 << 40) - 1), 1_000 - 228, "227.9 ns, rounded down");
@@ -66,10 +67,9 @@ mod tests {
 
     #[test]
     fn time_out_of_range_is_the_nearest_in_range() {
-        let info = StreamInfo::new(Format::Sc16, 1, 1e-3).unwrap();
-        let clock = TaiClock::new(1, 5, &info).unwrap();
+        let clock = TaiClock::new(1, 5, 1, 1_000).unwrap();
         assert_eq!((clock.tai_ns(0), clock.tai_ns(u64::MAX)), (0, u64::MAX));
-        let unknown = StreamInfo { rate_numerator: 0, ..info };
-        assert_eq!(TaiClock::new(1, 5, &unknown), None);
+        assert_eq!(TaiClock::new(1, 5, 0, 1), None);
+        assert_eq!(TaiClock::new(1, 5, 1, 0), TaiClock::new(1, 5, 1, 1));
     }
 }
