@@ -55,7 +55,6 @@ mod top;
 mod verify;
 mod web;
 mod wiring;
-mod zmtp;
 
 use std::process::ExitCode;
 
@@ -124,7 +123,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     /// Folders that another program could use: they know no option, console or exit status.
-    const LIBRARIES: [&str; 4] = ["bridge", "capture", "metrics", "zmtp"];
+    const LIBRARIES: [&str; 3] = ["bridge", "capture", "metrics"];
 
     /// Those that are compiled with the feature `live` alone.
     const LIVE: [&str; 3] = ["top/live.rs", "top/view.rs", "top/tests.rs"];

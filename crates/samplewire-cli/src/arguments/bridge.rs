@@ -12,7 +12,7 @@ use super::values;
 use super::{ControlOptions, LinkOption, MetricsOption, RealTimeOptions, WebOption};
 use crate::bridge::GapFill;
 use crate::faults::FaultOption;
-use crate::zmtp::{Endpoint, Kind};
+use samplewire_zmtp::{Endpoint, Kind};
 
 /// A bridge between streams and ZeroMQ sockets.
 #[derive(Args, Debug)]

@@ -12,7 +12,7 @@ use super::report::Report;
 use super::shape::Shape;
 use super::wait::Waiting;
 use super::watch::Watch;
-use crate::zmtp::{Kind, Socket};
+use samplewire_zmtp::{Kind, Socket};
 
 /// The sockets that samples come from, and their open quantum.
 pub(crate) struct Inward {

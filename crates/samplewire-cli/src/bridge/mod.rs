@@ -1,4 +1,4 @@
-//! A bridge between streams and ZeroMQ sockets ([`crate::zmtp`]).
+//! A bridge between streams and ZeroMQ sockets ([`samplewire_zmtp`]).
 //!
 //! Each direction has a thread of its own: [`serve_outward`] carries received streams to sockets, and
 //! [`serve_inward`] what comes from sockets into streams. Both run until their stream or the

@@ -14,7 +14,7 @@ use super::report::Report;
 use super::shape::Shape;
 use super::wait::Waiting;
 use super::watch::Watch;
-use crate::zmtp::{Offered, Socket};
+use samplewire_zmtp::{Offered, Socket};
 
 /// What replaces missing samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

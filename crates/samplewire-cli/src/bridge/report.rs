@@ -9,7 +9,7 @@ use samplewire_proto::sender::SenderStats;
 use samplewire_record::account::Account;
 use samplewire_record::sigmf::{HostDrops, RecordedGap};
 
-use crate::zmtp::{Notice, Socket};
+use samplewire_zmtp::{Notice, Socket};
 
 /// Learns what happens in one direction, in its thread: nothing here may wait for long.
 pub(crate) trait Report {

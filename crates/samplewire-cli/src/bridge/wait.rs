@@ -11,7 +11,7 @@ use futures_core::Stream;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 
-use crate::zmtp::Socket;
+use samplewire_zmtp::Socket;
 
 /// Both a stream and any of several sockets can wake it.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::zmtp::Counts;
+use samplewire_zmtp::Counts;
 
 /// A handle to the counts of one direction, over all its sessions.
 #[derive(Clone, Debug, Default)]

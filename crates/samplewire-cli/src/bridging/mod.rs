@@ -33,7 +33,7 @@ use crate::real_time;
 use crate::stream::{path_words, stream_words};
 use crate::web;
 use crate::wiring::{self, Flow};
-use crate::zmtp::Socket;
+use samplewire_zmtp::Socket;
 
 use json::{Document, SocketEntry, Start};
 use open::Opened;

@@ -2,7 +2,7 @@
 
 use crate::console::Console;
 use crate::figures::grouped;
-use crate::zmtp::{Notice, Socket};
+use samplewire_zmtp::{Notice, Socket};
 
 /// Prints the first events of each second, and the number of the others.
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::faults::FaultPair;
 use crate::memory::check_window;
 use crate::wiring::Wiring;
-use crate::zmtp::{Config, Endpoint, Kind, Socket};
+use samplewire_zmtp::{Config, Endpoint, Kind, Socket};
 
 /// The opened streams of a device.
 pub(super) struct Opened {

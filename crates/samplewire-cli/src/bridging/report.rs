@@ -20,7 +20,7 @@ use crate::interrupt::Interrupt;
 use crate::metrics::{Entry, Exported, View, ended};
 use crate::outcome::Outcome;
 use crate::record::gap_lines::GapLines;
-use crate::zmtp::{Notice, Socket};
+use samplewire_zmtp::{Notice, Socket};
 
 /// The results of the sessions of one direction.
 #[derive(Debug)]

@@ -10,9 +10,9 @@ use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
-use super::control::Control;
-use super::decoder::{COMMAND_BYTES_MAX, Decoder, Step};
-use super::wire::{Kind, Violation, greeting, message_head, ready};
+use crate::control::Control;
+use crate::decoder::{COMMAND_BYTES_MAX, Decoder, Step};
+use crate::wire::{Kind, Violation, greeting, message_head, ready};
 
 /// A connection.
 #[derive(Debug)]

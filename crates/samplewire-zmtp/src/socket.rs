@@ -7,27 +7,29 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 
-use super::connection::{Connection, Leave};
-use super::endpoint::{Endpoint, Way};
-use super::notice::{Notice, Notices};
-use super::wire::{Kind, Violation};
+use crate::connection::{Connection, Leave};
+use crate::endpoint::{Endpoint, Way};
+use crate::notice::{Notice, Notices};
+use crate::wire::{Kind, Violation};
 
 /// The configuration of a socket.
 #[derive(Clone, Debug)]
-pub(crate) struct Config {
-    pub(crate) kind: Kind,
-    pub(crate) endpoint: Endpoint,
+pub struct Config {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its address.
+    pub endpoint: Endpoint,
     /// The size of a sample; messages are whole numbers of samples.
-    pub(crate) item_bytes: usize,
+    pub item_bytes: usize,
     /// Bytes that may wait for each peer: at least the longest message to send.
-    pub(crate) queue_bytes: usize,
+    pub queue_bytes: usize,
     /// A byte of a sample that replaces a missing one.
-    pub(crate) zero: u8,
+    pub zero: u8,
 }
 
 /// A ZeroMQ socket without a thread.
 #[derive(Debug)]
-pub(crate) struct Socket {
+pub struct Socket {
     config: Config,
     address: SocketAddr,
     /// The listening socket, if this end listens.
@@ -48,25 +50,25 @@ pub(crate) struct Socket {
 
 /// The counts of a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub struct Counts {
     /// Messages with samples that were received or sent; for a PUB one for each subscriber.
-    pub(crate) messages: u64,
+    pub messages: u64,
     /// PUB: messages that a subscriber missed, because its queue was full.
-    pub(crate) dropped_messages: u64,
+    pub dropped_messages: u64,
     /// The bytes of these.
-    pub(crate) dropped_bytes: u64,
+    pub dropped_bytes: u64,
     /// Bytes of messages whose peer disconnected within the message; received ones are replaced by
     /// zeros.
-    pub(crate) torn_bytes: u64,
+    pub torn_bytes: u64,
     /// Peers that completed the handshake.
-    pub(crate) peers: u64,
+    pub peers: u64,
     /// Peers that were rejected.
-    pub(crate) refused: u64,
+    pub refused: u64,
 }
 
 impl Counts {
     /// The sums of two sockets.
-    pub(crate) const fn and(&self, other: &Self) -> Self {
+    pub const fn and(&self, other: &Self) -> Self {
         Self {
             messages: self.messages + other.messages,
             dropped_messages: self.dropped_messages + other.dropped_messages,
@@ -80,7 +82,7 @@ impl Counts {
 
 /// The result of offering a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Offered {
+pub enum Offered {
     /// The message is on its way, or no peer wants it.
     Taken,
     /// No peer can take it now.
@@ -92,7 +94,7 @@ impl Socket {
     ///
     /// # Errors
     /// The name is unknown, or the address is not available.
-    pub(crate) fn new(config: Config) -> io::Result<Self> {
+    pub fn new(config: Config) -> io::Result<Self> {
         let address = config.endpoint.resolve()?;
         let default = if config.kind.is_inward() { Way::Connect } else { Way::Bind };
         let listener = match config.endpoint.way(default) {
@@ -122,40 +124,42 @@ impl Socket {
     }
 
     /// The address where this end listens, or that it connects to.
-    pub(crate) const fn address(&self) -> SocketAddr {
+    pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Whether this end listens.
-    pub(crate) const fn is_listening(&self) -> bool {
+    pub const fn is_listening(&self) -> bool {
         self.listener.is_some()
     }
 
     /// The address as the user wrote it.
-    pub(crate) const fn name(&self) -> &Endpoint {
+    pub const fn name(&self) -> &Endpoint {
         &self.config.endpoint
     }
 
-    pub(crate) const fn kind(&self) -> Kind {
+    /// Its kind.
+    pub const fn kind(&self) -> Kind {
         self.config.kind
     }
 
-    pub(crate) const fn counts(&self) -> Counts {
+    /// What it has counted since its start.
+    pub const fn counts(&self) -> Counts {
         self.counts
     }
 
     /// The next event, oldest first.
-    pub(crate) fn notice(&mut self) -> Option<Notice> {
+    pub fn notice(&mut self) -> Option<Notice> {
         self.notices.pop()
     }
 
     /// Whether any bytes wait to be sent.
-    pub(crate) fn is_sending(&self) -> bool {
+    pub fn is_sending(&self) -> bool {
         self.connections.iter().any(|it| it.is_ready() && it.queued_bytes() > 0)
     }
 
     /// Adds the events to wait for; `takes_samples` if the owner would call [`Socket::read`].
-    pub(crate) fn wants<'a>(&'a self, takes_samples: bool, fds: &mut Vec<PollFd<'a>>) {
+    pub fn wants<'a>(&'a self, takes_samples: bool, fds: &mut Vec<PollFd<'a>>) {
         if let Some(listener) = &self.listener
             && self.connections.len() < CONNECTIONS_MAX
         {
@@ -176,7 +180,7 @@ impl Socket {
 
     /// Does all pending work except reading samples: accepts and connects peers, completes
     /// handshakes, sends.
-    pub(crate) fn turn(&mut self, now: Instant) {
+    pub fn turn(&mut self, now: Instant) {
         self.accept();
         if self.listener.is_none() && self.connections.is_empty() && now >= self.dial_at {
             self.dial_at = now + DIAL_PAUSE;
@@ -200,7 +204,7 @@ impl Socket {
     }
 
     /// Disconnects all peers; the next turn accepts or connects peers again.
-    pub(crate) fn leave(&mut self) {
+    pub fn leave(&mut self) {
         self.connections.clear();
         self.zeros_left = 0;
     }
@@ -244,7 +248,7 @@ impl Socket {
 
     /// Offers a message: a PUB sends to all subscribers with room, a PUSH to one peer with room, a
     /// REP to the peer with a pending request.
-    pub(crate) fn offer(&mut self, message: &[u8]) -> Offered {
+    pub fn offer(&mut self, message: &[u8]) -> Offered {
         debug_assert!(message.len() <= self.config.queue_bytes, "a message fits into a queue");
         match self.config.kind {
             Kind::Pub => self.publish(message),
@@ -294,7 +298,7 @@ impl Socket {
 
     /// Reads samples to the start of `out`, message by message; 0 if there are none. A REQ without
     /// samples sends a request.
-    pub(crate) fn read(&mut self, out: &mut [u8]) -> usize {
+    pub fn read(&mut self, out: &mut [u8]) -> usize {
         let mut filled = 0;
         while filled < out.len() {
             if self.zeros_left > 0 {

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The kind of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Sends to all subscribers; a slow subscriber misses messages.
     Pub,
     /// Receives from publishers.
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// Its name in the handshake.
-    pub(crate) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pub => "PUB",
             Self::Sub => "SUB",
@@ -33,7 +33,7 @@ impl Kind {
     }
 
     /// Whether it receives samples.
-    pub(crate) const fn is_inward(self) -> bool {
+    pub const fn is_inward(self) -> bool {
         matches!(self, Self::Sub | Self::Pull | Self::Req)
     }
 
@@ -58,7 +58,7 @@ impl fmt::Display for Kind {
 
 /// A violation of the protocol by a peer, which ends its connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Violation {
+pub enum Violation {
     /// The peer does not use ZeroMQ.
     #[error("speaks no ZeroMQ")]
     Foreign,
@@ -73,7 +73,12 @@ pub(crate) enum Violation {
     Refused(String),
     /// The two kinds are not compatible.
     #[error("is a {theirs}, and a {ours} socket talks to {}", .ours.peers().join(" or "))]
-    Kind { theirs: String, ours: Kind },
+    Kind {
+        /// What the peer is.
+        theirs: String,
+        /// What this end is.
+        ours: Kind,
+    },
     /// The handshake took too long.
     #[error("did not finish its handshake")]
     Slow,
@@ -85,10 +90,18 @@ pub(crate) enum Violation {
     Command,
     /// A message that is too long.
     #[error("sent a message of {len_bytes} bytes, and {MESSAGE_BYTES_MAX} are taken at most")]
-    Long { len_bytes: u64 },
+    Long {
+        /// Its length.
+        len_bytes: u64,
+    },
     /// A message with a fraction of a sample.
     #[error("sent {len_bytes} bytes, which are no whole number of samples of {item_bytes} bytes")]
-    Split { len_bytes: u64, item_bytes: usize },
+    Split {
+        /// The message's length.
+        len_bytes: u64,
+        /// A sample's length.
+        item_bytes: usize,
+    },
     /// More topics, or a longer envelope, than this end stores.
     #[error("requests more topics, or more hops, than this end stores")]
     Crowd,

@@ -1,10 +1,10 @@
 //! Input of a socket that sends samples: subscriptions to a PUB, requests to a REP.
 
-use super::wire::{Kind, Violation};
+use crate::wire::{Kind, Violation};
 
 /// The control state that a peer has set.
 #[derive(Debug)]
-pub(super) enum Control {
+pub enum Control {
     /// Subscriptions.
     Topics(Topics),
     /// Requests.
@@ -16,7 +16,7 @@ pub(super) enum Control {
 /// The subscriptions of a peer (RFC 29: a byte for subscribe or cancel, and the prefix of
 /// messages).
 #[derive(Debug, Default)]
-pub(super) struct Topics {
+pub struct Topics {
     list: Vec<Vec<u8>>,
     message: Vec<u8>,
 }
@@ -24,7 +24,7 @@ pub(super) struct Topics {
 /// The request of a peer (RFC 28: the envelope, an empty part, and the request itself). The request
 /// is ignored: srsRAN's is one byte, and GNU Radio's is the number of samples it would like.
 #[derive(Debug, Default)]
-pub(super) struct Requests {
+pub struct Requests {
     /// The parts up to the empty one, as frames.
     way_back: Vec<u8>,
     place: Place,
@@ -44,7 +44,8 @@ enum Place {
 }
 
 impl Control {
-    pub(super) fn new(kind: Kind) -> Self {
+    /// For a peer of a socket of this kind.
+    pub fn new(kind: Kind) -> Self {
         match kind {
             Kind::Pub => Self::Topics(Topics::default()),
             Kind::Rep => Self::Requests(Requests::default()),
@@ -56,12 +57,7 @@ impl Control {
     ///
     /// # Errors
     /// [`Violation::Crowd`].
-    pub(super) fn begin(
-        &mut self,
-        head: &[u8],
-        len_bytes: u64,
-        has_more: bool,
-    ) -> Result<(), Violation> {
+    pub fn begin(&mut self, head: &[u8], len_bytes: u64, has_more: bool) -> Result<(), Violation> {
         match self {
             Self::Topics(topics) => topics.begin(len_bytes),
             Self::Requests(requests) => requests.begin(head, len_bytes, has_more),
@@ -73,7 +69,7 @@ impl Control {
     ///
     /// # Errors
     /// [`Violation::Crowd`].
-    pub(super) fn take(&mut self, bytes: &[u8], is_last: bool) -> Result<(), Violation> {
+    pub fn take(&mut self, bytes: &[u8], is_last: bool) -> Result<(), Violation> {
         match self {
             Self::Topics(topics) => topics.take(bytes, is_last),
             Self::Requests(requests) => {
@@ -85,7 +81,7 @@ impl Control {
     }
 
     /// Whether the peer subscribes to a message with this beginning.
-    pub(super) fn subscribes_to(&self, message: &[u8]) -> bool {
+    pub fn subscribes_to(&self, message: &[u8]) -> bool {
         match self {
             Self::Topics(topics) => topics.list.iter().any(|topic| message.starts_with(topic)),
             Self::Requests(_) | Self::None => false,
@@ -93,12 +89,12 @@ impl Control {
     }
 
     /// Whether a request is pending.
-    pub(super) fn is_asking(&self) -> bool {
+    pub fn is_asking(&self) -> bool {
         matches!(self, Self::Requests(requests) if requests.place == Place::Asked)
     }
 
     /// Removes the request, and passes the envelope of its answer to `write`.
-    pub(super) fn answer(&mut self, write: impl FnOnce(&[u8])) {
+    pub fn answer(&mut self, write: impl FnOnce(&[u8])) {
         if let Self::Requests(requests) = self {
             write(&requests.way_back);
             requests.way_back.clear();

@@ -3,13 +3,13 @@
 //! [`Decoder::next`] classifies the first bytes of the input. Its owner removes them and calls it
 //! again. The decoder stores only a few numbers.
 
-use super::wire::{
+use crate::wire::{
     Command, GREETING_BYTES, Head, Kind, MESSAGE_BYTES_MAX, Violation, check_greeting,
 };
 
 /// Decodes one connection.
 #[derive(Debug)]
-pub(super) struct Decoder {
+pub struct Decoder {
     ours: Kind,
     state: State,
 }
@@ -28,7 +28,7 @@ enum State {
 
 /// The class of the first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
     /// More bytes are needed.
     Wait,
     /// Skip this many bytes.
@@ -36,23 +36,36 @@ pub(super) enum Step {
     /// Skip this many bytes; the peer is ready.
     Ready(usize),
     /// Skip this many bytes; a part of a message follows.
-    Part { skip: usize, len_bytes: u64, has_more: bool },
-    /// This many bytes belong to the current part; `is_last` if they end it.
-    Bytes { len: usize, is_last: bool },
+    Part {
+        /// The bytes of its head.
+        skip: usize,
+        /// The bytes that follow the head.
+        len_bytes: u64,
+        /// Whether another part of the message follows this one.
+        has_more: bool,
+    },
+    /// Bytes of the current part.
+    Bytes {
+        /// How many.
+        len: usize,
+        /// Whether the part ends with them.
+        is_last: bool,
+    },
 }
 
 impl Decoder {
-    pub(super) const fn new(ours: Kind) -> Self {
+    /// For a connection of a socket of this kind.
+    pub const fn new(ours: Kind) -> Self {
         Self { ours, state: State::Greeting }
     }
 
     /// Whether the handshake is complete.
-    pub(super) const fn is_ready(&self) -> bool {
+    pub const fn is_ready(&self) -> bool {
         matches!(self.state, State::Frame | State::Part { .. })
     }
 
     /// Remaining bytes of the current part.
-    pub(super) const fn left_bytes(&self) -> u64 {
+    pub const fn left_bytes(&self) -> u64 {
         match self.state {
             State::Part { left_bytes } => left_bytes,
             State::Greeting | State::Handshake | State::Frame => 0,
@@ -63,7 +76,7 @@ impl Decoder {
     ///
     /// # Errors
     /// The peer violated the protocol; the connection must be closed.
-    pub(super) fn next(&mut self, input: &[u8]) -> Result<Step, Violation> {
+    pub fn next(&mut self, input: &[u8]) -> Result<Step, Violation> {
         match self.state {
             State::Greeting => {
                 check_greeting(input)?;

@@ -4,27 +4,37 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::net::SocketAddr;
 
-use super::wire::Violation;
+use crate::wire::Violation;
 
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Notice {
+pub enum Notice {
     /// A peer has completed the handshake.
     Joined(SocketAddr),
-    /// A peer disconnected; this many bytes of a message were not received, or not sent.
-    Left { peer: SocketAddr, lost_bytes: usize },
+    /// A peer disconnected.
+    Left {
+        /// Its address.
+        peer: SocketAddr,
+        /// Bytes of a message that were not received, or not sent.
+        lost_bytes: usize,
+    },
     /// A peer was rejected.
-    Refused { peer: SocketAddr, violation: Violation },
+    Refused {
+        /// Its address.
+        peer: SocketAddr,
+        /// Why.
+        violation: Violation,
+    },
 }
 
 impl Notice {
     /// Whether a message had a fraction of a sample.
-    pub(crate) const fn is_split(&self) -> bool {
+    pub const fn is_split(&self) -> bool {
         matches!(self, Self::Refused { violation: Violation::Split { .. }, .. })
     }
 
     /// Whether it is a warning.
-    pub(crate) const fn is_warning(&self) -> bool {
+    pub const fn is_warning(&self) -> bool {
         match self {
             Self::Joined(_) => false,
             Self::Left { lost_bytes, .. } => *lost_bytes > 0,

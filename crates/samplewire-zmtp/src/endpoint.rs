@@ -15,7 +15,7 @@ pub(crate) enum Way {
 
 /// The address of a socket, as the user wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Endpoint {
+pub struct Endpoint {
     way: Option<Way>,
     host: String,
     port: u16,
@@ -26,7 +26,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// The error in words.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let (way, rest) = match text.split_once(':') {
             Some(("bind", rest)) => (Some(Way::Bind), rest),
             Some(("connect", rest)) => (Some(Way::Connect), rest),
