@@ -68,15 +68,20 @@ def read(page: Page) -> Waterfall:
     accent = page.evaluate(
         "() => getComputedStyle(document.documentElement).getPropertyValue('--accent').trim()"
     )
-    box = canvas.bounding_box()
-    assert box
-    # Whole pixels: at the edges the picture is mixed with what lies beside it.
-    clip = {
-        "x": round(box["x"]),
-        "y": round(box["y"]),
-        "width": int(box["width"]),
-        "height": int(box["height"]),
-    }
-    image = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
+    while True:
+        box = canvas.bounding_box()
+        assert box
+        # Whole pixels: at the edges the picture is mixed with what lies beside it.
+        clip = {
+            "x": round(box["x"]),
+            "y": round(box["y"]),
+            "width": int(box["width"]),
+            "height": int(box["height"]),
+        }
+        shot = page.screenshot(clip=clip)
+        # The sentence above it may have got another line meanwhile.
+        if canvas.bounding_box() == box:
+            break
+    image = Image.open(io.BytesIO(shot)).convert("RGB")
     rgb = tuple(int(accent[at : at + 2], 16) for at in (1, 3, 5))
     return Waterfall(image, floor_db, ceiling_db, colors, rgb)
