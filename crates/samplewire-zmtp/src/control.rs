@@ -204,10 +204,36 @@ mod tests {
         message(&mut control, &[b""]).unwrap();
         assert!(!control.is_asking());
         message(&mut control, &[b"", b"\0"]).unwrap();
-        assert!(control.is_asking(), "what was no request is forgotten");
+        assert!(control.is_asking());
+        control.answer(|found| assert_eq!(found, [1, 0], "what was no request is forgotten"));
+    }
+
+    #[test]
+    fn request_is_complete_with_its_last_byte() {
         let mut control = Control::new(Kind::Rep);
-        let long = message(&mut control, &[&[7; 200], &[7; 200], b"", b"\0"]);
-        assert_eq!(long, Err(Violation::Crowd));
+        control.begin(&[1, 0], 0, true).unwrap();
+        control.begin(&[1, 0], 0, true).unwrap();
+        assert!(!control.is_asking(), "an empty part, and another follows");
+        control.begin(&[1, 1], 1, true).unwrap();
+        control.take(&[9], true).unwrap();
+        assert!(!control.is_asking(), "a part, and another follows");
+        control.begin(&[0, 2], 2, false).unwrap();
+        assert!(!control.is_asking());
+        control.take(&[7], false).unwrap();
+        assert!(!control.is_asking(), "a byte is missing");
+        control.take(&[7], true).unwrap();
+        assert!(control.is_asking());
+    }
+
+    #[test]
+    fn envelope_has_at_most_256_bytes_heads_included() {
+        for (last, is_right) in [(124, true), (125, false)] {
+            let mut control = Control::new(Kind::Rep);
+            // Heads of 2 bytes: 2 + 126 + 2 + `last`, and 2 of the empty part.
+            let parts = [&[7; 126][..], &[7; 200][..last], b"", b"\0"];
+            assert_eq!(message(&mut control, &parts).is_ok(), is_right, "{last}");
+            assert_eq!(control.is_asking(), is_right);
+        }
     }
 
     #[test]
@@ -223,6 +249,8 @@ mod tests {
         assert!(!control.subscribes_to(b"abc"));
         let many = (0..17).map(|at| message(&mut control, &[&[1, at]]));
         assert_eq!(many.filter(Result::is_err).count(), 1);
-        assert_eq!(control.begin(&[], 1 << 40, false), Err(Violation::Crowd));
+        for (len_bytes, is_right) in [(256, true), (257, false), (1 << 40, false)] {
+            assert_eq!(control.begin(&[], len_bytes, false).is_ok(), is_right, "{len_bytes}");
+        }
     }
 }
