@@ -208,6 +208,30 @@ mod tests {
     }
 
     #[test]
+    fn lengths_at_their_limits_are_taken_and_beyond_are_not() {
+        let mut decoder = Decoder::new(Kind::Sub);
+        assert_eq!(decoder.next(&greeting()[..63]), Ok(Step::Wait));
+        assert_eq!(decoder.next(&greeting()), Ok(Step::Skip(64)));
+        let ready = ready(Kind::Pub);
+        assert_eq!(decoder.next(&ready), Ok(Step::Ready(ready.len())));
+        let command = |len_bytes: u64| {
+            let mut command = [&[6][..], &len_bytes.to_be_bytes()].concat();
+            command.resize(9 + len_bytes as usize, 0);
+            command
+        };
+        assert_eq!(decoder.next(&command(1_024)), Ok(Step::Skip(1_033)));
+        assert_eq!(decoder.next(&command(1_025)), Err(Violation::Command));
+        let head = |len_bytes: u64| [&[2][..], &len_bytes.to_be_bytes()].concat();
+        let long = MESSAGE_BYTES_MAX + 1;
+        assert_eq!(decoder.next(&head(long)), Err(Violation::Long { len_bytes: long }));
+        let empty = Step::Part { skip: 2, len_bytes: 0, has_more: false };
+        assert_eq!(decoder.next(&[0, 0]), Ok(empty));
+        let longest = Step::Part { skip: 9, len_bytes: MESSAGE_BYTES_MAX, has_more: false };
+        assert_eq!(decoder.next(&head(MESSAGE_BYTES_MAX)), Ok(longest), "no byte was awaited");
+        assert_eq!(decoder.left_bytes(), MESSAGE_BYTES_MAX);
+    }
+
+    #[test]
     fn what_a_peer_may_not_do_is_named() {
         let with = |more: &[u8]| {
             let mut talk = greeting().to_vec();

@@ -296,6 +296,11 @@ mod tests {
             assert_eq!(check_greeting(&good[..len]), Ok(()));
         }
         assert_eq!(check_greeting(b"GET / HTTP/1.1"), Err(Violation::Foreign));
+        for at in [0, 9] {
+            let mut foreign = good;
+            foreign[at] ^= 1;
+            assert_eq!(check_greeting(&foreign), Err(Violation::Foreign), "byte {at}");
+        }
         let mut old = good;
         old[10] = 1;
         assert_eq!(check_greeting(&old[..11]), Err(Violation::Version(2)));
