@@ -116,12 +116,17 @@ class Steps(unittest.TestCase):
         self.assertFalse(self.exists("second") or self.exists("fourth"))
 
     def test_normal_end_waits_for_lanes(self) -> None:
-        script = "beside lane first sh -c 'sleep 0.5; touch first'\n"
+        waits = "until [ -e go ]; do sleep 0.02; done; touch first"
+        script = f"beside lane first sh -c '{waits}'\n"
         script += "beside lane second touch second\nstep third touch third\nfinish\n"
         begun = self.begin(script)
+        assert begun.stdout
+        while (line := begun.stdout.readline()) != "waiting for first\n":
+            self.assertTrue(line, "it ended without a word")
+        self.assertFalse(self.exists("second"))
+        (self.folder / "go").touch()
         words = begun.communicate(timeout=PATIENCE_S)[0]
         self.assertEqual(begun.returncode, 0, words)
-        self.assertIn("\nwaiting for first\n", words)
         self.assertIn("steps: 3 passed, 0 failed, 0 skipped", words)
         self.assertTrue(self.exists("first") and self.exists("second"))
         self.assertEqual(list(self.logs.iterdir()), [])
