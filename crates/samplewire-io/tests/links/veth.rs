@@ -23,6 +23,20 @@ pub(crate) fn interfaces(mtu_bytes: usize, queues: usize) -> String {
     )
 }
 
+/// The same, and a VLAN over it, whose interfaces are `near0.7` and `far0.7`.
+pub(crate) fn vlan(interfaces: &str) -> String {
+    let link = |name: &str| format!("link add link {name} name {name}.7 type vlan id 7");
+    format!(
+        "{interfaces} && ip {} && ip -n far {} && \
+         ip addr add {NEAR_VLAN}/24 dev near0.7 && ip addr add {NEAR_VLAN_V6}/64 dev near0.7 nodad && \
+         ip -n far addr add {FAR_VLAN}/24 dev far0.7 && \
+         ip -n far addr add {FAR_VLAN_V6}/64 dev far0.7 nodad && \
+         ip link set near0.7 up && ip -n far link set far0.7 up",
+        link("near0"),
+        link("far0")
+    )
+}
+
 /// Whether the kernel refuses AF_XDP to this process; the test is then skipped.
 pub(crate) fn is_refused() -> bool {
     let (near, far, logs) = open(FAR, Bypass::Always);
@@ -158,3 +172,7 @@ pub(crate) const NEAR: &str = "10.9.0.1";
 pub(crate) const FAR: &str = "10.9.0.2";
 pub(crate) const NEAR_V6: &str = "fd09::1";
 pub(crate) const FAR_V6: &str = "fd09::2";
+const NEAR_VLAN: &str = "10.7.0.1";
+pub(crate) const FAR_VLAN: &str = "10.7.0.2";
+const NEAR_VLAN_V6: &str = "fd07::1";
+pub(crate) const FAR_VLAN_V6: &str = "fd07::2";

@@ -10,7 +10,10 @@ use samplewire_io::{
 use samplewire_testing::in_namespace;
 
 use crate::body::{self, Base, PATIENCE, V4};
-use crate::veth::{FAR, FAR_V6, NEAR, hello, in_far, interfaces, is_refused, open, pair};
+use crate::veth::{
+    FAR, FAR_V6, FAR_VLAN, FAR_VLAN_V6, NEAR, hello, in_far, interfaces, is_refused, open, pair,
+    vlan,
+};
 
 #[test]
 fn links_that_bypass_the_kernel_pass_too() {
@@ -40,16 +43,47 @@ fn links_over_two_queues_pass_too() {
 }
 
 #[test]
-fn kernel_sees_no_packet_of_a_known_tag_and_all_others() {
-    let name = "xdp::kernel_sees_no_packet_of_a_known_tag_and_all_others";
-    if !in_namespace(name, &interfaces(1_500, 1)) || is_refused() {
+fn links_over_a_vlan_pass_too() {
+    let name = "xdp::links_over_a_vlan_pass_too";
+    if !in_namespace(name, &vlan(&interfaces(9_000, 1))) || is_refused() {
         return;
     }
-    let (mut near, mut far) = pair(FAR, Bypass::Always);
+    all_pass(&[
+        Base::new("xdp v4 over a VLAN", 9_000, || pair(FAR_VLAN, Bypass::Always)),
+        Base::new("xdp v6 over a VLAN", 9_000, || pair(FAR_VLAN_V6, Bypass::Always)),
+    ]);
+}
+
+#[test]
+fn interface_of_a_vlan_is_attached_in_the_generic_mode() {
+    let name = "xdp::interface_of_a_vlan_is_attached_in_the_generic_mode";
+    if !in_namespace(name, &vlan(&interfaces(1_500, 1))) || is_refused() {
+        return;
+    }
+    let (near, far) = pair(FAR_VLAN, Bypass::Always);
+    for (link, interface) in [(near, "near0.7"), (far, "far0.7")] {
+        let state = link.capabilities().bypass.unwrap().state();
+        assert_eq!(state.to_string(), format!("{interface}, generic mode, copy, 1 queue"));
+    }
+}
+
+#[test]
+fn kernel_sees_no_packet_of_a_known_tag_and_all_others() {
+    let name = "xdp::kernel_sees_no_packet_of_a_known_tag_and_all_others";
+    if !in_namespace(name, &vlan(&interfaces(1_500, 1))) || is_refused() {
+        return;
+    }
+    for far in [FAR, FAR_V6, FAR_VLAN, FAR_VLAN_V6] {
+        kernel_sees_only_unknown_tags(far);
+    }
+}
+
+fn kernel_sees_only_unknown_tags(far: &str) {
+    let (mut near, mut far) = pair(far, Bypass::Always);
     let peer = far.local_addr();
     // "llo " is a tag, "LLO " is none.
     for (bytes, by_kernel) in [(b"hello there", 0), (b"heLLO there", 100)] {
-        let before = in_far(udp_received);
+        let before = in_far(|| udp_received(peer.is_ipv4()));
         let mut batch = Batch::new(64, 1_500);
         let mut arrived = 0;
         near.send(&[Outgoing::whole(peer, Ecn::Ect0, bytes); 100]).unwrap();
@@ -59,12 +93,18 @@ fn kernel_sees_no_packet_of_a_known_tag_and_all_others() {
             far.recv(&mut batch).unwrap();
             arrived += batch.iter().filter(|(it, _)| it == bytes).count();
         }
-        assert_eq!((arrived, in_far(udp_received) - before), (100, by_kernel));
+        let seen = in_far(|| udp_received(peer.is_ipv4())) - before;
+        assert_eq!((arrived, seen), (100, by_kernel), "{peer}");
     }
 }
 
 /// UDP packets that the kernel has received in this thread's namespace.
-fn udp_received() -> u64 {
+fn udp_received(is_ipv4: bool) -> u64 {
+    if !is_ipv4 {
+        let table = std::fs::read_to_string("/proc/thread-self/net/snmp6").unwrap();
+        let count = table.lines().find_map(|line| line.strip_prefix("Udp6InDatagrams"));
+        return count.unwrap().trim().parse().unwrap();
+    }
     let table = std::fs::read_to_string("/proc/thread-self/net/snmp").unwrap();
     let counts = table.lines().filter(|line| line.starts_with("Udp: ")).nth(1).unwrap();
     counts.split_whitespace().nth(1).unwrap().parse().unwrap()
