@@ -40,12 +40,15 @@ impl From<SendError> for Broken {
 
 impl Trial {
     pub(super) fn new(
-        receiver: ReceiveStream,
+        mut receiver: ReceiveStream,
         sender: SendStream,
         arguments: &LatencyArguments,
         interrupt: &Interrupt,
     ) -> Result<Self, Broken> {
-        let is_interrupted = || interrupt.signal().is_some();
+        let is_interrupted = || {
+            drain(&mut receiver);
+            interrupt.signal().is_some()
+        };
         if !wait_ready(&sender, arguments.timeout, is_interrupted)? {
             return Err(Broken("the device took no burst (--timeout)".into()));
         }
@@ -64,6 +67,7 @@ impl Trial {
     pub(super) fn run(&mut self, lead: Duration, interrupt: &Interrupt) -> Result<u64, Broken> {
         let lead_samples = (lead.as_secs_f64() * self.rate_hz).round() as u64;
         let mut sent = 0;
+        drain(&mut self.receiver);
         let mut heard = Instant::now();
         while sent < self.bursts && interrupt.signal().is_none() {
             let Some(newest) = self.newest(&mut heard)? else { continue };
@@ -77,15 +81,17 @@ impl Trial {
         }
         let until = Instant::now() + lead + PLAYED_MAX;
         let next = self.next;
-        let is_late = || Instant::now() > until || interrupt.signal().is_some();
-        if sent > 0 && !self.sender.wait_played(next, is_late)? {
+        let Self { receiver, sender, .. } = self;
+        let is_late = || {
+            drain(receiver);
+            Instant::now() > until || interrupt.signal().is_some()
+        };
+        if sent > 0 && !sender.wait_played(next, is_late)? {
             return Err(Broken(format!("the device has not come to index {next}")));
         }
         let late = self.sender.stats().stream.late_at_peer;
         let count = late.wrapping_sub(self.late_seen);
         self.late_seen = late;
-        // Takes the samples that came during the wait.
-        while let Ok(Some(_)) = self.receiver.next_within(Duration::ZERO) {}
         Ok(count.into())
     }
 
@@ -124,6 +130,12 @@ impl Trial {
         let _ended = self.sender.finish(0).is_ok();
         self.receiver.close();
     }
+}
+
+/// Takes all samples that are here, as while waiting for something else: otherwise they fill the window,
+/// and the next bursts answer samples that are as old as that.
+fn drain(receiver: &mut ReceiveStream) {
+    while let Ok(Some(_)) = receiver.next_within(Duration::ZERO) {}
 }
 
 /// So many blocks are taken for the newest sample.

@@ -130,3 +130,17 @@ fn bursts_without_a_lead_are_late_and_those_with_a_long_one_are_not() {
     let sender = Device::start(&["--source", "null", "--rate", "1M"]);
     run(&["latency", &sender.address, "--rounds", "0"]).expect_error(2, &["refused: Role"]);
 }
+
+/// Each lead ends with a wait of some 0.3 s for the device's report, and a window holds 0.1 s of samples.
+#[test]
+fn latency_takes_samples_while_it_waits_for_the_end_of_a_lead() {
+    let samples = ["--source", "null", "--play", "null", "--rate", "10M", "--window", "450"];
+    let device = Device::start(&[&samples[..], &["--once"]].concat());
+    let leads = ["--leads", "5ms,5ms,5ms,5ms", "--bursts", "3", "--rounds", "0"];
+    run(&[&["latency", &device.address], &leads[..]].concat()).expect(0);
+    let device = device.finish();
+    let line = device.text().lines().find_map(|line| line.strip_prefix("  overflow")).unwrap();
+    let lost: u64 = line.split_whitespace().next().unwrap().replace(',', "").parse().unwrap();
+    // A busy host may not run for a moment; without samples taken, 0.2 s of them are lost each time.
+    assert!(lost < 2_000_000, "{lost} samples of 10 MS/s were lost at the device");
+}
