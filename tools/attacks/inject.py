@@ -1,7 +1,7 @@
 """Sends frames from a file on a device, once or for some seconds; a program of its own, so that it
 can be started inside a network namespace.
 
-    python3 tools/attacks/inject.py DEVICE FILE [SECONDS]
+    python3 tools/attacks/inject.py DEVICE FILE [SECONDS [FRAMES_PER_SECOND]]
 
 Prints how many frames it sent.
 """
@@ -34,10 +34,12 @@ def read(path: Path) -> list[bytes]:
 def main() -> None:
     device, frames = sys.argv[1], read(Path(sys.argv[2]))
     seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 0
+    per_s = float(sys.argv[4]) if len(sys.argv) > 4 else None
     sent = 0
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as raw:
         raw.bind((device, 0))
-        until = time.monotonic() + seconds
+        start = time.monotonic()
+        until = start + seconds
         while True:
             for at, frame in enumerate(frames):
                 # A full queue loses the frame, as a wire may.
@@ -49,6 +51,8 @@ def main() -> None:
                         time.sleep(BURST_PAUSE_S)
                     elif time.monotonic() >= until:
                         break
+                    elif per_s:
+                        time.sleep(max(0.0, start + sent / per_s - time.monotonic()))
             if time.monotonic() >= until:
                 break
     print(sent)
