@@ -157,10 +157,12 @@ def main() -> int:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parts = list(CASES)
-    parser.add_argument("parts", nargs="*", choices=parts, default=parts)
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(CASES)} (default: all)")
     turns.add_options(parser, rounds=7)
     arguments = parser.parse_args()
+    if unknown := set(arguments.parts) - set(CASES):
+        parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
+    arguments.parts = arguments.parts or list(CASES)
     turns.check_options(parser, arguments)
     return arguments
 

@@ -117,7 +117,7 @@ def main() -> int:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=PARTS, default=PARTS)
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)} (default: all)")
     parser.add_argument("--seconds", type=float, default=60.0, help="of each run (default 60)")
     parser.add_argument("--rounds", type=int, default=7, help="of `most` and `leads` (default 7)")
     parser.add_argument("--napi-threads", action="store_true", help="threads of the kernel receive")
@@ -126,6 +126,9 @@ def parse_arguments() -> argparse.Namespace:
         parser.add_argument(f"--{name}", default=words, help=f"default {words}")
     parser.add_argument("--out", type=Path, help="default: a file of today in bench/results")
     arguments = parser.parse_args()
+    if unknown := set(arguments.parts) - set(PARTS):
+        parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    arguments.parts = arguments.parts or PARTS
     for name, known in (("cases", CASES), ("ways", WAYS), ("links", LINKS)):
         chosen = getattr(arguments, name).split(",")
         unknown = [word for word in chosen if word not in known]

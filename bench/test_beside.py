@@ -1,8 +1,11 @@
 """Ratios of `beside.py`, and the packets of its flood."""
 
+import sys
 import unittest
+from unittest import mock
 
 import beside
+import rates
 from turns import Run
 
 
@@ -17,6 +20,15 @@ def run(case: str, turn: int, **said: float) -> Run:
         others_share=0.0,
         said=said,
     )
+
+
+class Arguments(unittest.TestCase):
+    def test_without_names_all_parts_are_measured(self) -> None:
+        with mock.patch.object(sys, "argv", ["bench"]):
+            self.assertEqual(beside.parse_arguments().parts, list(beside.CASES))
+            self.assertEqual(rates.parse_arguments().parts, rates.PARTS)
+        with mock.patch.object(sys, "argv", ["bench", "idle"]):
+            self.assertEqual(beside.parse_arguments().parts, ["idle"])
 
 
 class Ratios(unittest.TestCase):
