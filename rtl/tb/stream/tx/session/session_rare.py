@@ -242,8 +242,9 @@ async def each_part_of_a_number_counts(dut):
     last = 0x0005_0007
     await tb.set(oldest=last, sent=last, next=last)
     await tb.report(hold=NO_HOLD)
-    await tb.close()
-    for seq, state in ((last ^ 1 << 16, CLOSING), (last, ENDED)):
+    for seq, state in ((last, FLOWING), (last ^ 1 << 16, CLOSING), (last, ENDED)):
+        if state == CLOSING:
+            await tb.close()
         ack = packet(CLOSE_ACK, bytes(16), tag=tb.tag(), seq=seq)
         assert await tb.ask(HOST, ack, cycles=2500) is None
         assert int(dut.state_o.value) == state

@@ -760,11 +760,14 @@ async def round_trip_falls_by_half_and_rises_by_an_eighth(dut):
     await tb.start()
     await tb.open()
     estimate, is_measured = 1 * MS, False
-    for _ in range(400):
+    for number in range(430):
         span = random.choice((5_000, 10_000, 300_000, 2 * MS, 40 * MS, 11_000 * MS, -5_000))
         span += random.randrange(4_000)
         span += int(estimate) if random.random() < 0.3 else 0
         hold = random.choice((0, random.randrange(1000), 2**32 - 1, 2**31))
+        if number >= 400:
+            # Halved until it is below the least that is used.
+            span, hold = 5_000, 0
         now = tb.now() // UNIT
         await tb.report(echo=(now - span // UNIT - (hold if hold < 2000 else 0)) % 2**32, hold=hold)
         await tb.cycles(12)
@@ -780,6 +783,7 @@ async def round_trip_falls_by_half_and_rises_by_an_eighth(dut):
         used = int(dut.rtt_o.value) * UNIT
         # Samples that are capped at twice the estimate carry its error on.
         assert abs(used - max(estimate, 10_000)) <= 600 + estimate / 100, (used, estimate)
+    assert used == 10_000
 
 
 @cocotb.test()
