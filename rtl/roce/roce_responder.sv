@@ -28,7 +28,8 @@
 //
 // A WRITE goes to the addresses that it names, which the region's bounds hold; a SEND to those of
 // its receive request. One receive request at a time is taken for each QP. It completes with the
-// last packet of a SEND, or of a WRITE with immediate; after a failure all are flushed. A beat of
+// last packet of a SEND, or of a WRITE with immediate; after a failure all are flushed. The next one can
+// be taken while that packet goes to memory, and is there for the packet behind it. A beat of
 // payload is whole but for a packet's last, and its address need not be a multiple of W / 8.
 //
 // Throughput: packets back to back on a 10 Gb/s line at 64 bits and 156.25 MHz, on a 100 Gb/s line at
@@ -600,7 +601,8 @@ module roce_responder #(
         uses_receive ? roce_pkg::ReceiveFailed : roce_pkg::ReceiveFlushed, 65'd0
       };
     end
-    has_receive_q <= ((has_receive_q & ~(is_completed || flushes ? here : '0)) | posted)
+    // From the verdict on: a packet that waits finds the next receive request.
+    has_receive_q <= ((has_receive_q & ~((executes && completes) || flushes ? here : '0)) | posted)
         & is_running_q;
     flush_due_q <= flush_due_q ? state_q != StateFlush
         : has_failed_q[scan_q] && has_receive_q[scan_q];

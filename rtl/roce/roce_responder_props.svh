@@ -43,19 +43,22 @@
     if (Qps > 1) assume (32'(receive_qp_i) < Qps);
   end
 
-  // The write that waits: of a WRITE, and how many bytes it has.
-  logic f_in_write_q, f_is_single_q;
+  // The write that waits: of a WRITE, and how many bytes it has. A receive request was completed.
+  logic f_was_used_q, f_in_write_q, f_is_single_q;
   logic [64:0] f_low, f_high;
   logic [Lb:0] f_count_q;
-  roce_pkg::receive_t f_receive;
-  assign f_receive = receive_mem[write_qp_q];
+  roce_pkg::receive_t f_receive_q;
   assign f_low  = f_in_write_q ? 65'(f_writer.region.address)
-      : 65'(f_receive.address);
+      : 65'(f_receive_q.address);
   assign f_high = f_low + (f_in_write_q ? 65'(f_writer.region.len_bytes)
-      : 65'(f_receive.len_bytes));
+      : 65'(f_receive_q.len_bytes));
   always_ff @(posedge clk_i) begin
     if (is_free) f_count_q <= is_last_word ? (Lb + 1)'(payload_q) : (Lb + 1)'(Nb);
-    if (executes) f_in_write_q <= to_region;
+    f_was_used_q <= executes && completes && !rst_i;
+    if (executes) begin
+      f_in_write_q <= to_region;
+      f_receive_q  <= receive_mem[qp_q];
+    end
   end
 
   // A write that waits does not change.
@@ -103,12 +106,11 @@
         a_stays : assert (wr_valid_o && wr_addr_o == f_addr_q && wr_keep_o == f_keep_q
             && wr_last_o == f_last_q);
       end
-      // A SEND goes to a receive request that is not completed.
-      a_receive : assert (!writing_q || has_none_q || f_in_write_q || !is_running_q[write_qp_q]
-          || has_receive_q[write_qp_q]);
+      // A SEND goes to a receive request that was posted and is not completed.
+      a_receive : assert (!executes || to_region || has_receive_q[qp_q]);
       // What completes was posted, and is completed once.
-      a_completed : assert (!is_completed || !is_running_q[write_qp_q]
-          || has_receive_q[write_qp_q]);
+      a_completed : assert (!executes || !completes || has_receive_q[qp_q]);
+      a_used : assert (!f_was_used_q || !has_receive_q[write_qp_q]);
       a_once : assert (!is_completed || !flushes);
       a_room : assert (!is_completed || !completion_valid_o || completion_ready_i);
       // What induction needs.
@@ -122,7 +124,7 @@
       if (writing_q && !wr_valid_o && !has_none_q) assert (state_q == StatePayload);
       if (writing_q && completes_q) assert (!completion_valid_o);
       if (writing_q && completes_q) assert (is_last_q);
-      if (writing_q && completes_q && is_running_q[write_qp_q]) assert (has_receive_q[write_qp_q]);
+      if (writing_q && !f_in_write_q) assert (f_high <= F_END);
       if (f_is_paying) begin
         assert (65'(addr_q) >= f_low && f_next <= f_high && payload_q != '0);
         assert (is_last_q || payload_q[Lb-1:0] == '0);

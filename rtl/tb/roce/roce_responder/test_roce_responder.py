@@ -439,6 +439,32 @@ async def what_finds_no_receive_request_loses_nothing(dut):
 
 
 @cocotb.test()
+async def receive_requests_that_wait_are_there_for_packets_in_a_row(dut):
+    tb = TB(dut)
+    await tb.start()
+    for size in (0, 1, tb.beat, 200):
+        for is_held in (False, True):
+            for _ in range(6):
+                tb.post(ADDRESS, size)
+            # Those behind the first wait for the memory, or come at once.
+            tb.memory.odds = 1.0 - is_held
+            for number in range(6):
+                opcode = roce.WRITE_ONLY_IMM if number % 3 == 2 else roce.SEND_ONLY
+                request = tb.next(opcode, random.randbytes(size))
+                assert tb.model.take(request) == "packet"
+                tb.put(request)
+            await tb.bench.until(lambda: not tb.receive.queue)
+            await tb.bench.run(30)
+            tb.memory.odds = 1.0
+            await tb.settle()
+            assert tb.answers.seen == ["packet"] * 6, (size, is_held)
+            assert tb.answers.taken[-1] == tb.model.answer()
+            tb.answers.seen.clear()
+            tb.answers.taken.clear()
+            tb.compare()
+
+
+@cocotb.test()
 async def frames_of_others_change_nothing_and_are_counted(dut):
     tb = TB(dut)
     await tb.start()
