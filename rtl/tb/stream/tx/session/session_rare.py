@@ -158,6 +158,25 @@ async def close_that_was_seen_waits_for_16_round_trips_and_no_longer_than_silenc
 
 
 @cocotb.test()
+async def call_to_close_without_an_open_stream_is_forgotten(dut):
+    tb = TB(dut)
+    await tb.start()
+    await tb.close()
+    assert int(dut.state_o.value) == IDLE
+    await tb.open()
+    await tb.report(hold=NO_HOLD)
+    assert int(dut.state_o.value) == FLOWING
+    for _ in range(2):
+        await tb.close()
+        assert int(dut.state_o.value) == CLOSING
+    ack = packet(CLOSE_ACK, bytes(16), tag=tb.tag())
+    assert await tb.ask(HOST, ack, cycles=2500) is None
+    assert int(dut.state_o.value) == ENDED
+    await tb.close()
+    assert int(dut.state_o.value) == ENDED
+
+
+@cocotb.test()
 async def breaker_counts_beyond_16_bits_and_not_below_100(dut):
     """docs/protocol.md#4.10."""
     tb = TB(dut)
@@ -242,6 +261,12 @@ async def each_part_of_a_number_counts(dut):
     last = 0x0005_0007
     await tb.set(oldest=last, sent=last, next=last)
     await tb.report(hold=NO_HOLD)
+    for stranger in (
+        near, Peer(HOST.mac, HOST.ip ^ 1 << 16, HOST.port), Peer(HOST.mac, HOST.ip, HOST.port ^ 1)
+    ):  # fmt: skip
+        end = packet(CLOSE, bytes(16), tag=tb.tag(), seq=last)
+        assert await tb.ask(stranger, end, cycles=2500) is None
+        assert int(dut.state_o.value) == FLOWING
     for seq, state in ((last, FLOWING), (last ^ 1 << 16, CLOSING), (last, ENDED)):
         if state == CLOSING:
             await tb.close()
