@@ -96,6 +96,29 @@ class Figures(unittest.TestCase):
         (table,) = nic_tables.flood_tables(ONE_G, [in_time, late])
         self.assertEqual(table.rows, [["`stack_apart`", "6,968", "5,503", "5.218", "10.370"]])
 
+    def test_picture_is_sent_by_the_gap_of_its_build_and_may_repeat_no_frame(self) -> None:
+        line = "scheme 4: 3680.54/1358.77 Mb/s, 7.44 pictures/s, most 1.00/2.00; 3 repeated, 3"
+        runs: list[tuple[str, ...]] = []
+
+        def run(_: nic.Build, wire: nic.Wire, image: str, pattern: re.Pattern, *options: str):  # noqa: ANN202
+            runs.append(options[5:])
+            return pattern.search(line)
+
+        with mock.patch.object(nic.Build, "run", run):
+            (picture, _) = nic_tables.PICTURES
+            build = nic.Build("L2", 1, "l2", burst=8, gap=500)
+            lossy = [build.picture(TEN_G, picture, scheme) for scheme in (3, 4)]
+            nic.L2.picture(ONE_G, picture, 4)
+        ends = [("8", "0"), ("1", "500"), ("16", "0")]
+        self.assertEqual([(one[-3], one[-1]) for one in runs], ends)
+        whole = lossy[0] | {"repeated": 0}
+        figures = {
+            "1g": {"pictures": [whole]},
+            "10g": {"pictures": [whole, lossy[1]]},
+            "pacing": {},
+        }
+        self.assertEqual(nic.repeated_pictures(figures), [lossy[1]])
+
 
 class Tables(unittest.TestCase):
     def test_each_row_has_as_many_cells_as_the_head(self) -> None:

@@ -3,7 +3,7 @@
 //   nic_soc_bench run  IMAGE [--cycles N] [--input TEXT]
 //   nic_soc_bench rate IMAGE [--payload N] [--frames N] [--swap 0|1] [--mode 0|1|2]
 //   nic_soc_bench rtt  IMAGE [--payload N] [--frames N] [--swap 0|1] [--mode 0|1|2]
-//   nic_soc_bench picture IMAGE [--bytes N] [--scheme 3|4] [--burst N] [--rounds N]
+//   nic_soc_bench picture IMAGE [--bytes N] [--scheme 3|4] [--burst N] [--gap CYCLES] [--rounds N]
 //   nic_soc_bench flood IMAGE --probe swap|block|arp [--ms N] [--seed N]
 //
 // IMAGE is a flat binary for address 0. Its consoles are printed; its exit code is that of `run`. The
@@ -11,7 +11,7 @@
 // fast as the wire allows; the rate is of payload (a frame without its header of 14 bytes) in the
 // frames that came back, over the time that they took. `rtt`: a frame at a time, from its first beat
 // in to its last beat out; --mode: the NIC's register, 0 through the cores, 1 and 2 its loop-backs.
-// `picture`: nic_soc_picture.hpp. `flood`: garbage at the wire's rate for so many milliseconds, and then
+// `picture`: nic_soc_picture.hpp; by default the host of scheme 4 sends without a gap. `flood`: garbage at the wire's rate for so many milliseconds, and then
 // what the program answers, `swap` and `block` as the images of these names (nic_soc_flood.hpp).
 //
 // Time is cycles of the clock: 125 MHz at 1G (a byte a cycle), 156.25 MHz at 10G (8 bytes). Where the
@@ -38,6 +38,7 @@ struct Options {
   std::vector<unsigned> payloads{64, 128, 256, 512, 1024, 1486};
   uint64_t frames = 0, cycles = 1'000'000;
   unsigned mode = 0, scheme = 3, burst = 16, rounds = 1;
+  uint64_t gap = 0;
   size_t bytes = 355'840;
   bool swaps = false;
   std::string probe;
@@ -135,7 +136,7 @@ void rtt(const Options& options, unsigned payload) {
 void picture(const Options& options) {
   Soc soc(options.program, options.cpu_mhz);
   begin(soc);
-  PictureHost host(soc, options.bytes, options.burst);
+  PictureHost host(soc, options.bytes, options.burst, options.gap);
   double send = 0, receive = 0, send_least = 1e300, receive_least = 1e300;
   for (unsigned round = 0; round < options.rounds; round++) {
     host.transfer(options.scheme);
@@ -171,8 +172,8 @@ void flood(const Options& options, Probe probe) {
 
 int usage() {
   std::fputs("nic_soc_bench run|rate|rtt|picture|flood IMAGE [--payload N] [--frames N] [--swap 0|1] [--mode 0|1|2]\n"
-             "  [--cycles N] [--input TEXT] [--cpu-mhz N] [--bytes N] [--scheme 3|4] [--burst N] [--rounds N]\n"
-             "  [--probe swap|block|arp] [--ms N] [--seed N]\n",
+             "  [--cycles N] [--input TEXT] [--cpu-mhz N] [--bytes N] [--scheme 3|4] [--burst N] [--gap CYCLES]\n"
+             "  [--rounds N] [--probe swap|block|arp] [--ms N] [--seed N]\n",
              stderr);
   return 2;
 }
@@ -200,6 +201,7 @@ int main(int argc, char** argv) {
     else if (name == "--bytes") options.bytes = value;
     else if (name == "--scheme") options.scheme = unsigned(value);
     else if (name == "--burst") options.burst = unsigned(value);
+    else if (name == "--gap") options.gap = value;
     else if (name == "--rounds") options.rounds = unsigned(value);
     else if (name == "--probe") options.probe = argv[i + 1];
     else if (name == "--ms") options.ms = value;

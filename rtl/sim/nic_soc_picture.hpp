@@ -2,7 +2,8 @@
 //
 // Its frames are DATA of the block transfer without ID (docs/block.md): 1,481 bytes of the picture each.
 // Scheme 3: the board sends each frame back with its addresses swapped; after a burst the host sends one
-// for each that came back. Scheme 4: block transfer to the board, which then transfers the picture back.
+// for each that came back. Scheme 4: block transfer to the board, which then transfers the picture back;
+// the host pauses `gap` cycles behind each burst, from its last frame's first beat on.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,8 @@ class PictureHost {
  public:
   static constexpr size_t kPacketBytes = 1481;
 
-  PictureHost(Soc& soc, size_t bytes, unsigned burst) : soc_(soc), picture_(bytes), burst_(burst) {
+  PictureHost(Soc& soc, size_t bytes, unsigned burst, uint64_t gap)
+      : soc_(soc), picture_(bytes), burst_(burst), gap_(gap) {
     for (size_t i = 0; i < bytes; i++) picture_[i] = uint8_t(mixed(i / 8) >> 8 * (i % 8));
     end_.next = [this](Bytes& frame) { return next(frame); };
     end_.on_frame = [this](const Bytes& frame) { take(frame); };
@@ -35,6 +37,8 @@ class PictureHost {
     present_.assign(packets(), false);
     missing_ = packets();
     sent_ = came_ = 0;
+    burst_left_ = burst_;
+    lists_ = 0;
     sent_begin_ = back_begin_ = 0;
     phase_ = kSending;
     to_send_.clear();
@@ -43,8 +47,8 @@ class PictureHost {
       soc_.cycle(end_);
       if (came_ + sent_ != before) heard = soc_.now;
       if (soc_.now - heard > kSilence) fail("the picture does not come back", missing_, phase_);
-      // The summary, or its answer, is lost.
-      if (phase_ == kWaiting && soc_.now - summary_at_ > kRepeat) to_send_.push_back(summary());
+      // The summary, or a frame of its answer, is lost.
+      if (phase_ == kWaiting && to_send_.empty() && soc_.now - heard > kRepeat) send_summary();
     }
     if (back_ != picture_) fail("the picture is another");
   }
@@ -52,7 +56,7 @@ class PictureHost {
  private:
   enum Phase { kSending, kWaiting, kReceiving, kAnswering, kDone };
   static constexpr uint64_t kSilence = 10'000'000, kRepeat = 1'250'000;
-  static constexpr unsigned kSeqsMax = 370;
+  static constexpr unsigned kSeqsMax = 370, kListsMax = 32;
 
   uint32_t packets() const { return uint32_t((picture_.size() + kPacketBytes - 1) / kPacketBytes); }
 
@@ -73,8 +77,12 @@ class PictureHost {
     return frame;
   }
 
-  Bytes summary() {
-    summary_at_ = soc_.now;
+  void send_summary() {
+    lists_ = 0;
+    to_send_.push_back(summary());
+  }
+
+  Bytes summary() const {
     Bytes frame = block_frame(kSummary);
     put(frame, packets(), 4);
     put(frame, picture_.size(), 8);
@@ -99,6 +107,16 @@ class PictureHost {
   }
 
   bool next(Bytes& frame) {
+    if (scheme_ == 4 && soc_.now < ready_at_) return false;
+    if (!next_unpaced(frame)) return false;
+    if (--burst_left_ == 0) {
+      burst_left_ = burst_;
+      ready_at_ = soc_.now + gap_;
+    }
+    return true;
+  }
+
+  bool next_unpaced(Bytes& frame) {
     if (!to_send_.empty()) {
       frame = std::move(to_send_.front());
       to_send_.pop_front();
@@ -153,7 +171,8 @@ class PictureHost {
     const unsigned count = unsigned(frame[17]) << 8 | frame[18];
     for (unsigned i = 0; i < count; i++) to_send_.push_back(data(word(frame, 19 + 4 * i)));
     repeats += count;
-    to_send_.push_back(summary());
+    // Behind a full frame of the answer there is another.
+    if (count < kSeqsMax || ++lists_ == kListsMax) send_summary();
   }
 
   Soc& soc_;
@@ -161,9 +180,9 @@ class PictureHost {
   Bytes picture_, back_;
   std::vector<bool> present_;
   std::deque<Bytes> to_send_;
-  unsigned burst_, scheme_ = 3;
+  unsigned burst_, scheme_ = 3, burst_left_ = 0, lists_ = 0;
   uint32_t missing_ = 0;
-  uint64_t sent_ = 0, came_ = 0, sent_begin_ = 0, back_begin_ = 0, summary_at_ = 0;
+  uint64_t sent_ = 0, came_ = 0, sent_begin_ = 0, back_begin_ = 0, gap_, ready_at_ = 0;
   Phase phase_ = kDone;
 };
 

@@ -32,15 +32,12 @@ impl Answer {
         if self.frames_left == 0 || self.bytes_left < FRAME_BYTES_MIN as u64 {
             return None;
         }
-        let mut next = Some(present.first_not_in(self.next, packets)?);
+        let missing = present.absent(self.next, packets);
+        missing.clone().next()?;
         let len_max = self.bytes_left.min(FRAME_BYTES_MAX as u64) as usize;
-        let seqs = core::iter::from_fn(|| {
-            let seq = next?;
-            self.next = seq + 1;
-            next = present.first_not_in(self.next, packets);
-            Some(seq)
-        });
-        let len = header.emit_missing(seqs.take(header.seqs_in(len_max)), out);
+        let next = &mut self.next;
+        let seqs = missing.take(header.seqs_in(len_max)).inspect(|seq| *next = seq + 1);
+        let len = header.emit_missing(seqs, out);
         self.frames_left -= 1;
         self.bytes_left -= len as u64;
         Some(len)

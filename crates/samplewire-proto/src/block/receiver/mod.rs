@@ -27,7 +27,7 @@ use crate::number::Nanos;
 
 pub use config::{ReceiverConfig, ReceiverConfigError, Types};
 pub use transfer::Place;
-use transfer::{Room, Transfer};
+use transfer::Transfer;
 
 /// The receiving end.
 #[derive(Clone, Debug)]
@@ -176,9 +176,9 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
     /// the packet is to be kept.
     pub fn handle_data(&mut self, now: Nanos, seq: u32, payload_len: usize) -> bool {
         match self.take_data(now, seq, payload_len) {
-            Ok(room) => {
+            Ok(len) => {
                 self.advance(now, false);
-                room.is_some()
+                len.is_some()
             }
             Err(reason) => {
                 self.stats.rejected[reason as usize] += 1;
@@ -304,8 +304,10 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
     ) -> Result<Option<Place<'a>>, Rejection> {
         match body {
             Body::Data { seq, payload } => {
-                let room = self.take_data(now, seq, payload.len())?;
-                Ok(room.map(|Room { offset, len }| Place { seq, offset, bytes: &payload[..len] }))
+                let len = self.take_data(now, seq, payload.len())?;
+                let Some(transfer) = self.phase.transfer() else { return Err(Rejection::NotNow) };
+                let offset = transfer.offset(seq);
+                Ok(len.map(|len| Place { seq, offset, bytes: &payload[..len] }))
             }
             Body::Summary(summary) => {
                 let Some(transfer) = self.phase.transfer() else { return Err(Rejection::NotNow) };
@@ -326,13 +328,13 @@ impl<S: AsRef<[u32]> + AsMut<[u32]>> Receiver<S> {
         now: Nanos,
         seq: u32,
         payload_len: usize,
-    ) -> Result<Option<Room>, Rejection> {
+    ) -> Result<Option<usize>, Rejection> {
         let Some(transfer) = self.phase.transfer() else { return Err(Rejection::NotNow) };
-        let room = transfer.take_data(&mut self.present, seq, payload_len)?;
+        let len = transfer.take_data(&mut self.present, seq, payload_len)?;
         let stats = &mut self.stats;
-        *(if room.is_some() { &mut stats.data } else { &mut stats.duplicates }) += 1;
+        *(if len.is_some() { &mut stats.data } else { &mut stats.duplicates }) += 1;
         transfer.hear(now, transfer.header.data_frame_len(payload_len));
-        Ok(room)
+        Ok(len)
     }
 
     /// Whether it is the summary of the transfer that is done, which is answered once more.

@@ -15,6 +15,8 @@ pub(super) struct Transfer {
     pub(super) header: Header,
     packet_bytes: u16,
     bytes_max: u64,
+    /// The packets of the longest transfer.
+    packets_max: u32,
     /// When the last frame was taken.
     pub(super) heard_at: Nanos,
     total: Option<Total>,
@@ -54,19 +56,15 @@ pub struct Place<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Where the first `len` bytes of a payload belong.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
-    pub(super) offset: u64,
-    pub(super) len: usize,
-}
-
 impl Transfer {
     pub(super) fn new(config: &ReceiverConfig, header: Header, now: Nanos) -> Self {
+        let packet_bytes = config.full_packet(header.transfer.is_some());
+        let packets = config.bytes_max.div_ceil(packet_bytes.into());
         Self {
             header,
-            packet_bytes: config.full_packet(header.transfer.is_some()),
+            packet_bytes,
             bytes_max: config.bytes_max,
+            packets_max: u32::try_from(packets).unwrap_or(u32::MAX),
             heard_at: now,
             total: None,
             present: 0,
@@ -107,15 +105,20 @@ impl Transfer {
         }
     }
 
-    /// Takes a packet whose payload has `payload_len` bytes to the end of the frame. `None` when it is
-    /// there already.
+    /// Where the first byte of a packet belongs, counted from the start of the transfer.
+    pub(super) const fn offset(&self, seq: u32) -> u64 {
+        offset(self.packet_bytes, seq)
+    }
+
+    /// Takes a packet whose payload has `payload_len` bytes to the end of the frame, and returns how many
+    /// of them are of the transfer. `None` when it is there already.
     #[inline(always)]
     pub(super) fn take_data<S: AsRef<[u32]> + AsMut<[u32]>>(
         &mut self,
         present: &mut SeqSet<S>,
         seq: u32,
         payload_len: usize,
-    ) -> Result<Option<Room>, Rejection> {
+    ) -> Result<Option<usize>, Rejection> {
         match &self.total {
             Some(total) => {
                 let layout = total.layout;
@@ -161,7 +164,7 @@ impl Transfer {
         layout: &Layout,
         seq: u32,
         payload_len: usize,
-    ) -> Result<Option<Room>, Rejection> {
+    ) -> Result<Option<usize>, Rejection> {
         if seq >= layout.packets() {
             return Err(Rejection::BeyondEnd);
         }
@@ -174,7 +177,7 @@ impl Transfer {
         }
         present.insert(seq);
         self.present += 1;
-        Ok(Some(Room { offset: layout.range(seq).start, len }))
+        Ok(Some(len))
     }
 
     /// Takes a packet before the summary. Only the last may be short. Which one that is shows later,
@@ -185,9 +188,8 @@ impl Transfer {
         present: &mut SeqSet<S>,
         seq: u32,
         payload_len: usize,
-    ) -> Result<Option<Room>, Rejection> {
-        let offset = offset(self.packet_bytes, seq);
-        if seq >= present.capacity() || offset >= self.bytes_max {
+    ) -> Result<Option<usize>, Rejection> {
+        if seq >= present.capacity() || seq >= self.packets_max {
             return Err(Rejection::TooLarge);
         }
         let frame_len = self.header.data_frame_len(payload_len);
@@ -198,14 +200,17 @@ impl Transfer {
         if present.contains(seq) {
             return Ok(None);
         }
-        let room = self.bytes_max - offset;
         let mut len = payload_len.min(self.packet_bytes.into());
-        if len as u64 > room {
-            if frame_len > FRAME_BYTES_MIN {
-                return Err(Rejection::TooLarge);
+        // Ahead of the last one there is room for a full packet.
+        if seq + 1 == self.packets_max {
+            let room = self.bytes_max - self.offset(seq);
+            if len as u64 > room {
+                if frame_len > FRAME_BYTES_MIN {
+                    return Err(Rejection::TooLarge);
+                }
+                // What does not fit is padding, or the summary is too large.
+                len = room as usize;
             }
-            // What does not fit is padding, or the summary is too large.
-            len = room as usize;
         }
         if frame_len == full_len {
             present.insert(seq);
@@ -217,7 +222,7 @@ impl Transfer {
         } else {
             self.short = Some(ShortPacket { seq, frame_len });
         }
-        Ok(Some(Room { offset, len }))
+        Ok(Some(len))
     }
 
     fn full_frame_len(&self) -> usize {

@@ -136,6 +136,17 @@ fn longer_list_is_not_emitted() {
 }
 
 #[test]
+fn seqs_of_a_list_differ_in_any_byte() {
+    let list = [0, 1, 255, 256, 511, 0xFFFF, 0x1_0000, 0x1_0001, 0x100_0001, 0x1FF_FF02, u32::MAX];
+    let mut out = [0; FRAME_BYTES_MAX];
+    let len = header(None).emit_missing(list.into_iter(), &mut out);
+    let Body::Missing(seqs) = Frame::parse(&out[..len]).expect("ours").body else {
+        panic!("a list")
+    };
+    assert_eq!(seqs.iter().collect::<Vec<_>>(), list);
+}
+
+#[test]
 #[should_panic(expected = "a list of nothing")]
 fn empty_list_is_not_emitted() {
     header(None).emit_missing(0..0, &mut [0; 2_000]);
