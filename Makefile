@@ -67,8 +67,9 @@ firmware: ## the programs of the NIC's processors; writes out/firmware
 
 firmware-check: firmware ## the same on simulated processors: what they answer, and in how many cycles
 	@tools/setup.sh python rtl
-	@$(MAKE) --silent --no-print-directory -f rtl/sim/Makefile nic_soc_frames
-	.venv/bin/python firmware/nic/check.py
+	@for cores in 1 2; do \
+		$(MAKE) --silent --no-print-directory -f rtl/sim/Makefile CORES=$$cores nic_soc_frames && \
+		.venv/bin/python firmware/nic/check.py $$cores || exit 1; done
 
 nic-bench: firmware ## the simulated NIC with soft cores beside the figures of NIC_1.2, some minutes; writes docs/nic.md
 	@tools/setup.sh python rtl

@@ -153,7 +153,7 @@ def talk(bench: Bench, lines: bytes, count: int) -> bytes:
     return text
 
 
-def check_raw(bench: Bench, name: str) -> None:
+def check_raw(bench: Bench, name: str, _: int) -> None:
     """Frames come back, with their addresses swapped but for `forward`; echo frees others."""
     for size in (46, 64, 1486):
         for kind in (0x88B5, 0x88B6):
@@ -183,7 +183,7 @@ def crc32c(data: bytes) -> int:
     return crc ^ 0xFFFFFFFF
 
 
-def check_block(bench: Bench, _: str) -> None:
+def check_block(bench: Bench, _: str, __: int) -> None:
     """Files go to the board, the first packet of each late, and come back (docs/block.md)."""
     # The first files find the instruction cache empty.
     few, many = FILE_PACKETS_MIN, FILE_PACKETS_MAX
@@ -239,7 +239,23 @@ def check_file(bench: Bench, count: int, ours: int) -> tuple[int, int]:
     return cycles, list_cycles
 
 
-def check_stack(bench: Bench, _: str) -> None:
+def check_planes(bench: Bench, cores: int) -> None:
+    """Raw frames are for other cores than the host's, and pass those that the host works on."""
+    data = Ether(dst=MAC, type=0x88B5, **PEER) / Raw(bytes(range(46)))
+    ping = to_board(ICMP(id=7, seq=2), Raw(bytes(1472)))
+    assert bench.exchange(ping, 3000) is None
+    answer = bench.exchange(data)
+    if cores == 1:
+        assert ICMP in answer[0]
+        assert bench.exchange(None, 20_000) is None, "the host drops it"
+        return
+    frame = raw(data)
+    assert raw(answer[0]) == frame[6:12] + frame[:6] + frame[12:]
+    assert ICMP in right(bench.exchange(None)[0])
+    print(f"data plane, while the host answers a ping: {words_of(answer[1])}")
+
+
+def check_stack(bench: Bench, _: str, cores: int) -> None:
     """Each answer is right; those that have goals are measured."""
     discover = bench.exchange(None)
     assert discover is not None and DHCP in discover[0]
@@ -260,6 +276,7 @@ def check_stack(bench: Bench, _: str) -> None:
     ):
         assert bench.exchange(to_board(*layers), 100_000) is None
     print("wrong checksums of UDP and TCP: dropped")
+    check_planes(bench, cores)
     text = talk(bench, b"read nic.filter\nwrite nic.filter 11\nread nic.filter\n", 3)
     assert text == b"0x00000003\r\nok\r\n0x0000000b\r\n", text
     print("console: registers are read and written")
@@ -285,7 +302,7 @@ def main() -> None:
     checks |= {"stack": check_stack, "block": check_block}
     for name, check in checks.items():
         bench = Bench(str(program), str(ROOT / "out" / "firmware" / f"{name}.bin"))
-        check(bench, name)
+        check(bench, name, int(cores))
         bench.close()
 
 

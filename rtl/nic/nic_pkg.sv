@@ -70,11 +70,11 @@ package nic_pkg;
     logic        enable;
     logic        loopback;      // received frames go to the transmit queues
     logic [2:0]  servers;       // 1 to 4
-    logic [1:0]  choice;        // of the server: 0 turns, 1 flow, 2 control frames
+    logic [1:0]  choice;        // of the server: 0 turns, 1 flow, 2 control frames apart
     logic [3:0]  filter;        // kept: 0 own, 1 broadcast, 2 multicast, 3 all
     logic [47:0] mac;           // first byte in the low bits
-    logic [15:0] ethertype;     // of control frames
-    logic [15:0] udp_port;      // of control frames
+    logic [15:0] ethertype;     // of data frames
+    logic [15:0] udp_port;      // of data frames
     logic [3:0]  address_high;  // bits 35:32 of all buffers
     logic [31:0] base;          // of the buffers, rounded down to a multiple of their size
     logic [2:0]  buffer_bits;   // buffers of 128 << buffer_bits bytes

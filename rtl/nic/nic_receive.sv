@@ -6,8 +6,8 @@
 // the buffer is pushed; the next frame is written meanwhile.
 //
 // The server (choice_i): by turns, full queues skipped; by the flow, which keeps a flow's order; or
-// control frames (ethertype_i, or UDP to port_i) to server 0 and the others by their flow to the
-// rest. A flow is the IPv4 addresses, with the ports of unfragmented TCP and UDP without IP
+// data frames (ethertype_i, or UDP to port_i) by their flow to servers from 1 on and all others, which
+// are control frames, to server 0. A flow is the IPv4 addresses, with the ports of unfragmented TCP and UDP without IP
 // options; of other frames the Ethernet addresses.
 //
 // Exactly one event a frame. Of one that is not kept the buffer is used again: bad (tuser with
@@ -32,7 +32,7 @@ module nic_receive #(
     input wire logic        enable_i,
     input wire logic        loopback_i,
     input wire logic [ 2:0] servers_i,      // 1 to 4
-    input wire logic [ 1:0] choice_i,       // 0 turns, 1 flow, 2 control frames
+    input wire logic [ 1:0] choice_i,       // 0 turns, 1 flow, 2 control frames apart
     input wire logic [ 3:0] filter_i,       // kept: 0 own, 1 broadcast, 2 multicast, 3 all
     input wire logic [47:0] mac_i,          // first byte in the low bits
     input wire logic [15:0] ethertype_i,
@@ -152,7 +152,7 @@ module nic_receive #(
 
   logic [2:0] beat_q;  // of the header, 5 behind it
   logic [7:0] hash_q, in_hash, fold;
-  logic ipv4_q, ports_q, udp_q, type_q, is_ip, is_control_q, restart;
+  logic ipv4_q, ports_q, udp_q, type_q, is_ip, is_data_q, restart;
 
   assign is_ip = {s_axis_tdata[39:32], s_axis_tdata[47:40]} == 16'h0800 &&
       s_axis_tdata[55:48] == 8'h45 && s_axis_tkeep[6];
@@ -184,12 +184,12 @@ module nic_receive #(
       beat_q <= is_first ? 3'd1 : beat_q == 3'd5 ? 3'd5 : beat_q + 3'd1;
       hash_q <= (restart ? 8'h00 : hash_q) ^ fold;
       if (is_first) begin
-        ipv4_q       <= 1'b0;
-        ports_q      <= 1'b0;
-        is_control_q <= 1'b0;
+        ipv4_q    <= 1'b0;
+        ports_q   <= 1'b0;
+        is_data_q <= 1'b0;
       end else if (beat_q == 3'd1) begin
-        ipv4_q       <= is_ip;
-        is_control_q <= s_axis_tkeep[5] &&
+        ipv4_q    <= is_ip;
+        is_data_q <= s_axis_tkeep[5] &&
             {s_axis_tdata[39:32], s_axis_tdata[47:40]} == ethertype_i;
       end else if (beat_q == 3'd2) begin
         // No fragment, and TCP or UDP.
@@ -199,7 +199,7 @@ module nic_receive #(
       end else if (beat_q == 3'd4) begin
         if (ports_q && udp_q && s_axis_tkeep[5] &&
             {s_axis_tdata[39:32], s_axis_tdata[47:40]} == port_i)
-          is_control_q <= 1'b1;
+          is_data_q <= 1'b1;
       end
     end
   end
@@ -218,7 +218,7 @@ module nic_receive #(
   always_comb begin
     by_flow = share(hash_q, servers_i);
     if (choice_i == Control)
-      by_flow = is_control_q || servers_i < 3'd2 ? 2'd0 : 2'd1 + share(hash_q, servers_i - 3'd1);
+      by_flow = !is_data_q || servers_i < 3'd2 ? 2'd0 : 2'd1 + share(hash_q, servers_i - 3'd1);
   end
 
   // ------------------------------------------------------------------ writes

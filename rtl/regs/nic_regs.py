@@ -107,7 +107,7 @@ REGISTERS = {
     "choice": Register(0x09C, "rw", (
         Field("choice", 0, 2, 0, 0x0, 0x0),
     )),
-    "control_frames": Register(0x0A0, "rw", (
+    "data_frames": Register(0x0A0, "rw", (
         Field("ethertype", 0, 16, 0, 0x88B5, 0x88B5),
         Field("udp_port", 16, 16, 0, 0x238C, 0x238C),
     )),

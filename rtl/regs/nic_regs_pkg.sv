@@ -100,7 +100,7 @@ package nic_regs_pkg;
   localparam logic [7:0] IdMode = 8'd37;
   localparam logic [7:0] IdLockCycles = 8'd38;
   localparam logic [7:0] IdChoice = 8'd39;
-  localparam logic [7:0] IdControlFrames = 8'd40;
+  localparam logic [7:0] IdDataFrames = 8'd40;
   localparam logic [7:0] IdCommand = 8'd41;
   localparam logic [7:0] IdRoute = 8'd42;
   localparam logic [7:0] IdShare = 8'd43;

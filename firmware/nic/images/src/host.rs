@@ -1,8 +1,8 @@
 //! The TCP/IP host of processor 0.
 
-use samplewire_nic_apps::{Stack, StackConfig, Storage};
+use samplewire_nic_apps::{Stack, StackConfig, Storage, echo};
 use samplewire_nic_driver::regs::sender;
-use samplewire_nic_driver::{Addresses, Bus, Setup, Source, configure};
+use samplewire_nic_driver::{Addresses, Bus, Choice, Server, Setup, Source, configure};
 use samplewire_nic_runtime::{Clock, Mmio, soc};
 use smoltcp::time::Instant;
 
@@ -17,16 +17,16 @@ pub enum Place {
     Apart,
 }
 
-/// Runs the host on processor 0, which gets all frames. The others sleep.
+/// Runs the host on processor 0. It gets all frames but those of data, if there are others for these.
 #[inline(always)]
 pub fn run_host(place: Place) -> ! {
     let enabled = if place == Place::OfSender { Addresses::of_sender(Mmio) } else { None };
     let own = if place == Place::OfSender { STACK_IP } else { APART_IP };
     let Addresses { mac, mut ip } =
         enabled.unwrap_or_else(|| Addresses { mac: own_mac(), ip: own });
-    let server = start(1, OUR_FRAMES, mac);
+    let server = start(Choice::Control, OUR_FRAMES, mac);
     if soc::core() != 0 {
-        soc::stop();
+        run_data(&server);
     }
     let mut storage = Storage::new();
     let config = StackConfig { mac, ip, prefix_bits: PREFIX_BITS, seed: u64::from(soc::cycles()) };
@@ -53,6 +53,18 @@ pub fn run_host(place: Place) -> ! {
         if address != ip && place == Place::OfSender {
             ip = address;
             Mmio.write_sender(sender::IP, u32::from_be_bytes(ip));
+        }
+    }
+}
+
+/// Runs the data plane on each other processor: raw frames go back, so what the host has to do does not hold
+/// them up.
+#[cold]
+#[inline(never)]
+fn run_data(server: &Server<Mmio>) -> ! {
+    loop {
+        if !echo(server) {
+            soc::sleep();
         }
     }
 }

@@ -6,7 +6,8 @@ mod host;
 
 pub use host::{Place, run_host};
 
-use samplewire_nic_driver::{Buffer, Choice, Config, Nic, Server, StartError};
+pub use samplewire_nic_driver::Choice;
+use samplewire_nic_driver::{Buffer, Config, Nic, Server, StartError};
 use samplewire_nic_runtime::{Mmio, soc};
 
 /// This board's Ethernet address: the one that the NIC has before its start.
@@ -15,10 +16,10 @@ pub fn own_mac() -> [u8; 6] {
     Nic::new(Mmio).mac()
 }
 
-/// Starts the NIC for `servers` processors, which share frames by turns, and returns this processor's
-/// server. Processor 0 starts it; the others wait.
-pub fn start(servers: u32, filter: u32, mac: [u8; 6]) -> Server<Mmio> {
-    let config = Config { mac, servers, choice: Choice::Turns, buffers: 64, filter };
+/// Starts the NIC for all processors, which get frames by `choice`, and returns this processor's server.
+/// Processor 0 starts it; the others wait.
+pub fn start(choice: Choice, filter: u32, mac: [u8; 6]) -> Server<Mmio> {
+    let config = Config { mac, servers: soc::cores(), choice, buffers: 64, filter };
     start_by(|nic| nic.start(&config))
 }
 

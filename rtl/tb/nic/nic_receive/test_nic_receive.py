@@ -180,13 +180,13 @@ def expected_server(frame: bytes, choice: int, servers: int) -> int:
         if fragment == 0 and frame[23] in (6, 17) and len(frame) > 32:
             flow = frame[26:38]
             udp_to = frame[36:38] if frame[23] == 17 else None
-    is_control = frame[12:14] == b"\x88\xb5" or udp_to == (4791).to_bytes(2, "big")
+    is_data = frame[12:14] == b"\x88\xb5" or udp_to == (4791).to_bytes(2, "big")
     fold = 0
     for byte in flow:
         fold ^= byte
     if choice == FLOW:
         return fold * servers >> 8
-    if is_control or servers == 1:
+    if not is_data or servers == 1:
         return 0
     return 1 + (fold * (servers - 1) >> 8)
 
@@ -280,7 +280,7 @@ async def each_way_of_choosing_a_server(dut):
                 frame = ip_frame(random.choice([60, 64, 34, 38, 33, 25, 100]))
                 if random.random() < 0.3:
                     frame = frame_of(random.randrange(14, 80))
-                if random.random() < 0.1:
+                if random.random() < 0.3:
                     frame = frame[:12] + b"\x88\xb5" + frame[14:]
                 tb.put(frame)
             await tb.drain()

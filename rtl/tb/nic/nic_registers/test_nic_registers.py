@@ -166,7 +166,7 @@ class TB:
 # The first test: what it is about happens once.
 @cocotb.test()
 async def nothing_is_counted_or_written_before_the_first_reset(dut):
-    word = 15 << 68 | regs.REGISTERS["control_frames"].offset << 32 | 0xFFFF_FFFF
+    word = 15 << 68 | regs.REGISTERS["data_frames"].offset << 32 | 0xFFFF_FFFF
     dut.rst_i.value = 0
     dut.engine_event_i.value = (1 << 10) - 1
     dut.afb_i.value = word << 74 | word
@@ -211,7 +211,7 @@ async def registers_take_three_cycles_and_read_back(dut):
     config = tb.config()
     assert config["enable"] == 1 and config["loopback"] == int(values["mode"] == 1)
     assert config["mac"] == values["mac_hi"] << 32 | values["mac_lo"]
-    assert config["ethertype"] | config["udp_port"] << 16 == values["control_frames"]
+    assert config["ethertype"] | config["udp_port"] << 16 == values["data_frames"]
     for name in ("servers", "choice", "filter", "address_high", "base", "buffers", "lock_cycles"):
         assert config[name] == values[name], name
     assert config["buffer_bits"] == values["buffer_size"]
@@ -591,7 +591,7 @@ async def random_accesses_of_all_ports(dut):
             assert await tb.axil.read_dword(regs.REGISTERS["mac_lo"].offset) == value
 
     tasks = [
-        cocotb.start_soon(afb(tb.ports[0], ["filter", "choice", "control_frames"])),
+        cocotb.start_soon(afb(tb.ports[0], ["filter", "choice", "data_frames"])),
         cocotb.start_soon(afb(tb.ports[1], ["mac_hi", "base", "address_high"])),
         cocotb.start_soon(axil()),
     ]

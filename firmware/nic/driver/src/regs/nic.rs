@@ -94,16 +94,16 @@ pub const MODE: u32 = 0x094;
 pub const LOCK_CYCLES: u32 = 0x098;
 /// server of a received frame
 pub const CHOICE: u32 = 0x09c;
-/// control frames, for `choice` 2
-pub const CONTROL_FRAMES: u32 = 0x0a0;
+/// data frames, for `choice` 2
+pub const DATA_FRAMES: u32 = 0x0a0;
 /// their EtherType: its lowest bit
-pub const CONTROL_FRAMES_ETHERTYPE_SHIFT: u32 = 0;
+pub const DATA_FRAMES_ETHERTYPE_SHIFT: u32 = 0;
 /// their EtherType: its bits, shifted down
-pub const CONTROL_FRAMES_ETHERTYPE_MASK: u32 = 0xffff;
+pub const DATA_FRAMES_ETHERTYPE_MASK: u32 = 0xffff;
 /// or their UDP port: its lowest bit
-pub const CONTROL_FRAMES_UDP_PORT_SHIFT: u32 = 16;
+pub const DATA_FRAMES_UDP_PORT_SHIFT: u32 = 16;
 /// or their UDP port: its bits, shifted down
-pub const CONTROL_FRAMES_UDP_PORT_MASK: u32 = 0xffff;
+pub const DATA_FRAMES_UDP_PORT_MASK: u32 = 0xffff;
 /// commands
 pub const COMMAND: u32 = 0x0a4;
 /// with a generator (nic_board): who is at the NIC and at the MAC
@@ -267,7 +267,7 @@ pub static REGISTERS: [Register; 72] = [
     Register::new("mode", 0x094, Access::ReadWrite),
     Register::new("lock_cycles", 0x098, Access::ReadWrite),
     Register::new("choice", 0x09c, Access::ReadWrite),
-    Register::new("control_frames", 0x0a0, Access::ReadWrite),
+    Register::new("data_frames", 0x0a0, Access::ReadWrite),
     Register::new("command", 0x0a4, Access::Pulse),
     Register::new("route", 0x0a8, Access::ReadWrite),
     Register::new("share", 0x0ac, Access::ReadWrite),

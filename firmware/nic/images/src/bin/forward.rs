@@ -4,13 +4,13 @@
 #![no_main]
 
 use samplewire_nic_apps::forward;
-use samplewire_nic_images::{ALL_FRAMES, own_mac, start};
+use samplewire_nic_images::{ALL_FRAMES, Choice, own_mac, start};
 use samplewire_nic_runtime::{entry, soc};
 
 entry!(main);
 
 fn main() -> ! {
-    let server = start(soc::cores(), ALL_FRAMES, own_mac());
+    let server = start(Choice::Turns, ALL_FRAMES, own_mac());
     loop {
         if !forward(&server) {
             soc::sleep();
