@@ -12,6 +12,7 @@ one out.
 import struct
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 from scapy.all import ARP, BOOTP, DHCP, ICMP, IP, TCP, UDP, Ether, Packet, Raw, raw
@@ -29,6 +30,8 @@ PACKET = 1477  # of the block transfer
 # The list of all but one packet of the shorter file has no padding; with 64 buffers the longer is
 # the longest.
 FILE_PACKETS_MIN, FILE_PACKETS_MAX = 11, 16
+CLOCK_MHZ = 125  # at 1 Gb/s
+SEND_CYCLES = 1500  # of a frame that the image `send` writes, and of the time that it reads
 SEQ_CYCLES_MAX = 120  # of a list of missing packets
 
 
@@ -239,6 +242,43 @@ def check_file(bench: Bench, count: int, ours: int) -> tuple[int, int]:
     return cycles, list_cycles
 
 
+def check_send(bench: Bench, _: str, __: int) -> None:
+    """Frames leave by each scheme (docs/nic-host.md#from-the-board); the report is right."""
+    delay_us, frames, size = 40, 6, 100
+    for scheme, burst in ((1, 1), (2, 3), (3, 2)):
+        body = struct.pack(">BIBIQIH", 0x21, scheme, scheme, burst, delay_us * 1000, frames, size)
+        order = Ether(dst=MAC, type=0x88B5, **PEER) / Raw(body.ljust(46, b"\0"))
+        first, back, left_at = bench.exchange(order), [], []
+        while first is not None:
+            frame, cycles = raw(first[0]), first[1]
+            assert frame[:14] == raw(order)[6:12] + raw(order)[:6] + b"\x88\xb5"
+            assert frame[14:23] == struct.pack(">BII", 0x20, scheme, len(back))
+            assert len(frame) == 14 + size
+            back.append(frame[6:12] + frame[:6] + frame[12:])
+            left_at.append(cycles[1])
+            first = bench.exchange(None, 2 * delay_us * CLOCK_MHZ)
+        if scheme < 3:
+            # Behind each burst there is a pause, within it none.
+            steps = [after - before for before, after in pairwise(left_at)]
+            pauses = steps[burst - 1 :: burst]
+            rest = [step for n, step in enumerate(steps, 1) if n % burst]
+            assert len(back) == frames
+            assert all(abs(step - delay_us * CLOCK_MHZ) < SEND_CYCLES for step in pauses), steps
+            assert all(step < SEND_CYCLES for step in rest), steps
+        else:
+            assert len(back) == burst, "the burst, and no more before one comes back"
+            for number in range(burst, frames):
+                answer = bench.exchange(Ether(back[number - burst]))
+                assert raw(answer[0])[19:23] == struct.pack(">I", number)
+                back.append(raw(order)[:12] + raw(answer[0])[12:])
+            back = back[-burst:]
+        for frame in back[:-1]:
+            assert bench.exchange(Ether(frame), 3000) is None
+        report = raw(bench.exchange(Ether(back[-1]))[0])
+        assert report[14:27] == struct.pack(">BIII", 0x22, scheme, frames, frames), report.hex()
+        print(f"send     scheme {scheme}: {frames} frames, {left_at[1] - left_at[0]} cycles apart")
+
+
 def check_planes(bench: Bench, cores: int) -> None:
     """Raw frames are for other cores than the host's, and pass those that the host works on."""
     data = Ether(dst=MAC, type=0x88B5, **PEER) / Raw(bytes(range(46)))
@@ -299,7 +339,7 @@ def main() -> None:
     cores, wire = [*sys.argv[1:], *("1", "1g")[len(sys.argv) - 1 :]]
     program = ROOT / "out" / "rtl" / "sim" / f"nic_soc_frames_{cores}_{wire}"
     checks = dict.fromkeys(("forward", "swap", "echo"), check_raw)
-    checks |= {"stack": check_stack, "block": check_block}
+    checks |= {"send": check_send, "stack": check_stack, "block": check_block}
     for name, check in checks.items():
         bench = Bench(str(program), str(ROOT / "out" / "firmware" / f"{name}.bin"))
         check(bench, name, int(cores))

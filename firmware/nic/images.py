@@ -14,6 +14,7 @@ LIMITS = {
     "forward": 4096,
     "swap": 4096,
     "echo": 4096,
+    "send": 65536,
     "stack": 65536,
     "stack_apart": 65536,
     "block": 65536,

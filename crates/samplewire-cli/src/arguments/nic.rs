@@ -176,6 +176,11 @@ pub(crate) struct NicRateArguments {
     #[command(flatten)]
     pub(crate) scheme: SchemeOptions,
 
+    /// The board at --peer sends, and this host sends the frames back: for the image send. At most 16,384
+    /// frames of 1,486 bytes
+    #[arg(long)]
+    pub(crate) by_board: bool,
+
     /// Find the fastest setting without loss: the delay of scheme 1, else the burst. Each trial sends
     /// --count frames
     #[arg(long)]
@@ -414,6 +419,7 @@ Examples:
   samplewire nic rate eth0 --peer 02:53:57:00:00:01
   samplewire nic rate eth0 --peer 02:53:57:00:00:01 --scheme 2 --burst 4
   samplewire nic rate eth0 --peer 02:53:57:00:00:01 --scheme 1 --search
+  samplewire nic rate eth0 --peer 02:53:57:49:52:00 --scheme 2 --by-board
 
 Exit status: 0 measured, 1 usage, 2 nothing came back, 3 frames were lost or wrong and --fail-on does \
 not count them, 4 a threshold (--fail-on), 130 Ctrl-C";

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use samplewire_proto::Nanos;
+use samplewire_proto::block::{NextFrame, Pace, Scheme};
 
 use super::link::{Link, Until};
 use super::probe::{Back, Probes};
-use super::scheme::{Next, Pace, Scheme};
 use crate::failure::Failure;
 use crate::figures::bits_per_second;
 use crate::interrupt::Interrupt;
@@ -83,12 +83,12 @@ impl Exchanger {
                 }
                 let now = link.now();
                 match pace.next(now) {
-                    Next::Now => {}
-                    Next::At(at) => {
+                    NextFrame::Now => {}
+                    NextFrame::At(at) => {
                         until = Until::Exactly(at);
                         break;
                     }
-                    Next::OnReturn => break,
+                    NextFrame::OnReturn => break,
                 }
                 let len = *waiting.get_or_insert_with(|| probes.write(next, &mut self.frame));
                 if !link.send(&self.frame[..len])? {
@@ -108,7 +108,8 @@ impl Exchanger {
                 times.fill(&mut exchange);
                 return Ok(exchange);
             }
-            has_more |= next < frames && waiting.is_none() && pace.next(link.now()) == Next::Now;
+            has_more |=
+                next < frames && waiting.is_none() && pace.next(link.now()) == NextFrame::Now;
             if !has_more {
                 link.wait(until)?;
             }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use samplewire_io::ether::{FRAME_BYTES_MAX, FrameReceive};
 use samplewire_proto::block::{
-    Bursts, MacAddress, ReceiveEvent, ReceiverConfig, SendEnd, SenderConfig, TransferId, Types,
+    Bursts, MacAddress, ReceiveEvent, ReceiverConfig, Scheme, SendEnd, SenderConfig, TransferId,
+    Types,
 };
 use samplewire_proto::crc::crc32c;
 use serde::Serialize;
@@ -15,7 +16,7 @@ use super::counts::judge;
 use super::exchange::Exchanger;
 use super::link::{Link, Role};
 use super::probe::Probes;
-use super::scheme::{Scheme, nanos};
+use super::scheme::nanos;
 use super::{NicError, check_frame, mac_words, print_link, random};
 use crate::arguments::{ImageArguments, NicCount, Picture};
 use crate::console::Console;

@@ -8,6 +8,7 @@ mod file;
 mod image;
 mod link;
 mod modes;
+mod order;
 mod probe;
 mod rate;
 mod receive;
@@ -25,6 +26,7 @@ use std::time::Duration;
 
 use samplewire_io::ether::EtherError;
 use samplewire_io::thread;
+use samplewire_proto::block::trial::Order;
 use samplewire_proto::block::{
     MacAddress, ReceiveFailure, ReceiverConfigError, SendEnd, SenderConfigError,
 };
@@ -45,6 +47,14 @@ pub(crate) enum NicError {
     NothingBack(MacAddress),
     #[error("no frame came back in mode {0}")]
     NothingBackIn(&'static str),
+    #[error("{} has not reported what came back", mac_words(*.0))]
+    NoReport(MacAddress),
+    #[error(
+        "a board sends frames of at most {} bytes, {} at a time",
+        Order::SIZE_MAX,
+        Order::FRAMES_MAX
+    )]
+    BeyondBoard,
     #[error("scheme {0} loses frames at every setting")]
     AlwaysLost(u8),
     #[error("{path}: {words}")]
@@ -88,11 +98,13 @@ impl NicError {
     pub(crate) const fn outcome(&self) -> Outcome {
         match self {
             Self::NothingBack(_) | Self::NothingBackIn(_) => Outcome::Unreachable,
+            Self::NoReport(_) => Outcome::Unreachable,
             Self::NoTransfer(_) | Self::Refused(_) | Self::Console { .. } => Outcome::Unreachable,
             Self::Sent { end: SendEnd::Silent, .. } => Outcome::Unreachable,
             Self::Sent { .. } | Self::Received { .. } => Outcome::Incomplete,
             Self::AlwaysLost(_) => Outcome::Missing,
             Self::TooLong { .. }
+            | Self::BeyondBoard
             | Self::Line { .. }
             | Self::File { .. }
             | Self::Sender(_)
@@ -110,6 +122,8 @@ impl NicError {
                 "is --peer the address of a board that sends frames back, or of a host that runs \
                  `samplewire nic echo`, and are both ends on one link?",
             ),
+            Self::NoReport(_) => Some("does the board at --peer run the image send?"),
+            Self::BeyondBoard => Some("choose --sizes and --count within these"),
             Self::AlwaysLost(_) => Some("other programs or a busy host lose frames too: try again"),
             Self::Sent { end: SendEnd::Silent, .. } => Some(
                 "is `samplewire nic receive` running there, with the same --plain and \

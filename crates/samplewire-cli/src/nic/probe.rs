@@ -4,7 +4,7 @@
 //! frame's number, 32 bits; and bytes that depend on the number.
 
 use samplewire_proto::block::MacAddress;
-use samplewire_proto::block::wire::ETHER_TYPE;
+use samplewire_proto::block::trial::Probe;
 
 /// The frames of a run.
 pub(super) struct Probes {
@@ -62,12 +62,7 @@ impl Probes {
 
     /// Writes a frame and returns its length.
     pub(super) fn write(&self, number: u32, out: &mut [u8]) -> usize {
-        out[..6].copy_from_slice(&self.peer);
-        out[6..12].copy_from_slice(&self.local);
-        out[12..14].copy_from_slice(&ETHER_TYPE.to_be_bytes());
-        out[14] = PROBE;
-        out[15..19].copy_from_slice(&self.run.to_be_bytes());
-        out[19..HEADER_BYTES].copy_from_slice(&number.to_be_bytes());
+        Probe { run: self.run, number }.emit(self.peer, self.local, out);
         let content = self.content(number);
         let len = HEADER_BYTES + content.len();
         out[HEADER_BYTES..len].copy_from_slice(content);
@@ -85,14 +80,10 @@ impl Probes {
 
     /// What a frame is that has come. The addresses may be swapped.
     pub(super) fn check(&self, frame: &[u8], frames: u32) -> Back {
-        let is_ours = frame.len() >= FRAME_BYTES_MIN
-            && frame[12..14] == ETHER_TYPE.to_be_bytes()
-            && frame[14] == PROBE
-            && frame[15..19] == self.run.to_be_bytes();
-        if !is_ours {
+        let Some(Probe { number, .. }) = Probe::parse(frame).filter(|probe| probe.run == self.run)
+        else {
             return Back::Foreign;
-        }
-        let number = u32::from_be_bytes(frame[19..HEADER_BYTES].try_into().expect("four bytes"));
+        };
         if number >= frames {
             return Back::Wrong;
         }
@@ -119,9 +110,8 @@ impl Probes {
     }
 }
 
-const PROBE: u8 = 0x20;
 const ETHERNET_BYTES: usize = 14;
-const HEADER_BYTES: usize = 23;
+const HEADER_BYTES: usize = Probe::BYTES;
 const FRAME_BYTES_MIN: usize = 60;
 const PLACE_BITS: u32 = 10;
 const PLACES: usize = 1 << PLACE_BITS;

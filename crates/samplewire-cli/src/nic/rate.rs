@@ -2,14 +2,16 @@
 
 use samplewire_io::ether::FrameReceive;
 use samplewire_proto::Nanos;
-use samplewire_proto::block::Bursts;
+use samplewire_proto::block::trial::Order;
+use samplewire_proto::block::{Bursts, Scheme};
 use serde::Serialize;
 
 use super::counts::judge;
 use super::exchange::{Exchange, Exchanger};
 use super::link::{Link, Role};
+use super::order::Orders;
 use super::probe::Probes;
-use super::scheme::Scheme;
+use super::scheme::scheme;
 use super::{NicError, check_sizes, mac_words, print_link};
 use crate::arguments::{NicCount, NicRateArguments};
 use crate::console::Console;
@@ -61,8 +63,14 @@ pub(super) fn run(arguments: &NicRateArguments) -> Result<Outcome, Failure> {
         let interrupt = Interrupt::install()?;
         let mut link = Link::open(&arguments.link, Role::Sender, FrameReceive::Calls)?;
         check_sizes(&link, &arguments.sizes)?;
+        let is_beyond = arguments.count > Order::FRAMES_MAX
+            || arguments.sizes.iter().any(|size| *size > Order::SIZE_MAX);
+        if arguments.by_board && is_beyond {
+            return Err(NicError::BeyondBoard.into());
+        }
+        let mut orders = arguments.by_board.then(Orders::new);
         let mut exchanger = Exchanger::new(arguments.count);
-        let scheme = Scheme::new(&arguments.scheme);
+        let scheme = scheme(&arguments.scheme);
         report.link = arguments.link.link.to_string();
         (report.peer, report.memory_bytes) = (mac_words(arguments.peer), link.memory_bytes());
         report.scheme = scheme.number();
@@ -81,8 +89,13 @@ pub(super) fn run(arguments: &NicRateArguments) -> Result<Outcome, Failure> {
         ));
         for &size in &arguments.sizes {
             let probes = Probes::pattern(link.mac(), arguments.peer, size.into());
-            let mut run =
-                |scheme| exchanger.run(&mut link, &probes, scheme, arguments.count, &interrupt);
+            let count = arguments.count;
+            let mut run = |scheme| match &mut orders {
+                Some(orders) => {
+                    orders.run(&mut link, arguments.peer, scheme, (count, size), &interrupt)
+                }
+                None => exchanger.run(&mut link, &probes, scheme, count, &interrupt),
+            };
             let scheme = match arguments.search {
                 true => search(scheme, &mut run)?,
                 false => scheme,

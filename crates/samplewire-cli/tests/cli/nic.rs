@@ -2,12 +2,15 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use samplewire_proto::Nanos;
+use samplewire_proto::block::MacAddress;
+use samplewire_proto::block::trial::{Order, Probe, Report};
 use samplewire_testing::{PATIENCE, in_namespace, skip, wait_until};
 use serde_json::Value;
 
@@ -122,6 +125,69 @@ fn throughput_is_measured_by_each_scheme_and_the_search_loses_nothing() {
     assert!(lost > 10 && wrong > 10 && returned > 300, "{point}");
     assert!(count(&point["duplicate"]) > 10, "{point}");
     drop(echo);
+}
+
+/// A board that sends by order, a frame at a time. It counts nine of ten that come back, and its first report
+/// is lost.
+fn board_that_sends(ends: &Ends) {
+    let (far, near) = ends.far.strip_prefix("unix:").and_then(|it| it.split_once(',')).unwrap();
+    let socket = UnixDatagram::bind(far).expect("a socket");
+    let near = near.to_owned();
+    std::thread::spawn(move || {
+        let mut bytes = [0; 2_048];
+        let (mut is_first, mut done) = (true, None);
+        let mut receive = |out: &[u8], bytes: &mut [u8]| {
+            if !out.is_empty() {
+                socket.send_to(out, &near).expect("a host that listens");
+            }
+            socket.recv(bytes).expect("a host that answers")
+        };
+        let mut len = receive(&[], &mut bytes);
+        loop {
+            let Some((host, order)) = Order::parse(&bytes[..len]) else {
+                len = receive(&[], &mut bytes);
+                continue;
+            };
+            let board: MacAddress = bytes[..6].try_into().unwrap();
+            let mut frame = vec![7; 14 + usize::from(order.size)];
+            let frames = if done == Some(order.run) { 0 } else { order.frames };
+            let mut returned = order.frames - order.frames / 10;
+            for number in 0..frames {
+                let probe = Probe { run: order.run, number };
+                probe.emit(host, board, &mut frame);
+                let back = receive(&frame, &mut bytes);
+                let (head, rest) = frame.split_at_mut(12);
+                let is_right =
+                    bytes[..12] == [&head[6..], &head[..6]].concat() && bytes[12..back] == *rest;
+                returned -= u32::from(!is_right);
+            }
+            done = Some(order.run);
+            let (sent, time) = (order.frames, Nanos::from_millis(10));
+            let report = Report { run: order.run, sent, returned, time };
+            let out = report.emit(host, board, &mut frame);
+            let is_lost = std::mem::take(&mut is_first);
+            len = receive(if is_lost { &[] } else { &frame[..out] }, &mut bytes);
+        }
+    });
+}
+
+#[test]
+fn board_sends_by_order_and_its_count_is_reported() {
+    let folder = folder("nic-order");
+    let ends = Ends::new(&folder);
+    board_that_sends(&ends);
+    let order = ["--by-board", "--sizes", "64,1486", "--count", "200", "--scheme", "2"];
+    let ran = ends.run("rate", &order, 3);
+    for (point, bytes) in ran["points"].as_array().unwrap().iter().zip([64, 1_486]) {
+        let counts = ["bytes", "sent", "returned", "lost"].map(|it| count(&point[it]));
+        assert_eq!(counts, [bytes, 200, 180, 20]);
+        // In 10 ms.
+        assert_eq!(point["bits_per_second"], (180 * bytes * 8 * 100) as f64);
+    }
+    let rate = ["nic", "rate", &ends.near, "--peer", FAR, "--by-board"];
+    for beyond in [["--sizes", "1487"], ["--count", "16385"]] {
+        run(&[&rate[..], &beyond].concat()).expect_error(1, &["1486 bytes, 16384 at a time"]);
+    }
 }
 
 /// Runs both ends under valgrind, the near one to its end. Returns how often each of them has allocated.

@@ -46,10 +46,12 @@ mod counters;
 mod layout;
 mod pacing;
 mod receiver;
+mod scheme;
 mod sender;
 mod seq_set;
 #[cfg(test)]
 mod tests;
+pub mod trial;
 pub mod wire;
 
 use crate::number::Nanos;
@@ -59,6 +61,7 @@ pub use pacing::{Bursts, Pacing};
 pub use receiver::{
     Place, ReceiveEvent, ReceiveFailure, Receiver, ReceiverConfig, ReceiverConfigError, Types,
 };
+pub use scheme::{NextFrame, Pace, Scheme};
 pub use sender::{SendEnd, Sender, SenderConfig, SenderConfigError, Transmit};
 pub use wire::{FRAME_BYTES_MAX, MacAddress, TransferId};
 

@@ -6,8 +6,10 @@
 
 mod block;
 mod raw;
+mod send;
 mod stack;
 
 pub use block::{BUFFERS_TO_RECEIVE, BlockEcho, Crc32c};
 pub use raw::{echo, forward, swap};
+pub use send::SendByOrder;
 pub use stack::{DeviceCounters, Stack, StackConfig, Storage};
