@@ -71,8 +71,14 @@ impl Orders {
                 if Probe::parse(frame).is_some_and(|probe| probe.run == run) {
                     heard_at = link.now();
                     frame[..ADDRESSES_LEN].rotate_left(6);
-                    // One that the link does not take is lost, and the board counts it.
-                    link.send(frame)?;
+                    // One that the link does not take in time is lost, and the board counts it.
+                    while !link.send(frame)? {
+                        if link.now() >= heard_at + PATIENCE {
+                            link.give_up();
+                            break;
+                        }
+                        link.wait(Until::Frame)?;
+                    }
                 }
             }
             link.flush()?;
@@ -100,6 +106,9 @@ const ADDRESSES_LEN: usize = 12;
 
 /// An order is repeated when nothing came for so long: more than the board waits for frames that are lost.
 const REPEAT: Nanos = Nanos::from_millis(400);
+
+/// How long a frame waits for a link that is full.
+const PATIENCE: Nanos = Nanos::from_millis(100);
 
 /// Frames between two looks at the time.
 const TURN_FRAMES_MAX: usize = 64;

@@ -136,7 +136,7 @@ fn board_that_sends(ends: &Ends) {
     std::thread::spawn(move || {
         let mut bytes = [0; 2_048];
         let (mut is_first, mut done) = (true, None);
-        let mut receive = |out: &[u8], bytes: &mut [u8]| {
+        let receive = |out: &[u8], bytes: &mut [u8]| {
             if !out.is_empty() {
                 socket.send_to(out, &near).expect("a host that listens");
             }
