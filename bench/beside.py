@@ -64,7 +64,7 @@ NO_LIMIT = "gap=1000000000000,late=1000000000000,underflow=1000000000000"
 
 @dataclass(frozen=True, kw_only=True)
 class Ratio:
-    """A ratio that is taken in each round, from what the programs of its cases have said."""
+    """A ratio that is taken in each round, from what the programs of its cases printed."""
 
     name: str
     of: Callable[[dict[str, dict[str, float]]], float]
@@ -263,9 +263,16 @@ def flood(wire: Wire, program: Path, what: tuple[str, str], seconds: float) -> O
             "device_cpu_s": device_cpu_s,
             "host_cpu_s": ended[0].cpu_s,
             "flood_packets": int(ended[1].text) if how else 0,
-            "defects": sent["samples_underflow"] or 0,
+            "defects": known(sent, "samples_underflow"),
         },
     )
+
+
+def known(counts: dict[str, int | None], name: str) -> int:
+    """A count that the program has; it does not count what is null."""
+    count = counts[name]
+    assert count is not None, f"{name} is not known"
+    return count
 
 
 def foreign_frames() -> list[bytes]:

@@ -248,7 +248,10 @@ def check_send(bench: Bench, _: str, __: int) -> None:
     for scheme, burst in ((1, 1), (2, 3), (3, 2)):
         body = struct.pack(">BIBIQIH", 0x21, scheme, scheme, burst, delay_us * 1000, frames, size)
         order = Ether(dst=MAC, type=0x88B5, **PEER) / Raw(body.ljust(46, b"\0"))
-        first, back, left_at = bench.exchange(order), [], []
+        question = raw(bench.exchange(order)[0])
+        assert question[14:19] == struct.pack(">BI", 0x20, scheme) and len(question) == 60
+        answer = Ether(question[6:12] + question[:6] + question[12:])
+        first, back, left_at = bench.exchange(answer), [], []
         while first is not None:
             frame, cycles = raw(first[0]), first[1]
             assert frame[:14] == raw(order)[6:12] + raw(order)[:6] + b"\x88\xb5"
@@ -290,7 +293,7 @@ def check_planes(bench: Bench, cores: int) -> None:
         assert bench.exchange(None, 20_000) is None, "the host drops it"
         return
     frame = raw(data)
-    assert raw(answer[0]) == frame[6:12] + frame[:6] + frame[12:]
+    assert raw(answer[0]) == frame[6:12] + bytes([frame[0] ^ 4]) + frame[1:6] + frame[12:]
     assert ICMP in right(bench.exchange(None)[0])
     print(f"data plane, while the host answers a ping: {words_of(answer[1])}")
 

@@ -5,7 +5,7 @@ use samplewire_zmtp::{Control, Decoder, Kind, Step, Violation};
 use crate::input::Input;
 
 /// Decodes the bytes after the first two as the input of a socket whose kind the first names: whole, and
-/// in pieces as the second says.
+/// in pieces of a length that the second gives.
 ///
 /// # Panics
 /// When a step takes more than there is, a part is too long, or the pieces decode otherwise.

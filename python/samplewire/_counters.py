@@ -64,7 +64,7 @@ class ReceiverStats:
     timed_index : int
         The index of which the sender stated the time last; 0 before it has.
     timed_index_tai_ns : int
-        Its time in TAI since 1970; 0 while the sender states none.
+        Its time in TAI since 1970; 0 before the sender has stated one.
     corrupted : int
         Packets of the sender with a wrong CRC.
     foreign : int

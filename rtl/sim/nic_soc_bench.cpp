@@ -11,8 +11,9 @@
 // fast as the wire allows; the rate is of payload (a frame without its header of 14 bytes) in the
 // frames that came back, over the time that they took. `rtt`: a frame at a time, from its first beat
 // in to its last beat out; --mode: the NIC's register, 0 through the cores, 1 and 2 its loop-backs.
-// `picture`: nic_soc_picture.hpp; by default the host of scheme 4 sends without a gap. `flood`: garbage at the wire's rate for so many milliseconds, and then
-// what the program answers, `swap` and `block` as the images of these names (nic_soc_flood.hpp).
+// `picture`: nic_soc_picture.hpp; by default the host of scheme 4 sends without a gap. `flood`:
+// garbage at the wire's rate for so many milliseconds, and then what the program answers, `swap` and
+// `block` as the images of these names (nic_soc_flood.hpp).
 //
 // Time is cycles of the clock: 125 MHz at 1G (a byte a cycle), 156.25 MHz at 10G (8 bytes). Where the
 // cores have a clock of their own (CPU_CLOCK=1) it has --cpu-mhz.

@@ -115,6 +115,7 @@ class RoceCore : public Core {
     // The source begins with the connection.
     model_.top().source_beats_i = 0;
     received_ = next_ = 0;
+    is_posted_ = false;
     phase_ = Phase::Waiting;
   }
 
@@ -261,6 +262,7 @@ class RoceCore : public Core {
 
   // Before each edge of the clock: what is written goes to memory; while there is room there, a receive
   // request of one message waits. A SEND uses it up, a WRITE with immediate leaves its memory to the next.
+  // So the next request waits for the completion: only then is it known where its memory begins.
   void receive() {
     Vboard& top = model_.top();
     if (top.wr_valid_o) {
@@ -273,7 +275,9 @@ class RoceCore : public Core {
       ++received_;
       if (top.received_status_o == kReceiveSend) next_ += top.received_bytes_o;
     }
-    top.receive_valid_i = next_ < memory_.size();
+    if (top.received_valid_o) is_posted_ = false;
+    top.receive_valid_i = next_ < memory_.size() && !is_posted_;
+    if (top.receive_valid_i && top.receive_ready_o) is_posted_ = true;
     top.receive_id_i = uint16_t(received_);
     top.receive_address_i = kRegionAddress + next_;
     top.receive_bytes_i =
@@ -294,6 +298,7 @@ class RoceCore : public Core {
   bool is_full_ = false;
   Bytes memory_;                        // that the peer may write to
   uint64_t received_ = 0, next_ = 0;    // messages; where the next one's memory begins
+  bool is_posted_ = false;              // a receive request is not completed
   std::optional<Line> peer_;
   std::deque<Station> stations_;
 };

@@ -89,7 +89,7 @@ constexpr Counter<sw_receiver_stats> RECEIVED[] = {
     {"timed_index", &sw_receiver_stats::timed_index, "samples",
      "The index of which the sender stated the time last; 0 before it has"},
     {"timed_index_tai_ns", &sw_receiver_stats::timed_index_tai_ns, "ns",
-     "Its time in TAI since 1970; 0 while the sender states none"},
+     "Its time in TAI since 1970; 0 before the sender has stated one"},
 };
 
 constexpr Counter<sw_transmitter_stats> SENT[] = {

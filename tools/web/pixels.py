@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from PIL import Image
 from playwright.sync_api import Page
 
+TRIES = 20
+"""Pictures that are taken until the layout has not moved meanwhile."""
 MINUS = "\u2212"
 
 
@@ -68,7 +70,7 @@ def read(page: Page) -> Waterfall:
     accent = page.evaluate(
         "() => getComputedStyle(document.documentElement).getPropertyValue('--accent').trim()"
     )
-    while True:
+    for _ in range(TRIES):
         box = canvas.bounding_box()
         assert box
         # Whole pixels: at the edges the picture is mixed with what lies beside it.
@@ -82,6 +84,8 @@ def read(page: Page) -> Waterfall:
         # The sentence above it may have got another line meanwhile.
         if canvas.bounding_box() == box:
             break
+    else:
+        raise AssertionError(f"the waterfall moves all the time: {box}")
     image = Image.open(io.BytesIO(shot)).convert("RGB")
     rgb = tuple(int(accent[at : at + 2], 16) for at in (1, 3, 5))
     return Waterfall(image, floor_db, ceiling_db, colors, rgb)

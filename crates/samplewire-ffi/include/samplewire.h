@@ -457,7 +457,7 @@ typedef struct sw_receiver_stats {
     uint64_t repair_latency_ns;
     // The index of which the sender stated the time last; 0 before it has.
     uint64_t timed_index;
-    // Its time in TAI since 1970; 0 while the sender states none.
+    // Its time in TAI since 1970; 0 before the sender has stated one.
     uint64_t timed_index_tai_ns;
 } sw_receiver_stats;
 

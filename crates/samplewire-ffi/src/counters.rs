@@ -90,7 +90,7 @@ pub struct sw_receiver_stats {
     pub repair_latency_ns: u64,
     /// The index of which the sender stated the time last; 0 before it has.
     pub timed_index: u64,
-    /// Its time in TAI since 1970; 0 while the sender states none.
+    /// Its time in TAI since 1970; 0 before the sender has stated one.
     pub timed_index_tai_ns: u64,
 }
 

@@ -4,7 +4,10 @@ use crate::wire::{Kind, Violation};
 
 /// The control state that a peer has set.
 #[derive(Debug)]
-pub enum Control {
+pub struct Control(State);
+
+#[derive(Debug)]
+enum State {
     /// Subscriptions.
     Topics(Topics),
     /// Requests.
@@ -16,7 +19,7 @@ pub enum Control {
 /// The subscriptions of a peer (RFC 29: a byte for subscribe or cancel, and the prefix of
 /// messages).
 #[derive(Debug, Default)]
-pub struct Topics {
+struct Topics {
     list: Vec<Vec<u8>>,
     message: Vec<u8>,
 }
@@ -24,7 +27,7 @@ pub struct Topics {
 /// The request of a peer (RFC 28: the envelope, an empty part, and the request itself). The request
 /// is ignored: srsRAN's is one byte, and GNU Radio's is the number of samples it would like.
 #[derive(Debug, Default)]
-pub struct Requests {
+struct Requests {
     /// The parts up to the empty one, as frames.
     way_back: Vec<u8>,
     place: Place,
@@ -46,11 +49,11 @@ enum Place {
 impl Control {
     /// For a peer of a socket of this kind.
     pub fn new(kind: Kind) -> Self {
-        match kind {
-            Kind::Pub => Self::Topics(Topics::default()),
-            Kind::Rep => Self::Requests(Requests::default()),
-            Kind::Push | Kind::Sub | Kind::Pull | Kind::Req => Self::None,
-        }
+        Self(match kind {
+            Kind::Pub => State::Topics(Topics::default()),
+            Kind::Rep => State::Requests(Requests::default()),
+            Kind::Push | Kind::Sub | Kind::Pull | Kind::Req => State::None,
+        })
     }
 
     /// Begins a part of `len_bytes` with this head.
@@ -58,10 +61,10 @@ impl Control {
     /// # Errors
     /// [`Violation::Crowd`].
     pub fn begin(&mut self, head: &[u8], len_bytes: u64, has_more: bool) -> Result<(), Violation> {
-        match self {
-            Self::Topics(topics) => topics.begin(len_bytes),
-            Self::Requests(requests) => requests.begin(head, len_bytes, has_more),
-            Self::None => Ok(()),
+        match &mut self.0 {
+            State::Topics(topics) => topics.begin(len_bytes),
+            State::Requests(requests) => requests.begin(head, len_bytes, has_more),
+            State::None => Ok(()),
         }
     }
 
@@ -70,32 +73,32 @@ impl Control {
     /// # Errors
     /// [`Violation::Crowd`].
     pub fn take(&mut self, bytes: &[u8], is_last: bool) -> Result<(), Violation> {
-        match self {
-            Self::Topics(topics) => topics.take(bytes, is_last),
-            Self::Requests(requests) => {
+        match &mut self.0 {
+            State::Topics(topics) => topics.take(bytes, is_last),
+            State::Requests(requests) => {
                 requests.take(bytes, is_last);
                 Ok(())
             }
-            Self::None => Ok(()),
+            State::None => Ok(()),
         }
     }
 
     /// Whether the peer subscribes to a message with this beginning.
     pub fn subscribes_to(&self, message: &[u8]) -> bool {
-        match self {
-            Self::Topics(topics) => topics.list.iter().any(|topic| message.starts_with(topic)),
-            Self::Requests(_) | Self::None => false,
+        match &self.0 {
+            State::Topics(topics) => topics.list.iter().any(|topic| message.starts_with(topic)),
+            State::Requests(_) | State::None => false,
         }
     }
 
     /// Whether a request is pending.
     pub fn is_asking(&self) -> bool {
-        matches!(self, Self::Requests(requests) if requests.place == Place::Asked)
+        matches!(&self.0, State::Requests(requests) if requests.place == Place::Asked)
     }
 
     /// Removes the request, and passes the envelope of its answer to `write`.
     pub fn answer(&mut self, write: impl FnOnce(&[u8])) {
-        if let Self::Requests(requests) = self {
+        if let State::Requests(requests) = &mut self.0 {
             write(&requests.way_back);
             requests.way_back.clear();
             requests.place = Place::WayBack;

@@ -3,8 +3,9 @@
 //!
 //! A [`Socket`] has no thread: its owner calls [`Socket::turn`], and waits with `poll(2)` for the
 //! events in [`Socket::wants`]. State machines without a socket parse the input of a peer: [`Decoder`], and
-//! [`Control`]. All memory is allocated with a connection, and there are at most 16 connections. A
-//! message is handed on as its bytes come, and is never gathered.
+//! [`Control`]. All memory is allocated with a connection, but for its subscriptions or the envelope of its
+//! request, which take some 4 KiB at most. There are at most 16 connections. A message is handed on as
+//! its bytes come, and is never gathered.
 
 #![forbid(unsafe_code)]
 

@@ -177,10 +177,13 @@ fn time_that_a_sender_states_reaches_the_receiver() {
     let info = StreamInfo::sc16("adc0", 1e6).expect("in range");
     let device = samplewire::device().sends(info).listen("127.0.0.1:0").expect("a port");
     let (address, mut listener) = (device.address, device.listeners.into_iter().next().unwrap());
-    let is_seen = AtomicBool::new(false);
+    let (is_open, is_seen) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut stream = listener.accept(PATIENCE).expect("it works").expect("one comes");
+            while !is_open.load(Ordering::Relaxed) {
+                stream.wait_ready(Duration::from_millis(1)).expect("it works");
+            }
             stream.set_tai_clock(stream.info().tai_clock(7, 7_500));
             while !is_seen.load(Ordering::Relaxed) {
                 stream.send(&[Complex::new(1_i16, 2); 1_000]).expect("it takes them");
@@ -189,6 +192,7 @@ fn time_that_a_sender_states_reaches_the_receiver() {
         });
         let mut stream = ReceiveOptions::new().timeout(PATIENCE).open(address).expect("it answers");
         assert_eq!(stream.tai_clock(), None);
+        is_open.store(true, Ordering::Relaxed);
         let started = Instant::now();
         while stream.tai_clock().is_none() {
             assert!(started.elapsed() < PATIENCE, "a MARK has the time");

@@ -50,11 +50,13 @@ pub(crate) enum NicError {
     #[error("{} has not reported what came back", mac_words(*.0))]
     NoReport(MacAddress),
     #[error(
-        "a board sends frames of at most {} bytes, {} at a time",
+        "a board sends frames of 46 to {} bytes, {} at a time, with delays of 1 s and of a minute in all at most",
         Order::SIZE_MAX,
         Order::FRAMES_MAX
     )]
     BeyondBoard,
+    #[error("a board does not count {0} frames, and `--fail-on` names them")]
+    NotCounted(&'static str),
     #[error("scheme {0} loses frames at every setting")]
     AlwaysLost(u8),
     #[error("{path}: {words}")]
@@ -105,6 +107,7 @@ impl NicError {
             Self::AlwaysLost(_) => Outcome::Missing,
             Self::TooLong { .. }
             | Self::BeyondBoard
+            | Self::NotCounted(_)
             | Self::Line { .. }
             | Self::File { .. }
             | Self::Sender(_)
@@ -122,8 +125,11 @@ impl NicError {
                 "is --peer the address of a board that sends frames back, or of a host that runs \
                  `samplewire nic echo`, and are both ends on one link?",
             ),
-            Self::NoReport(_) => Some("does the board at --peer run the image send?"),
-            Self::BeyondBoard => Some("choose --sizes and --count within these"),
+            Self::NoReport(_) => Some(
+                "does the board at --peer run the image send, and does it work for no other host?",
+            ),
+            Self::BeyondBoard => Some("choose --sizes, --count and --delay within these"),
+            Self::NotCounted(_) => Some("limit lost frames alone, as in --fail-on lost=0"),
             Self::AlwaysLost(_) => Some("other programs or a busy host lose frames too: try again"),
             Self::Sent { end: SendEnd::Silent, .. } => Some(
                 "is `samplewire nic receive` running there, with the same --plain and \

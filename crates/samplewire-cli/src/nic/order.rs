@@ -70,6 +70,7 @@ impl Orders {
                 }
                 if Probe::parse(frame).is_some_and(|probe| probe.run == run) {
                     heard_at = link.now();
+                    order_at = heard_at + REPEAT;
                     frame[..ADDRESSES_LEN].rotate_left(6);
                     // One that the link does not take in time is lost, and the board counts it.
                     while !link.send(frame)? {

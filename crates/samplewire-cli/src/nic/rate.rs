@@ -45,8 +45,9 @@ struct Point {
     sent: u64,
     returned: u64,
     lost: u64,
-    wrong: u64,
-    duplicate: u64,
+    /// `None` where a board counts what comes back.
+    wrong: Option<u64>,
+    duplicate: Option<u64>,
     seconds: f64,
     /// Of frames that came back, behind their headers.
     bits_per_second: f64,
@@ -63,14 +64,22 @@ pub(super) fn run(arguments: &NicRateArguments) -> Result<Outcome, Failure> {
         let interrupt = Interrupt::install()?;
         let mut link = Link::open(&arguments.link, Role::Sender, FrameReceive::Calls)?;
         check_sizes(&link, &arguments.sizes)?;
-        let is_beyond = arguments.count > Order::FRAMES_MAX
-            || arguments.sizes.iter().any(|size| *size > Order::SIZE_MAX);
-        if arguments.by_board && is_beyond {
-            return Err(NicError::BeyondBoard.into());
+        let scheme = scheme(&arguments.scheme);
+        if arguments.by_board {
+            let frames = arguments.count;
+            let is_right = |&size: &u16| Order { run: 0, scheme, frames, size }.is_in_range();
+            if !arguments.sizes.iter().all(is_right) {
+                return Err(NicError::BeyondBoard.into());
+            }
+            let not_counted = [NicCount::Wrong, NicCount::Duplicate];
+            if let Some(limit) =
+                arguments.fail_on.iter().find(|limit| not_counted.contains(&limit.subject))
+            {
+                return Err(NicError::NotCounted(limit.subject.as_str()).into());
+            }
         }
         let mut orders = arguments.by_board.then(Orders::new);
         let mut exchanger = Exchanger::new(arguments.count);
-        let scheme = scheme(&arguments.scheme);
         report.link = arguments.link.link.to_string();
         (report.peer, report.memory_bytes) = (mac_words(arguments.peer), link.memory_bytes());
         report.scheme = scheme.number();
@@ -104,27 +113,28 @@ pub(super) fn run(arguments: &NicRateArguments) -> Result<Outcome, Failure> {
             if let Some(signal) = interrupt.stop_signal(console) {
                 return Ok(Outcome::Interrupted { signal });
             }
-            let point = Point::new(size, scheme, &exchange);
+            let point = Point::new(size, scheme, &exchange, arguments.by_board);
             print(&point, console);
             report.points.push(point);
         }
         link.print_faults(console);
-        if report.points.iter().all(|point| point.returned + point.wrong == 0) {
+        if report.points.iter().all(|point| point.returned + point.wrong.unwrap_or(0) == 0) {
             return Err(NicError::NothingBack(arguments.peer).into());
         }
         let sum = |count: fn(&Point) -> u64| report.points.iter().map(count).sum();
         let counts = [
             (NicCount::Lost, sum(|point| point.lost)),
-            (NicCount::Wrong, sum(|point| point.wrong)),
-            (NicCount::Duplicate, sum(|point| point.duplicate)),
+            (NicCount::Wrong, sum(|point| point.wrong.unwrap_or(0))),
+            (NicCount::Duplicate, sum(|point| point.duplicate.unwrap_or(0))),
         ];
         Ok(judge(console, &arguments.fail_on, &counts))
     })
 }
 
 impl Point {
-    fn new(bytes: u16, scheme: Scheme, exchange: &Exchange) -> Self {
+    fn new(bytes: u16, scheme: Scheme, exchange: &Exchange, by_board: bool) -> Self {
         let (burst, delay) = scheme.setting();
+        let counted = |count: u64| (!by_board).then_some(count);
         Self {
             bytes,
             burst,
@@ -132,8 +142,8 @@ impl Point {
             sent: exchange.sent,
             returned: exchange.returned,
             lost: exchange.lost(),
-            wrong: exchange.wrong,
-            duplicate: exchange.duplicate,
+            wrong: counted(exchange.wrong),
+            duplicate: counted(exchange.duplicate),
             seconds: exchange.time.as_secs_f64(),
             bits_per_second: exchange.bits_per_second(),
         }
@@ -143,6 +153,7 @@ impl Point {
 fn print(point: &Point, console: &mut Console) {
     let burst = point.burst.map_or("-".to_owned(), |burst| burst.to_string());
     let delay = point.delay_ns.map_or("-".to_owned(), |ns| span(ns as f64 / 1e9));
+    let counted = |count: Option<u64>| count.map_or("-".to_owned(), grouped);
     console.line(format_args!(
         "{:>6} {burst:>6} {delay:>9} {:>11} {:>10} {:>10} {:>6} {:>6} {:>9}",
         point.bytes,
@@ -150,8 +161,8 @@ fn print(point: &Point, console: &mut Console) {
         grouped(point.sent),
         grouped(point.returned),
         grouped(point.lost),
-        grouped(point.wrong),
-        grouped(point.duplicate),
+        counted(point.wrong),
+        counted(point.duplicate),
     ));
 }
 

@@ -185,9 +185,14 @@ fn board_sends_by_order_and_its_count_is_reported() {
         assert_eq!(point["bits_per_second"], (180 * bytes * 8 * 100) as f64);
     }
     let rate = ["nic", "rate", &ends.near, "--peer", FAR, "--by-board"];
-    for beyond in [["--sizes", "1487"], ["--count", "16385"]] {
-        run(&[&rate[..], &beyond].concat()).expect_error(1, &["1486 bytes, 16384 at a time"]);
+    for beyond in
+        [&["--sizes", "1487"][..], &["--count", "16385"], &["--scheme", "1", "--delay", "1001ms"]]
+    {
+        let words = ["46 to 1486 bytes, 16384 at a time, with delays of 1 s"];
+        run(&[&rate[..], beyond].concat()).expect_error(1, &words);
     }
+    let words = ["does not count wrong frames", "--fail-on lost=0"];
+    run(&[&rate[..], &["--fail-on", "wrong=0"]].concat()).expect_error(1, &words);
 }
 
 /// Runs both ends under valgrind, the near one to its end. Returns how often each of them has allocated.

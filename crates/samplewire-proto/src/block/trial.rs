@@ -3,6 +3,7 @@
 //!
 //! They have the block transfer's EtherType, and types that it does not have.
 
+use super::pacing::Bursts;
 use super::scheme::Scheme;
 use super::wire::{ETHER_TYPE, FRAME_BYTES_MIN, MacAddress, is_group};
 use crate::number::Nanos;
@@ -57,6 +58,10 @@ impl Order {
     pub const FRAMES_MAX: u32 = 16_384;
     /// The most bytes of a frame behind its Ethernet header.
     pub const SIZE_MAX: u16 = 1_486;
+    /// The longest delay.
+    pub const DELAY_MAX: Nanos = Nanos::from_millis(1_000);
+    /// All delays of a run: no order keeps a board for longer than this and the time of its frames.
+    pub const DELAYS_MAX: Nanos = Nanos::from_millis(60_000);
 
     /// That of a frame, and who sent it. `None` of others, and where a number is out of its range.
     pub fn parse(frame: &[u8]) -> Option<(MacAddress, Self)> {
@@ -72,11 +77,24 @@ impl Order {
             frames: field::get_u32(frame, at::FRAMES),
             size: field::get_u16(frame, at::SIZE),
         };
-        let is_in_range = (1..=Self::FRAMES_MAX).contains(&order.frames)
-            && (SIZE_MIN..=Self::SIZE_MAX).contains(&order.size)
-            && delay <= DELAY_MAX
-            && !is_group(source);
-        is_in_range.then_some((source, order))
+        (order.is_in_range() && !is_group(source)).then_some((source, order))
+    }
+
+    /// Whether a board carries it out: the numbers are in their ranges, and all delays together are at
+    /// most [`DELAYS_MAX`](Order::DELAYS_MAX).
+    pub const fn is_in_range(&self) -> bool {
+        let (delay, delays) = match self.scheme {
+            Scheme::Delay(delay) => (delay, self.frames),
+            Scheme::Bursts(Bursts { frames: 0, .. }) | Scheme::Returns(0) => return false,
+            Scheme::Bursts(Bursts { frames, gap }) => (gap, self.frames / frames),
+            Scheme::Returns(_) => (Nanos(0), 0),
+        };
+        self.frames >= 1
+            && self.frames <= Self::FRAMES_MAX
+            && self.size >= SIZE_MIN
+            && self.size <= Self::SIZE_MAX
+            && delay.0 <= Self::DELAY_MAX.0
+            && delay.0 * delays as u64 <= Self::DELAYS_MAX.0
     }
 
     /// Writes the frame and returns its length.
@@ -152,8 +170,6 @@ const PROBE: u8 = 0x20;
 const ORDER: u8 = 0x21;
 const REPORT: u8 = 0x22;
 const SIZE_MIN: u16 = 46;
-/// Far longer than any pause that makes sense; sums of times stay in range.
-const DELAY_MAX: Nanos = Nanos::from_millis(10_000);
 
 /// Where each field of a frame stands.
 mod at {
@@ -175,7 +191,6 @@ mod at {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::Bursts;
 
     const HOST: MacAddress = [2, 0, 0, 0, 0, 1];
     const BOARD: MacAddress = [2, 0, 0, 0, 0, 2];
@@ -224,6 +239,18 @@ mod tests {
         let mut frame = [0; 60];
         ORDER.emit(BOARD, HOST, &mut frame);
         assert_eq!(Order::parse(&frame[..59]), None);
+    }
+
+    #[test]
+    fn delays_of_an_order_are_at_most_a_second_each_and_a_minute_together() {
+        let with = |scheme, frames| Order { scheme, frames, ..ORDER }.is_in_range();
+        let delay = |ns| Scheme::Delay(Nanos(ns));
+        assert!(with(delay(1_000_000_000), 60) && !with(delay(1_000_000_001), 1));
+        assert!(!with(delay(1_000_000_000), 61));
+        assert!(with(delay(3_662_109), 16_384) && !with(delay(3_662_110), 16_384));
+        let bursts = |frames| Scheme::Bursts(Bursts { frames, gap: Order::DELAY_MAX });
+        assert!(with(bursts(2), 121) && !with(bursts(2), 122) && !with(bursts(0), 1));
+        assert!(with(Scheme::Returns(1), 16_384) && !with(Scheme::Returns(0), 1));
     }
 
     #[test]

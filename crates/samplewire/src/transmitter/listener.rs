@@ -30,8 +30,8 @@ impl Listener {
         batch_bytes: usize,
         port: Port,
     ) -> Self {
-        let (slot, outlet) = Slot::new(handle, info, local, batch_bytes, port);
-        slot.claim.give_back(outlet);
+        let (slot, submitter) = Slot::new(handle, info, local, batch_bytes, port);
+        slot.claim.give_back(submitter);
         Self { seen_session: 0, slot }
     }
 
@@ -99,9 +99,9 @@ impl Listener {
             let session = shared.session().filter(|session| session.id > *seen_session)?;
             Some(Ok((session, slot.claim.take()?)))
         });
-        let Some((session, outlet)) = accepted.transpose()? else { return Ok(None) };
+        let Some((session, submitter)) = accepted.transpose()? else { return Ok(None) };
         *seen_session = session.id;
-        Ok(Some(SendStream::new(session, outlet, slot.clone())))
+        Ok(Some(SendStream::new(session, submitter, slot.clone())))
     }
 }
 

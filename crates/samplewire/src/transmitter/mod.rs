@@ -49,7 +49,7 @@ use retransmit_buffer::RetransmitBuffer;
 pub use shared::{Session, SessionEnd};
 use shared::{Shared, SharedWriter};
 pub(crate) use slicer::Form;
-use slot::{Outlet, Slot};
+use slot::{Slot, Submitter};
 pub(crate) use writes::Writes;
 
 /// The sending end of an open stream: of a device that a receiver has opened
@@ -68,7 +68,7 @@ pub struct SendStream {
     /// What [`SendStream::send`] fills, and how many bytes of it are.
     begun: Option<(Filling, usize)>,
     /// `None` only while it is dropped.
-    outlet: Option<Outlet>,
+    submitter: Option<Submitter>,
     slot: Slot,
 }
 
@@ -217,16 +217,16 @@ impl SendStream {
         let mut drive = port.serve(place, Entry::Sending(Box::new(Sending::new(flow, side))))?;
         drive.granted.ask_memory(&options.real_time, handle.pool.pages());
         let (info, local) = (device.stream_info(), port.local_addr());
-        let (slot, outlet) = Slot::new(handle, info, local, port.memory_bytes(), drive);
-        let mut stream = Self::new(session, outlet, slot);
+        let (slot, submitter) = Slot::new(handle, info, local, port.memory_bytes(), drive);
+        let mut stream = Self::new(session, submitter, slot);
         stream.device = Some(device);
         Ok(stream)
     }
 
     /// The program's end of an open session.
-    fn new(session: Session, outlet: Outlet, slot: Slot) -> Self {
-        let (next_index, outlet) = (session.first_index, Some(outlet));
-        Self { session, device: None, next_index, begun: None, outlet, slot }
+    fn new(session: Session, submitter: Submitter, slot: Slot) -> Self {
+        let (next_index, submitter) = (session.first_index, Some(submitter));
+        Self { session, device: None, next_index, begun: None, submitter, slot }
     }
 
     /// The terms of the stream, and its peer.
@@ -290,12 +290,13 @@ impl SendStream {
         self.device.is_some().then(|| PlayEvents { shared: Arc::clone(&self.slot.shared) })
     }
 
-    /// States the time of each index, for example each second what the converter's clock says; `None`
-    /// if it is not known. The receiver learns it within 500 ms. It holds for later sessions of a
-    /// listener, too. Neither waits nor allocates.
+    /// States the time of each index, for example each second by the converter's clock. The receiver
+    /// gets it with the next MARK ([4.8](../../../../docs/protocol.md#4.8)). With `None` it is stated no
+    /// longer, and the receiver keeps the last one. It holds for later sessions of a listener, too.
+    /// Neither waits nor allocates.
     pub fn set_tai_clock(&mut self, clock: Option<TaiClock>) {
-        if let Some(outlet) = &mut self.outlet {
-            outlet.tai_clock.publish(&clock);
+        if let Some(submitter) = &mut self.submitter {
+            submitter.tai_clock.publish(&clock);
         }
     }
 
@@ -426,7 +427,7 @@ impl SendStream {
         if let Some(error) = session_error(shared, session.id) {
             return Some(Err(error));
         }
-        let ring = &self.outlet.as_ref()?.ring;
+        let ring = &self.submitter.as_ref()?.ring;
         let ready = ring.buffer().capacity() - ring.slots();
         if waits && ready >= shared.ahead_max {
             return None;
@@ -548,7 +549,7 @@ impl SendStream {
     }
 
     fn push(&mut self, submit: Submit) {
-        let Some(Outlet { ring, .. }) = &mut self.outlet else { return };
+        let Some(Submitter { ring, .. }) = &mut self.submitter else { return };
         // The ring holds all quanta and some commands, so it is full only for a moment.
         let mut submit = submit;
         while let Err(rtrb::PushError::Full(back)) = ring.push(submit) {
@@ -570,8 +571,8 @@ impl Drop for SendStream {
         if self.check().is_ok() {
             self.slot.shared.cancel(self.session.id);
         }
-        if let Some(outlet) = self.outlet.take() {
-            self.slot.claim.give_back(outlet);
+        if let Some(submitter) = self.submitter.take() {
+            self.slot.claim.give_back(submitter);
         }
     }
 }
@@ -579,7 +580,7 @@ impl Drop for SendStream {
 /// The program's half of a [`SendFlow`].
 pub(crate) struct Handle {
     pub(crate) pool: Pool,
-    outlet: Outlet,
+    submitter: Submitter,
     shared: Arc<Shared>,
     memory_bytes: usize,
 }
@@ -619,8 +620,8 @@ pub(crate) fn flow(
     let shared = Arc::clone(&writer.shared);
     let tai_clock = publisher(&None);
     let flow = SendFlow::new(config, held, submitted, tai_clock.reader(), writer);
-    let outlet = Outlet { ring, tai_clock };
-    Ok((flow, Handle { pool, outlet, shared, memory_bytes }))
+    let submitter = Submitter { ring, tai_clock };
+    Ok((flow, Handle { pool, submitter, shared, memory_bytes }))
 }
 
 /// The sender's choices.

@@ -186,8 +186,10 @@ impl SendStream {
         let mut discarded = vec![0; room_bytes];
         let _on_time = (overflow != Overflow::Wait).then(OnTime::begin);
         let start = Instant::now();
-        if let Overflow::Keep(clock) = overflow {
-            self.set_tai_clock(clock.tai_clock());
+        if let Overflow::Keep(clock) = overflow
+            && let Some(clock) = clock.tai_clock()
+        {
+            self.set_tai_clock(Some(clock));
         }
         while !should_stop() {
             let patience = match overflow {

@@ -14,7 +14,7 @@ use crate::driver::Port;
 use crate::source::StreamInfo;
 use crate::sync::{Mutex, lock};
 
-/// The program's half of a [`SendFlow`](super::SendFlow), less the [`Outlet`].
+/// The program's half of a [`SendFlow`](super::SendFlow), less the [`Submitter`].
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     pub(super) info: StreamInfo,
@@ -29,7 +29,7 @@ pub(super) struct Slot {
 
 /// What one handle at a time has: the way to the I/O thread.
 #[derive(Debug)]
-pub(super) struct Outlet {
+pub(super) struct Submitter {
     pub(super) ring: rtrb::Producer<Submit>,
     /// The time of each index, if the program states it.
     pub(super) tai_clock: Publisher<Option<TaiClock>>,
@@ -39,24 +39,24 @@ pub(super) struct Outlet {
 #[derive(Debug)]
 pub(super) struct Claim {
     shared: Arc<Shared>,
-    /// The outlet, while no stream has it. Each stream takes it once and gives it back once, in threads
+    /// The submitter, while no stream has it. Each stream takes it once and gives it back once, in threads
     /// of the program: the I/O thread never locks this.
-    outlet: Mutex<Option<Outlet>>,
+    submitter: Mutex<Option<Submitter>>,
 }
 
 impl Slot {
-    /// With the outlet, for the first handle.
+    /// With the submitter, for the first handle.
     pub(super) fn new(
         handle: Handle,
         info: StreamInfo,
         local: SocketAddr,
         batch_bytes: usize,
         port: Port,
-    ) -> (Self, Outlet) {
-        let Handle { pool, outlet, shared, memory_bytes } = handle;
-        let claim = Claim { shared: Arc::clone(&shared), outlet: Mutex::new(None) };
+    ) -> (Self, Submitter) {
+        let Handle { pool, submitter, shared, memory_bytes } = handle;
+        let claim = Claim { shared: Arc::clone(&shared), submitter: Mutex::new(None) };
         let (memory_bytes, claim) = (memory_bytes + batch_bytes, Arc::new(claim));
-        (Self { info, local, memory_bytes, pool, shared, claim, port }, outlet)
+        (Self { info, local, memory_bytes, pool, shared, claim, port }, submitter)
     }
 
     /// Waits until `look` finds something, at most for `timeout`; does what is due where no I/O
@@ -71,14 +71,14 @@ impl Slot {
 }
 
 impl Claim {
-    /// The outlet, where no stream has it.
-    pub(super) fn take(&self) -> Option<Outlet> {
-        lock(&self.outlet).take()
+    /// The submitter, where no stream has it.
+    pub(super) fn take(&self) -> Option<Submitter> {
+        lock(&self.submitter).take()
     }
 
-    /// A stream is dropped: the next one may have the outlet.
-    pub(super) fn give_back(&self, outlet: Outlet) {
-        *lock(&self.outlet) = Some(outlet);
+    /// A stream is dropped: the next one may have the submitter.
+    pub(super) fn give_back(&self, submitter: Submitter) {
+        *lock(&self.submitter) = Some(submitter);
         self.shared.listener_bell.ring();
     }
 }

@@ -10,6 +10,6 @@ mod send;
 mod stack;
 
 pub use block::{BUFFERS_TO_RECEIVE, BlockEcho, Crc32c};
-pub use raw::{echo, forward, swap};
+pub use raw::{answer, echo, forward, swap};
 pub use send::SendByOrder;
 pub use stack::{DeviceCounters, Stack, StackConfig, Storage};

@@ -40,6 +40,32 @@ pub fn echo<B: Bus>(server: &Server<B>) -> bool {
     true
 }
 
+/// Sends each frame of EtherType 0x88B5 that a station sends to `mac` back to it, and frees others.
+///
+/// The frame that comes back is of `mac` with bit 2 of its first byte inverted, like those of `samplewire nic
+/// echo`. It is the address of no board, so two boards cannot send a frame to and fro for ever.
+#[inline(always)]
+pub fn answer<B: Bus>(server: &Server<B>, mac: [u8; 6]) -> bool {
+    let Some(mut buffer) = server.receive() else { return false };
+    let [a, b, c, d, e, f] = mac;
+    let own = [[a, b], [c, d], [e, f]].map(u16::from_ne_bytes);
+    let is_ours = with_head(&mut buffer, |head| {
+        let is_group = head[3] & GROUP != 0;
+        let is_ours = head[2 * ADDRESS_HALVES] == ETHERTYPE.to_be()
+            && head[..ADDRESS_HALVES] == own
+            && !is_group;
+        if is_ours {
+            swap_addresses(head);
+            head[3] ^= ANSWERED;
+        }
+        is_ours
+    });
+    if is_ours {
+        server.transmit(buffer);
+    }
+    true
+}
+
 /// Destination, source and EtherType, in halves.
 #[inline(always)]
 fn with_head<B: Bus, R>(buffer: &mut Buffer<B>, f: impl FnOnce(&mut [u16; 7]) -> R) -> R {
@@ -59,6 +85,11 @@ fn swap_addresses(head: &mut [u16; 7]) {
 
 const ADDRESS_HALVES: usize = 3;
 
+/// Of the first half of an address: it is of several stations.
+const GROUP: u16 = u16::from_ne_bytes([0x01, 0]);
+/// Inverted in the source of an answer.
+const ANSWERED: u16 = u16::from_ne_bytes([0x04, 0]);
+
 /// IEEE 802 keeps it for local experiments.
 const ETHERTYPE: u16 = 0x88B5;
 
@@ -71,7 +102,7 @@ mod tests {
     use samplewire_nic_driver::model::Model;
     use samplewire_nic_driver::{Choice, Config, Nic, Server};
 
-    use super::{echo, forward, swap};
+    use super::{answer as answer_to, echo, forward, swap};
 
     type Application = for<'m> fn(&Server<&'m Model>) -> bool;
 
@@ -112,6 +143,32 @@ mod tests {
                 assert_eq!(back.len(), len);
             }
         }
+    }
+
+    #[test]
+    fn answer_is_for_a_station_that_sends_to_this_address_and_no_board_answers_it() {
+        const OWN: [u8; 6] = [2; 6];
+        let of = |destination: [u8; 6], source: [u8; 6], kind: u8| {
+            let model = Model::new();
+            let config =
+                Config { mac: OWN, servers: 1, choice: Choice::Turns, buffers: 64, filter: 8 };
+            Nic::new(&model).start(&config).expect("a NIC after its reset");
+            let server = Server::new(&model, 0);
+            let frame = [&destination[..], &source, &[0x88, kind], &[9; 46]].concat();
+            assert!(model.arrive(0, &frame));
+            assert!(answer_to(&server, OWN) && !answer_to(&server, OWN) && model.has_all());
+            model.leave(0)
+        };
+        let (host, other) = ([2, 0, 0, 0, 0, 9], [2, 2, 2, 2, 2, 3]);
+        let back = of(OWN, host, 0xB5).expect("it is ours");
+        assert_eq!(back, [&host[..], &[6, 2, 2, 2, 2, 2, 0x88, 0xB5], &[9; 46]].concat());
+        // Another board gets this answer, if it sent the frame.
+        assert_eq!(of([6, 2, 2, 2, 2, 2], host, 0xB5), None);
+        assert_eq!(of([0xFF; 6], host, 0xB5), None);
+        assert_eq!(of(OWN, [0xFF; 6], 0xB5), None);
+        assert_eq!(of(OWN, [3, 0, 0, 0, 0, 9], 0xB5), None);
+        assert_eq!(of(other, host, 0xB5), None);
+        assert_eq!(of(OWN, host, 0xB6), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The TCP/IP host of processor 0.
 
-use samplewire_nic_apps::{Stack, StackConfig, Storage, echo};
+use samplewire_nic_apps::{Stack, StackConfig, Storage, answer};
 use samplewire_nic_driver::regs::sender;
 use samplewire_nic_driver::{Addresses, Bus, Choice, Server, Setup, Source, configure};
 use samplewire_nic_runtime::{Clock, Mmio, soc};
@@ -26,7 +26,7 @@ pub fn run_host(place: Place) -> ! {
         enabled.unwrap_or_else(|| Addresses { mac: own_mac(), ip: own });
     let server = start(Choice::Control, OUR_FRAMES, mac);
     if soc::core() != 0 {
-        run_data(&server);
+        run_data(&server, mac);
     }
     let mut storage = Storage::new();
     let config = StackConfig { mac, ip, prefix_bits: PREFIX_BITS, seed: u64::from(soc::cycles()) };
@@ -61,9 +61,9 @@ pub fn run_host(place: Place) -> ! {
 /// them up.
 #[cold]
 #[inline(never)]
-fn run_data(server: &Server<Mmio>) -> ! {
+fn run_data(server: &Server<Mmio>, mac: [u8; 6]) -> ! {
     loop {
-        if !echo(server) {
+        if !answer(server, mac) {
             soc::sleep();
         }
     }

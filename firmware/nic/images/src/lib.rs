@@ -23,14 +23,14 @@ pub fn start(choice: Choice, filter: u32, mac: [u8; 6]) -> Server<Mmio> {
     start_by(|nic| nic.start(&config))
 }
 
-/// The same for processor 0 alone, which gets all frames.
+/// Starts the NIC for processor 0 alone, which gets all frames, and returns this processor's server.
 pub fn start_alone(filter: u32, mac: [u8; 6]) -> Server<Mmio> {
     let config = Config { mac, servers: 1, choice: Choice::Turns, buffers: 64, filter };
     start_by(|nic| nic.start(&config))
 }
 
-/// The same, which keeps buffers: gives the NIC `free` buffers, and each slot one. Returns the slots that
-/// have one: all, or 64 less `free` where the NIC is not built for so many buffers.
+/// Starts the NIC for processor 0 alone with `free` buffers, and puts one more into each slot. Returns the
+/// slots that have one: all, or 64 less `free` where the NIC is not built for so many buffers.
 pub fn start_keeping(
     filter: u32,
     mac: [u8; 6],

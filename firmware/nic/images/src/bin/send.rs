@@ -8,7 +8,7 @@
 use samplewire_nic_apps::SendByOrder;
 use samplewire_nic_images::{OUR_FRAMES, own_mac, start_alone};
 use samplewire_nic_runtime::{entry, soc};
-use samplewire_proto::Nanos;
+use samplewire_proto::{Nanos, Rng};
 
 entry!(main);
 
@@ -18,7 +18,8 @@ fn main() -> ! {
     if soc::core() != 0 {
         soc::stop();
     }
-    let mut send = SendByOrder::new(server, mac);
+    // The times of orders are all that this board has of randomness.
+    let mut send = SendByOrder::new(server, mac, Rng::new(soc::cycles().into()));
     loop {
         if !send.poll(Nanos(soc::time_ns())) {
             soc::check_stack();
