@@ -88,7 +88,7 @@ impl DeviceInfo {
     }
 
     /// The time of each index by the newest time that the device has stated, with the opening or
-    /// since ([2.11](../../../docs/protocol.md#2.11)); `stats` are the stream's. It follows a
+    /// since (`docs/protocol.md#2.11`); `stats` are the stream's. It follows a
     /// converter that is faster or slower than its nominal rate.
     pub fn tai_clock_by(&self, stats: &ReceiverStats) -> Option<TaiClock> {
         match stats.timed_index_tai_ns {

@@ -291,7 +291,7 @@ impl SendStream {
     }
 
     /// States the time of each index, for example each second by the converter's clock. The receiver
-    /// gets it with the next MARK ([4.8](../../../../docs/protocol.md#4.8)). With `None` it is stated no
+    /// gets it with the next MARK (`docs/protocol.md#4.8`). With `None` it is stated no
     /// longer, and the receiver keeps the last one. It holds for later sessions of a listener, too.
     /// Neither waits nor allocates.
     pub fn set_tai_clock(&mut self, clock: Option<TaiClock>) {
