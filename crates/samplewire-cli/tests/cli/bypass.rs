@@ -15,6 +15,9 @@ const INTERFACES: &str = "mount -t tmpfs tmpfs /run && ip netns add far && \
      ip addr add 10.9.0.1/24 dev near0 && ip -n far addr add 10.9.0.2/24 dev far0 && \
      ip link set near0 up && ip -n far link set far0 up && ip link set lo up";
 
+/// A tenth of a second of them: a link goes past the kernel some 10 ms after its stream has begun.
+const SAMPLES: usize = 3_000_000;
+
 /// Starts a device in the far namespace.
 fn device(options: &[&str]) -> Device {
     let near = NetworkNamespace::current().unwrap();
@@ -28,7 +31,8 @@ fn device(options: &[&str]) -> Device {
 /// Records all of a device's samples; both ends have these options.
 fn record(file: &Path, options: &[&str], more: &[&str]) -> [Ran; 2] {
     let device = device(options);
-    let arguments = ["record", &device.address, text(file), "--overwrite", "--nsamps", "600000"];
+    let samples = SAMPLES.to_string();
+    let arguments = ["record", &device.address, text(file), "--overwrite", "--nsamps", &samples];
     let recorded = run(&[&arguments, options, more].concat()).expect(0);
     [recorded, device.finish().expect(0)]
 }
@@ -53,7 +57,7 @@ fn recording_past_the_kernel_is_the_same_with_and_without_losses() {
     let data = |file: &Path| fs::read(file.with_extension("sigmf-data")).unwrap();
     record(&file, &[], &[]);
     let expected = data(&file);
-    assert_eq!(expected.len(), 4 * 600_000);
+    assert_eq!(expected.len(), 4 * SAMPLES);
     for (kind, mode) in [("xdp", "native mode"), ("xdp-generic", "generic mode")] {
         for fault in ["loss=0", "loss=1e-3,seed=1", "loss=1e-2,seed=2"] {
             let file = folder.join(kind);
