@@ -19,7 +19,7 @@ from playwright.sync_api import sync_playwright
 
 WIDTH, HEIGHT = 1280, 800
 DEVICE = ["--source", "scene", "--rate", "10M", "--listen", "127.0.0.1:0"]
-FAULTS = ["--fault", "data:loss=0.00002,burst=400,seed=3"]
+FAULTS = ["--fault", "data:loss=0.02,burst=400,seed=3"]
 SECONDS = 22
 
 
