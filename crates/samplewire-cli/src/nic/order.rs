@@ -3,7 +3,7 @@
 use samplewire_io::ether::FRAME_BYTES_MAX;
 use samplewire_proto::Nanos;
 use samplewire_proto::block::trial::{Order, Probe, Report};
-use samplewire_proto::block::{MacAddress, SILENCE_MAX, Scheme};
+use samplewire_proto::block::{MacAddress, SILENCE_MAX};
 
 use super::NicError;
 use super::exchange::Exchange;
@@ -23,8 +23,7 @@ impl Orders {
         Self { into: bytes(), order: bytes() }
     }
 
-    /// Orders `frames` frames of `size` bytes and sends back what comes, until the board reports. Ends
-    /// early at a signal.
+    /// Orders frames and sends back what comes, until the board reports. Ends early at a signal.
     ///
     /// # Errors
     /// The link broke, or the board was silent for 10 s.
@@ -32,12 +31,10 @@ impl Orders {
         &mut self,
         link: &mut Link,
         peer: MacAddress,
-        scheme: Scheme,
-        (frames, size): (u32, u16),
+        order: Order,
         interrupt: &Interrupt,
     ) -> Result<Exchange, Failure> {
-        let run = super::random() as u32;
-        let len = Order { run, scheme, frames, size }.emit(peer, link.mac(), &mut self.order);
+        let len = order.emit(peer, link.mac(), &mut self.order);
         let (mut order_at, mut heard_at) = (Nanos(0), link.now());
         loop {
             let now = link.now();
@@ -65,10 +62,11 @@ impl Orders {
                 {
                     continue;
                 }
-                if let Some(report) = Report::parse(frame).filter(|report| report.run == run) {
-                    return Ok(exchange(&report, size));
+                if let Some(report) = Report::parse(frame).filter(|report| report.run == order.run)
+                {
+                    return Ok(exchange(&report, order.size));
                 }
-                if Probe::parse(frame).is_some_and(|probe| probe.run == run) {
+                if Probe::parse(frame).is_some_and(|probe| probe.run == order.run) {
                     heard_at = link.now();
                     order_at = heard_at + REPEAT;
                     frame[..ADDRESSES_LEN].rotate_left(6);

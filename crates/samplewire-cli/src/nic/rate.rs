@@ -101,7 +101,9 @@ pub(super) fn run(arguments: &NicRateArguments) -> Result<Outcome, Failure> {
             let count = arguments.count;
             let mut run = |scheme| match &mut orders {
                 Some(orders) => {
-                    orders.run(&mut link, arguments.peer, scheme, (count, size), &interrupt)
+                    let run = super::random() as u32;
+                    let order = Order { run, scheme, frames: count, size };
+                    orders.run(&mut link, arguments.peer, order, &interrupt)
                 }
                 None => exchanger.run(&mut link, &probes, scheme, count, &interrupt),
             };
