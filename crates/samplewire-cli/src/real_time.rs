@@ -33,7 +33,7 @@ pub(crate) fn print(console: &mut Console, granted: &[&Granted], is_printed: boo
         let program = std::env::current_exe();
         let program = program.map_or_else(|_| "samplewire".into(), |it| it.display().to_string());
         text += &format!(
-            "\n  tip: sudo setcap {}=ep {program}   # or, up to the hard limits: {}",
+            "\n  tip: sudo setcap {}=ep {program}   # replaces the rights it has; or, up to the hard limits: {}",
             rights.join(","),
             commands.join("; ")
         );

@@ -159,8 +159,8 @@ impl NicError {
 pub(crate) fn link_tip(error: &EtherError) -> Option<&'static str> {
     Some(match (error.operation, error.source.kind()) {
         ("AF_PACKET", io::ErrorKind::PermissionDenied) => {
-            "raw frames need CAP_NET_RAW: run it with sudo, or `sudo setcap cap_net_raw+ep` on this \
-             program; a link unix:PATH to a simulated board needs no right"
+            "raw frames need CAP_NET_RAW: run it with sudo, or give this program the right \
+             (docs/command.md#rights); a link unix:PATH to a simulated board needs no right"
         }
         ("type" | "address", io::ErrorKind::NotFound) => {
             "`ip link` lists the interfaces; the socket of a simulated board is unix:PATH"

@@ -81,7 +81,8 @@ pub(super) enum Refusal {
     #[error("{operation}: {source}")]
     System { operation: &'static str, source: io::Error },
     #[error(
-        "{operation}: {source}; allow it: sudo setcap cap_net_admin,cap_net_raw,cap_bpf+ep PROGRAM"
+        "{operation}: {source}; allow it: sudo setcap cap_net_admin,cap_net_raw,cap_bpf+ep PROGRAM \
+         (replaces the rights it has)"
     )]
     NotAllowed { operation: &'static str, source: io::Error },
     #[error(

@@ -65,8 +65,8 @@ fn rtprio(context: &Context<'_>) -> Answer {
     let may = limit >= 1.0 || context.has_capability(CAP_SYS_NICE)?;
     let value = if may { "1 or more" } else { "none" };
     let fix = Fix::advice(
-        "add `@samplewire - rtprio 99` to /etc/security/limits.d/90-samplewire.conf, or setcap \
-         cap_sys_nice=ep on the command",
+        "add `@samplewire - rtprio 99` to /etc/security/limits.d/90-samplewire.conf, or give the \
+         command CAP_SYS_NICE (docs/command.md#rights)",
     );
     Ok(Reading::state(may || spare >= 1.0, value, "1, or a core to spare").with_fix(fix))
 }
@@ -77,7 +77,7 @@ fn memlock(context: &Context<'_>) -> Answer {
     let has = if context.has_capability(CAP_IPC_LOCK)? { f64::INFINITY } else { limit };
     let fix = Fix::advice(
         "add `@samplewire - memlock unlimited` to /etc/security/limits.d/90-samplewire.conf, or \
-         setcap cap_ipc_lock=ep on the command",
+         give the command CAP_IPC_LOCK (docs/command.md#rights)",
     );
     let words = |bytes: f64| {
         if bytes.is_finite() { measured(bytes, "B") } else { "unlimited".to_owned() }
@@ -108,7 +108,7 @@ fn net_admin(context: &Context<'_>) -> Answer {
     let is_needed = context.number::<f64>("/proc/sys/net/core/rmem_max")? < charged;
     let has = context.has_capability(CAP_NET_ADMIN)?;
     let value = if has { "yes" } else { "no" };
-    let fix = Fix::advice("raise net.core.rmem_max, or setcap cap_net_admin=ep on the command");
+    let fix = Fix::advice("raise net.core.rmem_max, or give the command CAP_NET_ADMIN (docs/command.md#rights)");
     Ok(Reading::state(has || !is_needed, value, if is_needed { "yes" } else { "not needed" })
         .with_fix(fix))
 }
