@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use samplewire_record::account::{Balance, Defect};
+use samplewire_record::sigmf::RecordedCause;
 
 use crate::figures::grouped;
 
@@ -39,6 +40,11 @@ pub(crate) fn counts(balance: &Balance) -> Counts {
         ("before_first", before_first),
     ]
     .into()
+}
+
+/// Samples missing, by cause, in JSON.
+pub(crate) fn gap_counts(samples: &[u64; RecordedCause::ALL.len()]) -> Counts {
+    RecordedCause::ALL.into_iter().map(RecordedCause::key).zip(*samples).collect()
 }
 
 /// The error text for an account that does not add up: the numbers, and that the defect is in this

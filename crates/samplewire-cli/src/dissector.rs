@@ -20,10 +20,7 @@ pub(crate) fn run(arguments: &DissectorArguments) -> Result<Outcome, Failure> {
         None => personal_folder()?,
     };
     let path = folder.join(FILE_NAME);
-    write(&folder, &path).map_err(|source| {
-        let path = path.display().to_string();
-        Failure::Output { path, source }
-    })?;
+    write(&folder, &path).map_err(Failure::of_file(&path))?;
     Console::new(Lines::Stdout, false).line(format_args!(
         "{}: installed; Wireshark loads it when it starts, or with Ctrl-Shift-L",
         path.display()

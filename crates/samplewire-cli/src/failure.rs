@@ -1,7 +1,9 @@
 //! Why a command failed, and what to do next.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, BufWriter};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use samplewire::device::PortError;
@@ -125,7 +127,7 @@ pub(crate) enum Failure {
     Measure(String),
     /// No device answered a search.
     #[error("no device answered on port {port}")]
-    NobodyFound { port: u16 },
+    NoDeviceFound { port: u16 },
     /// The file cannot be created.
     #[error(transparent)]
     Create(SinkError),
@@ -144,15 +146,25 @@ pub(crate) enum Failure {
     /// There is no folder to install into.
     #[error("HOME is not set: name the folder with --folder")]
     NoHome,
-    /// A file cannot be written.
+    /// A file cannot be read or written.
     #[error("{path}: {source}")]
-    Output { path: String, source: io::Error },
+    File { path: String, source: io::Error },
     /// The system refused a signal handler, a thread or the like.
     #[error("{0}")]
     System(#[from] io::Error),
 }
 
 impl Failure {
+    /// Creates a file that is to be written.
+    pub(crate) fn create(path: &Path) -> Result<BufWriter<File>, Self> {
+        File::create(path).map(BufWriter::new).map_err(Self::of_file(path))
+    }
+
+    /// What an error of this file becomes.
+    pub(crate) fn of_file(path: &Path) -> impl Fn(io::Error) -> Self + Copy {
+        move |source| Self::File { path: path.display().to_string(), source }
+    }
+
     /// Why a device cannot listen. An invalid option is not an error of the port.
     pub(crate) fn of_listening(error: OpenError) -> Self {
         if is_usage(&error) { Self::Open(error) } else { Self::Listen(error) }
@@ -198,7 +210,7 @@ impl Failure {
             }
             Self::Open(_)
             | Self::StreamNumber { .. }
-            | Self::NobodyFound { .. }
+            | Self::NoDeviceFound { .. }
             | Self::NoStreams { .. } => Outcome::Unreachable,
             Self::Play(_) | Self::Receive(_) | Self::Port(_) | Self::StudyMissing { .. } => {
                 Outcome::Missing
@@ -263,7 +275,7 @@ impl Failure {
                     .into(),
             ),
             Self::Iperf3 { .. } => Some("--no-iperf3 leaves it out".into()),
-            Self::NobodyFound { .. } => Some(
+            Self::NoDeviceFound { .. } => Some(
                 "is it on this network, and does a firewall allow UDP on that port? \
                  `samplewire probe ADDR` queries a device by its address"
                     .into(),

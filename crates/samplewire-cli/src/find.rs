@@ -8,7 +8,7 @@ use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::probe::Device;
-use crate::stream::{stream_of, stream_words};
+use crate::stream::stream_words;
 
 /// Queries all devices and prints those that answer.
 pub(crate) fn run(arguments: &FindArguments) -> Result<Outcome, Failure> {
@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &FindArguments) -> Result<Outcome, Failure> {
         print(&mut console, &found);
     }
     if found.devices.is_empty() {
-        return Err(Failure::NobodyFound { port: arguments.port });
+        return Err(Failure::NoDeviceFound { port: arguments.port });
     }
     Ok(Outcome::Whole)
 }
@@ -34,7 +34,7 @@ fn print(console: &mut Console, found: &Found) {
         for address in &device.other_addresses {
             console.line(format_args!("  also    = {address}"));
         }
-        console.line(format_args!("  stream  = {}", stream_words(&stream_of(info))));
+        console.line(format_args!("  stream  = {}", stream_words(&info.stream_info())));
         if info.streams > 1 {
             console.line(format_args!("  streams = {}", info.streams));
         }

@@ -51,6 +51,7 @@ mod sim;
 mod stream;
 mod study;
 mod switch;
+mod thresholds;
 mod top;
 mod verify;
 mod web;

@@ -33,12 +33,10 @@ pub(crate) struct Line {
 /// Draws the panels.
 ///
 /// # Errors
-/// [`Failure::Output`].
+/// [`Failure::File`].
 pub(crate) fn draw(panels: &[Panel], path: &Path) -> Result<(), Failure> {
-    draw_panels(panels, path).map_err(|error| Failure::Output {
-        path: path.display().to_string(),
-        source: io::Error::other(error.to_string()),
-    })
+    let fail = Failure::of_file(path);
+    draw_panels(panels, path).map_err(|error| fail(io::Error::other(error.to_string())))
 }
 
 fn draw_panels(panels: &[Panel], path: &Path) -> Result<(), Box<dyn Error>> {

@@ -10,7 +10,7 @@ use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::figures::grouped;
 use crate::outcome::Outcome;
-use crate::stream::{path_words, stream_of, stream_words};
+use crate::stream::{path_words, stream_words};
 use crate::wiring;
 
 /// Queries the device and prints its answer.
@@ -64,7 +64,7 @@ fn print(console: &mut Console, info: &DeviceInfo, others: &[DeviceInfo], rdma: 
     console.line(format_args!("device     {}", info.address));
     for info in std::iter::once(info).chain(others) {
         let DeviceInfo { stream, streams, .. } = info;
-        let words = stream_words(&stream_of(info));
+        let words = stream_words(&info.stream_info());
         console.line(format_args!("stream     {stream} of {streams}: {words}"));
     }
     if info.streams > LISTED_MAX {

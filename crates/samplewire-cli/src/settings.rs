@@ -18,6 +18,9 @@ pub(crate) enum SettingsError {
     /// The file cannot be read.
     #[error("{}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
+    /// There are two files.
+    #[error("--config {} and --config {}: one file is read", first.display(), second.display())]
+    Twice { first: PathBuf, second: PathBuf },
     /// The file is not valid TOML.
     #[error("{}: {source}", path.display())]
     Toml { path: PathBuf, source: Box<toml::de::Error> },
@@ -50,6 +53,9 @@ pub(crate) fn expand(
     let path: Vec<&str> = verbs.iter().map(|verb| verb.get_name()).collect();
     let mut options = Vec::new();
     if let Some(file) = config {
+        if let Some(second) = take_config(&mut words) {
+            return Err(SettingsError::Twice { first: file, second });
+        }
         options = options_of_file(&file, command, &path)?;
     }
     if let Some(verb) = verbs.last()

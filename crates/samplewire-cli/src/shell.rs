@@ -26,7 +26,7 @@ pub(crate) fn manual(folder: &Path) -> Result<Outcome, Failure> {
         fs::create_dir_all(folder)?;
         clap_mangen::generate_to(Cli::command(), folder)
     };
-    write().map_err(|source| Failure::Output { path: folder.display().to_string(), source })?;
+    write().map_err(Failure::of_file(folder))?;
     Console::new(Lines::Stdout, false)
         .line(format_args!("{}: written; `man {NAME}` shows the first page", folder.display()));
     Ok(Outcome::Whole)

@@ -83,7 +83,7 @@ fn run_swarm(
     let pcap = match pcap {
         Some(path) => {
             check_one_seed(&options.seeds)?;
-            Some((path, create(path)?))
+            Some((path, Failure::create(path)?))
         }
         None => None,
     };
@@ -120,7 +120,7 @@ fn check_one_seed(seeds: &Range<u64>) -> Result<(), Failure> {
 /// Writes the file and summarises it on standard error: the last line of standard output is the
 /// result.
 fn write_pcap(path: &Path, mut file: BufWriter<File>, tap: &Tap) -> Result<json::Pcap, Failure> {
-    tap.write_pcapng(&mut file).map_err(of_file(path))?;
+    tap.write_pcapng(&mut file).map_err(Failure::of_file(path))?;
     let (file, packets) = (path.display().to_string(), tap.packets());
     let left_out = tap.left_out();
     let mut console = Console::new(Lines::Stderr, false);
@@ -140,12 +140,12 @@ fn run_repair(forms: [(Option<&Path>, Writer); 2], is_json: bool) -> Result<Outc
     let mut files = vec![];
     for (path, write) in forms {
         if let Some(path) = path {
-            files.push((path, create(path)?, write));
+            files.push((path, Failure::create(path)?, write));
         }
     }
     let rows = repair(&RepairOptions::new(), &mut *words(is_json))?;
     for (path, mut file, write) in files {
-        write(&rows, &mut file).and_then(|()| file.flush()).map_err(of_file(path))?;
+        write(&rows, &mut file).and_then(|()| file.flush()).map_err(Failure::of_file(path))?;
     }
     if is_json {
         print(&json::Repair::new(&rows))?;
@@ -165,14 +165,6 @@ fn print(document: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_string_pretty(document)?;
     Console::new(Lines::Stdout, false).line(format_args!("{text}"));
     Ok(())
-}
-
-fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
-    File::create(path).map(BufWriter::new).map_err(of_file(path))
-}
-
-fn of_file(path: &Path) -> impl Fn(io::Error) -> Failure {
-    move |source| Failure::Output { path: path.display().to_string(), source }
 }
 
 fn threads_or_all(threads: Option<usize>) -> io::Result<usize> {

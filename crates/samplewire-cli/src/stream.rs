@@ -5,10 +5,6 @@ use samplewire::{Carriage, DeviceInfo};
 
 use crate::figures::{exact, grouped, span};
 
-/// What may have happened to a stream that the device no longer knows.
-pub(crate) const PEER_RESTARTED: &str = "the device no longer knows the stream: it restarted, another took \
-                                         the stream over, or it received nothing from this host in time";
-
 /// `modes1: uc8, 1 channel, 2 MS/s at 1.09 GHz`.
 pub(crate) fn stream_words(info: &StreamInfo) -> String {
     let name = if info.name.is_empty() { String::new() } else { format!("{}: ", info.name) };
@@ -32,11 +28,6 @@ pub(crate) fn path_words(info: &DeviceInfo) -> String {
         span(info.rtt.as_secs_f64()),
         if info.carriage == Carriage::Rdma { ", over RDMA" } else { "" }
     )
-}
-
-/// The stream that a device described.
-pub(crate) fn stream_of(info: &DeviceInfo) -> StreamInfo {
-    info.stream_info()
 }
 
 #[cfg(test)]

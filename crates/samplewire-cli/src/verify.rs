@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use samplewire_record::verify::{Fault, Hash, Report};
 use serde::Serialize;
 
+use crate::account::{Counts, gap_counts};
 use crate::arguments::VerifyArguments;
 use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::figures::{grouped, indexes_words};
 use crate::outcome::Outcome;
-use crate::record::json::GapSamples;
 use crate::record::summary::causes_words;
 
 /// Verifies the recording and prints the result.
@@ -128,7 +128,7 @@ struct Document {
     /// Samples missing.
     samples_missing: u64,
     /// Samples missing, by cause.
-    gap_samples: GapSamples,
+    gap_samples: Counts,
     /// Indexes that the device left out on purpose.
     indexes_jumped: u64,
     /// The faults as text.
@@ -172,7 +172,7 @@ impl Document {
             gaps: report.gaps,
             gaps_estimated: report.estimated_gaps,
             samples_missing: report.missing(),
-            gap_samples: GapSamples::new(&report.gap_samples),
+            gap_samples: gap_counts(&report.gap_samples),
             indexes_jumped: report.jumped,
             faults: report.faults.iter().map(ToString::to_string).collect(),
             faults_left_out: report.faults_left_out,

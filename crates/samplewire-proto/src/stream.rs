@@ -1,5 +1,7 @@
 //! What both ends of an open stream agree on, and how a stream ends.
 
+use core::fmt;
+
 use crate::crc::Zeros;
 use crate::number::{INDEX_MAX, Nanos, SampleIndex, Seq, Tag};
 pub use crate::terms_error::TermsError;
@@ -199,6 +201,45 @@ pub enum End {
     QueuePairFailed,
     /// The peer broke a rule without which samples cannot be placed.
     Violation(Violation),
+}
+
+impl End {
+    /// The end in words for people; `peer` names the other end: `the device fell silent`.
+    pub const fn words<'a>(&'a self, peer: &'a str) -> EndWords<'a> {
+        EndWords { end: self, peer }
+    }
+}
+
+/// See [`End::words`].
+#[derive(Clone, Copy, Debug)]
+pub struct EndWords<'a> {
+    end: &'a End,
+    peer: &'a str,
+}
+
+impl fmt::Display for EndWords<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { end, peer } = self;
+        match end {
+            End::Finished { .. } => f.write_str("finished"),
+            End::Cancelled => f.write_str("closed here"),
+            End::ClosedByPeer(CloseReason::Finished | CloseReason::Cancelled) => {
+                write!(f, "closed by {peer}")
+            }
+            End::ClosedByPeer(reason) => write!(f, "closed by {peer}: {reason}"),
+            End::PeerRestarted => write!(
+                f,
+                "{peer} no longer knows the stream: it restarted, another took the stream over, or \
+                 it received nothing from this end in time"
+            ),
+            End::PeerSilent => write!(f, "{peer} fell silent"),
+            End::CircuitBreaker => {
+                f.write_str("for long, more than half of all packets were retransmissions")
+            }
+            End::QueuePairFailed => f.write_str("the queue pair failed"),
+            End::Violation(violation) => write!(f, "{peer} broke the protocol: {violation}"),
+        }
+    }
 }
 
 /// The rules whose breach ends a stream.

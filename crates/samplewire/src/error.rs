@@ -183,10 +183,10 @@ pub enum OpenError {
 pub enum ReceiveError {
     /// A CLOSE ended the stream, and all blocks have been taken; with [`End::Finished`] the sender had
     /// no more samples. Iterators end here without an error.
-    #[error("the stream is closed: {}", end_words(.0))]
+    #[error("the stream is closed: {}", .0.words("the sender"))]
     Closed(End),
     /// The sender is silent, has restarted, or broke the protocol.
-    #[error("the stream broke off: {}", end_words(.0))]
+    #[error("the stream broke off: {}", .0.words("the sender"))]
     Broken(End),
     /// The link failed.
     #[error(transparent)]
@@ -243,23 +243,6 @@ impl ReceiveError {
             }
             &Self::Apart { stream, next, at } => Self::Apart { stream, next, at },
         }
-    }
-}
-
-fn end_words(end: &End) -> String {
-    match end {
-        End::Finished { .. } => "the sender has sent all".into(),
-        End::ClosedByPeer(reason) => format!("the sender closed it ({reason:?})"),
-        End::Cancelled => "this end closed it".into(),
-        End::PeerRestarted => {
-            "the sender no longer knows it: it restarted, gave it to another, or \
-                               received nothing from this end in time"
-                .into()
-        }
-        End::QueuePairFailed => "the queue pair failed".into(),
-        End::PeerSilent => "the sender fell silent".into(),
-        End::CircuitBreaker => "more than half of all packets were retransmissions".into(),
-        End::Violation(violation) => format!("the sender broke the protocol: {violation}"),
     }
 }
 

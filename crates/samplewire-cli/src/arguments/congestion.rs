@@ -125,7 +125,7 @@ pub(crate) struct ExploreArguments {
     pub(crate) mtu: u32,
 
     /// Number of threads [default: all processors]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = values::threads())]
     pub(crate) threads: Option<usize>,
 
     /// Also draw heat maps and the Pareto front, as SVG

@@ -51,8 +51,8 @@ pub(crate) use link::LinkOption;
 pub(crate) use metrics::MetricsOption;
 pub(crate) use nic::{
     Access, ConsoleAddress, EchoArguments, ImageArguments, LinkName, LinkOptions, ModesArguments,
-    NicArguments, NicCount, NicRateArguments, NicReceiveArguments, NicSendArguments, NicThreshold,
-    NicVerb, Picture, RegsArguments, RttArguments, SchemeOptions, TripOptions,
+    NicArguments, NicCount, NicRateArguments, NicReceiveArguments, NicSendArguments, NicVerb,
+    Picture, RegsArguments, RttArguments, SchemeOptions, TripOptions,
 };
 pub(crate) use probe::ProbeArguments;
 pub(crate) use rate::{RateArguments, Way};

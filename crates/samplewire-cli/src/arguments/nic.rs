@@ -8,11 +8,9 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueHint};
 use samplewire_proto::block::MacAddress;
 
-pub(crate) use self::nic_values::{
-    Access, ConsoleAddress, LinkName, NicCount, NicThreshold, Picture,
-};
+pub(crate) use self::nic_values::{Access, ConsoleAddress, LinkName, NicCount, Picture};
 use self::nic_values::{delay, of_image, of_rate, of_receive, of_send, of_trips, station};
-use super::values;
+use super::values::{self, Threshold};
 use crate::faults::FaultOption;
 
 /// Measures and moves raw Ethernet frames.
@@ -121,7 +119,7 @@ pub(crate) struct RttArguments {
 
     /// Exit with status 4 if a count exceeds its limit, e.g. lost=0,wrong=0. Counts: lost, wrong, late
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = of_trips)]
-    pub(crate) fail_on: Vec<NicThreshold>,
+    pub(crate) fail_on: Vec<Threshold<NicCount>>,
 
     /// Print one JSON object
     #[arg(long)]
@@ -189,7 +187,7 @@ pub(crate) struct NicRateArguments {
     /// Exit with status 4 if a count exceeds its limit, e.g. lost=0,wrong=0. Counts: lost, wrong,
     /// duplicate
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = of_rate)]
-    pub(crate) fail_on: Vec<NicThreshold>,
+    pub(crate) fail_on: Vec<Threshold<NicCount>>,
 
     /// Print one JSON object
     #[arg(long)]
@@ -239,7 +237,7 @@ pub(crate) struct NicSendArguments {
 
     /// Exit with status 4 if a count exceeds its limit, e.g. repeated=0. Counts: repeated, rejected
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = of_send)]
-    pub(crate) fail_on: Vec<NicThreshold>,
+    pub(crate) fail_on: Vec<Threshold<NicCount>>,
 
     /// Print one JSON object
     #[arg(long)]
@@ -280,7 +278,7 @@ pub(crate) struct NicReceiveArguments {
 
     /// Exit with status 4 if a count exceeds its limit, e.g. rejected=0. Counts: duplicate, rejected
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = of_receive)]
-    pub(crate) fail_on: Vec<NicThreshold>,
+    pub(crate) fail_on: Vec<Threshold<NicCount>>,
 
     /// Print one JSON object
     #[arg(long)]
@@ -326,7 +324,7 @@ pub(crate) struct ImageArguments {
     /// Exit with status 4 if a count exceeds its limit, e.g. lost=0. Counts: lost, wrong, duplicate,
     /// repeated
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = of_image)]
-    pub(crate) fail_on: Vec<NicThreshold>,
+    pub(crate) fail_on: Vec<Threshold<NicCount>>,
 
     /// Print one JSON object
     #[arg(long)]
@@ -372,7 +370,7 @@ pub(crate) struct ModesArguments {
 
     /// Exit with status 4 if a count exceeds its limit, e.g. lost=0,wrong=0. Counts: lost, wrong, late
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = of_trips)]
-    pub(crate) fail_on: Vec<NicThreshold>,
+    pub(crate) fail_on: Vec<Threshold<NicCount>>,
 
     /// Print one JSON object
     #[arg(long)]

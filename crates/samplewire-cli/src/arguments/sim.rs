@@ -29,7 +29,7 @@ pub(crate) enum SimRun {
         seeds: Range<u64>,
 
         /// Number of threads [default: all processors]
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = values::threads())]
         threads: Option<usize>,
 
         /// Print every packet and fault
@@ -66,7 +66,7 @@ pub(crate) enum SimRun {
         first: u64,
 
         /// Number of threads [default: all processors]
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = values::threads())]
         threads: Option<usize>,
 
         /// Print one JSON object instead of words

@@ -95,6 +95,11 @@ pub(crate) fn between<T: TryFrom<u64> + Clone + Send + Sync + 'static>(
     }
 }
 
+/// Reads a number of threads.
+pub(crate) fn threads() -> impl Fn(&str) -> Result<usize, String> + Clone + Send + Sync + 'static {
+    between(1, 1_024)
+}
+
 /// Reads a size in bytes from 1: `4G`, `4MB`, `4MiB`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let bytes = text.parse().ok().or_else(|| exact(parse_size(text).ok()?));
@@ -303,7 +308,8 @@ pub(crate) fn threshold_of_findings(text: &str) -> Result<Threshold<FindingSubje
     threshold_of(text, &FindingSubject::ALL, FindingSubject::as_str)
 }
 
-fn threshold_of<S: Copy>(
+/// Reads `NAME=N`, with a name of `subjects`.
+pub(crate) fn threshold_of<S: Copy>(
     text: &str,
     subjects: &[S],
     name_of: fn(S) -> &'static str,

@@ -292,6 +292,7 @@ fn carry(
         let mut cadence = Cadence::new(Duration::from_secs(1), started);
         loop {
             std::thread::sleep(PAUSE);
+            interrupt.stop_signal(console);
             if let Some(page) = &mut page {
                 web::report_failure(page, console);
             }

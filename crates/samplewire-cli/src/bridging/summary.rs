@@ -44,7 +44,10 @@ impl Passed {
         let Session { peer, elapsed, frame_bytes, end, counts } = session;
         let (words, error) = match end {
             None => ("ended here".to_owned(), None),
-            Some(Ok(end)) => (end_words(end), is_broken(end).then(|| end_words(end))),
+            Some(Ok(end)) => {
+                let words = end.words("the other end").to_string();
+                (words.clone(), is_broken(end).then_some(words))
+            }
             Some(Err(error)) => ("the port failed".to_owned(), Some(error)),
         };
         let (received, sent) = match counts {
@@ -184,21 +187,4 @@ const fn is_broken(end: End) -> bool {
             | End::Cancelled
             | End::ClosedByPeer(CloseReason::Finished | CloseReason::Cancelled)
     )
-}
-
-/// How a stream ended, as seen from either end.
-fn end_words(end: End) -> String {
-    match end {
-        End::Finished { .. } => "finished".into(),
-        End::Cancelled => "closed here".into(),
-        End::ClosedByPeer(CloseReason::Finished | CloseReason::Cancelled) => {
-            "closed by the other end".into()
-        }
-        End::ClosedByPeer(reason) => format!("closed by the other end ({reason:?})"),
-        End::PeerRestarted => "the other end is gone, or another opened the stream".into(),
-        End::QueuePairFailed => "the queue pair failed".into(),
-        End::PeerSilent => "the other end fell silent".into(),
-        End::CircuitBreaker => "more than half of all packets were retransmissions".into(),
-        End::Violation(violation) => format!("the other end broke the protocol: {violation}"),
-    }
 }

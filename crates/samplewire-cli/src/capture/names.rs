@@ -1,8 +1,6 @@
 //! Names of the protocol's numbers.
 
-use samplewire_proto::wire::{
-    CloseAckReason, CloseReason, Flags, PacketType, RefuseReason, Role, TlvKind,
-};
+use samplewire_proto::wire::{CloseAckReason, Flags, PacketType, RefuseReason, Role, TlvKind};
 
 use super::packet::RESERVED_FLAG;
 
@@ -46,22 +44,6 @@ pub(super) fn of_refusal(reason: RefuseReason) -> String {
         RefuseReason::Trailer => "trailer",
         RefuseReason::StartIndex => "start index",
         RefuseReason::Unknown(number) => return format!("reason {number}"),
-    };
-    name.into()
-}
-
-pub(super) fn of_close(reason: CloseReason) -> String {
-    let name = match reason {
-        CloseReason::Finished => "finished",
-        CloseReason::Cancelled => "cancelled",
-        CloseReason::TakenOver => "taken over",
-        CloseReason::DeviceFault => "device fault",
-        CloseReason::PeerSilent => "peer silent",
-        CloseReason::Protocol => "protocol",
-        CloseReason::Underflow => "underflow",
-        CloseReason::JumpTooFar => "jump too far",
-        CloseReason::QueuePairFailed => "queue pair failed",
-        CloseReason::Unknown(number) => return format!("reason {number}"),
     };
     name.into()
 }

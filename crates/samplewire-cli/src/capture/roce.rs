@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use samplewire_roce::wire::{self, Body, Bth, NakCode, Packet, Syndrome, WireError};
+use samplewire_roce::wire::{self, Body, Bth, Packet, Syndrome, WireError};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -123,21 +123,12 @@ fn body_words(f: &mut Formatter<'_>, body: &Body<'_>) -> fmt::Result {
                     let wait_us = grouped(timer.span().0 / 1_000);
                     write!(f, " receiver not ready, wait {wait_us} us")?;
                 }
-                Syndrome::Nak(code) => write!(f, " nak {}", of_nak(code))?,
+                Syndrome::Nak(code) => write!(f, " nak {code}")?,
                 Syndrome::Reserved(number) => write!(f, " syndrome {number:#04x} (reserved)")?,
             }
             write!(f, " msn {}", aeth.msn)
         }
         Body::Unsupported | Body::Cnp => Ok(()),
-    }
-}
-
-const fn of_nak(code: NakCode) -> &'static str {
-    match code {
-        NakCode::SequenceError => "sequence error",
-        NakCode::InvalidRequest => "invalid request",
-        NakCode::RemoteAccess => "remote access error",
-        NakCode::RemoteOperation => "remote operational error",
     }
 }
 

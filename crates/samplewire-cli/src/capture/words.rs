@@ -129,7 +129,7 @@ fn body_words(f: &mut Formatter<'_>, header: &Header, body: &Packet<'_>) -> fmt:
         Packet::Close(close) => write!(
             f,
             " {}, last report {} lost {}",
-            names::of_close(close.reason),
+            close.reason,
             close.last,
             grouped(close.source_lost)
         ),

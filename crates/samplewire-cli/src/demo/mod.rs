@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::figures::{grouped, measured};
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
-use crate::stream::{path_words, stream_of, stream_words};
+use crate::stream::{path_words, stream_words};
 use crate::wiring;
 
 use comparison::Comparison;
@@ -134,7 +134,7 @@ fn print_start(
     console.line(format_args!(
         "samplewire {version}: a device and a receiver, over UDP on the loopback interface"
     ));
-    console.line(format_args!("  stream     {}", stream_words(&stream_of(info))));
+    console.line(format_args!("  stream     {}", stream_words(&info.stream_info())));
     console.line(format_args!("  path       {}", path_words(info)));
     console.line(format_args!(
         "  faults     each way 1 % lost, 1 % reordered, 0.1 % corrupted, 0.1 % doubled"

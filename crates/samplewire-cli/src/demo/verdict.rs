@@ -33,7 +33,9 @@ impl Verdict<'_> {
             faults.push(account::defect_words(&defect));
         }
         if self.end != Some(End::Finished { final_index }) {
-            faults.push(format!("the stream ended with {:?}, not at {final_index}", self.end));
+            let end = self.end.map(|end| end.words("the device").to_string());
+            let words = end.unwrap_or_else(|| "it goes on".into());
+            faults.push(format!("the stream does not end at {final_index}: {words}"));
         }
         if range.end != final_index {
             faults.push(format!("the account ends at {}, the device at {final_index}", range.end));
@@ -207,8 +209,8 @@ mod tests {
         let cases = [
             (faults(99, 100, end, None), "played 101 samples, the account has 100"),
             (faults(98, 101, Some(End::Finished { final_index: 101 }), None), "the device at 101"),
-            (faults(98, 100, Some(End::PeerSilent), None), "PeerSilent"),
-            (faults(98, 100, None, None), "None"),
+            (faults(98, 100, Some(End::PeerSilent), None), "the device fell silent"),
+            (faults(98, 100, None, None), "at 100: it goes on"),
             (faults(98, 100, end, Some(7)), "sample 7 is not"),
         ];
         for (faults, words) in cases {

@@ -116,14 +116,13 @@ impl<'a> Changes<'a> {
     /// Restores all old values, and then removes the undo file.
     pub(super) fn end(self, undo_file: &Path) -> Result<(), Failure> {
         self.restore(0..self.len())?;
-        let fail = |source| Failure::Output { path: undo_file.display().to_string(), source };
-        fs::remove_file(undo_file).map_err(fail)
+        fs::remove_file(undo_file).map_err(Failure::of_file(undo_file))
     }
 }
 
 /// Restores the values of an undo file, the last first.
 pub(super) fn undo(console: &mut Console, reader: &Reader, path: &Path) -> Result<(), Failure> {
-    let fail = |source| Failure::Output { path: path.display().to_string(), source };
+    let fail = Failure::of_file(path);
     let mut text = String::new();
     let file = fs::File::open(path).map_err(fail)?;
     file.take(UNDO_BYTES_MAX).read_to_string(&mut text).map_err(fail)?;
@@ -258,7 +257,7 @@ fn run(words: &[String]) -> io::Result<()> {
 
 fn of_place(place: &Place) -> impl FnOnce(io::Error) -> Failure {
     let path = place.path().0;
-    move |source| Failure::Output { path, source }
+    move |source| Failure::File { path, source }
 }
 
 fn missing(key: &str) -> io::Error {

@@ -27,6 +27,7 @@ use crate::arguments::values::FindingSubject;
 use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
+use crate::thresholds::crossed_of;
 use crate::wiring;
 
 /// Diagnoses, and corrects or restores where that is requested.
@@ -62,12 +63,10 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<Outcome, Failure> {
     if arguments.fix {
         apply::fix(&mut console, &reader, &checked, arguments.yes)?;
     }
-    let crossed =
-        arguments.fail_on.iter().filter(|it| counts.of_subject(it.subject) > it.count_max);
-    let crossed: Vec<_> = crossed.map(|it| (it.subject, it.count_max)).collect();
-    for &(subject, count_max) in &crossed {
-        let (name, count) = (FindingSubject::as_str(subject), counts.of_subject(subject));
-        console.error(format_args!("{name} is {count}, above the threshold of {count_max}"), None);
+    let count_of = |subject| Some(counts.of_subject(subject));
+    let crossed = crossed_of(&arguments.fail_on, FindingSubject::as_str, count_of);
+    for crossed in &crossed {
+        console.error(format_args!("threshold  {crossed}"), None);
     }
     if let Some(signal) = measured.signal {
         return Ok(Outcome::Interrupted { signal });
@@ -106,7 +105,7 @@ fn check_arguments(arguments: &DoctorArguments) -> Result<(), Failure> {
         && !root.is_dir()
     {
         let source = std::io::Error::from(std::io::ErrorKind::NotADirectory);
-        return Err(Failure::Output { path: root.display().to_string(), source });
+        return Err(Failure::of_file(root)(source));
     }
     Ok(())
 }

@@ -10,17 +10,13 @@ use crate::failure::Failure;
 
 /// Writes a new folder. Reads that failed are kept with their error, unless nothing was there.
 pub(super) fn write(reader: &Reader, folder: &Path) -> Result<(), Failure> {
-    let fail = |path: &Path| {
-        let path = path.display().to_string();
-        move |source| Failure::Output { path, source }
-    };
-    fs::create_dir(folder).map_err(fail(folder))?;
+    fs::create_dir(folder).map_err(Failure::of_file(folder))?;
     let redactor = redactor(reader);
     let place = |path: &str| folder.join(redactor.text(path).trim_start_matches('/'));
     for (path, names) in reader.folders() {
         for name in names.iter().flat_map(|names| names.iter()) {
             let place = place(&format!("{path}/{name}"));
-            fs::create_dir_all(&place).map_err(fail(&place))?;
+            fs::create_dir_all(&place).map_err(Failure::of_file(&place))?;
         }
     }
     for (path, read) in reader.files() {
@@ -33,7 +29,7 @@ pub(super) fn write(reader: &Reader, folder: &Path) -> Result<(), Failure> {
                 _ => continue,
             },
         };
-        write_file(&place, &text).map_err(fail(&place))?;
+        write_file(&place, &text).map_err(Failure::of_file(&place))?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +85,7 @@ pub(super) fn write(undo: &UndoFile) -> Result<PathBuf, Failure> {
             number => format!("samplewire-undo-{number}.json"),
         };
         let file = OpenOptions::new().write(true).create_new(true).open(&name);
-        let fail = |source| Failure::Output { path: name.clone(), source };
+        let fail = Failure::of_file(Path::new(&name));
         let mut file = match file {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             other => other.map_err(fail)?,
@@ -95,7 +95,7 @@ pub(super) fn write(undo: &UndoFile) -> Result<PathBuf, Failure> {
     }
     let words = format!("there are {UNDO_FILES_MAX} of its files: undo or delete them");
     let source = io::Error::new(io::ErrorKind::AlreadyExists, words);
-    Err(Failure::Output { path: "samplewire-undo.json".into(), source })
+    Err(Failure::of_file(Path::new("samplewire-undo.json"))(source))
 }
 
 const UNDO_FILES_MAX: u32 = 1_000;

@@ -228,14 +228,9 @@ fn outcome(played: &Played) -> Outcome {
 fn end_words(played: &Played) -> String {
     match played.end {
         _ if played.is_stopped => "stopped at an underrun, as the sender wished".into(),
-        Some(End::Finished { .. }) => "finished".into(),
-        Some(End::ClosedByPeer(CloseReason::Cancelled)) => "cancelled by the sender".into(),
-        Some(End::ClosedByPeer(reason)) => format!("closed by the sender ({reason:?})"),
         Some(End::PeerRestarted) => "the sender is gone, or opened the stream again".into(),
-        Some(End::QueuePairFailed) => "the queue pair failed".into(),
-        Some(End::PeerSilent) => "the sender fell silent".into(),
-        Some(End::Violation(violation)) => format!("the sender broke the protocol: {violation}"),
-        Some(End::Cancelled | End::CircuitBreaker) | None => "ended here".into(),
+        Some(End::Cancelled) | None => "ended here".into(),
+        Some(end) => end.words("the sender").to_string(),
     }
 }
 

@@ -210,19 +210,8 @@ fn was_called_off(summary: &PlaySummary, first_index: SampleIndex) -> bool {
 /// How a session ended, as seen from the device.
 fn end_words(end: End) -> String {
     match end {
-        End::Finished { .. } => "finished".into(),
-        End::Cancelled => "cancelled".into(),
-        End::ClosedByPeer(CloseReason::Finished | CloseReason::Cancelled) => {
-            "closed by the receiver".into()
-        }
-        End::ClosedByPeer(reason) => format!("closed by the receiver ({reason:?})"),
         End::PeerRestarted => "the receiver is gone, or opened the stream again".into(),
-        End::QueuePairFailed => "the queue pair failed".into(),
-        End::PeerSilent => "the receiver fell silent".into(),
-        End::CircuitBreaker => {
-            "given up: for long, more than half of the packets were retransmissions".into()
-        }
-        End::Violation(violation) => format!("the receiver broke the protocol: {violation}"),
+        end => end.words("the receiver").to_string(),
     }
 }
 

@@ -1,39 +1,31 @@
 //! What `--fail-on` limits, and the exit status.
 
-use crate::arguments::{NicCount, NicThreshold};
+use crate::arguments::NicCount;
+use crate::arguments::values::Threshold;
 use crate::console::Console;
-use crate::figures::grouped;
 use crate::outcome::Outcome;
+use crate::thresholds::crossed_of;
 
 /// The result of a measurement: a count above its threshold, or one that no threshold covers and that
 /// means that something is missing.
 pub(super) fn judge(
     console: &mut Console,
-    thresholds: &[NicThreshold],
+    thresholds: &[Threshold<NicCount>],
     counts: &[(NicCount, u64)],
 ) -> Outcome {
     let count = |subject| {
         let found = counts.iter().find(|count| count.0 == subject);
         found.expect("the command line takes what is counted").1
     };
-    let mut is_exceeded = false;
-    for NicThreshold { subject, count_max } in thresholds {
-        let reached = count(*subject);
-        if reached > *count_max {
-            is_exceeded = true;
-            console.line(format_args!(
-                "threshold  {}: {}, at most {} is accepted",
-                subject.as_str(),
-                grouped(reached),
-                grouped(*count_max)
-            ));
-        }
+    let crossed = crossed_of(thresholds, NicCount::as_str, |subject| Some(count(subject)));
+    for crossed in &crossed {
+        console.line(format_args!("threshold  {crossed}"));
     }
     let is_covered = |subject| thresholds.iter().any(|threshold| threshold.subject == subject);
     let is_missing = counts.iter().any(|&(subject, count)| {
         matches!(subject, NicCount::Lost | NicCount::Wrong) && count > 0 && !is_covered(subject)
     });
-    match (is_exceeded, is_missing) {
+    match (!crossed.is_empty(), is_missing) {
         (true, _) => Outcome::Threshold,
         (false, true) => Outcome::Missing,
         (false, false) => Outcome::Whole,
@@ -50,7 +42,7 @@ mod tests {
         let judge = |thresholds: &[(NicCount, u64)], counts: &[(NicCount, u64)]| {
             let thresholds: Vec<_> = thresholds
                 .iter()
-                .map(|&(subject, count_max)| NicThreshold { subject, count_max })
+                .map(|&(subject, count_max)| Threshold { subject, count_max })
                 .collect();
             super::judge(&mut Console::new(Lines::Nowhere, false), &thresholds, counts)
         };

@@ -25,7 +25,7 @@ pub(super) struct SentFile {
 impl SentFile {
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let name = path.display().to_string();
-        let fail = |source| Failure::Output { path: name.clone(), source };
+        let fail = Failure::of_file(path);
         let file = File::open(path).map_err(fail)?;
         let metadata = file.metadata().map_err(fail)?;
         if !metadata.is_file() {
@@ -57,7 +57,7 @@ impl SentFile {
         let len = bytes.min((self.len_bytes - at) as usize);
         self.file.read_exact_at(&mut self.window[..len], at).map_err(|error| {
             // It has become shorter.
-            Failure::Output { path: self.name.clone(), source: error }
+            Failure::File { path: self.name.clone(), source: error }
         })?;
         self.has = at..at + len as u64;
         Ok(())
@@ -97,14 +97,12 @@ impl PartFile {
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
         let part = PathBuf::from(part);
-        let fail =
-            |path: &Path, source| Failure::Output { path: path.display().to_string(), source };
         if path.is_dir() {
-            return Err(fail(path, io::ErrorKind::IsADirectory.into()));
+            return Err(Failure::of_file(path)(io::ErrorKind::IsADirectory.into()));
         }
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(true);
-        let file = options.open(&part).map_err(|source| fail(&part, source))?;
+        let file = options.open(&part).map_err(Failure::of_file(&part))?;
         Ok(Self {
             path: path.to_owned(),
             part,
@@ -140,7 +138,7 @@ impl PartFile {
     }
 
     fn checked<T>(&self, result: io::Result<T>) -> Result<T, Failure> {
-        result.map_err(|source| Failure::Output { path: self.part.display().to_string(), source })
+        result.map_err(Failure::of_file(&self.part))
     }
 }
 

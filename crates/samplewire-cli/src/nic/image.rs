@@ -134,8 +134,7 @@ fn read(picture: &Picture) -> Result<(String, Vec<u8>), Failure> {
         }
         Picture::File(path) => {
             let name = path.display().to_string();
-            let bytes =
-                fs::read(path).map_err(|source| Failure::Output { path: name.clone(), source })?;
+            let bytes = fs::read(path).map_err(Failure::of_file(path))?;
             if bytes.is_empty() {
                 return Err(NicError::File { path: name, words: "is empty" }.into());
             }

@@ -28,6 +28,7 @@ use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::real_time;
 use crate::stream::{path_words, stream_words};
+use crate::thresholds::Crossed;
 use crate::web;
 use crate::wiring::{self, Flow};
 
@@ -185,8 +186,8 @@ fn conclude(
     if let Some(sent) = sent {
         sent.print(console);
     }
-    for words in &crossed {
-        console.line(format_args!("threshold  {words}"));
+    for crossed in &crossed {
+        console.line(format_args!("threshold  {crossed}"));
     }
     let errors = [
         received.and_then(|it| it.error.clone()),
@@ -202,7 +203,7 @@ fn conclude(
         exit_status: outcome.code(),
         receive: received.map(Received::json),
         transmit: sent.map(Sent::json),
-        thresholds_crossed: crossed,
+        thresholds_crossed: crossed.iter().map(Crossed::key).collect(),
         links: Vec::new(),
     });
     outcome

@@ -19,6 +19,7 @@ use crate::hops;
 use crate::host::HostHints;
 use crate::lanes::{self, LaneEntry};
 use crate::metrics::counters::{ReceiverCounters, SenderCounters};
+use crate::thresholds::{self, Crossed};
 
 /// The counts up to a moment, or between two moments.
 #[derive(Clone, Copy, Debug, Default)]
@@ -304,13 +305,13 @@ impl Sent {
     }
 }
 
-/// The exceeded thresholds, in words.
+/// The exceeded thresholds.
 pub(super) fn crossed(
     thresholds: &[Threshold],
     received: Option<&Received>,
     sent: Option<&Sent>,
-) -> Vec<String> {
-    let count = |subject: Subject| {
+) -> Vec<Crossed> {
+    thresholds::crossed(thresholds, |subject| {
         let of_received = received.map_or(0, |it| match subject {
             Subject::Gap => it.account.missing(),
             Subject::Late => it.snapshot.stream.late,
@@ -320,28 +321,14 @@ pub(super) fn crossed(
             Subject::Stall => it.snapshot.starved,
             Subject::Underflow => 0,
         });
-        let of_sent = sent.map_or(0, |it| match subject {
-            Subject::Late => it.late,
-            Subject::Repaired => it.snapshot.stream.retransmissions,
-            Subject::Corrupted => it.snapshot.corrupted,
-            Subject::Stall => it.snapshot.stream.credit_stalls,
-            // An unknown count exceeds every threshold.
-            Subject::Underflow => it.underflow.unwrap_or(u64::MAX),
-            Subject::Gap | Subject::Duplicate => 0,
+        let of_sent = sent.map_or(Some(0), |it| match subject {
+            Subject::Late => Some(it.late),
+            Subject::Repaired => Some(it.snapshot.stream.retransmissions),
+            Subject::Corrupted => Some(it.snapshot.corrupted),
+            Subject::Stall => Some(it.snapshot.stream.credit_stalls),
+            Subject::Underflow => it.underflow,
+            Subject::Gap | Subject::Duplicate => Some(0),
         });
-        of_received.saturating_add(of_sent)
-    };
-    thresholds
-        .iter()
-        .filter(|threshold| count(threshold.subject) > threshold.count_max)
-        .map(|threshold| {
-            let Threshold { subject, count_max } = *threshold;
-            let found = match count(subject) {
-                u64::MAX => "not known".into(),
-                count => grouped(count),
-            };
-            let count_max = grouped(count_max);
-            format!("{}: {found}, and at most {count_max} are good", subject.as_str())
-        })
-        .collect()
+        of_sent.map(|of_sent| of_sent.saturating_add(of_received))
+    })
 }

@@ -127,7 +127,7 @@ impl Transmitting {
         match end.end {
             End::Finished { .. } => Ok(Some(end.stats.underflow_at_peer)),
             other => {
-                let text = format!("the stream ended with {other:?}");
+                let text = other.words("the device").to_string();
                 Err(PlayError::Transmit(SendError::Port(text)))
             }
         }

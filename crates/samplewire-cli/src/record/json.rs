@@ -3,7 +3,7 @@
 //!
 //! `--json` prints one [`Document`]; `--json-stream` prints one [`Event`] on each line.
 
-use samplewire_record::sigmf::{RecordedCause, RecordedGap};
+use samplewire_record::sigmf::RecordedGap;
 use serde::Serialize;
 
 use crate::account::Counts;
@@ -180,7 +180,7 @@ pub(super) struct End {
     /// Gaps.
     pub(super) gaps: u64,
     /// Samples missing, by cause.
-    pub(super) gap_samples: GapSamples,
+    pub(super) gap_samples: Counts,
     /// Whether each count is `exact`, or the true number is `at least`, `at most` or `about` the
     /// count.
     pub(super) gap_samples_bounds: Words,
@@ -213,77 +213,14 @@ pub(super) struct End {
     pub(super) thresholds_crossed: Vec<String>,
 }
 
-/// Samples missing, by cause.
-#[derive(Debug, Serialize)]
-pub(crate) struct GapSamples {
-    /// Lost at the source before they became packets.
-    source_overflow: u64,
-    /// Not repaired before the deadline.
-    deadline: u64,
-    /// No longer held by the sender.
-    gone_at_sender: u64,
-    /// Not requested again, because of best-effort delivery.
-    never_asked: u64,
-    /// Not taken from the socket in time by this host.
-    receiver_behind: u64,
-    /// Lost at the source because the file took the samples too slowly.
-    disk_behind: u64,
-    /// Between two openings within one boot of the device.
-    reconnected: u64,
-    /// Between two starts of the recorder within one boot of the device.
-    recorder_restarted: u64,
-    /// Between two boots of the device: estimated.
-    device_restarted: u64,
-    /// Not there at their time: only a page's account of a played stream has them.
-    underrun: u64,
-}
-
-impl GapSamples {
-    pub(crate) const fn new(samples: &[u64; RecordedCause::ALL.len()]) -> Self {
-        let [
-            source_overflow,
-            deadline,
-            gone_at_sender,
-            never_asked,
-            receiver_behind,
-            disk_behind,
-            reconnected,
-            recorder_restarted,
-            device_restarted,
-            underrun,
-        ] = *samples;
-        Self {
-            source_overflow,
-            deadline,
-            gone_at_sender,
-            never_asked,
-            receiver_behind,
-            disk_behind,
-            reconnected,
-            recorder_restarted,
-            device_restarted,
-            underrun,
-        }
-    }
-}
-
 /// Some 8 MB of memory, and twice that as text.
 const GAPS_MAX: usize = 100_000;
 
 #[cfg(test)]
 mod tests {
-    use samplewire_record::sigmf::HostDrops;
+    use samplewire_record::sigmf::{HostDrops, RecordedCause};
 
     use super::*;
-
-    #[test]
-    fn cause_of_a_gap_is_a_key_of_the_sums() {
-        let sums = GapSamples::new(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-        let sums = serde_json::to_value(sums).unwrap();
-        for (cause, samples) in RecordedCause::ALL.into_iter().zip(1..) {
-            assert_eq!(sums[cause.key()], samples);
-        }
-    }
 
     #[test]
     fn lists_stop_at_their_bounds_and_say_so() {

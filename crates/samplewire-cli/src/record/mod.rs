@@ -34,7 +34,7 @@ use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::real_time;
-use crate::stream::{path_words, stream_of, stream_words};
+use crate::stream::{path_words, stream_words};
 use crate::web;
 use crate::wiring::{self, Flow, Logs};
 
@@ -86,7 +86,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     let mut notes = Notes::default();
     notes.set_streams(receiver.infos().map(|info| info.stream));
     let options = sink_options(arguments, dialer.owner).notes(notes);
-    let sink = open_sink(arguments, &stream_of(info), &options)?;
+    let sink = open_sink(arguments, &info.stream_info(), &options)?;
     let mut writer = Writer::start(sink, QUEUE_QUANTA)?;
     let memory_bytes = receiver.memory_bytes();
     let options = RecorderOptions::new(started)
@@ -255,12 +255,12 @@ fn announce(
         console.line(format_args!("samplewire {VERSION}: recording from {address} to {file}"));
         console.line(format_args!(
             "  stream     {}, from index {}",
-            stream_words(&stream_of(info)),
+            stream_words(&info.stream_info()),
             info.first_index
         ));
         if receiver.infos().len() > 1 {
             for info in receiver.infos() {
-                let words = stream_words(&stream_of(info));
+                let words = stream_words(&info.stream_info());
                 console.line(format_args!("  stream {:<3} {words}", info.stream));
             }
         }

@@ -11,7 +11,7 @@ use samplewire_record::sink::SinkError;
 
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
-use crate::stream::{PEER_RESTARTED, stream_of, stream_words};
+use crate::stream::stream_words;
 
 /// Why a recording stopped.
 #[derive(Debug)]
@@ -171,22 +171,16 @@ impl Stop {
 
 fn broken_words(end: End) -> String {
     match end {
-        End::Finished { .. } => "the stream ended".into(),
-        End::Cancelled => "the stream was closed here".into(),
         End::ClosedByPeer(CloseReason::TakenOver) => "another receiver took the stream over".into(),
         End::ClosedByPeer(CloseReason::DeviceFault) => "the device's source failed".into(),
-        End::ClosedByPeer(reason) => format!("the device closed the stream ({reason:?})"),
-        End::PeerRestarted => PEER_RESTARTED.into(),
-        End::QueuePairFailed => "the queue pair failed".into(),
-        End::PeerSilent => "the device fell silent".into(),
-        End::CircuitBreaker => "more than half of all packets were retransmissions".into(),
-        End::Violation(violation) => format!("the device broke the protocol: {violation}"),
+        end => end.words("the device").to_string(),
     }
 }
 
 fn changed_words(Changed { before, now }: &Changed) -> String {
-    let words =
-        |info: &DeviceInfo| format!("stream {}, {}", info.stream, stream_words(&stream_of(info)));
+    let words = |info: &DeviceInfo| {
+        format!("stream {}, {}", info.stream, stream_words(&info.stream_info()))
+    };
     format!(
         "the device came back with another stream: {}; the recording is of {}",
         words(now),

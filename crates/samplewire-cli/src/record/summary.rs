@@ -8,7 +8,7 @@ use samplewire_record::counters::StreamCounters;
 use samplewire_record::sigmf::RecordedCause;
 use samplewire_record::sink::{Depth, SinkSummary};
 
-use super::json::{End, GapSamples};
+use super::json::End;
 use super::stop::Stop;
 use crate::account;
 use crate::arguments::values::{Subject, Threshold};
@@ -21,6 +21,7 @@ use crate::lanes::{self, LaneEntry};
 use crate::metrics::counters::ReceiverCounters;
 use crate::metrics::latency::RepairLatency;
 use crate::outcome::Outcome;
+use crate::thresholds::{self, Crossed};
 
 /// A finished recording.
 #[derive(Debug)]
@@ -45,20 +46,10 @@ pub(super) struct Summary {
     pub(super) frame_bytes: usize,
 }
 
-/// A threshold, and the count that exceeds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Crossed {
-    threshold: Threshold,
-    count: u64,
-}
-
 impl Summary {
     /// Returns the exceeded thresholds.
     pub(super) fn crossed(&self, thresholds: &[Threshold]) -> Vec<Crossed> {
-        let crossed = thresholds
-            .iter()
-            .map(|&threshold| Crossed { threshold, count: self.count(threshold.subject) });
-        crossed.filter(|crossed| crossed.count > crossed.threshold.count_max).collect()
+        thresholds::crossed(thresholds, |subject| Some(self.count(subject)))
     }
 
     /// Returns the outcome: first errors, then thresholds, then missing samples.
@@ -128,12 +119,8 @@ impl Summary {
                 grouped(behind)
             ));
         }
-        for Crossed { threshold: Threshold { subject, count_max }, count } in crossed {
-            let (count, count_max) = (grouped(*count), grouped(*count_max));
-            console.line(format_args!(
-                "  threshold  {}: {count}, and at most {count_max} are good",
-                subject.as_str()
-            ));
+        for crossed in crossed {
+            console.line(format_args!("  threshold  {crossed}"));
         }
         let files: Vec<_> = self.file_names().collect();
         if !files.is_empty() {
@@ -178,10 +165,6 @@ impl Summary {
     /// Returns the summary for JSON.
     pub(super) fn json(&self, outcome: Outcome, crossed: &[Crossed]) -> End {
         let range = self.account.range();
-        let named = |crossed: &Crossed| {
-            let Threshold { subject, count_max } = crossed.threshold;
-            format!("{}={count_max}", subject.as_str())
-        };
         End {
             result: outcome.as_str(),
             exit_status: outcome.code(),
@@ -198,7 +181,7 @@ impl Summary {
             samples_delivered: self.account.delivered(),
             samples_missing: self.account.missing(),
             gaps: self.account.gaps(),
-            gap_samples: GapSamples::new(self.account.gap_samples()),
+            gap_samples: account::gap_counts(self.account.gap_samples()),
             gap_samples_bounds: self.doubts().causes(),
             lost_at: hops::counts(&self.account.hops()),
             lost_at_bounds: self.doubts().hops(),
@@ -213,7 +196,7 @@ impl Summary {
             queue_quanta: self.queue.max,
             queue_quanta_highest: self.queue.highest,
             queue_full: self.queue.full,
-            thresholds_crossed: crossed.iter().map(named).collect(),
+            thresholds_crossed: crossed.iter().map(Crossed::key).collect(),
         }
     }
 

@@ -6,7 +6,6 @@ use samplewire::{End, SampleIndex};
 use samplewire_proto::wire::CloseReason;
 
 use crate::outcome::Outcome;
-use crate::stream::PEER_RESTARTED;
 
 /// Why a replay stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,24 +83,12 @@ impl Stop {
 
 fn broken_words(end: End) -> String {
     match end {
-        End::Finished { .. } => "the stream ended".into(),
-        End::Cancelled => "the stream was closed here".into(),
         End::ClosedByPeer(CloseReason::Underflow) => {
             "samples were missing at their time, and the device stopped (--underflow stop)".into()
         }
         End::ClosedByPeer(CloseReason::JumpTooFar) => {
             "the index jumped further ahead than the device plays".into()
         }
-        End::ClosedByPeer(CloseReason::Finished | CloseReason::Cancelled) => {
-            "the device closed the stream".into()
-        }
-        End::ClosedByPeer(reason) => format!("the device closed the stream ({reason:?})"),
-        End::PeerRestarted => PEER_RESTARTED.into(),
-        End::QueuePairFailed => "the queue pair failed".into(),
-        End::PeerSilent => "the device fell silent".into(),
-        End::CircuitBreaker => {
-            "given up: for long, more than half of the packets were retransmissions".into()
-        }
-        End::Violation(violation) => format!("the device broke the protocol: {violation}"),
+        end => end.words("the device").to_string(),
     }
 }

@@ -13,6 +13,7 @@ use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
 use crate::metrics::counters::SenderCounters;
 use crate::outcome::Outcome;
+use crate::thresholds::{self, Crossed};
 
 /// A finished replay.
 #[derive(Debug)]
@@ -27,20 +28,10 @@ pub(super) struct Summary {
     pub(super) frame_bytes: usize,
 }
 
-/// An exceeded threshold, with its count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Crossed {
-    threshold: Threshold,
-    count: u64,
-}
-
 impl Summary {
     /// The exceeded thresholds.
     pub(super) fn crossed(&self, thresholds: &[Threshold]) -> Vec<Crossed> {
-        let crossed = thresholds
-            .iter()
-            .map(|&threshold| Crossed { threshold, count: self.count(threshold.subject) });
-        crossed.filter(|crossed| crossed.count > crossed.threshold.count_max).collect()
+        thresholds::crossed(thresholds, |subject| self.count(subject))
     }
 
     /// The outcome: first errors, then thresholds, then samples missing at their time.
@@ -91,21 +82,13 @@ impl Summary {
             grouped(snapshot.foreign + stream.foreign),
             span(snapshot.rtt_ns as f64 / 1e9)
         ));
-        for Crossed { threshold: Threshold { subject, count_max }, count } in crossed {
-            let (count, count_max) = (grouped(*count), grouped(*count_max));
-            console.line(format_args!(
-                "  threshold  {}: {count}, and at most {count_max} are good",
-                subject.as_str()
-            ));
+        for crossed in crossed {
+            console.line(format_args!("  threshold  {crossed}"));
         }
     }
 
     /// The result in JSON.
     pub(super) fn json(&self, outcome: Outcome, crossed: &[Crossed]) -> End {
-        let named = |crossed: &Crossed| {
-            let Threshold { subject, count_max } = crossed.threshold;
-            format!("{}={count_max}", subject.as_str())
-        };
         End {
             result: outcome.as_str(),
             exit_status: outcome.code(),
@@ -123,7 +106,7 @@ impl Summary {
                 ..SenderCounters::from(&self.snapshot)
             },
             memory_bytes: self.memory_bytes,
-            thresholds_crossed: crossed.iter().map(named).collect(),
+            thresholds_crossed: crossed.iter().map(Crossed::key).collect(),
         }
     }
 
@@ -140,12 +123,12 @@ impl Summary {
         self.sent.samples * self.frame_bytes as u64
     }
 
-    fn count(&self, subject: Subject) -> u64 {
+    fn count(&self, subject: Subject) -> Option<u64> {
         match subject {
-            Subject::Late => self.sent.late_packets,
-            Subject::Underflow => self.underflow().unwrap_or(0),
-            Subject::Repaired => self.snapshot.stream.retransmissions,
-            Subject::Stall => self.snapshot.stream.credit_stalls,
+            Subject::Late => Some(self.sent.late_packets),
+            Subject::Underflow => self.underflow(),
+            Subject::Repaired => Some(self.snapshot.stream.retransmissions),
+            Subject::Stall => Some(self.snapshot.stream.credit_stalls),
             Subject::Gap | Subject::Corrupted | Subject::Duplicate => {
                 unreachable!(
                     "what is received is not counted here, and the option does not read it"

@@ -58,10 +58,9 @@ pub(super) fn run(arguments: &BenchArguments) -> Result<Outcome, Failure> {
         }
         ended?;
         if let Some(path) = &arguments.csv {
-            let fail = |source| Failure::Output { path: path.display().to_string(), source };
             let written =
                 File::create(path).and_then(|mut file| write_csv(&report.points, &mut file));
-            written.map_err(fail)?;
+            written.map_err(Failure::of_file(path))?;
         }
         if let Some(path) = &arguments.svg {
             draw(&report.points, path)?;

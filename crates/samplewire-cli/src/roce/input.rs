@@ -31,7 +31,7 @@ impl Input {
     /// shorter.
     pub(super) fn open(path: &Path, message_bytes: u32) -> Result<Self, Failure> {
         let name = path.display().to_string();
-        let fail = |source| Failure::Output { path: name.clone(), source };
+        let fail = Failure::of_file(path);
         let mut len_bytes = None;
         let reader: Box<dyn Read + Send> = if name == "-" {
             Box::new(io::stdin())
@@ -58,7 +58,7 @@ impl Input {
     pub(super) fn next(&mut self) -> Result<Next, Failure> {
         match self.messages.try_recv() {
             Ok(Ok(bytes)) => Ok(Next::Message(bytes)),
-            Ok(Err(source)) => Err(Failure::Output { path: self.name.clone(), source }),
+            Ok(Err(source)) => Err(Failure::File { path: self.name.clone(), source }),
             Err(TryRecvError::Empty) => Ok(Next::Nothing),
             Err(TryRecvError::Disconnected) => Ok(Next::End),
         }

@@ -136,7 +136,7 @@ pub(crate) fn verbs_tip(error: &VerbsError) -> Option<&'static str> {
 fn status_words(status: SendStatus) -> String {
     match status {
         SendStatus::Done => "done".into(),
-        SendStatus::Nak(code) => format!("the peer refused a message ({code:?})"),
+        SendStatus::Nak(code) => format!("the peer refused a message: {code}"),
         SendStatus::RetriesExceeded => "the peer does not answer".into(),
         SendStatus::RnrRetriesExceeded => "the peer had no receive request".into(),
         SendStatus::Flushed => "the connection failed".into(),

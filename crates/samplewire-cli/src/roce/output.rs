@@ -19,7 +19,7 @@ pub(super) struct Output {
 impl Output {
     /// Opens it, so that a wrong name is found before a peer comes.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
-        let fail = |source| Failure::Output { path: path.display().to_string(), source };
+        let fail = Failure::of_file(path);
         let is_device = match fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => false,
             Ok(metadata) if is_character_device(&metadata) => true,

@@ -33,12 +33,12 @@ pub(super) fn run_congestion(options: &CongestionOptions) -> Result<Outcome, Fai
     }
     if let Some((path, mut file)) = csv {
         let written = write_congestion_csv(&rows, &mut file).and_then(|()| file.flush());
-        written.map_err(super::of_file(path))?;
+        written.map_err(Failure::of_file(path))?;
     }
     if let (Some((path, mut file)), Some(run), Some(row)) = (svg, &last, rows.last()) {
         let title = format!("{}, {}", row.name, control_name(options.control));
         let written = write_congestion_svg(&run.timeline, &title, &mut file);
-        written.and_then(|()| file.flush()).map_err(super::of_file(path))?;
+        written.and_then(|()| file.flush()).map_err(Failure::of_file(path))?;
     }
     if options.json {
         super::print(&json::Congestion::new(&rows))?;
@@ -175,10 +175,10 @@ pub(super) fn run_explore(arguments: &ExploreArguments) -> Result<Outcome, Failu
         .map_err(|source| Failure::Explore { path: path.display().to_string(), source })?;
     let svg = opened(arguments.svg.as_deref())?;
     let points = explore(&options, done, &mut file, &mut *super::words(arguments.json))
-        .map_err(super::of_file(path))?;
+        .map_err(Failure::of_file(path))?;
     if let Some((path, mut file)) = svg {
         let written = write_explore_svg(&points, &mut file).and_then(|()| file.flush());
-        written.map_err(super::of_file(path))?;
+        written.map_err(Failure::of_file(path))?;
     }
     let front = pareto_front(&points);
     let shown = |point: &&ExplorePoint| {
@@ -228,7 +228,7 @@ fn write_front(shown: &[&ExplorePoint], front: &[usize], out: &mut dyn Write) ->
 
 /// A file that was requested, with its path.
 fn opened(path: Option<&Path>) -> Result<Option<(&Path, BufWriter<File>)>, Failure> {
-    path.map(|path| Ok((path, super::create(path)?))).transpose()
+    path.map(|path| Ok((path, Failure::create(path)?))).transpose()
 }
 
 fn contradiction(words: &str) -> Failure {

@@ -6,8 +6,7 @@ mod pacing;
 mod plot;
 mod results;
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 use crate::arguments::{Study, StudyArguments, WindowArguments};
@@ -29,8 +28,9 @@ pub(crate) fn run(arguments: &StudyArguments) -> Result<Outcome, Failure> {
 
 fn run_window(arguments: &WindowArguments) -> Result<Outcome, Failure> {
     // Opened before the work starts, so that a wrong path does not cost minutes.
-    let csv = arguments.csv.as_deref().map(create).transpose()?;
-    let svg = arguments.svg.as_deref().map(|path| create(path).map(|_| path)).transpose()?;
+    let csv = arguments.csv.as_deref().map(Failure::create).transpose()?;
+    let svg =
+        arguments.svg.as_deref().map(|path| Failure::create(path).map(|_| path)).transpose()?;
     let interrupt = Interrupt::install()?;
     let mut console = Console::new(Lines::Stdout, false);
     let mut results = Results::new(arguments);
@@ -67,10 +67,9 @@ fn run_window(arguments: &WindowArguments) -> Result<Outcome, Failure> {
         }
     }
     if let Some(mut file) = csv {
-        results.write_csv(&mut file).and_then(|()| file.flush()).map_err(|source| {
-            let path = arguments.csv.as_deref().unwrap_or(Path::new("")).display().to_string();
-            Failure::Output { path, source }
-        })?;
+        let path = arguments.csv.as_deref().unwrap_or(Path::new(""));
+        let written = results.write_csv(&mut file).and_then(|()| file.flush());
+        written.map_err(Failure::of_file(path))?;
     }
     if let Some(path) = svg {
         plot::draw(&results, path)?;
@@ -90,12 +89,6 @@ fn installed_peers(console: &mut Console) -> Vec<Transport> {
     }
     console.warn(format_args!("iperf3 is not installed and is left out: apt install iperf3"));
     Vec::new()
-}
-
-fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
-    let file = File::create(path)
-        .map_err(|source| Failure::Output { path: path.display().to_string(), source })?;
-    Ok(BufWriter::new(file))
 }
 
 fn print(console: &mut Console, results: &Results) {

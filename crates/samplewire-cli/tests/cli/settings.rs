@@ -43,6 +43,8 @@ fn wrong_settings_are_reported_with_their_place() {
     }
     fs::remove_file(&file).unwrap();
     run(&["probe", "127.0.0.1:1", "--config", config]).expect_error(1, &["wrong.toml", "No such"]);
+    run(&["--config", config, "probe", "127.0.0.1:1", "--config=other.toml"])
+        .expect_error(1, &[config, "--config other.toml: one file is read"]);
     run(&["probe", "addr=127.0.0.1,color=red"])
         .expect_error(1, &["`addr=127.0.0.1,color=red`", "no option `color`"]);
 }

@@ -1,5 +1,7 @@
 //! CLOSE: one end ends the stream.
 
+use core::fmt;
+
 use super::{Header, PacketType, WireError, body_of, check_len, check_zero, field, seal};
 use crate::number::Seq;
 
@@ -96,6 +98,23 @@ impl CloseReason {
             8 => Self::QueuePairFailed,
             other => Self::Unknown(other),
         }
+    }
+}
+
+impl fmt::Display for CloseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Finished => "finished",
+            Self::Cancelled => "cancelled",
+            Self::TakenOver => "taken over",
+            Self::DeviceFault => "device fault",
+            Self::PeerSilent => "peer silent",
+            Self::Protocol => "protocol",
+            Self::Underflow => "underflow",
+            Self::JumpTooFar => "jump too far",
+            Self::QueuePairFailed => "queue pair failed",
+            Self::Unknown(number) => return write!(f, "reason {number}"),
+        })
     }
 }
 

@@ -1,5 +1,7 @@
 //! The header of an acknowledgement (IB 9.3, 9.7.5).
 
+use core::fmt;
+
 use samplewire_proto::Nanos;
 use samplewire_proto::wire::field;
 
@@ -40,6 +42,17 @@ pub enum NakCode {
     RemoteAccess = 2,
     /// The responder failed.
     RemoteOperation = 3,
+}
+
+impl fmt::Display for NakCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SequenceError => "sequence error",
+            Self::InvalidRequest => "invalid request",
+            Self::RemoteAccess => "remote access error",
+            Self::RemoteOperation => "remote operational error",
+        })
+    }
 }
 
 impl Syndrome {

@@ -8,7 +8,7 @@ use samplewire_io::ether::DgramAddress;
 use samplewire_proto::block::MacAddress;
 use samplewire_proto::block::wire::is_group;
 
-use crate::arguments::values as general;
+use crate::arguments::values::{self as general, Threshold};
 
 /// A link by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,15 +81,6 @@ impl FromStr for Picture {
 /// All of a picture is in memory.
 const PICTURE_BYTES_MAX: f64 = 1_073_741_824.0;
 
-/// A count of frames that makes the command fail when it is exceeded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NicThreshold {
-    /// What is counted.
-    pub(crate) subject: NicCount,
-    /// The highest count that is accepted.
-    pub(crate) count_max: u64,
-}
-
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NicCount {
@@ -121,33 +112,27 @@ impl NicCount {
     }
 }
 
-fn threshold(text: &str, subjects: &[NicCount]) -> Result<NicThreshold, String> {
-    let (name, count) = text.split_once('=').ok_or_else(|| format!("`{text}`: write {text}=N"))?;
-    let subject = subjects.iter().find(|subject| subject.as_str() == name).ok_or_else(|| {
-        let known: Vec<_> = subjects.iter().map(|subject| subject.as_str()).collect();
-        format!("`{name}` is not counted; known are {}", known.join(", "))
-    })?;
-    let count_max = general::between::<u64>(0, u64::MAX)(count)?;
-    Ok(NicThreshold { subject: *subject, count_max })
+fn threshold(text: &str, subjects: &[NicCount]) -> Result<Threshold<NicCount>, String> {
+    general::threshold_of(text, subjects, NicCount::as_str)
 }
 
-pub(super) fn of_trips(text: &str) -> Result<NicThreshold, String> {
+pub(super) fn of_trips(text: &str) -> Result<Threshold<NicCount>, String> {
     threshold(text, &[NicCount::Lost, NicCount::Wrong, NicCount::Late])
 }
 
-pub(super) fn of_rate(text: &str) -> Result<NicThreshold, String> {
+pub(super) fn of_rate(text: &str) -> Result<Threshold<NicCount>, String> {
     threshold(text, &[NicCount::Lost, NicCount::Wrong, NicCount::Duplicate])
 }
 
-pub(super) fn of_send(text: &str) -> Result<NicThreshold, String> {
+pub(super) fn of_send(text: &str) -> Result<Threshold<NicCount>, String> {
     threshold(text, &[NicCount::Repeated, NicCount::Rejected])
 }
 
-pub(super) fn of_receive(text: &str) -> Result<NicThreshold, String> {
+pub(super) fn of_receive(text: &str) -> Result<Threshold<NicCount>, String> {
     threshold(text, &[NicCount::Duplicate, NicCount::Rejected])
 }
 
-pub(super) fn of_image(text: &str) -> Result<NicThreshold, String> {
+pub(super) fn of_image(text: &str) -> Result<Threshold<NicCount>, String> {
     let of_block = NicCount::Repeated;
     threshold(text, &[NicCount::Lost, NicCount::Wrong, NicCount::Duplicate, of_block])
 }
@@ -274,7 +259,7 @@ mod tests {
         {
             assert!(station(text).unwrap_err().contains(&format!("`{text}`")));
         }
-        let lost = NicThreshold { subject: NicCount::Lost, count_max: 0 };
+        let lost = Threshold { subject: NicCount::Lost, count_max: 0 };
         assert_eq!(of_rate("lost=0"), Ok(lost));
         assert!(of_rate("late=0").unwrap_err().contains("known are lost, wrong, duplicate"));
         assert_eq!(delay("0"), Ok(Duration::ZERO));

@@ -108,7 +108,9 @@ fn net_admin(context: &Context<'_>) -> Answer {
     let is_needed = context.number::<f64>("/proc/sys/net/core/rmem_max")? < charged;
     let has = context.has_capability(CAP_NET_ADMIN)?;
     let value = if has { "yes" } else { "no" };
-    let fix = Fix::advice("raise net.core.rmem_max, or give the command CAP_NET_ADMIN (docs/command.md#rights)");
+    let fix = Fix::advice(
+        "raise net.core.rmem_max, or give the command CAP_NET_ADMIN (docs/command.md#rights)",
+    );
     Ok(Reading::state(has || !is_needed, value, if is_needed { "yes" } else { "not needed" })
         .with_fix(fix))
 }
