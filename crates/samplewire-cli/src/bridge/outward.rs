@@ -19,11 +19,19 @@ use samplewire_zmtp::{Offered, Socket};
 /// What replaces missing samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GapFill {
-    /// As many zeros: the sample count still tracks time.
+    /// As many zeros, for a minute of the stream at most: the sample count still tracks time.
     Zeros,
     /// Nothing: the samples after a gap directly follow those before it.
     Skip,
 }
+
+/// The longest run of zeros of a stream: a peer states how long a gap is, and must not keep the
+/// sockets busy with it.
+fn zeros_max(rate_hz: f64) -> u64 {
+    if rate_hz > 0.0 { (60.0 * rate_hz) as u64 } else { ZEROS_MAX_WITHOUT_RATE }
+}
+
+const ZEROS_MAX_WITHOUT_RATE: u64 = 1 << 30;
 
 /// The sockets that send samples, and the samples on their way to them.
 pub(crate) struct Outward {
@@ -90,6 +98,8 @@ impl Outward {
         let info = receiver.info();
         let mut account = Account::new(info.first_index, None);
         let mut held_up = HeldUp::new(info.rate_hz());
+        let zeros_max = zeros_max(info.rate_hz());
+        let mut is_warned = false;
         let mut pending = Pending::default();
         let mut has_more = true;
         while has_more && !ending.has_come() {
@@ -115,6 +125,12 @@ impl Outward {
                             }
                             report.samples(block.index(), block.bytes());
                             pending = self.follow(&mut account, block);
+                            if pending.zeros > zeros_max {
+                                if !std::mem::replace(&mut is_warned, true) {
+                                    report.not_filled(pending.zeros);
+                                }
+                                pending.zeros = 0;
+                            }
                         }
                     }
                 }

@@ -26,6 +26,9 @@ pub(crate) trait Report {
     /// [`samplewire_record::account::Hops::add`].
     fn gap(&mut self, gap: &RecordedGap, is_held_up: bool);
 
+    /// A gap of so many samples is too long to be filled with zeros; the first of a session.
+    fn not_filled(&mut self, samples: u64);
+
     /// These samples of the session go on, as on the wire.
     fn samples(&mut self, index: SampleIndex, bytes: &[u8]);
 

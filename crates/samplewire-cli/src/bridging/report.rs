@@ -15,6 +15,7 @@ use crate::bridge::{Counts, Report, Session};
 use crate::cadence::Cadence;
 use crate::console::Console;
 use crate::document::push_bounded;
+use crate::figures::grouped;
 use crate::host_watch::HostWatch;
 use crate::interrupt::Interrupt;
 use crate::metrics::{Entry, Exported, View, ended};
@@ -173,6 +174,13 @@ impl Report for Reporter {
         if let Some(tap) = &mut self.tap {
             tap.gap(gap, is_held_up);
         }
+    }
+
+    fn not_filled(&mut self, samples: u64) {
+        self.console.warn(format_args!(
+            "{} missing samples are more than a minute: no zeros replace these and later such gaps",
+            grouped(samples)
+        ));
     }
 
     fn samples(&mut self, index: SampleIndex, bytes: &[u8]) {

@@ -4,7 +4,11 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-use samplewire::source::counter_mismatch;
+use samplewire::format::Format;
+use samplewire::source::{StreamInfo, counter_mismatch};
+use samplewire::{DeviceOptions, Flags};
+
+use samplewire_testing::PATIENCE;
 
 use crate::bridge::Bridge;
 use crate::harness::{Device, Running, folder, run, text, until_long};
@@ -116,6 +120,34 @@ fn zeros_stand_for_what_is_missing_unless_it_is_skipped() {
         } else {
             assert!(zeros == 0 && values.is_sorted(), "{zeros}");
         }
+    }
+}
+
+/// A minute of 1 kS/s are 60,000 samples.
+#[test]
+fn gap_of_more_than_a_minute_is_not_filled() {
+    let info = StreamInfo::new(Format::Sc16, 1, 1e3).unwrap();
+    for (lost, bytes, words) in [
+        (60_000, 4 * (100 + 60_000 + 100), "200 samples and 60,000 zeros"),
+        (60_001, 4 * (100 + 100), "60,001 missing samples are more than a minute"),
+    ] {
+        let mut device = DeviceOptions::new().sends(info.clone()).listen("127.0.0.1:0").unwrap();
+        let address = device.address.to_string();
+        let sending = std::thread::spawn(move || {
+            let mut stream = device.accept().unwrap();
+            for (index, flags) in [(0, Flags::NONE), (100 + lost, Flags::OVERFLOW)] {
+                let mut filling = stream.quantum(PATIENCE).unwrap().expect("there is credit");
+                filling.bytes_mut()[..400].fill(1);
+                stream.submit(filling, 400, index, flags | Flags::END_OF_BURST).unwrap();
+            }
+            stream.finish(0).unwrap();
+        });
+        let bridge = Bridge::start(&[&address, "--zmq-push", ANY]);
+        let carried = gather(&mut Peer::connect(&bridge.socket("PUSH"), "PULL"), bytes);
+        assert_eq!(carried.len(), bytes);
+        let ran = bridge.finish().expect(0);
+        assert!(ran.text().contains(words), "{}", ran.text());
+        sending.join().unwrap();
     }
 }
 
