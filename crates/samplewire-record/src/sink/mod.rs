@@ -18,8 +18,6 @@ mod open;
 mod raw;
 mod resume;
 mod sigmf;
-#[cfg(test)]
-mod speed;
 mod split;
 mod writer;
 mod zstd_file;

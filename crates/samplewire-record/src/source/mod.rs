@@ -23,8 +23,6 @@ mod reader;
 mod recording;
 mod signal;
 mod spec;
-#[cfg(test)]
-mod speed;
 
 use std::path::PathBuf;
 
