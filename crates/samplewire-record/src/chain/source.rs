@@ -78,7 +78,7 @@ where
         room: Bell::new(),
         is_gone: AtomicBool::new(false),
     });
-    let end = Outflow { bytes, shared: Arc::clone(&shared), waker: None };
+    let end = RingSink { bytes, shared: Arc::clone(&shared), waker: None };
     let source = SourceBlock::<T>::new(source)?;
     let blocks = spec.add_to(chain(source).named("source").convert(), info.rate_hz())?;
     let graph = blocks.convert::<T>().sink(end).build()?;
@@ -140,13 +140,13 @@ impl Drop for ChainSource {
 }
 
 /// The last block: passes its samples to the reader.
-struct Outflow {
+struct RingSink {
     bytes: Producer<u8>,
     shared: Arc<Shared>,
     waker: Option<std::task::Waker>,
 }
 
-impl<T: FormSample> Sink<T> for Outflow {
+impl<T: FormSample> Sink<T> for RingSink {
     fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
         self.waker = Some(context.waker.clone());
         Ok(())
@@ -171,7 +171,7 @@ impl<T: FormSample> Sink<T> for Outflow {
     }
 }
 
-impl Drop for Outflow {
+impl Drop for RingSink {
     fn drop(&mut self) {
         // Release: a thread that reads `true` also sees all samples pushed before.
         self.shared.is_gone.store(true, Ordering::Release);

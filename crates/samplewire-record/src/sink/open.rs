@@ -143,7 +143,6 @@ impl Kind {
     /// # Errors
     /// [`SinkError::NotSigmf`]: the options require a SigMF recording, and the name is not one.
     /// [`SinkError::Foreign`]: the name belongs to another kind of file.
-    /// [`SinkError::Foreign`]: the name is that of another kind of file.
     fn of(path: &Path, options: &SinkOptions) -> Result<Self, SinkError> {
         if let Some(extension) = path.extension().and_then(|it| it.to_str())
             && FOREIGN_EXTENSIONS.iter().any(|foreign| extension.eq_ignore_ascii_case(foreign))
