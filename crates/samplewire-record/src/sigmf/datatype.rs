@@ -3,7 +3,7 @@
 use samplewire_proto::wire::Format;
 
 /// Returns the datatype of a format.
-pub const fn datatype_of(format: Format) -> &'static str {
+pub(super) const fn datatype_of(format: Format) -> &'static str {
     match format {
         Format::Sc8 => "ci8",
         Format::Sc16 => "ci16_le",

@@ -10,6 +10,7 @@ use samplewire_proto::SampleIndex;
 use super::Capture;
 use super::datatype::datatype_of;
 use super::entry::{Event, Mark, MarkKind, RECORDER, Run};
+use super::field::id_text;
 use super::gap::RecordedGap;
 use super::notes::Notes;
 
@@ -369,7 +370,7 @@ impl Document {
             capture["core:frequency"] = frequency_hz.into();
         }
         if let Some(boot_id) = session.boot_id {
-            capture["samplewire:boot_id"] = boot_text(boot_id).into();
+            capture["samplewire:boot_id"] = id_text(boot_id).into();
         }
         if let (true, Some(datetime)) = (session.first_run == number, &session.datetime) {
             capture["core:datetime"] = datetime.as_str().into();
@@ -391,11 +392,6 @@ impl Document {
     fn events_until(&self, len_samples: u64) -> usize {
         self.events.partition_point(|event| event.sample_start <= len_samples)
     }
-}
-
-/// Formats a boot id for metadata.
-pub(super) fn boot_text(boot_id: u64) -> String {
-    format!("{boot_id:016x}")
 }
 
 fn list(out: &mut impl Write, values: impl Iterator<Item = Value>) -> io::Result<()> {

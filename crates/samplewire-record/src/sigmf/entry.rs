@@ -4,10 +4,8 @@ use samplewire_proto::SampleIndex;
 use serde_json::{Value, json};
 
 use super::MetadataError;
-use super::document::boot_text;
-use super::field::{Object, excerpt};
+use super::field::{Object, excerpt, id_of, id_text};
 use super::gap::{HostDrops, RecordedCause, RecordedGap};
-use super::metadata::boot_id;
 
 /// A run of samples with consecutive indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +65,7 @@ impl Mark {
             "core:generator": RECORDER,
         });
         if let Some(boot_id) = self.boot_id {
-            annotation["samplewire:boot_id"] = boot_text(boot_id).into();
+            annotation["samplewire:boot_id"] = id_text(boot_id).into();
         }
         match &self.kind {
             MarkKind::Gap(gap) => {
@@ -135,7 +133,7 @@ impl Mark {
                 })
             }
         };
-        let boot_id = object.read("samplewire:boot_id", "16 digits of hex", boot_id)?;
+        let boot_id = object.read("samplewire:boot_id", "16 digits of hex", id_of)?;
         Ok(Some(Self { sample_start, kind, boot_id }))
     }
 }

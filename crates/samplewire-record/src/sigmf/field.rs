@@ -88,6 +88,16 @@ impl fmt::Display for Place {
     }
 }
 
+/// Formats a device's run or an owner.
+pub(super) fn id_text(id: u64) -> String {
+    format!("{id:016x}")
+}
+
+/// Reads what [`id_text`] wrote.
+pub(super) fn id_of(value: &Value) -> Option<u64> {
+    value.as_str().and_then(|text| u64::from_str_radix(text, 16).ok())
+}
+
 /// Returns the beginning of a value, for an error text.
 pub(super) fn excerpt(value: &Value) -> String {
     let text = value.to_string();

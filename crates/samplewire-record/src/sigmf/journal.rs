@@ -8,11 +8,13 @@
 
 use serde_json::{Map, Value, json};
 
+use super::field::{id_of, id_text};
+
 /// The content of a journal.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Journal {
-    /// The fields of its first line.
-    head: Map<String, Value>,
+    /// The owner ID that the recorder used with the device.
+    pub(crate) owner: Option<u64>,
     /// `captures` and `annotations` in the form of the metadata.
     pub(crate) root: Value,
 }
@@ -22,15 +24,9 @@ impl Journal {
     pub(crate) fn head_line(owner: Option<u64>) -> String {
         let mut head = json!({ "samplewire:journal": VERSION });
         if let Some(owner) = owner {
-            head["samplewire:owner"] = format!("{owner:016x}").into();
+            head["samplewire:owner"] = id_text(owner).into();
         }
         format!("{head}\n")
-    }
-
-    /// Returns the owner ID that the recorder used with the device.
-    pub(crate) fn owner(&self) -> Option<u64> {
-        let text = self.head.get("samplewire:owner")?.as_str()?;
-        u64::from_str_radix(text, 16).ok()
     }
 
     /// Returns the line of a capture or an annotation.
@@ -74,7 +70,8 @@ impl Journal {
                 }
             }
         }
-        Ok(Self { head, root: json!({ "captures": captures, "annotations": annotations }) })
+        let owner = head.get("samplewire:owner").and_then(id_of);
+        Ok(Self { owner, root: json!({ "captures": captures, "annotations": annotations }) })
     }
 }
 
@@ -113,7 +110,7 @@ mod tests {
         text += &Journal::line("capture", capture.clone());
         text += &Journal::line("annotation", json!({ "core:label": "gap" }));
         let whole = Journal::parse(&text).unwrap();
-        assert_eq!(whole.owner(), Some(0xab));
+        assert_eq!(whole.owner, Some(0xab));
         assert_eq!(whole.root["captures"], json!([capture]));
         assert_eq!(whole.root["annotations"].as_array().map(Vec::len), Some(1));
         text += "{\"capture\": {\"core:sam";

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::datatype::{UnknownDatatype, format_of};
 use super::entry::{Event, Mark, MarkKind};
-use super::field::{Object, Place, excerpt};
+use super::field::{Object, Place, excerpt, id_of};
 use super::gap::RecordedGap;
 use super::notes::Notes;
 use samplewire_proto::wire::Format;
@@ -224,7 +224,7 @@ fn capture(number: usize, value: &Value) -> Result<Capture, MetadataError> {
         sample_start: sample_start
             .ok_or_else(|| MetadataError::Missing { field: object.path("core:sample_start") })?,
         global_index: object.count("core:global_index")?,
-        boot_id: object.read("samplewire:boot_id", "16 digits of hex", boot_id)?,
+        boot_id: object.read("samplewire:boot_id", "16 digits of hex", id_of)?,
         frequency_hz: object.number("core:frequency")?,
         datetime: object.text("core:datetime")?.map(str::to_owned),
     })
@@ -251,10 +251,6 @@ fn refuse_unsupported(global: &Object<'_>) -> Result<(), MetadataError> {
         Some(extension) => unsupported("core:extensions", extension),
         None => Ok(()),
     }
-}
-
-pub(super) fn boot_id(value: &Value) -> Option<u64> {
-    value.as_str().and_then(|text| u64::from_str_radix(text, 16).ok())
 }
 
 fn is_sha512(text: &str) -> bool {

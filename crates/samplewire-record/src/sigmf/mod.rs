@@ -17,7 +17,7 @@ mod metadata;
 mod notes;
 mod paths;
 
-pub use datatype::{UnknownDatatype, datatype_of, format_of};
+pub use datatype::{UnknownDatatype, format_of};
 pub use datetime::rfc3339;
 pub use digest::sha512_of;
 pub(crate) use digest::{Sha512Hex, new_sha512};

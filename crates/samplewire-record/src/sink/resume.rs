@@ -209,7 +209,7 @@ impl Found {
             Some(journal) => {
                 let journal =
                     Journal::parse(&journal).map_err(|error| wrong(&paths.journal, &error))?;
-                owner = journal.owner();
+                owner = journal.owner;
                 (&paths.journal, journal.root)
             }
             None => (&paths.meta, serde_json::from_str(&text).expect("it was parsed before")),
