@@ -5,10 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-use sha2::Digest;
+use sha2::{Digest, Sha512};
 
 use super::Backlog;
-use crate::sigmf::{Sha512Hex, new_sha512};
 use crate::storage::{OpenMode, Storage};
 use crate::sync::{AtomicBool, Ordering, park};
 
@@ -107,7 +106,7 @@ fn hash_growing(
     known: Option<&Known>,
     hashed: impl Fn(u64),
 ) -> io::Result<String> {
-    let mut hash = new_sha512();
+    let mut hash = Sha512::new();
     let mut block = vec![0; BLOCK_BYTES];
     let mut known_bytes = known.map_or(0, |known| known.len_bytes);
     loop {
@@ -122,7 +121,7 @@ fn hash_growing(
             left => block.len().min(usize::try_from(left).unwrap_or(usize::MAX)),
         };
         match file.read(&mut block[..wanted_bytes]) {
-            Ok(0) if is_complete => return Ok(Sha512Hex(hash.finalize()).to_string()),
+            Ok(0) if is_complete => return Ok(format!("{:x}", hash.finalize())),
             // If a wake-up came since the read, this returns at once.
             Ok(0) => park(),
             Ok(len_bytes) => {
@@ -130,8 +129,7 @@ fn hash_growing(
                 hashed(len_bytes as u64);
                 if let (Some(known), 1..) = (known, known_bytes) {
                     known_bytes -= len_bytes as u64;
-                    if known_bytes == 0
-                        && Sha512Hex(hash.clone().finalize()).to_string() != known.sha512
+                    if known_bytes == 0 && format!("{:x}", hash.clone().finalize()) != known.sha512
                     {
                         return Err(changed(known));
                     }
