@@ -1,7 +1,5 @@
 //! The data of a recording, plain or compressed.
 
-use std::io;
-
 use super::SinkError;
 use super::data_file::DataFile;
 use super::zstd_file::ZstdFile;
@@ -67,7 +65,7 @@ impl Body {
     }
 
     /// Unlocks the file: this recorder does not write it any more.
-    pub(super) fn release(&self) -> io::Result<()> {
+    pub(super) fn release(&self) -> Result<(), SinkError> {
         self.file().release()
     }
 

@@ -79,10 +79,8 @@ impl DataFile {
     /// Opens standard output, without Rust's line buffer.
     pub(super) fn stdout(frame_bytes: usize) -> Result<Self, SinkError> {
         let path = PathBuf::from("-");
-        match stdout() {
-            Ok(file) => Ok(Self::new(file, path, frame_bytes, None)),
-            Err(source) => Err(SinkError::Io { operation: "open", path, source }),
-        }
+        let file = stdout().map_err(SinkError::io("open", &path))?;
+        Ok(Self::new(file, path, frame_bytes, None))
     }
 
     fn open(
@@ -93,16 +91,13 @@ impl DataFile {
         is_direct: bool,
     ) -> Result<Self, SinkError> {
         let unit_bytes = if is_direct { Some(unit_of(path, frame_bytes)?) } else { None };
-        let file = storage.open(path, mode, is_direct).map_err(|source| {
-            let path = path.to_owned();
-            match source.kind() {
-                ErrorKind::AlreadyExists => SinkError::Exists { path },
-                ErrorKind::InvalidInput if is_direct => SinkError::NoDirect {
-                    path,
-                    why: "the file system writes nothing past its cache",
-                },
-                _ => SinkError::Io { operation: "create", path, source },
-            }
+        let file = storage.open(path, mode, is_direct).map_err(|source| match source.kind() {
+            ErrorKind::AlreadyExists => SinkError::Exists { path: path.to_owned() },
+            ErrorKind::InvalidInput if is_direct => SinkError::NoDirect {
+                path: path.to_owned(),
+                why: "the file system writes nothing past its cache",
+            },
+            _ => SinkError::io("create", path)(source),
         })?;
         let data = Self::new(file, path.to_owned(), frame_bytes, unit_bytes);
         if data.is_regular() {
@@ -132,7 +127,7 @@ impl DataFile {
     /// Empties an existing file.
     pub(super) fn empty(mut self) -> Result<Self, SinkError> {
         if self.is_regular() {
-            self.file.empty().map_err(|source| self.error("empty", source))?;
+            self.file.empty().map_err(SinkError::io("empty", &self.path))?;
         }
         Ok(self)
     }
@@ -220,7 +215,7 @@ impl DataFile {
         if let Mode::Direct { .. } = self.mode {
             self.leave_direct()?;
             self.flush()?;
-            self.file.set_len(self.written_bytes).map_err(|source| self.error("cut", source))?;
+            self.file.set_len(self.written_bytes).map_err(SinkError::io("cut", &self.path))?;
         }
         Ok(())
     }
@@ -230,7 +225,7 @@ impl DataFile {
         self.file
             .set_len(written_bytes)
             .and_then(|()| self.file.seek(SeekFrom::Start(written_bytes)))
-            .map_err(|source| self.error("cut", source))?;
+            .map_err(SinkError::io("cut", &self.path))?;
         self.written_bytes = written_bytes;
         Ok(())
     }
@@ -256,8 +251,9 @@ impl DataFile {
     }
 
     /// Unlocks the file: this recorder does not write it any more.
-    pub(super) fn release(&self) -> io::Result<()> {
-        if self.is_regular() { self.file.unlock() } else { Ok(()) }
+    pub(super) fn release(&self) -> Result<(), SinkError> {
+        let released = if self.is_regular() { self.file.unlock() } else { Ok(()) };
+        released.map_err(SinkError::io("unlock", &self.path))
     }
 
     /// Returns the file's path.
@@ -273,7 +269,7 @@ impl DataFile {
     }
 
     fn leave_direct(&mut self) -> Result<(), SinkError> {
-        self.file.leave_direct().map_err(|source| self.error("buffer", source))?;
+        self.file.leave_direct().map_err(SinkError::io("buffer", &self.path))?;
         self.mode = Mode::Cached;
         Ok(())
     }
@@ -304,23 +300,18 @@ impl DataFile {
         Ok(())
     }
 
-    fn error(&self, operation: &'static str, source: io::Error) -> SinkError {
-        SinkError::Io { operation, path: self.path.clone(), source }
-    }
-
     /// Cuts off an incomplete sample, and returns the error that ended the file.
     fn failed(&mut self, source: io::Error) -> SinkError {
         let whole_bytes = self.written_bytes();
         if whole_bytes != self.written_bytes && self.file.set_len(whole_bytes).is_ok() {
             self.written_bytes = whole_bytes;
         }
-        let path = self.path.clone();
         match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
                 let len_samples = whole_bytes / self.frame_bytes as u64;
-                SinkError::Full { path, len_samples, source }
+                SinkError::Full { path: self.path.clone(), len_samples, source }
             }
-            _ => SinkError::Io { operation: "write", path, source },
+            _ => SinkError::io("write", &self.path)(source),
         }
     }
 }

@@ -22,8 +22,8 @@ mod split;
 mod writer;
 mod zstd_file;
 
-use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use samplewire::format::ConvertError;
 use samplewire_proto::SampleIndex;
@@ -240,6 +240,13 @@ fn samples_in(bytes: &[u8], frame_bytes: usize) -> Result<u64, SinkError> {
     }
 }
 
+impl SinkError {
+    /// Returns the error of an operation on a file, for the system's error.
+    fn io(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { operation, path: path.to_owned(), source }
+    }
+}
+
 /// Why a sink cannot be opened or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -325,7 +332,7 @@ pub enum SinkError {
         path: PathBuf,
         /// The system's error.
         #[source]
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The disk is full.
     #[error("{path}: no room for more than {len_samples} samples: {source}", path = path.display())]
@@ -336,7 +343,7 @@ pub enum SinkError {
         len_samples: u64,
         /// The system's error.
         #[source]
-        source: std::io::Error,
+        source: io::Error,
     },
     /// Files with this extension cannot be written.
     #[error(

@@ -66,7 +66,7 @@ pub fn check_name(path: &Path, options: &SinkOptions) -> Result<(), SinkError> {
         && let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty())
         && let Err(source) = options.storage.entry(&folder.join("."))
     {
-        return Err(SinkError::Io { operation: "create", path: path.to_owned(), source });
+        return Err(SinkError::io("create", path)(source));
     }
     match kind {
         Kind::Sigmf if options.append => check_no_series(&*options.storage, path),

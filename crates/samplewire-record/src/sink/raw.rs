@@ -70,11 +70,7 @@ impl WriteSamples for RawSink {
         self.summary.samples = self.data.len_samples();
         self.summary.bytes = self.data.written_bytes();
         flushed?;
-        self.data.release().map_err(|source| SinkError::Io {
-            operation: "unlock",
-            path: self.data.path().to_owned(),
-            source,
-        })?;
+        self.data.release()?;
         Ok(self.summary.clone())
     }
 

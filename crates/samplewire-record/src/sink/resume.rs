@@ -63,10 +63,8 @@ pub fn resumable_in(
         false => found.end(),
     };
     let data_path = paths.data_of(&found.metadata);
-    let written_at = storage
-        .entry(&data_path)
-        .map_err(|source| SinkError::Io { operation: "measure", path: data_path, source })?
-        .modified;
+    let written_at =
+        storage.entry(&data_path).map_err(SinkError::io("measure", &data_path))?.modified;
     Ok(Some(Resumable {
         samples: found.samples,
         next_index: end.next_index,
@@ -319,7 +317,7 @@ fn read(storage: &dyn Storage, path: &Path) -> Result<Option<String>, SinkError>
     match opened.and_then(|mut file| file.read_to_end(&mut bytes)) {
         Ok(_) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(SinkError::Io { operation: "read", path: path.to_owned(), source }),
+        Err(source) => Err(SinkError::io("read", path)(source)),
     }
 }
 
@@ -328,7 +326,7 @@ fn len_of(storage: &dyn Storage, path: &Path) -> Result<u64, SinkError> {
     match storage.entry(path) {
         Ok(entry) => Ok(entry.len_bytes),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
-        Err(source) => Err(SinkError::Io { operation: "measure", path: path.to_owned(), source }),
+        Err(source) => Err(SinkError::io("measure", path)(source)),
     }
 }
 
@@ -337,7 +335,7 @@ pub(super) fn lock(file: &dyn StoredFile, path: &Path) -> Result<(), SinkError> 
     match file.try_lock() {
         Ok(true) => Ok(()),
         Ok(false) => Err(SinkError::Busy { path: path.to_owned() }),
-        Err(source) => Err(SinkError::Io { operation: "lock", path: path.to_owned(), source }),
+        Err(source) => Err(SinkError::io("lock", path)(source)),
     }
 }
 

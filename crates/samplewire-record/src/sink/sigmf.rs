@@ -121,20 +121,20 @@ impl SigmfSink {
             // Removed before the data: without metadata the data are not a recording, so never a
             // wrong one.
             for path in [&paths.meta, &other_path] {
-                storage.remove_if_there(path).map_err(io_error("remove", path))?;
+                storage.remove_if_there(path).map_err(SinkError::io("remove", path))?;
             }
         }
         let data = body(data.empty()?, frame_bytes, 0, options.compress)?;
         let mut document = Document::new(info, &options.notes);
         describe(&mut document, &data_path, options);
         let journal = JournalFile::create(storage, &paths.journal, options.owner, &document)
-            .map_err(io_error("create", &paths.journal))?;
+            .map_err(SinkError::io("create", &paths.journal))?;
         let mut sink = Self::new(options, paths, data_path, data, document, journal, frame_bytes);
         if options.sha512 {
             sink.start_hasher(None)?;
         }
         if let Err(error) = sink.replace_meta() {
-            sink.remove().map_err(io_error("remove", &sink.paths.meta))?;
+            sink.remove().map_err(SinkError::io("remove", &sink.paths.meta))?;
             return Err(error);
         }
         Ok(sink)
@@ -166,7 +166,7 @@ impl SigmfSink {
         // Before the metadata state that the recording is not finished: from then on the journal is
         // used.
         let journal = JournalFile::create(storage, &paths.journal, options.owner, &document)
-            .map_err(io_error("create", &paths.journal))?;
+            .map_err(SinkError::io("create", &paths.journal))?;
         let (next, boot_id) = (found.next_index(&document), document.boot_id());
         let sink = Self::new(options, paths, data_path, data, document, journal, frame_bytes);
         let mut sink = Self { next, boot_id, ..sink };
@@ -214,7 +214,8 @@ impl SigmfSink {
         if self.data.is_regular() {
             let backlog = self.backlog.clone();
             let hasher = Hasher::start(&*self.storage, &self.data_path, known, backlog);
-            self.hasher = Some(hasher.map_err(io_error("start the hashing of", &self.data_path))?);
+            self.hasher =
+                Some(hasher.map_err(SinkError::io("start the hashing of", &self.data_path))?);
         }
         Ok(())
     }
@@ -342,12 +343,12 @@ impl SigmfSink {
     }
 
     fn failed(&self, path: &Path, source: io::Error) -> SinkError {
-        let path = path.to_owned();
         match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                SinkError::Full { path, len_samples: self.data.written_samples(), source }
+                let (path, len_samples) = (path.to_owned(), self.data.written_samples());
+                SinkError::Full { path, len_samples, source }
             }
-            _ => SinkError::Io { operation: "write", path, source },
+            _ => SinkError::io("write", path)(source),
         }
     }
 
@@ -430,12 +431,8 @@ impl WriteSamples for SigmfSink {
         written.map_err(|source| self.failed(&self.paths.meta, source))?;
         let removed = self.storage.remove_if_there(&self.paths.journal);
         removed.map_err(|source| self.failed(&self.paths.journal, source))?;
-        self.data.release().map_err(io_error("unlock", &self.data_path))?;
-        hashed.map_err(|source| SinkError::Io {
-            operation: "hash",
-            path: self.data_path.clone(),
-            source,
-        })?;
+        self.data.release()?;
+        hashed.map_err(SinkError::io("hash", &self.data_path))?;
         Ok(self.summary.clone())
     }
 
@@ -489,11 +486,6 @@ fn describe(document: &mut Document, data_path: &Path, options: &SinkOptions) {
         let name = data_path.file_name().unwrap_or_default();
         document.set_compressed(&name.to_string_lossy());
     }
-}
-
-fn io_error(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> SinkError {
-    let path = path.to_owned();
-    move |source| SinkError::Io { operation, path, source }
 }
 
 #[cfg(test)]

@@ -148,7 +148,7 @@ impl SplitSink {
             .options
             .storage
             .start("samplewire-part", work)
-            .map_err(|source| SinkError::Io { operation: "finish", path, source })?;
+            .map_err(SinkError::io("finish", &path))?;
         self.finishing = Some(Finishing { wait, result });
         (self.number, self.left) = (number, self.part_samples);
         Ok(())
@@ -292,11 +292,7 @@ fn remove_part(storage: &dyn Storage, base: &Path, number: u32) -> Result<(), Si
     let paths = Paths::of(&part_path(base, number));
     let compressed = paths.compressed();
     for path in [paths.meta, paths.journal, paths.data, compressed] {
-        storage.remove_if_there(&path).map_err(|source| SinkError::Io {
-            operation: "remove",
-            path,
-            source,
-        })?;
+        storage.remove_if_there(&path).map_err(SinkError::io("remove", &path))?;
     }
     Ok(())
 }

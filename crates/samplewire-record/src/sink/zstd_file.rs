@@ -48,10 +48,7 @@ impl ZstdFile {
         let (done, frames) = sync_channel(UNDER_WAY_MAX);
         let builder = Builder::new().name("samplewire-zstd".to_owned());
         let started = builder.spawn(move || compress(&to_do, &done));
-        if let Err(source) = started {
-            let path = file.path().to_owned();
-            return Err(SinkError::Io { operation: "start the compression of", path, source });
-        }
+        started.map_err(SinkError::io("start the compression of", file.path()))?;
         let gather_bytes = BLOCK_BYTES - BLOCK_BYTES % frame_bytes;
         Ok(Self {
             written_bytes: file.written_bytes(),
@@ -124,7 +121,7 @@ impl ZstdFile {
     fn collect(&mut self) -> Result<Vec<u8>, SinkError> {
         let compressed = self.frames.recv().expect("the thread lives as long as this does");
         let samples = self.under_way.pop_front().expect("one was under way");
-        let written = compressed.map_err(|source| self.error("compress for", source)).and_then(
+        let written = compressed.map_err(SinkError::io("compress for", self.file.path())).and_then(
             |Frame { bytes, mut block }| {
                 self.file.append(&bytes)?;
                 self.file.flush()?;
@@ -157,10 +154,6 @@ impl ZstdFile {
             }
             other => other,
         }
-    }
-
-    fn error(&self, operation: &'static str, source: io::Error) -> SinkError {
-        SinkError::Io { operation, path: self.file.path().to_owned(), source }
     }
 }
 
