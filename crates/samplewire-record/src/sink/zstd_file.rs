@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read, Take};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Builder;
 
+use zstd::bulk::Compressor;
 use zstd::stream::read::Decoder;
 
 use super::SinkError;
@@ -38,7 +39,7 @@ impl ZstdFile {
     /// Appends to `file`, which has `written_samples` in whole frames.
     ///
     /// # Errors
-    /// [`SinkError::Io`]: the system cannot start a thread.
+    /// [`SinkError::Io`]: the system cannot start a thread, or zstd refuses its settings.
     pub(super) fn start(
         file: DataFile,
         frame_bytes: usize,
@@ -47,7 +48,8 @@ impl ZstdFile {
         let (blocks, to_do) = sync_channel(UNDER_WAY_MAX);
         let (done, frames) = sync_channel(UNDER_WAY_MAX);
         let builder = Builder::new().name("samplewire-zstd".to_owned());
-        let started = builder.spawn(move || compress(&to_do, &done));
+        let started = compressor()
+            .and_then(|compressor| builder.spawn(move || compress(compressor, &to_do, &done)));
         started.map_err(SinkError::io("start the compression of", file.path()))?;
         let gather_bytes = BLOCK_BYTES - BLOCK_BYTES % frame_bytes;
         Ok(Self {
@@ -157,19 +159,17 @@ impl ZstdFile {
     }
 }
 
-fn compress(blocks: &Receiver<Vec<u8>>, frames: &SyncSender<io::Result<Frame>>) {
-    let compressor = zstd::bulk::Compressor::new(LEVEL).and_then(|mut compressor| {
-        compressor.include_checksum(true)?;
-        Ok(compressor)
-    });
-    let mut compressor = match compressor {
-        Ok(compressor) => compressor,
-        Err(error) => {
-            // The first call that waits for a frame gets the error.
-            drop(frames.send(Err(error)));
-            return;
-        }
-    };
+fn compressor() -> io::Result<Compressor<'static>> {
+    let mut compressor = Compressor::new(LEVEL)?;
+    compressor.include_checksum(true)?;
+    Ok(compressor)
+}
+
+fn compress(
+    mut compressor: Compressor<'_>,
+    blocks: &Receiver<Vec<u8>>,
+    frames: &SyncSender<io::Result<Frame>>,
+) {
     for block in blocks {
         let frame = compressor.compress(&block).map(|bytes| Frame { bytes, block });
         if frames.send(frame).is_err() {
