@@ -69,27 +69,17 @@ impl Hop {
 
 /// Samples missing, by hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hops {
-    device: u64,
-    wire: u64,
-    nic: u64,
-    kernel: u64,
-    socket: u64,
-    application: u64,
-    disk: u64,
-}
+pub struct Hops([u64; Hop::ALL.len()]);
 
 impl Hops {
     /// Nothing is missing.
-    pub const NONE: Self =
-        Self { device: 0, wire: 0, nic: 0, kernel: 0, socket: 0, application: 0, disk: 0 };
+    pub const NONE: Self = Self([0; Hop::ALL.len()]);
 
     /// Counts gaps by cause alone, when it is not known whether the program delayed the stream.
     pub fn of_causes(samples: impl IntoIterator<Item = (RecordedCause, u64)>) -> Self {
         let mut hops = Self::NONE;
         for (cause, samples) in samples {
-            let sum = hops.of_mut(Hop::of(cause));
-            *sum = sum.saturating_add(samples);
+            hops.count(Hop::of(cause), samples);
         }
         hops
     }
@@ -102,42 +92,29 @@ impl Hops {
                 Hop::Device if is_held_up && !gap.is_estimated() => Hop::Application,
                 hop => hop,
             };
-            let sum = self.of_mut(hop);
-            *sum = sum.saturating_add(samples);
+            self.count(hop, samples);
         }
     }
 
     /// Returns the counts with the losses on the path split: what the host has dropped is not the
     /// wire's. Drops beyond these losses are of packets that a retransmission replaced.
     #[must_use]
-    pub fn with_host(self, host: HostDrops) -> Self {
-        let HostDrops { nic, kernel } = host.within(self.wire);
-        Self { wire: self.wire - nic - kernel, nic, kernel, ..self }
+    pub fn with_host(mut self, host: HostDrops) -> Self {
+        let HostDrops { nic, kernel } = host.within(self.of(Hop::Wire));
+        self.0[Hop::Wire as usize] -= nic + kernel;
+        self.0[Hop::Nic as usize] = nic;
+        self.0[Hop::Kernel as usize] = kernel;
+        self
     }
 
     /// Samples lost at `hop`.
     pub const fn of(&self, hop: Hop) -> u64 {
-        match hop {
-            Hop::Device => self.device,
-            Hop::Wire => self.wire,
-            Hop::Nic => self.nic,
-            Hop::Kernel => self.kernel,
-            Hop::Socket => self.socket,
-            Hop::Application => self.application,
-            Hop::Disk => self.disk,
-        }
+        self.0[hop as usize]
     }
 
-    const fn of_mut(&mut self, hop: Hop) -> &mut u64 {
-        match hop {
-            Hop::Device => &mut self.device,
-            Hop::Wire => &mut self.wire,
-            Hop::Nic => &mut self.nic,
-            Hop::Kernel => &mut self.kernel,
-            Hop::Socket => &mut self.socket,
-            Hop::Application => &mut self.application,
-            Hop::Disk => &mut self.disk,
-        }
+    fn count(&mut self, hop: Hop, samples: u64) {
+        let sum = &mut self.0[hop as usize];
+        *sum = sum.saturating_add(samples);
     }
 
     /// Returns the hop with the most samples; of equal ones the first on the path. The counts of
@@ -150,7 +127,7 @@ impl Hops {
 
     /// The sum over all hops.
     pub fn total(&self) -> u64 {
-        Hop::ALL.into_iter().fold(0, |sum, hop| sum.saturating_add(self.of(hop)))
+        self.0.into_iter().fold(0, u64::saturating_add)
     }
 }
 
@@ -164,10 +141,10 @@ mod tests {
         for (at, hop) in Hop::ALL.into_iter().enumerate() {
             let mut hops = Hops::NONE;
             for later in &Hop::ALL[at..] {
-                *hops.of_mut(*later) = 7;
+                hops.count(*later, 7);
             }
             assert_eq!(hops.most(), hop);
-            *hops.of_mut(Hop::Disk) += 1;
+            hops.count(Hop::Disk, 1);
             assert_eq!(hops.most(), Hop::Disk);
         }
     }
@@ -196,11 +173,14 @@ mod tests {
 
     #[test]
     fn drops_of_the_host_are_at_most_the_losses_on_the_path() {
-        let lost = Hops { device: 5, wire: 100, socket: 7, ..Hops::NONE };
+        let mut lost = Hops::NONE;
+        lost.count(Hop::Device, 5);
+        lost.count(Hop::Wire, 100);
+        lost.count(Hop::Socket, 7);
         let split = |nic, kernel| {
             let hops = lost.with_host(HostDrops { nic, kernel });
-            assert_eq!((hops.total(), hops.device, hops.socket), (112, 5, 7));
-            [hops.wire, hops.nic, hops.kernel]
+            assert_eq!((hops.total(), hops.of(Hop::Device), hops.of(Hop::Socket)), (112, 5, 7));
+            [Hop::Wire, Hop::Nic, Hop::Kernel].map(|hop| hops.of(hop))
         };
         assert_eq!(split(0, 0), [100, 0, 0]);
         assert_eq!(split(30, 69), [1, 30, 69]);
