@@ -10,21 +10,25 @@ use crate::sigmf::RecordedGap;
 
 /// Converts samples and writes them to another sink, in pieces of up to 256 KiB.
 #[derive(Debug)]
-pub struct ConvertingSink<S> {
-    inner: S,
+pub struct ConvertingSink {
+    inner: Box<dyn WriteSamples>,
     from: Format,
     to: Format,
     channels: usize,
     piece: Vec<u8>,
 }
 
-impl<S: WriteSamples> ConvertingSink<S> {
+impl ConvertingSink {
     /// Converts samples of `info` to `format` and writes them to `inner`, which must accept
     /// `format`.
     ///
     /// # Errors
     /// [`ConvertError`] if one format is complex and the other real.
-    pub fn new(info: &StreamInfo, format: Format, inner: S) -> Result<Self, ConvertError> {
+    pub fn new(
+        info: &StreamInfo,
+        format: Format,
+        inner: Box<dyn WriteSamples>,
+    ) -> Result<Self, ConvertError> {
         convert(info.format, format, &[], &mut [])?;
         let channels = usize::from(info.channels);
         let frame_bytes = format.sample_bytes() * channels;
@@ -33,7 +37,7 @@ impl<S: WriteSamples> ConvertingSink<S> {
     }
 }
 
-impl<S: WriteSamples> WriteSamples for ConvertingSink<S> {
+impl WriteSamples for ConvertingSink {
     fn write(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
         let frame_bytes = self.from.sample_bytes() * self.channels;
         samples_in(bytes, frame_bytes)?;
@@ -111,7 +115,7 @@ mod tests {
     fn long_writes_arrive_in_pieces_with_their_indexes() {
         let info = StreamInfo::new(Format::Sc8, 3, 1e6).unwrap();
         let kept = Kept::default();
-        let mut sink = ConvertingSink::new(&info, Format::Fc32, kept.clone()).unwrap();
+        let mut sink = ConvertingSink::new(&info, Format::Fc32, Box::new(kept.clone())).unwrap();
         let input: Vec<u8> = (0..120_000_u32).map(|at| at as u8).collect();
         sink.write(1_000, &input).unwrap();
         let cause = RecordedCause::Stream(Cause::Deadline);
@@ -135,6 +139,6 @@ mod tests {
     #[test]
     fn complex_to_real_is_refused_at_the_start() {
         let info = StreamInfo::new(Format::Sc8, 1, 1e6).unwrap();
-        assert!(ConvertingSink::new(&info, Format::R8, Kept::default()).is_err());
+        assert!(ConvertingSink::new(&info, Format::R8, Box::new(Kept::default())).is_err());
     }
 }

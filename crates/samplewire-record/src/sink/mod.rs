@@ -138,40 +138,6 @@ pub trait Holes {
     fn hole(&mut self, index: SampleIndex, samples: u64) -> Result<(), SinkError>;
 }
 
-impl<S: WriteSamples + ?Sized> WriteSamples for Box<S> {
-    fn write(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
-        (**self).write(index, bytes)
-    }
-
-    fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
-        (**self).gap(gap)
-    }
-
-    fn event(&mut self, index: SampleIndex, text: &str) -> Result<(), SinkError> {
-        (**self).event(index, text)
-    }
-
-    fn session(&mut self, boot_id: u64) -> Result<(), SinkError> {
-        (**self).session(boot_id)
-    }
-
-    fn tune(&mut self, centre_hz: Option<f64>) -> Result<(), SinkError> {
-        (**self).tune(centre_hz)
-    }
-
-    fn finish(&mut self) -> Result<SinkSummary, SinkError> {
-        (**self).finish()
-    }
-
-    fn as_holes(&mut self) -> Option<&mut dyn Holes> {
-        (**self).as_holes()
-    }
-
-    fn backlog(&self) -> Backlog {
-        (**self).backlog()
-    }
-}
-
 /// Lets a [`Player`](samplewire::device::Player) write into a sink.
 impl samplewire::device::PlayerOutput for Box<dyn WriteSamples> {
     type Error = SinkError;

@@ -35,9 +35,8 @@ pub fn open(
     match written {
         None => open_as_is(path, info, options),
         Some(format) => {
-            let converted = StreamInfo { format, ..info.clone() };
             // Checked before a file is created, so that an impossible conversion leaves no file.
-            ConvertingSink::new(info, format, NullSink::new(&converted)).map_err(|error| {
+            format::convert(info.format, format, &[], &mut []).map_err(|error| {
                 match options.format {
                     Some(_) => SinkError::from(error),
                     None => SinkError::Named {
@@ -47,7 +46,7 @@ pub fn open(
                     },
                 }
             })?;
-            let inner = open_as_is(path, &converted, options)?;
+            let inner = open_as_is(path, &StreamInfo { format, ..info.clone() }, options)?;
             Ok(Box::new(ConvertingSink::new(info, format, inner)?))
         }
     }
