@@ -83,11 +83,7 @@ impl Feed {
         let mut index = index;
         for piece in bytes.chunks(piece_bytes) {
             self.wait_for(piece.len())?;
-            let mut chunk = self.bytes.write_chunk(piece.len()).expect("there is room");
-            let (front, back) = chunk.as_mut_slices();
-            front.copy_from_slice(&piece[..front.len()]);
-            back.copy_from_slice(&piece[front.len()..]);
-            chunk.commit_all();
+            self.bytes.push_entire_slice(piece).expect("there is room");
             self.push(Item::Samples { index, len_bytes: piece.len() });
             index += (piece.len() / frame_bytes) as u64;
         }
@@ -171,12 +167,7 @@ impl<T: FormSample + bytemuck::Pod> FeedSource<T> {
             }
         }
         quantum.set_len(samples);
-        let chunk = self.bytes.read_chunk(samples * size).expect("they were pushed before");
-        let (front, back) = chunk.as_slices();
-        let place = quantum.data_mut();
-        place[..front.len()].copy_from_slice(front);
-        place[front.len()..].copy_from_slice(back);
-        chunk.commit_all();
+        self.bytes.pop_entire_slice(quantum.data_mut()).expect("they were pushed before");
         self.index += samples as u64;
         self.left_bytes -= samples * size;
         Ok(())

@@ -110,12 +110,8 @@ impl ReadSamples for ChainSource {
                 }
                 continue;
             }
-            let chunk = self.bytes.read_chunk(len_bytes).expect("they are there");
-            let (front, back) = chunk.as_slices();
             let place = &mut out[filled..filled + len_bytes];
-            place[..front.len()].copy_from_slice(front);
-            place[front.len()..].copy_from_slice(back);
-            chunk.commit_all();
+            self.bytes.pop_entire_slice(place).expect("they are there");
             self.shared.room.ring();
             filled += len_bytes;
         }
@@ -161,11 +157,7 @@ impl<T: FormSample> Sink<T> for RingSink {
                 return Ok(Flow::Sleep);
             }
         }
-        let mut chunk = self.bytes.write_chunk(bytes.len()).expect("there is room");
-        let (front, back) = chunk.as_mut_slices();
-        front.copy_from_slice(&bytes[..front.len()]);
-        back.copy_from_slice(&bytes[front.len()..]);
-        chunk.commit_all();
+        self.bytes.push_entire_slice(bytes).expect("there is room");
         self.shared.filled.ring();
         Ok(Flow::Pass)
     }
