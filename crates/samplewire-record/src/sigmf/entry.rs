@@ -104,17 +104,11 @@ impl Mark {
     /// Reads an annotation; `None` if it is not one of Samplewire's.
     pub(super) fn read(object: &Object<'_>) -> Result<Option<Self>, MetadataError> {
         let Some(first) = object.count("samplewire:first_index")? else { return Ok(None) };
-        let needed = |field: &'static str| {
-            let count = object.count(field)?;
-            count.ok_or_else(|| MetadataError::Missing { field: object.path(field) })
-        };
-        let sample_start = needed("core:sample_start")?;
+        let sample_start = object.needed("core:sample_start", Object::count)?;
         let kind = match object.count("samplewire:jumped")? {
             Some(count) => MarkKind::Jump { first, count },
             None => {
-                let words = object.text("samplewire:cause")?.ok_or_else(|| {
-                    MetadataError::Missing { field: object.path("samplewire:cause") }
-                })?;
+                let words = object.needed("samplewire:cause", Object::text)?;
                 let cause = RecordedCause::of_words(words).ok_or_else(|| MetadataError::Value {
                     field: object.path("samplewire:cause"),
                     value: excerpt(&words.into()),
@@ -122,12 +116,12 @@ impl Mark {
                 })?;
                 let number = |value: &Value| value.as_u64()?.try_into().ok();
                 let stream = object.read("samplewire:stream", "0 to 65535", number)?;
-                let not_repaired = needed("samplewire:not_repaired")?;
+                let not_repaired = object.needed("samplewire:not_repaired", Object::count)?;
                 MarkKind::Gap(RecordedGap {
                     stream,
                     first,
                     not_repaired,
-                    source_lost: needed("samplewire:source_lost")?,
+                    source_lost: object.needed("samplewire:source_lost", Object::count)?,
                     cause,
                     host: host_drops(object, not_repaired)?,
                 })
@@ -169,9 +163,7 @@ impl Event {
     /// Reads an annotation; `None` if it is not an event.
     pub(super) fn read(object: &Object<'_>) -> Result<Option<Self>, MetadataError> {
         let Some(index) = object.count(EVENT_INDEX)? else { return Ok(None) };
-        let sample_start = object
-            .count("core:sample_start")?
-            .ok_or_else(|| MetadataError::Missing { field: object.path("core:sample_start") })?;
+        let sample_start = object.needed("core:sample_start", Object::count)?;
         let text = object.text("core:comment")?.unwrap_or_default().to_owned();
         Ok(Some(Self { sample_start, index, text }))
     }

@@ -64,6 +64,15 @@ impl<'a> Object<'a> {
         })
     }
 
+    /// Reads a field that must not be absent, with a reader such as [`Self::count`].
+    pub(super) fn needed<T>(
+        &self,
+        field: &str,
+        reader: impl FnOnce(&Self, &str) -> Result<Option<T>, MetadataError>,
+    ) -> Result<T, MetadataError> {
+        reader(self, field)?.ok_or_else(|| MetadataError::Missing { field: self.path(field) })
+    }
+
     /// Reads a field with `reader`, which rejects invalid values; `None` if the field is absent.
     pub(super) fn read<T>(
         &self,

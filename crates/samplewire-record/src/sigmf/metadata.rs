@@ -101,9 +101,7 @@ impl Metadata {
         let root: Value = serde_json::from_str(text)?;
         let global = Object::new(Place::Global, root.get("global"))?;
         refuse_unsupported(&global)?;
-        let datatype = global
-            .text("core:datatype")?
-            .ok_or_else(|| MetadataError::Missing { field: global.path("core:datatype") })?;
+        let datatype = global.needed("core:datatype", Object::text)?;
         let channels = |value: &Value| value.as_u64()?.try_into().ok().filter(|&it: &u16| it > 0);
         let rate = |value: &Value| value.as_f64().filter(|&it| it > 0.0);
         let sha512 =
@@ -219,10 +217,8 @@ fn capture(number: usize, value: &Value) -> Result<Capture, MetadataError> {
             value: bytes.to_string(),
         });
     }
-    let sample_start = object.count("core:sample_start")?;
     Ok(Capture {
-        sample_start: sample_start
-            .ok_or_else(|| MetadataError::Missing { field: object.path("core:sample_start") })?,
+        sample_start: object.needed("core:sample_start", Object::count)?,
         global_index: object.count("core:global_index")?,
         boot_id: object.read("samplewire:boot_id", "16 digits of hex", id_of)?,
         frequency_hz: object.number("core:frequency")?,
