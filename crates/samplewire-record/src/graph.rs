@@ -29,7 +29,7 @@ use samplewire::format::{FormError, FormSample, check_form};
 use samplewire_circuit::{Failure, Flow, Quantum, Sink, Tag, TagKind, Work};
 use samplewire_proto::{Cause, SampleIndex};
 
-use crate::sigmf::{HostDrops, RecordedCause, RecordedGap};
+use crate::sigmf::{RecordedCause, RecordedGap};
 use crate::sink::{self, SinkSummary};
 
 /// Writes to a [`sink::WriteSamples`]: a SigMF recording or raw samples, as [`sink::open`] chooses.
@@ -90,14 +90,7 @@ impl<T: FormSample> SinkBlock<T> {
         let at_source = [RecordedCause::Stream(Cause::SourceOverflow), RecordedCause::DiskBehind];
         let is_at_source = at_source.contains(&cause);
         let (not_repaired, source_lost) = if is_at_source { (0, samples) } else { (samples, 0) };
-        let gap = RecordedGap {
-            first: *first,
-            not_repaired,
-            source_lost,
-            cause,
-            stream: None,
-            host: HostDrops::NONE,
-        };
+        let gap = RecordedGap::new(*first, not_repaired, source_lost, cause);
         *first += samples;
         Ok(self.sink.gap(&gap)?)
     }

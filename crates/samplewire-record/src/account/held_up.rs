@@ -42,20 +42,13 @@ mod tests {
     use samplewire_proto::Cause;
 
     use super::*;
-    use crate::sigmf::{HostDrops, RecordedCause};
+    use crate::sigmf::RecordedCause;
 
     #[test]
     fn stall_explains_the_losses_that_it_is_long_enough_for() {
         let gap = |first, source_lost| {
             let cause = RecordedCause::Stream(Cause::SourceOverflow);
-            RecordedGap {
-                first,
-                not_repaired: 0,
-                source_lost,
-                cause,
-                stream: None,
-                host: HostDrops::NONE,
-            }
+            RecordedGap::new(first, 0, source_lost, cause)
         };
         // A stall of 1 ms before index 5,000; each end holds 1,000 samples.
         let mut stalls = Stalls::new(10, 100);

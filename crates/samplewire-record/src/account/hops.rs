@@ -156,14 +156,7 @@ mod tests {
             let mut samples = 0;
             for (cause, count) in RecordedCause::ALL.into_iter().zip(1..) {
                 let (not_repaired, source_lost) = (10 * count, count);
-                let gap = RecordedGap {
-                    first: 0,
-                    not_repaired,
-                    source_lost,
-                    cause,
-                    stream: None,
-                    host: HostDrops::NONE,
-                };
+                let gap = RecordedGap::new(0, not_repaired, source_lost, cause);
                 hops.add(&gap, is_held_up);
                 samples += gap.count();
                 assert_eq!(hops.total(), samples, "{cause}");

@@ -75,14 +75,13 @@ impl Account {
         }
         self.step_to(gap.first);
         self.has_mixed_gap |= gap.is_mixed();
-        // For a gap that is cut, it is not known which of its indexes the source lost.
-        let not_repaired = gap.not_repaired.min(count);
+        let cut = gap.cut(gap.first, count);
         let host = match Hop::of(gap.cause) {
-            Hop::Wire => self.host.beyond(self.host_named).within(not_repaired),
+            Hop::Wire => self.host.beyond(self.host_named).within(cut.not_repaired),
             _ => HostDrops::NONE,
         };
         self.host_named = self.host_named.and(host);
-        let taken = RecordedGap { not_repaired, source_lost: count - not_repaired, host, ..*gap };
+        let taken = RecordedGap { host, ..cut };
         for (cause, samples) in taken.by_cause() {
             let sum = &mut self.gap_samples[cause.position()];
             *sum = sum.saturating_add(samples);
@@ -130,10 +129,7 @@ impl Account {
         let behind = self.next.saturating_sub(gap.first);
         let count = gap.count().checked_sub(behind).filter(|&count| count > 0)?;
         self.has_mixed_gap |= gap.is_mixed();
-        // For a gap that is cut, it is not known which of its indexes the source lost.
-        let not_repaired = gap.not_repaired.min(count);
-        let first = gap.first + behind;
-        Some(RecordedGap { first, not_repaired, source_lost: count - not_repaired, ..*gap })
+        Some(gap.cut(gap.first + behind, count))
     }
 
     /// Returns whether the limit is reached.
@@ -224,7 +220,7 @@ mod tests {
 
     fn gap(first: u64, not_repaired: u64, source_lost: u64) -> RecordedGap {
         let cause = RecordedCause::Stream(Cause::Deadline);
-        RecordedGap { first, not_repaired, source_lost, cause, stream: None, host: HostDrops::NONE }
+        RecordedGap::new(first, not_repaired, source_lost, cause)
     }
 
     #[test]

@@ -247,7 +247,7 @@ mod tests {
     use samplewire_proto::Cause;
 
     use super::*;
-    use crate::sigmf::{HostDrops, RecordedCause};
+    use crate::sigmf::RecordedCause;
 
     /// Everything that a chain has written.
     #[derive(Clone, Debug, Default)]
@@ -300,7 +300,7 @@ mod tests {
             RecordedCause::DiskBehind => (0, samples),
             _ => (samples, 0),
         };
-        RecordedGap { first, not_repaired, source_lost, cause, stream: None, host: HostDrops::NONE }
+        RecordedGap::new(first, not_repaired, source_lost, cause)
     }
 
     fn constant(samples: usize) -> Vec<u8> {

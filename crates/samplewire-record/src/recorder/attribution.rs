@@ -66,11 +66,10 @@ const fn of_disk(gap: RecordedGap) -> RecordedGap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sigmf::HostDrops;
 
     fn overflow(first: SampleIndex, source_lost: u64, stream: Option<u16>) -> RecordedGap {
         let cause = RecordedCause::Stream(Cause::SourceOverflow);
-        RecordedGap { first, not_repaired: 0, source_lost, cause, stream, host: HostDrops::NONE }
+        RecordedGap { stream, ..RecordedGap::new(first, 0, source_lost, cause) }
     }
 
     fn attribution(has_disk: bool) -> Attribution {

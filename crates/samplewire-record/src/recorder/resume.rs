@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use samplewire::{DeviceInfo, SampleIndex};
 
 use super::stop::Changed;
-use crate::sigmf::{HostDrops, RecordedCause, RecordedGap};
+use crate::sigmf::{RecordedCause, RecordedGap};
 use crate::sink::Resumable;
 
 /// Where a recording stands when the stream is opened again.
@@ -46,14 +46,7 @@ impl Resume {
                 (samples as u64, RecordedCause::DeviceRestarted)
             }
         };
-        let gap = RecordedGap {
-            first,
-            not_repaired,
-            source_lost: 0,
-            cause,
-            stream: None,
-            host: HostDrops::NONE,
-        };
+        let gap = RecordedGap::new(first, not_repaired, 0, cause);
         (gap.count() > 0 || gap.is_estimated()).then_some(gap)
     }
 }

@@ -71,6 +71,23 @@ impl HostDrops {
 }
 
 impl RecordedGap {
+    /// Creates a gap of the only stream of a recording, of which this host has dropped nothing.
+    pub const fn new(
+        first: SampleIndex,
+        not_repaired: u64,
+        source_lost: u64,
+        cause: RecordedCause,
+    ) -> Self {
+        Self { first, not_repaired, source_lost, cause, stream: None, host: HostDrops::NONE }
+    }
+
+    /// Returns `count` of the indexes, from `first`. It is not known which of them the source lost:
+    /// as many as possible count as not received.
+    pub(crate) fn cut(&self, first: SampleIndex, count: u64) -> Self {
+        let not_repaired = self.not_repaired.min(count);
+        Self { first, not_repaired, source_lost: count - not_repaired, ..*self }
+    }
+
     /// How many indexes the gap covers.
     pub const fn count(&self) -> u64 {
         self.not_repaired.saturating_add(self.source_lost)
@@ -105,8 +122,7 @@ impl RecordedGap {
 impl From<&Gap> for RecordedGap {
     fn from(gap: &Gap) -> Self {
         let Gap { first, not_repaired, source_lost, cause } = *gap;
-        let cause = RecordedCause::Stream(cause);
-        Self { first, not_repaired, source_lost, cause, stream: None, host: HostDrops::NONE }
+        Self::new(first, not_repaired, source_lost, RecordedCause::Stream(cause))
     }
 }
 

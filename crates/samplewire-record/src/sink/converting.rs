@@ -81,7 +81,7 @@ const PIECE_BYTES: usize = 256 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sigmf::{HostDrops, RecordedCause};
+    use crate::sigmf::RecordedCause;
     use samplewire_proto::Cause;
     use std::sync::{Arc, Mutex};
 
@@ -119,14 +119,7 @@ mod tests {
         let input: Vec<u8> = (0..120_000_u32).map(|at| at as u8).collect();
         sink.write(1_000, &input).unwrap();
         let cause = RecordedCause::Stream(Cause::Deadline);
-        let gap = RecordedGap {
-            first: 21_000,
-            not_repaired: 1,
-            source_lost: 0,
-            cause,
-            stream: None,
-            host: HostDrops::NONE,
-        };
+        let gap = RecordedGap::new(21_000, 1, 0, cause);
         sink.gap(&gap).unwrap();
         let kept = kept.0.lock().unwrap();
         let (starts, pieces): (Vec<_>, Vec<_>) = kept.iter().cloned().unzip();

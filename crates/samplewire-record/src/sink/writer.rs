@@ -301,7 +301,7 @@ mod tests {
     use samplewire_proto::wire::Format;
 
     use super::*;
-    use crate::sigmf::{HostDrops, RecordedCause};
+    use crate::sigmf::RecordedCause;
     use crate::sink::NullSink;
 
     /// Accepts a gap for each message in the channel, and fails at index 13.
@@ -329,14 +329,7 @@ mod tests {
     }
 
     fn gap(first: u64) -> RecordedGap {
-        RecordedGap {
-            first,
-            not_repaired: 1,
-            source_lost: 0,
-            cause: RecordedCause::DiskBehind,
-            stream: None,
-            host: HostDrops::NONE,
-        }
+        RecordedGap::new(first, 1, 0, RecordedCause::DiskBehind)
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::sigmf::{HostDrops, RecordedGap};
+use crate::sigmf::RecordedGap;
 use crate::sink::{SigmfSink, SinkOptions, WriteSamples};
 
 /// A recording of indexes 100..150 and 160..170, then of another boot from 5, with every kind of
@@ -79,7 +79,7 @@ impl Recording {
 }
 
 fn gap(first: u64, not_repaired: u64, source_lost: u64, cause: RecordedCause) -> RecordedGap {
-    RecordedGap { first, not_repaired, source_lost, cause, stream: None, host: HostDrops::NONE }
+    RecordedGap::new(first, not_repaired, source_lost, cause)
 }
 
 #[test]

@@ -7,7 +7,7 @@ use samplewire::Cause;
 use samplewire::format::Format;
 use samplewire::source::StreamInfo;
 use samplewire_proto::Rng;
-use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
+use samplewire_record::sigmf::{RecordedCause, RecordedGap};
 use samplewire_record::sink::{self, SinkError, SinkOptions, SinkSummary, WriteSamples};
 
 use crate::memory::Memory;
@@ -198,14 +198,7 @@ fn event(
 }
 
 fn gap(first: u64, count: u64, cause: RecordedCause) -> RecordedGap {
-    RecordedGap {
-        first,
-        not_repaired: count,
-        source_lost: 0,
-        cause,
-        stream: None,
-        host: HostDrops::NONE,
-    }
+    RecordedGap::new(first, count, 0, cause)
 }
 
 /// The name of the recording.

@@ -22,14 +22,7 @@ fn text(document: &Document, progress: &Progress<'_>) -> String {
 }
 
 fn gap(first: u64, not_repaired: u64, source_lost: u64) -> RecordedGap {
-    RecordedGap {
-        first,
-        not_repaired,
-        source_lost,
-        cause: RecordedCause::Stream(Cause::Deadline),
-        stream: None,
-        host: HostDrops::NONE,
-    }
+    RecordedGap::new(first, not_repaired, source_lost, RecordedCause::Stream(Cause::Deadline))
 }
 
 fn run(document: &mut Document, sample_start: u64, index: u64) -> Option<Value> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sigmf::{HostDrops, RecordedCause};
+use crate::sigmf::RecordedCause;
 use samplewire_proto::Cause;
 use samplewire_proto::wire::Format;
 use std::fs;
@@ -55,14 +55,7 @@ fn info() -> StreamInfo {
 
 fn gap(first: u64, count: u64) -> RecordedGap {
     let cause = RecordedCause::Stream(Cause::Deadline);
-    RecordedGap {
-        first,
-        not_repaired: count,
-        source_lost: 0,
-        cause,
-        stream: None,
-        host: HostDrops::NONE,
-    }
+    RecordedGap::new(first, count, 0, cause)
 }
 
 #[test]
@@ -235,14 +228,7 @@ fn kill(sink: SigmfSink) {
 }
 
 fn restart(first: u64, count: u64, cause: RecordedCause) -> RecordedGap {
-    RecordedGap {
-        first,
-        not_repaired: count,
-        source_lost: 0,
-        cause,
-        stream: None,
-        host: HostDrops::NONE,
-    }
+    RecordedGap::new(first, count, 0, cause)
 }
 
 fn appending() -> SinkOptions {

@@ -5,7 +5,7 @@ use samplewire_proto::wire::Format;
 use tempfile::TempDir;
 
 use super::*;
-use crate::sigmf::{HostDrops, Metadata, RecordedCause, marks};
+use crate::sigmf::{Metadata, RecordedCause, marks};
 use crate::sink::resumable;
 use crate::storage::OsStorage;
 use crate::verify::{Hash, Report};
@@ -50,14 +50,7 @@ impl Series {
 
 fn gap(first: u64, count: u64) -> RecordedGap {
     let cause = RecordedCause::Stream(Cause::Deadline);
-    RecordedGap {
-        first,
-        not_repaired: count,
-        source_lost: 0,
-        cause,
-        stream: None,
-        host: HostDrops::NONE,
-    }
+    RecordedGap::new(first, count, 0, cause)
 }
 
 /// Writes 27 samples, with a gap at the boundary of two parts and one within a part.
