@@ -413,6 +413,9 @@ fn rate(info: &StreamInfo) -> Value {
 /// The maximum number of gaps in a recording, and of captures after the first: their memory is 80 MiB, their text some 300 MB.
 pub(crate) const GAPS_MAX: usize = 1 << 20;
 
+/// The maximum length of metadata and journals; [`GAPS_MAX`] gaps and as many captures are shorter.
+pub(crate) const TEXT_BYTES_MAX: u64 = 1 << 30;
+
 /// The maximum number of events in a recording.
 pub(crate) const EVENTS_MAX: usize = 1 << 16;
 

@@ -20,7 +20,7 @@ mod paths;
 pub use datatype::{UnknownDatatype, format_of};
 pub use datetime::rfc3339;
 pub use digest::sha512_of;
-pub(crate) use document::{Document, EVENTS_MAX, GAPS_MAX, Progress};
+pub(crate) use document::{Document, EVENTS_MAX, GAPS_MAX, Progress, TEXT_BYTES_MAX};
 pub(crate) use entry::{Event, Mark, MarkKind, Run};
 pub use gap::{HostDrops, RecordedCause, RecordedGap};
 pub(crate) use journal::Journal;

@@ -1,6 +1,5 @@
 //! Continues an existing recording: a finished one, or one whose recorder was killed.
 
-use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -9,9 +8,10 @@ use samplewire_proto::SampleIndex;
 
 use super::{Frames, SinkError, SinkOptions, frames_of, part_path, parts_of};
 use crate::sigmf::{
-    Capture, Document, Event, Journal, Mark, MarkKind, Metadata, Paths, captures, events, marks,
+    Capture, Document, Event, Journal, Mark, MarkKind, Metadata, Paths, TEXT_BYTES_MAX, captures,
+    events, marks,
 };
-use crate::storage::{OpenMode, OsStorage, Storage, StoredFile};
+use crate::storage::{OpenMode, OsStorage, Storage, StoredFile, if_there, read_text};
 
 /// Where an existing recording ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,7 +150,7 @@ fn metadata_of(
     storage: &dyn Storage,
     paths: &Paths,
 ) -> Result<Option<(Metadata, String)>, SinkError> {
-    let Some(text) = read(storage, &paths.meta)? else { return Ok(None) };
+    let Some(text) = text_of(storage, &paths.meta)? else { return Ok(None) };
     match Metadata::parse(&text) {
         Ok(metadata) => Ok(Some((metadata, text))),
         Err(error) => Err(SinkError::Wrong { path: paths.meta.clone(), why: error.to_string() }),
@@ -203,7 +203,7 @@ impl Found {
         };
         let is_finished = metadata.claims.is_finished != Some(false);
         let mut owner = None;
-        let (path, root) = match read(storage, &paths.journal)?.filter(|_| !is_finished) {
+        let (path, root) = match text_of(storage, &paths.journal)?.filter(|_| !is_finished) {
             Some(journal) => {
                 let journal =
                     Journal::parse(&journal).map_err(|error| wrong(&paths.journal, &error))?;
@@ -311,23 +311,14 @@ impl Found {
 }
 
 /// Reads a text file; `None` if it does not exist.
-fn read(storage: &dyn Storage, path: &Path) -> Result<Option<String>, SinkError> {
-    let mut bytes = Vec::new();
-    let opened = storage.open(path, OpenMode::Read, false);
-    match opened.and_then(|mut file| file.read_to_end(&mut bytes)) {
-        Ok(_) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(SinkError::io("read", path)(source)),
-    }
+fn text_of(storage: &dyn Storage, path: &Path) -> Result<Option<String>, SinkError> {
+    if_there(read_text(storage, path, TEXT_BYTES_MAX)).map_err(SinkError::io("read", path))
 }
 
 /// Returns the length of a file; 0 if it does not exist.
 fn len_of(storage: &dyn Storage, path: &Path) -> Result<u64, SinkError> {
-    match storage.entry(path) {
-        Ok(entry) => Ok(entry.len_bytes),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
-        Err(source) => Err(SinkError::io("measure", path)(source)),
-    }
+    let entry = if_there(storage.entry(path)).map_err(SinkError::io("measure", path))?;
+    Ok(entry.map_or(0, |entry| entry.len_bytes))
 }
 
 /// Locks the data file for this recorder until its process ends.

@@ -1,7 +1,7 @@
 //! Recordings on disk: SigMF or raw samples.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,9 @@ use samplewire::source::{ReadSamples, StreamInfo, whole_frames};
 
 use super::looped::Looped;
 use super::{SourceError, SourceOptions};
-use crate::sigmf::{Metadata, MetadataError, Notes, Paths, sha512_of};
+use crate::sigmf::{Metadata, MetadataError, Notes, Paths, TEXT_BYTES_MAX, sha512_of};
 use crate::sink::frames_of;
+use crate::storage::{OsStorage, read_text};
 
 /// A recording, played as often as requested.
 ///
@@ -81,10 +82,8 @@ fn open_sigmf(
     options: &SourceOptions,
 ) -> Result<RecordingSource, SourceError> {
     let wrong = |source: MetadataError| SourceError::Metadata { path: paths.meta.clone(), source };
-    let text = fs::read_to_string(&paths.meta).map_err(|source| SourceError::Io {
-        operation: "read",
-        path: paths.meta.clone(),
-        source,
+    let text = read_text(&OsStorage, &paths.meta, TEXT_BYTES_MAX).map_err(|source| {
+        SourceError::Io { operation: "read", path: paths.meta.clone(), source }
     })?;
     let metadata = Metadata::parse(&text).map_err(wrong)?;
     let info = sigmf_info(path, &metadata, options)?;

@@ -65,11 +65,41 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// # Errors
     /// The system's error.
     fn remove_if_there(&self, path: &Path) -> io::Result<()> {
-        match self.remove(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            removed => removed,
-        }
+        if_there(self.remove(path)).map(drop)
     }
+}
+
+/// Returns `None` if the operation reports that its file does not exist.
+pub(crate) fn if_there<T>(done: io::Result<T>) -> io::Result<Option<T>> {
+    match done {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        done => done.map(Some),
+    }
+}
+
+/// Reads a file of at most `len_bytes_max`. Invalid UTF-8 is replaced: the journal of a killed
+/// recorder may end within a character.
+///
+/// # Errors
+/// [`ErrorKind::FileTooLarge`] if it is longer, or the system's error.
+pub(crate) fn read_text(
+    storage: &dyn Storage,
+    path: &Path,
+    len_bytes_max: u64,
+) -> io::Result<String> {
+    let file = storage.open(path, OpenMode::Read, false)?;
+    let mut bytes = Vec::new();
+    // The file may grow while it is read.
+    if file.entry()?.len_bytes > len_bytes_max
+        || file.take(len_bytes_max + 1).read_to_end(&mut bytes)? as u64 > len_bytes_max
+    {
+        let why = format!("it has more than {len_bytes_max} bytes");
+        return Err(io::Error::new(ErrorKind::FileTooLarge, why));
+    }
+    Ok(match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    })
 }
 
 /// A function to be called once.
@@ -148,4 +178,35 @@ pub trait StoredFile: Read + Write + Seek + Send + fmt::Debug {
     /// # Errors
     /// The system's error.
     fn unlock(&self) -> io::Result<()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    #[test]
+    fn text_is_read_up_to_its_bound_and_not_a_byte_further() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("a");
+        for (text, is_read) in [("", true), ("four", true), ("fiver", false)] {
+            std::fs::write(&path, text).unwrap();
+            let read = read_text(&OsStorage, &path, 4).map_err(|error| error.kind());
+            let expected = if is_read { Ok(text.into()) } else { Err(ErrorKind::FileTooLarge) };
+            assert_eq!(read, expected);
+        }
+        // A device has no length, and no end.
+        let endless = read_text(&OsStorage, "/dev/zero".as_ref(), 4).unwrap_err();
+        assert_eq!(endless.to_string(), "it has more than 4 bytes");
+        let absent = read_text(&OsStorage, &folder.path().join("b"), 4);
+        assert!(if_there(absent).unwrap().is_none());
+    }
+
+    #[test]
+    fn text_that_ends_within_a_character_keeps_the_rest() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("a");
+        std::fs::write(&path, &"a µ".as_bytes()[..3]).unwrap();
+        assert_eq!(read_text(&OsStorage, &path, 4).unwrap(), "a \u{fffd}");
+    }
 }

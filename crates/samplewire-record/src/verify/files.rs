@@ -1,16 +1,16 @@
 //! Reads the files of one recording consistently, even while a recorder writes them.
 
-use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Fault, Hash, Report, TEXT_BYTES_MAX, VerifyError};
+use super::{Fault, Hash, Report, VerifyError};
 use crate::sigmf::{
-    Capture, Claims, Journal, Mark, Metadata, MetadataError, Paths, captures, marks, sha512_of,
+    Capture, Claims, Journal, Mark, Metadata, MetadataError, Paths, TEXT_BYTES_MAX, captures,
+    marks, sha512_of,
 };
 use crate::sink::{frames_of, part_path};
-use crate::storage::{OpenMode, Storage};
+use crate::storage::{OpenMode, Storage, if_there, read_text};
 
 /// The files of a recording, as far as they are valid.
 pub(super) struct Files {
@@ -52,15 +52,15 @@ impl Files {
         report: &mut Report,
     ) -> Result<Self, VerifyError> {
         let (text, len_bytes, journal) = loop {
-            let text = read_text(storage, &paths.meta)?
+            let text = text_of(storage, &paths.meta)?
                 .ok_or_else(|| VerifyError::NotThere { path: paths.meta.clone() })?;
             let data_path = match Metadata::parse(&text) {
                 Ok(metadata) => paths.data_of(&metadata),
                 Err(_) => paths.data.clone(),
             };
             let len_bytes = len_of(storage, &data_path)?;
-            let journal = read_text(storage, &paths.journal)?;
-            if journal.is_some() || read_text(storage, &paths.meta)?.as_ref() == Some(&text) {
+            let journal = text_of(storage, &paths.journal)?;
+            if journal.is_some() || text_of(storage, &paths.meta)?.as_ref() == Some(&text) {
                 break (text, len_bytes, journal);
             }
         };
@@ -211,28 +211,15 @@ fn wrong(path: &Path, error: &impl ToString) -> Fault {
     Fault::Text { path: path.to_owned(), why: error.to_string() }
 }
 
-/// Reads a text file; `None` if it does not exist. Invalid UTF-8 is replaced, and is then not valid
-/// JSON.
-fn read_text(storage: &dyn Storage, path: &Path) -> Result<Option<String>, VerifyError> {
-    let io = |source| VerifyError::Io { path: path.to_owned(), source };
-    let file = match storage.open(path, OpenMode::Read, false) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(io)?,
-    };
-    let len_bytes = file.entry().map_err(io)?.len_bytes;
-    let mut bytes = Vec::new();
-    let read_bytes = file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(io)? as u64;
-    if read_bytes > TEXT_BYTES_MAX {
-        return Err(VerifyError::TooLong { path: path.to_owned(), len_bytes });
-    }
-    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+/// Reads a text file; `None` if it does not exist.
+fn text_of(storage: &dyn Storage, path: &Path) -> Result<Option<String>, VerifyError> {
+    if_there(read_text(storage, path, TEXT_BYTES_MAX))
+        .map_err(|source| VerifyError::Io { path: path.to_owned(), source })
 }
 
 /// Returns the length of a file; `None` if it does not exist.
 fn len_of(storage: &dyn Storage, path: &Path) -> Result<Option<u64>, VerifyError> {
-    match storage.entry(path) {
-        Ok(entry) => Ok(Some(entry.len_bytes)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(VerifyError::Io { path: path.to_owned(), source }),
-    }
+    if_there(storage.entry(path))
+        .map(|entry| entry.map(|entry| entry.len_bytes))
+        .map_err(|source| VerifyError::Io { path: path.to_owned(), source })
 }

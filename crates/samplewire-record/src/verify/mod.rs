@@ -174,7 +174,7 @@ pub enum VerifyError {
         /// The metadata file.
         path: PathBuf,
     },
-    /// A file cannot be read.
+    /// A file cannot be read, or it is longer than any that a recorder writes.
     #[error("read {path}: {source}", path = path.display())]
     Io {
         /// The file.
@@ -183,18 +183,7 @@ pub enum VerifyError {
         #[source]
         source: io::Error,
     },
-    /// The metadata or the journal are longer than any that a recorder writes.
-    #[error("{path} has {len_bytes} bytes: at most {TEXT_BYTES_MAX} are read", path = path.display())]
-    TooLong {
-        /// The file.
-        path: PathBuf,
-        /// Its length.
-        len_bytes: u64,
-    },
 }
-
-/// The maximum length of metadata and journals; 2^20 gaps and as many captures are shorter.
-const TEXT_BYTES_MAX: u64 = 1 << 30;
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-use crate::sigmf::{Metadata, marks, sha512_of};
+use crate::sigmf::{Metadata, TEXT_BYTES_MAX, marks, sha512_of};
 use crate::sink::resumable;
 use crate::source::{Repeat, SourceOptions, open_recording};
 use samplewire::source::ReadSamples;
@@ -266,6 +266,44 @@ fn killed_recording_is_gone_on_with() {
     assert_eq!((report.samples, report.gaps, report.is_finished), (20, 3, true));
     assert_eq!(recording.data(), [[1; 40], [4; 40]].concat());
     assert!(recording.metadata().captures[1].datetime.is_some());
+}
+
+#[test]
+fn journal_that_ends_within_a_character_is_read_up_to_its_last_line() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
+    sink.write(100, &[1; 40]).unwrap();
+    kill(sink);
+    let journal = recording.path("a.sigmf-journal");
+    let micro = "\u{b5}".as_bytes();
+    let cut = [&fs::read(&journal).unwrap(), &b"{\"annotation\": \""[..], &micro[..1]].concat();
+    fs::write(&journal, cut).unwrap();
+    assert_eq!(resumable(&path, false).unwrap().unwrap().next_index, Some(110));
+    assert_eq!(crate::verify(&path).unwrap().faults, []);
+}
+
+#[test]
+fn metadata_and_journals_beyond_their_bound_are_not_read() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
+    sink.write(100, &[1; 40]).unwrap();
+    kill(sink);
+    let lengthen = |name| {
+        let file = fs::File::options().write(true).open(recording.path(name)).unwrap();
+        file.set_len(TEXT_BYTES_MAX + 1).unwrap();
+    };
+    let expect = |error: String, name: &str| {
+        assert!(error.ends_with(&format!("{name}: it has more than 1073741824 bytes")), "{error}");
+    };
+    for name in ["a.sigmf-journal", "a.sigmf-meta"] {
+        lengthen(name);
+        expect(resumable(&path, false).unwrap_err().to_string(), name);
+        expect(crate::verify(&path).unwrap_err().to_string(), name);
+    }
+    let played = open_recording(&path, &SourceOptions::new()).unwrap_err();
+    expect(played.to_string(), "a.sigmf-meta");
 }
 
 #[test]

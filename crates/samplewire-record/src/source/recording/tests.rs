@@ -1,3 +1,5 @@
+use std::fs;
+
 use super::*;
 use samplewire_proto::wire::Format;
 use serde_json::{Value, json};
