@@ -16,6 +16,7 @@ pub mod account;
 #[cfg(feature = "graph")]
 pub mod chain;
 pub mod counters;
+mod existing;
 #[cfg(feature = "graph")]
 pub mod graph;
 pub mod recorder;

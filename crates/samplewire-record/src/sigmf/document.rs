@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 use samplewire::StreamInfo;
 use samplewire_proto::SampleIndex;
 
-use super::Capture;
 use super::datatype::datatype_of;
 use super::entry::{Event, Mark, MarkKind, RECORDER, Run};
 use super::field::id_text;
 use super::gap::RecordedGap;
 use super::notes::Notes;
+use super::{Capture, Metadata};
 
 /// The metadata: global fields, a capture for each run of samples without a gap, and an annotation
 /// for each gap, jump or event. It can be written at any time.
@@ -112,17 +112,18 @@ impl Document {
         }
     }
 
-    /// Restores the document of `captures`, `marks` and `events`; captures without an index are left
-    /// out.
+    /// Restores the document of the captures of `metadata`, `marks` and `events`; captures without an
+    /// index are left out.
     pub(crate) fn restored(
         info: &StreamInfo,
-        notes: &Notes,
-        captures: &[Capture],
+        metadata: &Metadata,
         marks: &[Mark],
         events: &[Event],
     ) -> Self {
-        let mut document = Self::new(info, notes);
-        for Capture { sample_start, global_index, boot_id, datetime, frequency_hz } in captures {
+        let mut document = Self::new(info, &metadata.notes);
+        for Capture { sample_start, global_index, boot_id, datetime, frequency_hz } in
+            &metadata.captures
+        {
             let Some(index) = *global_index else { continue };
             let (boot_id, frequency_hz) = (*boot_id, *frequency_hz);
             let is_new = document

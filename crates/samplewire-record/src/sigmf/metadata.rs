@@ -98,7 +98,11 @@ impl Metadata {
     /// # Errors
     /// [`MetadataError`] names the field and its value.
     pub fn parse(text: &str) -> Result<Self, MetadataError> {
-        let root: Value = serde_json::from_str(text)?;
+        Self::of_root(&serde_json::from_str(text)?)
+    }
+
+    /// Reads the JSON of a `.sigmf-meta` file.
+    pub(crate) fn of_root(root: &Value) -> Result<Self, MetadataError> {
         let global = Object::new(Place::Global, root.get("global"))?;
         refuse_unsupported(&global)?;
         let datatype = global.needed("core:datatype", Object::text)?;
@@ -124,7 +128,7 @@ impl Metadata {
             sha512: global.read("core:sha512", "128 digits of hex", sha512)?,
             dataset: global.read("core:dataset", "a file name without a folder", dataset)?,
             offset,
-            captures: captures(&root, offset)?,
+            captures: captures(root, offset)?,
             is_compressed: global
                 .read("samplewire:compression", "\"zstd\"", |value| {
                     (value == "zstd").then_some(())
@@ -133,6 +137,16 @@ impl Metadata {
             claims,
             notes: Notes::of_global(global.fields()),
         })
+    }
+
+    /// Returns the length of a sample of all channels.
+    pub(crate) fn frame_bytes(&self) -> usize {
+        self.format.sample_bytes() * usize::from(self.channels)
+    }
+
+    /// Returns whether the recording is finished, or does not state it.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.claims.is_finished != Some(false)
     }
 
     /// Checks that the captures fit data of `len_samples` samples.

@@ -6,12 +6,10 @@ use std::time::SystemTime;
 use samplewire::StreamInfo;
 use samplewire_proto::SampleIndex;
 
-use super::{Frames, SinkError, SinkOptions, frames_of, part_path, parts_of};
-use crate::sigmf::{
-    Capture, Document, Event, Journal, Mark, MarkKind, Metadata, Paths, TEXT_BYTES_MAX, captures,
-    events, marks,
-};
-use crate::storage::{OpenMode, OsStorage, Storage, StoredFile, if_there, read_text};
+use super::{SinkError, SinkOptions, part_path, parts_of};
+use crate::existing::{Existing, ReadError, len_of, metadata_of};
+use crate::sigmf::{Document, Event, Mark, MarkKind, Metadata, Paths, events};
+use crate::storage::{OsStorage, Storage, StoredFile};
 
 /// Where an existing recording ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,15 +60,14 @@ pub fn resumable_in(
         true => SeriesEnd::read(storage, &base, parts, &found)?,
         false => found.end(),
     };
-    let data_path = paths.data_of(&found.metadata);
-    let written_at =
-        storage.entry(&data_path).map_err(SinkError::io("measure", &data_path))?.modified;
+    let Existing { data_path, samples, owner, .. } = found.existing;
+    let entry = storage.entry(&data_path).map_err(SinkError::io("measure", &data_path))?;
     Ok(Some(Resumable {
-        samples: found.samples,
+        samples,
         next_index: end.next_index,
         boot_id: end.boot_id,
-        owner: found.owner,
-        written_at,
+        owner,
+        written_at: entry.modified,
     }))
 }
 
@@ -107,7 +104,7 @@ impl SeriesEnd {
         newest: &Found,
     ) -> Result<Self, SinkError> {
         let mut end = newest.end();
-        let mut has_samples = newest.samples > 0;
+        let mut has_samples = newest.existing.samples > 0;
         for number in (1..parts).rev() {
             if end.is_stated && has_samples {
                 break;
@@ -119,7 +116,7 @@ impl SeriesEnd {
                 (end.next_index, end.is_stated) = (before.next_index, before.is_stated);
             }
             end.boot_id = end.boot_id.or(before.boot_id);
-            has_samples = found.samples > 0;
+            has_samples = found.existing.samples > 0;
         }
         Ok(end)
     }
@@ -136,25 +133,12 @@ pub(super) fn is_finished(
     paths: &Paths,
     wants_hash: bool,
 ) -> Result<bool, SinkError> {
-    let Some((metadata, _)) = metadata_of(storage, paths)? else { return Ok(false) };
+    let Some(metadata) = metadata_of(storage, paths)? else { return Ok(false) };
     if !metadata.is_compressed {
-        let bytes = len_of(storage, &paths.data_of(&metadata))?;
-        check_claim(&metadata, paths, bytes / frame_bytes_of(&metadata))?;
+        let len_bytes = len_of(storage, &paths.data_of(&metadata))?.unwrap_or(0);
+        check_claim(&metadata, paths, len_bytes / metadata.frame_bytes() as u64)?;
     }
-    let claims = &metadata.claims;
-    Ok(claims.is_finished != Some(false) && (metadata.sha512.is_some() || !wants_hash))
-}
-
-/// Reads the metadata of a recording, and their text; `None` if they do not exist.
-fn metadata_of(
-    storage: &dyn Storage,
-    paths: &Paths,
-) -> Result<Option<(Metadata, String)>, SinkError> {
-    let Some(text) = text_of(storage, &paths.meta)? else { return Ok(None) };
-    match Metadata::parse(&text) {
-        Ok(metadata) => Ok(Some((metadata, text))),
-        Err(error) => Err(SinkError::Wrong { path: paths.meta.clone(), why: error.to_string() }),
-    }
+    Ok(metadata.is_finished() && (metadata.sha512.is_some() || !wants_hash))
 }
 
 /// Checks that a data file of `samples` samples has all that its metadata state.
@@ -168,72 +152,39 @@ fn check_claim(metadata: &Metadata, paths: &Paths, samples: u64) -> Result<(), S
     }
 }
 
-fn frame_bytes_of(metadata: &Metadata) -> u64 {
-    (metadata.format.sample_bytes() * usize::from(metadata.channels)) as u64
-}
-
-/// The metadata, the journal and the length of an existing recording.
+/// An existing recording that can be continued.
 pub(super) struct Found {
-    pub(super) metadata: Metadata,
-    captures: Vec<Capture>,
-    marks: Vec<Mark>,
+    pub(super) existing: Existing,
     events: Vec<Event>,
-    /// Whole samples in the data, or in its whole frames.
-    pub(super) samples: u64,
-    /// The length of these samples or frames in the file.
-    pub(super) written_bytes: u64,
-    owner: Option<u64>,
 }
 
 impl Found {
     /// Reads an existing recording. A data file without metadata is not a recording; an empty one
     /// counts as absent.
     pub(super) fn read(storage: &dyn Storage, paths: &Paths) -> Result<Option<Self>, SinkError> {
-        let Some((metadata, text)) = metadata_of(storage, paths)? else {
+        let Some((existing, root)) = Existing::read(storage, paths)? else {
             for path in [paths.data.clone(), paths.compressed()] {
-                if len_of(storage, &path)? > 0 {
+                if len_of(storage, &path)? > Some(0) {
                     return Err(SinkError::Exists { path });
                 }
             }
             return Ok(None);
         };
-        let wrong = |path: &Path, error: &dyn ToString| SinkError::Wrong {
-            path: path.to_owned(),
+        let events = events(&root).map_err(|error| SinkError::Wrong {
+            path: existing.path.clone(),
             why: error.to_string(),
-        };
-        let is_finished = metadata.claims.is_finished != Some(false);
-        let mut owner = None;
-        let (path, root) = match text_of(storage, &paths.journal)?.filter(|_| !is_finished) {
-            Some(journal) => {
-                let journal =
-                    Journal::parse(&journal).map_err(|error| wrong(&paths.journal, &error))?;
-                owner = journal.owner;
-                (&paths.journal, journal.root)
-            }
-            None => (&paths.meta, serde_json::from_str(&text).expect("it was parsed before")),
-        };
-        let captures = captures(&root, metadata.offset).map_err(|error| wrong(path, &error))?;
-        let marks = marks(&root).map_err(|error| wrong(path, &error))?;
-        let events = events(&root).map_err(|error| wrong(path, &error))?;
-        let data_path = paths.data_of(&metadata);
-        let mut written_bytes = len_of(storage, &data_path)?;
-        let content_bytes = match metadata.is_compressed && written_bytes > 0 {
-            true => {
-                let Frames { frames_bytes, content_bytes } = storage
-                    .open(&data_path, OpenMode::Read, false)
-                    .and_then(|file| frames_of(file, written_bytes))
-                    .map_err(|error| wrong(&data_path, &error))?;
-                written_bytes = frames_bytes;
-                content_bytes
-            }
-            false => {
-                written_bytes -= written_bytes % frame_bytes_of(&metadata);
-                written_bytes
-            }
-        };
-        let samples = content_bytes / frame_bytes_of(&metadata);
-        check_claim(&metadata, paths, samples)?;
-        Ok(Some(Self { metadata, captures, marks, events, samples, written_bytes, owner }))
+        })?;
+        check_claim(&existing.metadata, paths, existing.samples)?;
+        Ok(Some(Self { existing, events }))
+    }
+
+    /// Returns the length of the whole samples, or of the whole frames, in the file.
+    pub(super) fn written_bytes(&self) -> u64 {
+        let Existing { metadata, frames, samples, .. } = &self.existing;
+        match metadata.is_compressed {
+            true => frames.frames_bytes,
+            false => samples * metadata.frame_bytes() as u64,
+        }
     }
 
     /// Checks that samples of `info` may follow.
@@ -246,11 +197,11 @@ impl Found {
         let other = |what, found: String, expected: String| {
             Err(SinkError::Other { path: path.to_owned(), what, found, expected })
         };
-        let Metadata { format, channels, rate_hz, .. } = &self.metadata;
-        let is_compressed = options.compress;
-        if self.metadata.is_compressed != is_compressed {
+        let Metadata { format, channels, rate_hz, is_compressed, notes, .. } =
+            &self.existing.metadata;
+        if *is_compressed != options.compress {
             let words = |is_compressed| if is_compressed { "zstd" } else { "none" }.to_owned();
-            return other("compression", words(is_compressed), words(self.metadata.is_compressed));
+            return other("compression", words(options.compress), words(*is_compressed));
         }
         if *format != info.format {
             return other("format", info.format.to_string(), format.to_string());
@@ -258,8 +209,7 @@ impl Found {
         if *channels != info.channels {
             return other("channels", info.channels.to_string(), channels.to_string());
         }
-        if let (Some(before), Some(streams)) =
-            (self.metadata.notes.streams(), options.notes.streams())
+        if let (Some(before), Some(streams)) = (notes.streams(), options.notes.streams())
             && before != streams
         {
             let words = |streams: Vec<u16>| {
@@ -278,47 +228,42 @@ impl Found {
 
     /// Restores the document, so that it can be continued.
     pub(super) fn document(&self, info: &StreamInfo) -> Document {
-        let notes = &self.metadata.notes;
-        let mut document =
-            Document::restored(info, notes, &self.captures, &self.marks, &self.events);
-        document.truncate(self.samples);
+        let Existing { metadata, marks, samples, .. } = &self.existing;
+        let mut document = Document::restored(info, metadata, marks, &self.events);
+        document.truncate(*samples);
         document
     }
 
     /// Returns the next index.
     pub(super) fn next_index(&self, document: &Document) -> Option<SampleIndex> {
-        let is_open = match self.marks.iter().rfind(|mark| mark.sample_start == self.samples) {
+        let Existing { marks, samples, .. } = &self.existing;
+        let is_open = match marks.iter().rfind(|mark| mark.sample_start == *samples) {
             Some(Mark { kind: MarkKind::Gap(gap), .. }) => gap.is_estimated(),
             _ => false,
         };
-        (!document.is_empty() && !is_open).then(|| document.end(self.samples))
+        (!document.is_empty() && !is_open).then(|| document.end(*samples))
     }
 
     /// Returns where the recording ends.
     fn end(&self) -> SeriesEnd {
-        let document = self.document(&self.info());
+        let Metadata { format, channels, .. } = self.existing.metadata;
+        let info = StreamInfo::new(format, channels, 1.0).expect("1 Hz is a rate");
+        let document = self.document(&info);
         SeriesEnd {
             next_index: self.next_index(&document),
             boot_id: document.boot_id(),
             is_stated: !document.is_empty(),
         }
     }
+}
 
-    fn info(&self) -> StreamInfo {
-        let Metadata { format, channels, .. } = self.metadata;
-        StreamInfo::new(format, channels, 1.0).expect("1 Hz is a rate")
+impl From<ReadError> for SinkError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Io { operation, path, source } => Self::Io { operation, path, source },
+            ReadError::Wrong { path, why } => Self::Wrong { path, why },
+        }
     }
-}
-
-/// Reads a text file; `None` if it does not exist.
-fn text_of(storage: &dyn Storage, path: &Path) -> Result<Option<String>, SinkError> {
-    if_there(read_text(storage, path, TEXT_BYTES_MAX)).map_err(SinkError::io("read", path))
-}
-
-/// Returns the length of a file; 0 if it does not exist.
-fn len_of(storage: &dyn Storage, path: &Path) -> Result<u64, SinkError> {
-    let entry = if_there(storage.entry(path)).map_err(SinkError::io("measure", path))?;
-    Ok(entry.map_or(0, |entry| entry.len_bytes))
 }
 
 /// Locks the data file for this recorder until its process ends.

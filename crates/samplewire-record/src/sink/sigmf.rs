@@ -154,13 +154,13 @@ impl SigmfSink {
         options: &SinkOptions,
     ) -> Result<Self, SinkError> {
         found.check(&paths.meta, info, options)?;
-        let (frame_bytes, written_bytes) = (info.frame_bytes(), found.written_bytes);
+        let (frame_bytes, written_bytes) = (info.frame_bytes(), found.written_bytes());
         let storage = &*options.storage;
         let (data_path, _) = data_paths(&paths, options.compress);
         let (unit_bytes, is_direct) =
             if options.compress { (1, false) } else { (frame_bytes, options.direct) };
         let data = DataFile::append_to(storage, &data_path, unit_bytes, written_bytes, is_direct)?;
-        let data = body(data, frame_bytes, found.samples, options.compress)?;
+        let data = body(data, frame_bytes, found.existing.samples, options.compress)?;
         let mut document = found.document(info);
         describe(&mut document, &data_path, options);
         // Before the metadata state that the recording is not finished: from then on the journal is
@@ -170,9 +170,9 @@ impl SigmfSink {
         let (next, boot_id) = (found.next_index(&document), document.boot_id());
         let sink = Self::new(options, paths, data_path, data, document, journal, frame_bytes);
         let mut sink = Self { next, boot_id, ..sink };
-        sink.summary.samples_before = found.samples;
+        sink.summary.samples_before = found.existing.samples;
         if options.sha512 {
-            let sha512 = found.metadata.sha512.clone();
+            let sha512 = found.existing.metadata.sha512.clone();
             let known = sha512.map(|sha512| Known { len_bytes: written_bytes, sha512 });
             sink.start_hasher(known)?;
         }

@@ -187,6 +187,13 @@ pub(crate) struct Frames {
     pub(crate) content_bytes: u64,
 }
 
+impl Frames {
+    /// Plain data are their own content.
+    pub(crate) const fn plain(len_bytes: u64) -> Self {
+        Self { frames_bytes: len_bytes, content_bytes: len_bytes }
+    }
+}
+
 /// Finds the frames in the first `len_bytes` of a compressed file, from its current position. An
 /// incomplete frame at the end is left out.
 ///
@@ -194,7 +201,7 @@ pub(crate) struct Frames {
 /// A frame is damaged, or the file cannot be read.
 pub(crate) fn frames_of(file: impl Read, len_bytes: u64) -> io::Result<Frames> {
     let mut input = Counted { file: BufReader::new(file).take(len_bytes), bytes: 0 };
-    let mut frames = Frames { frames_bytes: 0, content_bytes: 0 };
+    let mut frames = Frames::plain(0);
     while !input.fill_buf()?.is_empty() {
         let decoded = Decoder::with_buffer(&mut input)
             .map(Decoder::single_frame)

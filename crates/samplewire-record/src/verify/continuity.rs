@@ -2,8 +2,9 @@
 
 use samplewire_proto::SampleIndex;
 
-use super::files::{Account, Files};
+use super::files::Files;
 use super::{Boot, Fault, Report};
+use crate::existing::Existing;
 use crate::sigmf::{Mark, MarkKind};
 
 /// The position in the recording. It continues from one part of a series to the next.
@@ -24,8 +25,8 @@ pub(super) struct Continuity {
 impl Continuity {
     /// Follows a recording, which must continue where the previous one ended.
     pub(super) fn take(&mut self, files: &Files, report: &mut Report) {
-        let Some(account) = &files.account else { return };
-        let mut walk = Walk { at: self, account, report, first: None };
+        let Some(existing) = &files.existing else { return };
+        let mut walk = Walk { at: self, existing, report, first: None };
         walk.run();
     }
 
@@ -40,7 +41,7 @@ impl Continuity {
 /// The position within one recording.
 struct Walk<'a> {
     at: &'a mut Continuity,
-    account: &'a Account,
+    existing: &'a Existing,
     report: &'a mut Report,
     /// The first index of this recording.
     first: Option<SampleIndex>,
@@ -48,16 +49,18 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn run(&mut self) {
-        let account = self.account;
-        let end = account.samples;
-        let mut marks = account.marks.iter().enumerate().peekable();
+        let existing = self.existing;
+        let captures = &existing.metadata.captures;
+        let may_lead = !existing.metadata.is_finished();
+        let end = existing.samples;
+        let mut marks = existing.marks.iter().enumerate().peekable();
         let mut placed = 0;
-        for (number, capture) in account.captures.iter().enumerate() {
+        for (number, capture) in captures.iter().enumerate() {
             let sample_start = capture.sample_start;
             // A capture without samples is ignored, unless its samples are missing from the data.
-            let next = account.captures.get(number + 1).map_or(end, |next| next.sample_start);
+            let next = captures.get(number + 1).map_or(end, |next| next.sample_start);
             if sample_start >= end {
-                if !account.may_lead && sample_start > end {
+                if !may_lead && sample_start > end {
                     self.beyond(format!("captures[{number}]"), sample_start);
                 }
                 continue;
@@ -68,20 +71,20 @@ impl Walk<'_> {
                 self.mark(at, mark, sample_start);
             }
             if number == 0 && sample_start > 0 {
-                let path = account.path.clone();
+                let path = existing.path.clone();
                 self.report.push(Fault::Unplaced { path, capture: 0, count: sample_start });
             }
             self.capture(number, next.min(end) - sample_start);
             placed = next.min(end);
         }
-        if placed < end && account.captures.is_empty() {
-            let path = account.path.clone();
+        if placed < end && captures.is_empty() {
+            let path = existing.path.clone();
             self.report.push(Fault::Unplaced { path, capture: 0, count: end });
         }
         for (at, mark) in marks {
             match mark.sample_start {
                 start if start <= end => self.mark(at, mark, end),
-                _ if account.may_lead => {}
+                _ if may_lead => {}
                 start => self.beyond(format!("annotations[{at}]"), start),
             }
         }
@@ -89,14 +92,14 @@ impl Walk<'_> {
     }
 
     fn beyond(&mut self, entry: String, sample_start: u64) {
-        let (path, end) = (self.account.path.clone(), self.account.samples);
+        let (path, end) = (self.existing.path.clone(), self.existing.samples);
         self.report.push(Fault::Beyond { path, entry, sample_start, end });
     }
 
     fn capture(&mut self, number: usize, samples: u64) {
-        let capture = &self.account.captures[number];
+        let capture = &self.existing.metadata.captures[number];
         let Some(index) = capture.global_index else {
-            let path = self.account.path.clone();
+            let path = self.existing.path.clone();
             self.report.push(Fault::NoIndex { path, capture: number });
             self.at.expected = None;
             return;
@@ -113,7 +116,7 @@ impl Walk<'_> {
         if let (Some(before), Some(found)) = (self.at.boot_id, boot_id)
             && before != found
         {
-            let path = self.account.path.clone();
+            let path = self.existing.path.clone();
             self.report.push(Fault::Restart { path, capture: number, before, found });
             self.at.finish(self.report);
             self.at.expected = None;
@@ -123,7 +126,7 @@ impl Walk<'_> {
 
     fn mark(&mut self, number: usize, mark: &Mark, boundary: u64) {
         if mark.sample_start != boundary {
-            let (path, sample_start) = (self.account.path.clone(), mark.sample_start);
+            let (path, sample_start) = (self.existing.path.clone(), mark.sample_start);
             self.report.push(Fault::Within { path, annotation: number, sample_start });
         }
         if std::mem::take(&mut self.at.has_restarted) {
@@ -157,7 +160,7 @@ impl Walk<'_> {
 
     /// Accounts for `[first, end)`.
     fn step(&mut self, entry: String, first: SampleIndex, end: SampleIndex) {
-        let path = || self.account.path.clone();
+        let path = || self.existing.path.clone();
         match self.at.expected {
             Some(expected) if first > expected => {
                 self.report.push(Fault::Unnamed { path: path(), entry, expected, found: first });
@@ -175,8 +178,8 @@ impl Walk<'_> {
 
     /// Compares the first and the last index with the recorder's metadata.
     fn check_claims(&mut self) {
-        let path = || self.account.path.clone();
-        let claims = &self.account.claims;
+        let path = || self.existing.path.clone();
+        let claims = &self.existing.metadata.claims;
         if let (Some(found), Some(expected)) = (self.first, claims.first_index)
             && found != expected
         {
