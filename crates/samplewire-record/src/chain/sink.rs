@@ -268,10 +268,6 @@ mod tests {
             Ok(())
         }
 
-        fn session(&mut self, _boot_id: u64) -> Result<(), SinkError> {
-            Ok(())
-        }
-
         fn finish(&mut self) -> Result<SinkSummary, SinkError> {
             Ok(SinkSummary::default())
         }

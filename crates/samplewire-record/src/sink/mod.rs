@@ -85,11 +85,14 @@ pub trait WriteSamples: Send + fmt::Debug {
     }
 
     /// Records that the next samples come from a stream that was opened in the device's run
-    /// `boot_id`. Indexes of one run are comparable.
+    /// `boot_id`. Indexes of one run are comparable. Formats without metadata ignore it. Default:
+    /// ignored.
     ///
     /// # Errors
     /// [`SinkError`].
-    fn session(&mut self, boot_id: u64) -> Result<(), SinkError>;
+    fn session(&mut self, _boot_id: u64) -> Result<(), SinkError> {
+        Ok(())
+    }
 
     /// Records the centre frequency of the samples that follow; `None` if it is not known. The sink was
     /// opened with that of the first. Formats without metadata ignore it. Default: ignored.

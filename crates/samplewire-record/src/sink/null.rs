@@ -32,10 +32,6 @@ impl WriteSamples for NullSink {
         Ok(())
     }
 
-    fn session(&mut self, _boot_id: u64) -> Result<(), SinkError> {
-        Ok(())
-    }
-
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {
         Ok(self.summary.clone())
     }

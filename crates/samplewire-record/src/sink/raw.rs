@@ -61,10 +61,6 @@ impl WriteSamples for RawSink {
         Ok(())
     }
 
-    fn session(&mut self, _boot_id: u64) -> Result<(), SinkError> {
-        Ok(())
-    }
-
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {
         let flushed = self.data.flush_all();
         self.summary.samples = self.data.len_samples();

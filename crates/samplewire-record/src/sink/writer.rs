@@ -319,10 +319,6 @@ mod tests {
             if gap.first == 13 { Err(SinkError::Busy { path: "13".into() }) } else { Ok(()) }
         }
 
-        fn session(&mut self, _boot_id: u64) -> Result<(), SinkError> {
-            Ok(())
-        }
-
         fn finish(&mut self) -> Result<SinkSummary, SinkError> {
             Ok(SinkSummary { gaps: self.1, ..SinkSummary::default() })
         }
@@ -378,10 +374,6 @@ mod tests {
         }
 
         fn gap(&mut self, _gap: &RecordedGap) -> Result<(), SinkError> {
-            Ok(())
-        }
-
-        fn session(&mut self, _boot_id: u64) -> Result<(), SinkError> {
             Ok(())
         }
 
