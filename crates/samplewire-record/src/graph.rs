@@ -71,14 +71,14 @@ impl<T: FormSample> SinkBlock<T> {
         let mut first = index.saturating_sub(between);
         for (cause, samples) in tags.iter().filter_map(of) {
             let samples = (u128::from(samples) * u128::from(between) / u128::from(total)) as u64;
-            self.tell_gap(&mut first, cause, samples)?;
+            self.write_gap(&mut first, cause, samples)?;
         }
         let last = tags.iter().filter_map(of).next_back().expect("there is one");
         let rest = index - first;
-        self.tell_gap(&mut first, last.0, rest)
+        self.write_gap(&mut first, last.0, rest)
     }
 
-    fn tell_gap(
+    fn write_gap(
         &mut self,
         first: &mut SampleIndex,
         cause: RecordedCause,
