@@ -125,11 +125,8 @@ impl SigmfSink {
             }
         }
         let data = body(data.empty()?, frame_bytes, 0, options.compress)?;
-        let mut document = Document::new(info, &options.notes);
-        describe(&mut document, &data_path, options);
-        let journal = JournalFile::create(storage, &paths.journal, options.owner, &document)
-            .map_err(SinkError::io("create", &paths.journal))?;
-        let mut sink = Self::new(options, paths, data_path, data, document, journal, frame_bytes);
+        let document = Document::new(info, &options.notes);
+        let mut sink = Self::new(options, paths, data_path, data, document, frame_bytes)?;
         if options.sha512 {
             sink.start_hasher(None)?;
         }
@@ -161,15 +158,9 @@ impl SigmfSink {
             if options.compress { (1, false) } else { (frame_bytes, options.direct) };
         let data = DataFile::append_to(storage, &data_path, unit_bytes, written_bytes, is_direct)?;
         let data = body(data, frame_bytes, found.existing.samples, options.compress)?;
-        let mut document = found.document(info);
-        describe(&mut document, &data_path, options);
-        // Before the metadata state that the recording is not finished: from then on the journal is
-        // used.
-        let journal = JournalFile::create(storage, &paths.journal, options.owner, &document)
-            .map_err(SinkError::io("create", &paths.journal))?;
-        let (next, boot_id) = (found.next_index(&document), document.boot_id());
-        let sink = Self::new(options, paths, data_path, data, document, journal, frame_bytes);
-        let mut sink = Self { next, boot_id, ..sink };
+        let document = found.document(info);
+        let mut sink = Self::new(options, paths, data_path, data, document, frame_bytes)?;
+        (sink.next, sink.boot_id) = (found.next_index(&sink.document), sink.document.boot_id());
         sink.summary.samples_before = found.existing.samples;
         if options.sha512 {
             let sha512 = found.existing.metadata.sha512.clone();
@@ -180,18 +171,26 @@ impl SigmfSink {
         Ok(sink)
     }
 
+    /// Creates the journal, before the metadata state that the recording is not finished: from then on
+    /// the journal is used.
     fn new(
         options: &SinkOptions,
         paths: Paths,
         data_path: PathBuf,
         data: Body,
-        document: Document,
-        journal: JournalFile,
+        mut document: Document,
         frame_bytes: usize,
-    ) -> Self {
-        let files = vec![paths.meta.clone(), data_path.clone()];
+    ) -> Result<Self, SinkError> {
+        document.set_part(options.part);
+        if options.compress {
+            let name = data_path.file_name().unwrap_or_default();
+            document.set_compressed(&name.to_string_lossy());
+        }
         let storage = Arc::clone(&options.storage);
-        Self {
+        let journal = JournalFile::create(&*storage, &paths.journal, options.owner, &document)
+            .map_err(SinkError::io("create", &paths.journal))?;
+        let files = vec![paths.meta.clone(), data_path.clone()];
+        Ok(Self {
             meta: MetaFile::new(Arc::clone(&storage), &paths.meta),
             storage,
             frame_bytes,
@@ -207,7 +206,7 @@ impl SigmfSink {
             boot_id: None,
             state: State::Open,
             summary: SinkSummary { files, ..SinkSummary::default() },
-        }
+        })
     }
 
     fn start_hasher(&mut self, known: Option<Known>) -> Result<(), SinkError> {
@@ -476,15 +475,6 @@ fn body(
     match is_compressed {
         true => Ok(Body::Zstd(Box::new(ZstdFile::start(file, frame_bytes, written_samples)?))),
         false => Ok(Body::Plain(file)),
-    }
-}
-
-/// Describes the data file in the metadata.
-fn describe(document: &mut Document, data_path: &Path, options: &SinkOptions) {
-    document.set_part(options.part);
-    if options.compress {
-        let name = data_path.file_name().unwrap_or_default();
-        document.set_compressed(&name.to_string_lossy());
     }
 }
 
