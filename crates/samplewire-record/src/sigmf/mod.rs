@@ -28,3 +28,4 @@ pub use metadata::{Capture, Claims, Metadata, MetadataError, PlacedGap, gaps};
 pub(crate) use metadata::{captures, events, marks};
 pub use notes::Notes;
 pub use paths::Paths;
+pub(crate) use paths::suffixed;

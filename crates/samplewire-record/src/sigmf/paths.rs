@@ -1,6 +1,5 @@
 //! The files of a recording.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::Metadata;
@@ -30,15 +29,10 @@ impl Paths {
     /// ```
     pub fn of(path: &Path) -> Self {
         let base = Self::base_of(path);
-        let with = |suffix: &str| {
-            let mut name = OsString::from(&base);
-            name.push(suffix);
-            PathBuf::from(name)
-        };
         Self {
-            meta: with(".sigmf-meta"),
-            data: with(".sigmf-data"),
-            journal: with(".sigmf-journal"),
+            meta: suffixed(&base, ".sigmf-meta"),
+            data: suffixed(&base, ".sigmf-data"),
+            journal: suffixed(&base, ".sigmf-journal"),
         }
     }
 
@@ -71,6 +65,13 @@ impl Paths {
             None => self.data.clone(),
         }
     }
+}
+
+/// Returns the path with `suffix` at its end.
+pub(crate) fn suffixed(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 /// Returns whether the name is that of a recording's compressed data.

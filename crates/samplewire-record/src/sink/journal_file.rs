@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::sigmf::{Document, Journal};
+use crate::sigmf::{Document, Journal, suffixed};
 use crate::storage::{OpenMode, Storage, StoredFile};
 
 /// Each line must be in the file before the samples that it describes, so [`JournalFile::flush`]
@@ -25,16 +25,14 @@ impl JournalFile {
         owner: Option<u64>,
         document: &Document,
     ) -> io::Result<Self> {
-        let mut new_path = path.as_os_str().to_owned();
-        new_path.push(".new");
-        let new_path = new_path.as_ref();
-        let mut out = BufWriter::new(storage.open(new_path, OpenMode::Truncate, false)?);
+        let new_path = suffixed(path, ".new");
+        let mut out = BufWriter::new(storage.open(&new_path, OpenMode::Truncate, false)?);
         out.write_all(Journal::head_line(owner).as_bytes())?;
         for (list, entry) in document.entries() {
             out.write_all(Journal::line(list, entry).as_bytes())?;
         }
         let file = out.into_inner()?;
-        storage.rename(new_path, path)?;
+        storage.rename(&new_path, path)?;
         Ok(Self { file, pending: String::new() })
     }
 

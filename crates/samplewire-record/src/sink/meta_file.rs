@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::sigmf::{Document, Progress};
+use crate::sigmf::{Document, Progress, suffixed};
 use crate::storage::{OpenMode, Storage, StoredFile};
 
 /// The metadata file and a spare file beside it.
@@ -29,13 +29,11 @@ pub(super) struct MetaFile {
 impl MetaFile {
     /// Prepares the file `path`; nothing is written yet.
     pub(super) fn new(storage: Arc<dyn Storage>, path: &Path) -> Self {
-        let mut spare_path = path.as_os_str().to_owned();
-        spare_path.push(".spare");
         Self {
             replaced: storage.now(),
             storage,
             path: path.to_owned(),
-            spare_path: spare_path.into(),
+            spare_path: suffixed(path, ".spare"),
             spare: None,
             spare_bytes: 0,
             replacing: Duration::ZERO,

@@ -1,6 +1,5 @@
 //! A recording in parts, each of which is a complete recording.
 
-use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -10,7 +9,7 @@ use samplewire_proto::SampleIndex;
 
 use super::resume::{Found, SeriesEnd, is_finished, lock};
 use super::{Backlog, SigmfSink, SinkError, SinkOptions, SinkSummary, WriteSamples, samples_in};
-use crate::sigmf::{Paths, RecordedGap};
+use crate::sigmf::{Paths, RecordedGap, suffixed};
 use crate::storage::{OpenMode, Storage, Work};
 
 /// Writes consecutive SigMF recordings `NAME-0001`, `NAME-0002` and so on.
@@ -239,9 +238,7 @@ fn finish(part: &mut SigmfSink) -> Finished {
 
 /// Returns the name of a part, from 1.
 pub(crate) fn part_path(base: &Path, number: u32) -> PathBuf {
-    let mut name = OsString::from(base);
-    name.push(format!("-{number:04}"));
-    name.into()
+    suffixed(base, &format!("-{number:04}"))
 }
 
 /// Returns how many consecutive parts exist. An empty data file without metadata is not a part: a
