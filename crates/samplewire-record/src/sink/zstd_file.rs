@@ -1,7 +1,7 @@
 //! A compressed data file that only grows: consecutive whole zstd frames.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Take};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Builder;
 
@@ -200,7 +200,7 @@ impl Frames {
 /// # Errors
 /// A frame is damaged, or the file cannot be read.
 pub(crate) fn frames_of(file: impl Read, len_bytes: u64) -> io::Result<Frames> {
-    let mut input = Counted { file: BufReader::new(file).take(len_bytes), bytes: 0 };
+    let mut input = BufReader::new(file).take(len_bytes);
     let mut frames = Frames::plain(0);
     while !input.fill_buf()?.is_empty() {
         let decoded = Decoder::with_buffer(&mut input)
@@ -209,38 +209,13 @@ pub(crate) fn frames_of(file: impl Read, len_bytes: u64) -> io::Result<Frames> {
         match decoded {
             Ok(content_bytes) => {
                 frames.content_bytes += content_bytes;
-                frames.frames_bytes = input.bytes;
+                frames.frames_bytes = len_bytes - input.limit();
             }
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => break,
             Err(error) => return Err(error),
         }
     }
     Ok(frames)
-}
-
-/// A reader that counts the bytes read.
-struct Counted<R> {
-    file: Take<BufReader<R>>,
-    bytes: u64,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let len_bytes = self.file.read(out)?;
-        self.bytes += len_bytes as u64;
-        Ok(len_bytes)
-    }
-}
-
-impl<R: Read> BufRead for Counted<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.file.fill_buf()
-    }
-
-    fn consume(&mut self, len_bytes: usize) {
-        self.bytes += len_bytes as u64;
-        self.file.consume(len_bytes);
-    }
 }
 
 /// The length of a frame's samples in bytes, before it is rounded down to whole samples.
