@@ -6,7 +6,7 @@
 //! that did not reach the file are at the end, and are ignored; so is an incomplete last line. A
 //! finished recording has no journal: its metadata are complete.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::field::{id_of, id_text};
 
@@ -31,9 +31,7 @@ impl Journal {
 
     /// Returns the line of a capture or an annotation.
     pub(crate) fn line(list: &'static str, entry: Value) -> String {
-        let mut line = Map::new();
-        line.insert(list.to_owned(), entry);
-        format!("{}\n", Value::Object(line))
+        format!("{}\n", json!({ (list): entry }))
     }
 
     /// Reads the lines of a journal.

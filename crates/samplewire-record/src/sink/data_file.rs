@@ -199,7 +199,7 @@ impl DataFile {
             Mode::Direct { unit_bytes, .. } => self.gather.len() - self.gather.len() % unit_bytes,
         };
         self.take_room(len_bytes);
-        let gather = std::mem::replace(&mut self.gather, Gather::new(0));
+        let gather = std::mem::take(&mut self.gather);
         let written = self.write_out(&gather.bytes()[..len_bytes]);
         self.gather = gather;
         // After an error, nothing more is written.

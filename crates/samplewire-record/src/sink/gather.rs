@@ -3,6 +3,7 @@
 use std::fmt;
 
 /// Bytes that begin at a multiple of [`ALIGN_BYTES`], as direct writes require.
+#[derive(Default)]
 pub(super) struct Gather {
     memory: Vec<u8>,
     start: usize,

@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
 use samplewire::Block;
@@ -255,10 +255,7 @@ impl Done {
     /// Gives the memory of a copy back. What finds no room there is freed.
     fn give_back(&self, mut bytes: Vec<u8>) {
         bytes.clear();
-        match self.written.try_send(bytes) {
-            Ok(()) => {}
-            Err(TrySendError::Full(bytes) | TrySendError::Disconnected(bytes)) => drop(bytes),
-        }
+        drop(self.written.try_send(bytes));
     }
 }
 
