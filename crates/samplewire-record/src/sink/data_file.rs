@@ -306,13 +306,7 @@ impl DataFile {
         if whole_bytes != self.written_bytes && self.file.set_len(whole_bytes).is_ok() {
             self.written_bytes = whole_bytes;
         }
-        match source.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-                let len_samples = whole_bytes / self.frame_bytes as u64;
-                SinkError::Full { path: self.path.clone(), len_samples, source }
-            }
-            _ => SinkError::io("write", &self.path)(source),
-        }
+        SinkError::write(&self.path, whole_bytes / self.frame_bytes as u64, source)
     }
 }
 

@@ -22,8 +22,9 @@ mod split;
 mod writer;
 mod zstd_file;
 
+use std::fmt;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::{fmt, io};
 
 use samplewire::format::ConvertError;
 use samplewire_proto::SampleIndex;
@@ -213,6 +214,16 @@ impl SinkError {
     /// Returns the error of an operation on a file, for the system's error.
     fn io(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { operation, path: path.to_owned(), source }
+    }
+
+    /// Returns the error of a write to a file of a recording that has `len_samples` samples.
+    fn write(path: &Path, len_samples: u64, source: io::Error) -> Self {
+        match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                Self::Full { path: path.to_owned(), len_samples, source }
+            }
+            _ => Self::io("write", path)(source),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! SigMF recordings that are valid at every moment.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -342,13 +342,7 @@ impl SigmfSink {
     }
 
     fn failed(&self, path: &Path, source: io::Error) -> SinkError {
-        match source.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                let (path, len_samples) = (path.to_owned(), self.data.written_samples());
-                SinkError::Full { path, len_samples, source }
-            }
-            _ => SinkError::io("write", path)(source),
-        }
+        SinkError::write(path, self.data.written_samples(), source)
     }
 
     fn check_open(&self) -> Result<(), SinkError> {
