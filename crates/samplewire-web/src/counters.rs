@@ -647,7 +647,7 @@ pub(crate) const HOPS: &[Remedy] = &[
     },
     Remedy {
         name: "wire",
-        meaning: "between the device's socket and this host's card; corrupted; undecided",
+        meaning: "between the device's socket and this host's card; corrupted; not known where",
         action: "see docs/statistics.md#the-network-loses-packets",
     },
     Remedy {
