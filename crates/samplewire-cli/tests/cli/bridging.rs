@@ -145,8 +145,9 @@ fn gap_of_more_than_a_minute_is_not_filled() {
         let bridge = Bridge::start(&[&address, "--zmq-push", ANY]);
         let carried = gather(&mut Peer::connect(&bridge.socket("PUSH"), "PULL"), bytes);
         assert_eq!(carried.len(), bytes);
-        let ran = bridge.finish().expect(0);
-        assert!(ran.text().contains(words), "{}", ran.text());
+        let ran = bridge.finish().expect(3);
+        let said = [ran.text(), &ran.stderr].concat();
+        assert!(said.contains(words), "{said}");
         sending.join().unwrap();
     }
 }

@@ -91,7 +91,7 @@ fn good_tree_has_no_finding_and_thresholds_set_the_exit_status() {
     run(&[&arguments[..], &["finding=1"]].concat()).expect(0);
     run(&[&arguments[..], &["severe=0"]].concat())
         .expect_error(4, &["threshold  severe: 1, and at most 0 are good"]);
-    run(&[&arguments[..], &["unread=0"]].concat()).expect_error(4, &["unread is 1"]);
+    run(&[&arguments[..], &["unread=0"]].concat()).expect_error(4, &["unread: 1, and at most 0"]);
     run(&[&arguments[..], &["gap=0"]].concat()).expect_error(1, &["severe, finding, unread"]);
     let ran = run(&arguments[..4]).expect(0);
     for words in ["ethtool -G eth0 rx 1024", "unexpected value `many`", "keep"] {
