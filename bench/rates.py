@@ -309,7 +309,11 @@ def stream(
         with Started([*wire.receiver, *host]) as receiver:
             ended = wait_all([receiver], seconds + OVER_WITHIN_S)[0]
         used_s = cpu_s(sender.pid) - before + ended.cpu_s + machine.softirq_threads_s() - kernel_s
-    return {**json.loads(ended.text)["end"], "cores": used_s / seconds}
+    end = json.loads(ended.text)["end"]
+    by_udp = [it["words"] for it in end["links"] if not it["bypassed"]]
+    if by_udp:
+        raise ProgramError(f"{link}: {by_udp[0]}")
+    return {**end, "cores": used_s / seconds}
 
 
 def print_row(name: str, case: Case, row: dict[str, object]) -> None:

@@ -23,6 +23,11 @@ impl LinkOption {
         options.drop_rights(true).bypass(self.kind)
     }
 
+    /// Whether packets may go past the kernel.
+    pub(crate) fn may_bypass(self) -> bool {
+        self.kind != Bypass::Never
+    }
+
     /// Whether the user wants packets past the kernel, whatever that gains.
     pub(crate) fn is_demanded(self) -> bool {
         matches!(self.kind, Bypass::Always | Bypass::Generic)

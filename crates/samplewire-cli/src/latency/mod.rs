@@ -6,9 +6,7 @@ mod trial;
 
 use std::time::Duration;
 
-use samplewire::receiver::Port;
-use samplewire::{OpenError, ReceiveOptions, ReceiveStream, SendOptions, SendStream};
-use samplewire_io::Xdp;
+use samplewire::{ReceiveOptions, ReceiveStream, SendOptions, SendStream};
 
 use crate::arguments::LatencyArguments;
 use crate::console::Console;
@@ -57,10 +55,12 @@ fn measure(
     let udp = arguments.link.apply(arguments.control.udp_options());
     // One thread answers sooner than two, and it calls all the time.
     let real_time = arguments.real_time.options_inline();
-    let port =
-        Port::over(Box::new(Xdp::client(address, &udp).map_err(OpenError::from)?), &real_time)?;
-    let receiver =
-        ReceiveOptions::new().owner(owner).timeout(arguments.timeout).real_time(real_time.clone());
+    let receiver = ReceiveOptions::new()
+        .owner(owner)
+        .timeout(arguments.timeout)
+        .udp(udp.clone())
+        .real_time(real_time.clone());
+    let port = receiver.port(address)?;
     let receiver = port.open(address, &receiver)?;
     let sender = SendOptions::new()
         .owner(owner)

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use samplewire::source::StreamInfo;
-use samplewire::{AlignedStreams, ReceiveOptions, SendOptions, SendStream};
+use samplewire::{AlignedStreams, Control, ReceiveOptions, SendOptions, SendStream};
 use samplewire_record::chain::{ChainSink, ChainSpec};
 use samplewire_record::sink::NullSink;
 
@@ -63,19 +63,8 @@ fn measure(
         ));
     }
     let control = arguments.control.control_if(arguments.way != Way::Receive)?;
-    // One owner for both: a device without a second stream then says so, instead of being busy.
-    let owner = samplewire::draw_owner()?;
     let host = HostWatch::new();
-    let receiver = match arguments.way {
-        Way::Receive | Way::Both => Some(receiver(arguments, address, owner)?),
-        Way::Transmit => None,
-    };
-    let transmitter = match arguments.way {
-        Way::Transmit | Way::Both => {
-            Some(send_options(arguments).control(control).owner(owner).open(address)?)
-        }
-        Way::Receive => None,
-    };
+    let (receiver, transmitter) = open(arguments, address, control)?;
     let (counters, host_counts) =
         (receiver.iter().flat_map(|it| it.counters()), Exported::default());
     let exported = Some(host_counts.clone());
@@ -84,7 +73,7 @@ fn measure(
     announce(arguments, console, document, receiver.as_ref(), transmitter.as_ref());
     let received = receiver.as_ref().map(AlignedStreams::capabilities);
     let sent = transmitter.as_ref().map(SendStream::capabilities);
-    let bypasses: Vec<_> =
+    let mut bypasses: Vec<_> =
         received.into_iter().chain(sent).filter_map(|it| it.bypass.clone()).collect();
     let is_over = AtomicBool::new(false);
     let started = Instant::now();
@@ -145,6 +134,8 @@ fn measure(
     if let Some(end) = &mut document.end {
         end.links = bypasses.iter().map(Into::into).collect();
     }
+    // Both ways share a link.
+    bypasses.dedup();
     for log in &bypasses {
         wiring::print_bypass(console, arguments.link, Some(log), true);
     }
@@ -263,15 +254,32 @@ fn chain(spec: &ChainSpec, info: &StreamInfo) -> Result<ChainSink, Failure> {
     Ok(ChainSink::start(spec, info, Box::new(NullSink::new(&behind)))?)
 }
 
-/// Opens the received streams.
-fn receiver(
+/// Opens the streams.
+fn open(
     arguments: &RateArguments,
     address: SocketAddr,
-    owner: u64,
-) -> Result<AlignedStreams, Failure> {
-    let options = receiver_options(arguments).owner(owner);
-    let options = options.streams(arguments.channels.iter().copied());
-    options.open_aligned(address).map_err(|error| Failure::from(error).counted())
+    control: Control,
+) -> Result<(Option<AlignedStreams>, Option<SendStream>), Failure> {
+    // One owner for both: a device without a second stream then says so, instead of being busy.
+    let owner = samplewire::draw_owner()?;
+    let receive = receiver_options(arguments).owner(owner);
+    let receive = receive.streams(arguments.channels.iter().copied());
+    let send = send_options(arguments).control(control).owner(owner);
+    let counted = |error| Failure::from(error).counted();
+    Ok(match arguments.way {
+        Way::Receive => (Some(receive.open_aligned(address).map_err(counted)?), None),
+        Way::Transmit => (None, Some(send.open(address)?)),
+        Way::Both if arguments.link.may_bypass() => {
+            // One link has an interface.
+            let port = receive.port(address)?;
+            let receiver = port.open_aligned(address, &receive).map_err(counted)?;
+            (Some(receiver), Some(send.open_on(&port, address)?))
+        }
+        Way::Both => {
+            let receiver = receive.open_aligned(address).map_err(counted)?;
+            (Some(receiver), Some(send.open(address)?))
+        }
+    })
 }
 
 fn receiver_options(arguments: &RateArguments) -> ReceiveOptions {

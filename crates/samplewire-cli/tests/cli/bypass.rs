@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use samplewire_testing::{NetworkNamespace, PATIENCE, in_namespace, skip, wait_until};
 
 use crate::harness::{Device, Ran, folder, run, text};
+use crate::playing::grouped;
 
 /// A namespace `far` behind `near0`.
 const INTERFACES: &str = "mount -t tmpfs tmpfs /run && ip netns add far && \
@@ -71,6 +72,47 @@ fn recording_past_the_kernel_is_the_same_with_and_without_losses() {
                 assert!(ran.text().contains(&words), "{}", ran.text());
             }
             assert!(data(&file) == expected, "{kind} {fault}");
+        }
+    }
+}
+
+#[test]
+fn both_ways_share_the_interface_and_every_sample_is_accounted_for() {
+    let name = "bypass::both_ways_share_the_interface_and_every_sample_is_accounted_for";
+    if !in_namespace(name, INTERFACES) {
+        return;
+    }
+    for (kind, mode) in [("xdp", "native mode"), ("xdp-generic", "generic mode")] {
+        for loss in ["0", "1e-3"] {
+            let sides = ["data", "feedback"].map(|side| format!("{side}:loss={loss},seed=1"));
+            let faults = ["--fault", &sides[0], "--fault", &sides[1]];
+            let device = device(&[&["--play", "null", "--link", kind], &faults[..]].concat());
+            let both = ["--way", "both", "--duration", "500ms", "--link", kind, "--json"];
+            let ran = run(&[&["rate", &device.address], &both[..]].concat()).expect(0);
+            if is_refused(&ran) {
+                return;
+            }
+            let document: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+            let end = &document["end"];
+            let words = format!("near0, {mode}, copy, 1 queue");
+            let link = serde_json::json!({ "bypassed": true, "words": words });
+            assert_eq!(end["links"], serde_json::json!([link, link]), "{end}");
+            assert_eq!(
+                (&end["result"], &end["receive"]["samples_missing"]),
+                (&"whole".into(), &0.into())
+            );
+            assert!(!end["receive"]["account"].is_null(), "{end}");
+            if loss != "0" {
+                assert!(end["receive"]["packets_repaired"].as_u64() > Some(0), "{end}");
+                assert!(end["transmit"]["packets_repaired"].as_u64() > Some(0), "{end}");
+            }
+            // A device without a clock plays each sample once.
+            let sent = grouped(end["transmit"]["samples_sent"].as_u64().unwrap());
+            let played = device.finish().expect(0);
+            let words = format!("play 1: finished: {sent} samples");
+            assert!(played.text().contains(&words), "{sent}: {}", played.text());
+            let words = format!("  link       far0, {mode}, copy, 1 queue");
+            assert!(played.text().contains(&words), "{}", played.text());
         }
     }
 }

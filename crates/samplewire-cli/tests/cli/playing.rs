@@ -120,7 +120,7 @@ fn sender_that_is_stopped_makes_underruns_that_are_named_to_the_sample() {
 }
 
 /// `1,234,567`
-fn grouped(count: u64) -> String {
+pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().collect();
     String::from_utf8(groups.join(&b',')).unwrap()

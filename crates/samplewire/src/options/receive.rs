@@ -127,6 +127,17 @@ impl ReceiveOptions {
         Port::for_one("samplewire-rx", link, rdma, &self.real_time)?.open(address, self)
     }
 
+    /// Makes a port to the device at `address` with the socket, thread and carriage of these options, for
+    /// streams that share them: [`Port::open`], [`Port::open_aligned`],
+    /// [`SendOptions::open_on`](crate::SendOptions::open_on). Past the kernel, streams of both directions
+    /// must share a port, because one link has an interface.
+    ///
+    /// # Errors
+    /// There is no route, an option is out of range, or the system has no memory or no thread.
+    pub fn port(&self, address: SocketAddr) -> Result<Port, OpenError> {
+        Port::of(Box::new(self.link(address)?), self)
+    }
+
     /// Opens all named streams over one socket and in one I/O thread, each with a window and memory
     /// of its own; see [`Port::open_each`].
     ///
@@ -137,7 +148,7 @@ impl ReceiveOptions {
     /// See [`Port::open_each`].
     pub fn open_each(&self, address: impl ToAddress) -> Result<Vec<ReceiveStream>, OpenError> {
         let address = address.to_address()?;
-        Port::of(Box::new(self.link(address)?), self)?.open_each(address, self)
+        self.port(address)?.open_each(address, self)
     }
 
     /// Opens all named streams at one index, over one socket and in one I/O thread, as soon as all

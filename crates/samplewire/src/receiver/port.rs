@@ -15,7 +15,7 @@ use samplewire_io::{Capabilities, Clock, Link, Resilient, UdpOptions, Xdp};
 use samplewire_proto::session::{AcceptInfo, OpenConfig};
 use samplewire_proto::wire::Role;
 
-use super::{Begun, ReceiveStream, begin};
+use super::{AlignedStreams, Begun, ReceiveStream, begin};
 use crate::counters::PortStats;
 use crate::driver::{self, Running, Stepped};
 use crate::endpoint::{
@@ -436,6 +436,22 @@ impl Port {
             Ok(())
         })?;
         Ok(receivers)
+    }
+
+    /// Opens the streams of the device at `address` that the options name at one index, as
+    /// [`ReceiveOptions::open_aligned`] does. Other streams may share the port.
+    ///
+    /// # Errors
+    /// See [`ReceiveOptions::open_aligned`] and [`Port::open`].
+    ///
+    /// # Blocking
+    /// See [`ReceiveOptions::open_aligned`].
+    pub fn open_aligned(
+        &self,
+        address: SocketAddr,
+        options: &ReceiveOptions,
+    ) -> Result<AlignedStreams, OpenError> {
+        AlignedStreams::open_on(self, address, options)
     }
 
     /// Queries the device for a description of each stream, without opening it.

@@ -15,7 +15,7 @@ use samplewire_io::{Capabilities, Link};
 use samplewire_proto::stream::End;
 use samplewire_proto::{Gap, SampleIndex, TaiClock};
 
-use super::port::PortShare;
+use super::port::{Port, PortShare};
 use super::{Block, LaneCounts, PortStats, ReceiveStream, ReceiverSnapshot, StatsHandle};
 use crate::deadline::Deadline;
 use crate::error::{OpenError, ReceiveError};
@@ -134,8 +134,22 @@ impl AlignedStreams {
         address: SocketAddr,
         options: &ReceiveOptions,
     ) -> Result<Self, OpenError> {
-        let (port, receivers) = opening::open(link, address, options)?;
-        Ok(Self::of(receivers.into_boxed_slice(), port))
+        if options.several_streams().is_none() {
+            options.check_aligned()?;
+            let receiver = options.open_over(link, address)?;
+            return Ok(Self::of(Box::new([receiver]), PortShare::default()));
+        }
+        Self::open_on(&Port::of(link, options)?, address, options)
+    }
+
+    /// See [`Port::open_aligned`].
+    pub(super) fn open_on(
+        port: &Port,
+        address: SocketAddr,
+        options: &ReceiveOptions,
+    ) -> Result<Self, OpenError> {
+        let receivers = opening::open(port, address, options)?;
+        Ok(Self::of(receivers.into_boxed_slice(), port.share()))
     }
 
     fn of(receivers: Box<[ReceiveStream]>, port: PortShare) -> Self {

@@ -4,13 +4,12 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use samplewire_io::Link;
 use samplewire_proto::SampleIndex;
 use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::RefuseReason;
 
 use super::super::ReceiveStream;
-use super::super::port::{Port, PortShare};
+use super::super::port::Port;
 use crate::deadline::Deadline;
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
@@ -20,29 +19,28 @@ use crate::options::ReceiveOptions;
 /// Opens all streams at one index over one port; retries with a later index if some openings are
 /// too late.
 pub(super) fn open(
-    link: Box<dyn Link>,
+    port: &Port,
     address: SocketAddr,
     options: &ReceiveOptions,
-) -> Result<(PortShare, Vec<ReceiveStream>), OpenError> {
+) -> Result<Vec<ReceiveStream>, OpenError> {
     options.check_aligned()?;
     let Some(streams) = options.several_streams() else {
         // A single stream has no others to wait for: it begins at the device's current index.
-        return Ok((PortShare::default(), vec![options.open_over(link, address)?]));
+        return Ok(vec![port.open(address, options)?]);
     };
-    let port = Port::of(link, options)?;
     // One owner for all attempts, so that a later attempt takes over streams of an earlier one.
     let options = options.clone().owner(opening::owner(options.owner)?);
     let deadline = Deadline::after(options.timeout.saturating_mul(2));
     let mut attempt = 0;
     loop {
         let lead_min = (LEAD_MIN + LEAD_OF_A_STREAM * streams.len() as u32) * 2_u32.pow(attempt);
-        let opened = open_once(&port, address, streams, &options, lead_min);
+        let opened = open_once(port, address, streams, &options, lead_min);
         let may_retry = attempt < RETRIES_MAX && !deadline.left().is_zero();
         match opened {
             Err(OpenError::Refused { reason: RefuseReason::StartIndex, .. }) if may_retry => {}
             // The device restarted in between.
             Err(OpenError::Apart { what: RUN, .. }) if may_retry => {}
-            settled => return Ok((port.share(), settled?)),
+            settled => return settled,
         }
         attempt += 1;
     }
