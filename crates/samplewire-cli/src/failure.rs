@@ -241,6 +241,10 @@ impl Failure {
             Self::Listen(OpenError::Link(LinkError::System { address, source, .. })) => {
                 port_tip(*address, source, "ss -ulnp", "--listen")
             }
+            Self::Listen(OpenError::Link(LinkError::Interface { .. }))
+            | Self::Open(OpenError::Link(LinkError::Interface { .. })) => {
+                Some("`ip link` lists the interfaces of this host".into())
+            }
             Self::Metrics(ExportError { address, source }) => {
                 port_tip(*address, source, "ss -tlnp", "--metrics")
             }
@@ -342,6 +346,7 @@ const fn is_usage(error: &OpenError) -> bool {
             | OpenError::StreamTwice { .. }
             | OpenError::RealTime(_)
             | OpenError::Pool(_)
+            | OpenError::Link(LinkError::Interface { .. })
     )
 }
 

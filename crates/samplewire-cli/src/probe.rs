@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use samplewire::{Carriage, DeviceInfo, OpenError, RdmaProbe};
+use samplewire::{Carriage, DeviceInfo, OpenError, RdmaProbe, UdpOptions};
 use serde::Serialize;
 
 use crate::arguments::{CarriageKind, ProbeArguments};
@@ -47,12 +47,12 @@ fn ask(
     stream: u16,
     arguments: &ProbeArguments,
 ) -> Result<(DeviceInfo, Option<Rdma>), OpenError> {
+    let udp = arguments.interface.apply(UdpOptions::new());
+    let options = samplewire::receive().stream(stream).timeout(arguments.timeout).udp(udp);
     match arguments.carriage {
-        CarriageKind::Data => {
-            Ok((samplewire::probe_stream(address, stream, arguments.timeout)?, None))
-        }
+        CarriageKind::Data => Ok((options.probe(address)?, None)),
         CarriageKind::Rdma => {
-            let probe = samplewire::probe_rdma(address, stream, arguments.timeout)?;
+            let probe = options.probe_rdma(address)?;
             let rdma = Rdma::new(&probe);
             Ok((probe.info, Some(rdma)))
         }

@@ -191,7 +191,7 @@ pub(crate) fn print_buffer(
 /// reason, if they did not though the user wants it on every interface.
 pub(crate) fn print_bypass(
     console: &mut Console,
-    option: LinkOption,
+    option: &LinkOption,
     log: Option<&XdpLog>,
     is_printed: bool,
 ) {

@@ -219,6 +219,7 @@ impl Link for DpdkLink {
             send_buffer_bytes: 0,
             segmentation: false,
             ecn: true,
+            interface: None,
             bypass: None,
         }
     }

@@ -45,7 +45,7 @@ impl Concern {
             LinkError::System { source, .. } => Self::of_system(call, source),
             LinkError::TooLong { .. } => Self::Packet,
             LinkError::Failed { .. } => Self::Destination,
-            LinkError::Disconnected => Self::Socket,
+            LinkError::Interface { .. } | LinkError::Disconnected => Self::Socket,
             LinkError::Capture(_) => Self::Host,
         }
     }

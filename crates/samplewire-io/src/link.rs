@@ -279,6 +279,8 @@ pub struct Capabilities {
     pub segmentation: bool,
     /// Whether ECN bits of received packets are known.
     pub ecn: bool,
+    /// The interface that was named: [`UdpOptions::interface`](crate::UdpOptions::interface).
+    pub interface: Option<String>,
     /// Whether packets bypass the kernel, as it is at any time; `None` where the link has no such way.
     pub bypass: Option<XdpLog>,
 }
@@ -294,6 +296,15 @@ pub enum LinkError {
         operation: &'static str,
         /// The local or remote address concerned.
         address: SocketAddr,
+        /// The system's answer.
+        #[source]
+        source: io::Error,
+    },
+    /// The interface that was named does not exist, or the system refuses it.
+    #[error("interface {name}: {source}")]
+    Interface {
+        /// The name.
+        name: String,
         /// The system's answer.
         #[source]
         source: io::Error,
@@ -335,6 +346,9 @@ impl LinkError {
         match self {
             Self::System { operation, address, source } => {
                 Self::System { operation, address: *address, source: copy(source) }
+            }
+            Self::Interface { name, source } => {
+                Self::Interface { name: name.clone(), source: copy(source) }
             }
             &Self::TooLong { len_bytes, peer } => Self::TooLong { len_bytes, peer },
             Self::Failed { address, source } => {

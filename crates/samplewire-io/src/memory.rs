@@ -91,6 +91,7 @@ impl Link for Memory {
             send_buffer_bytes: 0,
             segmentation: false,
             ecn: true,
+            interface: None,
             bypass: None,
         }
     }

@@ -45,7 +45,7 @@ impl Resilient {
                 *address == peer
             }
             LinkError::TooLong { peer: to, .. } => *to == peer,
-            LinkError::Disconnected | LinkError::Capture(_) => false,
+            LinkError::Interface { .. } | LinkError::Disconnected | LinkError::Capture(_) => false,
         })
     }
 

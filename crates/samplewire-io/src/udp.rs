@@ -21,7 +21,7 @@ use std::time::Instant;
 
 use self::depth::Depth;
 use self::drops::Drops;
-use self::lane::{LOOK_MESSAGES_MAX, Lane};
+use self::lane::{Bound, LOOK_MESSAGES_MAX, Lane};
 use self::marking::Marking;
 use self::options::BUFFER_BYTES;
 pub use self::options::UdpOptions;
@@ -33,6 +33,7 @@ use crate::batch::{Batch, JOINED_RECEIVES_MAX, JOINED_STRIDE_BYTES, Meta, Place}
 use crate::concern::{Call, Concern};
 use crate::favoured::Favoured;
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
+use crate::netlink::link;
 use crate::wake::{Sleep, Waker};
 
 /// A UDP socket as a link.
@@ -60,6 +61,8 @@ pub struct Udp {
     is_filtered: bool,
     waker: Waker,
     local: SocketAddr,
+    /// The index of the interface that was named.
+    interface: Option<u32>,
     /// The only peer, for a client.
     remote: Option<SocketAddr>,
     capabilities: Capabilities,
@@ -87,39 +90,52 @@ pub struct Udp {
     speed: Speed,
 }
 
+/// Where packets leave this host.
+struct FirstHop {
+    /// The interface that was named.
+    named: Option<link::Interface>,
+    mtu_bytes: usize,
+}
+
 impl Udp {
     /// Binds to `local` for any number of peers. Port 0 lets the system choose; an unspecified
     /// IPv6 address does not take IPv4 packets.
     ///
-    /// `mtu_bytes` is that of the interface which has the address, or the largest of all; see
+    /// `mtu_bytes` is that of the interface which is named or has the address, or the largest of all; see
     /// [`route_mtu_bytes`] for the one towards a peer.
     ///
     /// # Errors
-    /// `System` with the operation, e.g. `bind` when the port is in use.
+    /// `System` with the operation, e.g. `bind` when the port is in use; `Interface` when there is none of
+    /// the name.
     pub fn bind(local: SocketAddr, options: &UdpOptions) -> Result<Self, LinkError> {
         let socket = Socket::open(local).map_err(system("socket", local))?;
+        let named = bind_interface(&socket, options)?;
         socket.bind(local).map_err(system("bind", local))?;
-        let mtu_bytes = socket
-            .interface_mtu(local.ip())
-            .map_err(system("getifaddrs", local))?
-            .unwrap_or(MTU_BYTES_UNKNOWN);
-        Self::new(socket, None, mtu_bytes, options)
+        let mtu_bytes = match &named {
+            Some(interface) => Some(interface.mtu_bytes as usize),
+            None => socket.interface_mtu(local.ip()).map_err(system("getifaddrs", local))?,
+        };
+        let mtu_bytes = mtu_bytes.unwrap_or(MTU_BYTES_UNKNOWN);
+        Self::new(socket, None, FirstHop { named, mtu_bytes }, options)
     }
 
     /// Makes a link to `remote` alone, from an address and port that the system chooses.
     ///
     /// # Errors
-    /// `System` with the operation, e.g. `connect` when no route leads there.
+    /// `System` with the operation, e.g. `connect` when no route leads there; `Interface` when there is none
+    /// of the name.
     pub fn client(remote: SocketAddr, options: &UdpOptions) -> Result<Self, LinkError> {
-        let socket = connected(remote)?;
+        let socket = Socket::open(remote).map_err(system("socket", remote))?;
+        let named = bind_interface(&socket, options)?;
+        socket.connect(remote).map_err(system("connect", remote))?;
         let mtu_bytes = socket.route_mtu().map_err(system("getsockopt", remote))?;
-        Self::new(socket, Some(remote), mtu_bytes, options)
+        Self::new(socket, Some(remote), FirstHop { named, mtu_bytes }, options)
     }
 
     fn new(
         socket: Socket,
         remote: Option<SocketAddr>,
-        mtu_bytes: usize,
+        FirstHop { named, mtu_bytes }: FirstHop,
         options: &UdpOptions,
     ) -> Result<Self, LinkError> {
         let local = socket.local_addr().map_err(system("getsockname", any_like(remote)))?;
@@ -138,6 +154,7 @@ impl Udp {
             send_buffer_bytes,
             segmentation: options.segmentation && socket.knows_segmentation(),
             ecn: true,
+            interface: options.interface.clone(),
             bypass: None,
         };
         Ok(Self {
@@ -146,6 +163,7 @@ impl Udp {
             lane: None,
             is_filtered: false,
             local,
+            interface: named.map(|it| it.index),
             remote,
             capabilities,
             grows: options.receive_buffer_bytes.is_none(),
@@ -163,8 +181,13 @@ impl Udp {
             joined_packets_max: 1,
             truncated: 0,
             unreachable: 0,
-            speed: Speed::new(options.line_bps),
+            speed: Speed::new(options.line_bps, options.interface.clone()),
         })
+    }
+
+    /// The index of the interface that was named.
+    pub(crate) const fn interface(&self) -> Option<u32> {
+        self.interface
     }
 
     /// The only peer, for a client.
@@ -354,7 +377,8 @@ impl Udp {
             (Some(favoured), Some(_)) => self.socket.attach_steering(favoured),
             (Some(favoured), None) => {
                 let buffer_bytes = self.capabilities.receive_buffer_bytes;
-                let lane = Lane::open(&self.socket, self.local, favoured, buffer_bytes)?;
+                let bound = Bound { local: self.local, interface: self.interface };
+                let lane = Lane::open(&self.socket, bound, favoured, buffer_bytes)?;
                 self.lane = Some(lane);
                 Ok(())
             }
@@ -553,6 +577,20 @@ fn connected(remote: SocketAddr) -> Result<Socket, LinkError> {
     let socket = Socket::open(remote).map_err(system("socket", remote))?;
     socket.connect(remote).map_err(system("connect", remote))?;
     Ok(socket)
+}
+
+/// Binds a socket that has no address yet to the interface that is named, if one is.
+fn bind_interface(
+    socket: &Socket,
+    options: &UdpOptions,
+) -> Result<Option<link::Interface>, LinkError> {
+    let Some(name) = &options.interface else { return Ok(None) };
+    let bound = link::interface_named(name)
+        .and_then(|interface| socket.bind_interface(interface.index).map(|()| interface));
+    match bound {
+        Ok(interface) => Ok(Some(interface)),
+        Err(source) => Err(LinkError::Interface { name: name.clone(), source }),
+    }
 }
 
 fn system(operation: &'static str, address: SocketAddr) -> impl FnOnce(io::Error) -> LinkError {

@@ -37,6 +37,29 @@ fn foreign_address_names_operation_and_address() {
 }
 
 #[test]
+fn named_interface_needs_no_rights_and_must_exist() {
+    let options = UdpOptions::new().interface("lo");
+    let mut far = Udp::bind(v4(), &options).unwrap();
+    let mut near = Udp::client(far.local_addr(), &options).unwrap();
+    for link in [&far, &near] {
+        assert_eq!(link.capabilities().interface.as_deref(), Some("lo"));
+        assert_eq!(link.capabilities().mtu_bytes, 65_535);
+    }
+    near.send(&[Outgoing::whole(far.local_addr(), Ecn::NotEct, b"x")]).unwrap();
+    far.wait(Duration::from_secs(5)).unwrap();
+    let mut batch = Batch::new(4, 1_500);
+    far.recv(&mut batch).unwrap();
+    assert_eq!(batch.len(), 1);
+    for name in ["", "sw-none0", "lo-and-more-letters-than-a-name-has"] {
+        let options = UdpOptions::new().interface(name);
+        for error in [Udp::bind(v4(), &options), Udp::client(far.local_addr(), &options)] {
+            let text = error.unwrap_err().to_string();
+            assert!(text.starts_with(&format!("interface {name}: No such device")), "{text}");
+        }
+    }
+}
+
+#[test]
 fn silence_of_a_closed_port_is_counted_and_no_error() {
     for local in ["127.0.0.1:0", "[::1]:0"] {
         let closed = UdpSocket::bind(local).unwrap().local_addr().unwrap();

@@ -3,20 +3,17 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use samplewire_io::UdpOptions;
-use samplewire_io::udp::route_mtu_bytes;
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::session::{AcceptInfo, EndView, OpenConfig, OpenConfigError};
 use samplewire_proto::stream::Terms;
-use samplewire_proto::wire::{RECORD_LEN, RefuseReason, Role, record_at};
+use samplewire_proto::wire::{RECORD_LEN, RefuseReason, record_at};
 use samplewire_proto::{Nanos, WINDOW_RANGE};
 
 use crate::device::STREAMS_MAX;
-use crate::endpoint::{description_offer, path_mtu_of};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
+use crate::options::receive;
 use crate::port::{IP_BYTES_MAX, MTU_RANGE, PACKET_BYTES_MAX, draw_owner, peer_of};
-use crate::receiver::Port;
 use crate::transmitter::Form;
 
 /// Queries the first stream of a device, without opening it.
@@ -42,11 +39,7 @@ pub fn probe_stream(
     stream: u16,
     timeout: Duration,
 ) -> Result<DeviceInfo, OpenError> {
-    let port = Port::connect(address, &UdpOptions::new())?;
-    let limits =
-        Limits { packet_bytes_max: IP_BYTES_MAX, window: 1, timeout, is_stream_chosen: true };
-    let infos = port.describe_each(address, &[stream], limits)?;
-    Ok(infos.into_iter().next().expect("one was asked for"))
+    receive().stream(stream).timeout(timeout).probe(address)
 }
 
 /// What a device says of a stream that is requested over RDMA.
@@ -82,18 +75,7 @@ pub fn probe_rdma(
     stream: u16,
     timeout: Duration,
 ) -> Result<RdmaProbe, OpenError> {
-    let port = Port::connect(address, &UdpOptions::new())?;
-    let limits =
-        Limits { packet_bytes_max: IP_BYTES_MAX, window: 1, timeout, is_stream_chosen: true };
-    let mtu_bytes = route_mtu_bytes(address).unwrap_or(port.capabilities().mtu_bytes);
-    let path_mtu = path_mtu_of(mtu_bytes);
-    let config = OpenConfig::new(Role::Describe, stream, 0).with_rdma(description_offer(path_mtu));
-    let accept = port.describe(address, config, limits)?;
-    Ok(RdmaProbe {
-        info: describe(address, &accept)?,
-        path_mtu_bytes: path_mtu.bytes() as u16,
-        device_path_mtu_bytes: accept.params.rdma.map(|it| it.queue_pair.path_mtu_bytes),
-    })
+    receive().stream(stream).timeout(timeout).probe_rdma(address)
 }
 
 /// Opens the stream that the configuration names, or where none was chosen the first after it that

@@ -47,7 +47,7 @@ pub(crate) use doctor::DoctorArguments;
 pub(crate) use emulate::{EmulateArguments, TimeSource};
 pub(crate) use find::FindArguments;
 pub(crate) use latency::LatencyArguments;
-pub(crate) use link::LinkOption;
+pub(crate) use link::{InterfaceOption, LinkOption};
 pub(crate) use metrics::MetricsOption;
 pub(crate) use nic::{
     Access, ConsoleAddress, EchoArguments, ImageArguments, LinkName, LinkOptions, ModesArguments,

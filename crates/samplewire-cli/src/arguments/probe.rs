@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{CarriageKind, values};
+use super::{CarriageKind, InterfaceOption, values};
 
 /// Queries a device.
 #[derive(Args, Debug)]
@@ -22,6 +22,9 @@ pub(crate) struct ProbeArguments {
     /// that would result. It needs no privilege
     #[arg(long, value_name = "HOW", default_value = "data")]
     pub(crate) carriage: CarriageKind,
+
+    #[command(flatten)]
+    pub(crate) interface: InterfaceOption,
 
     /// Print one JSON object
     #[arg(long)]

@@ -9,7 +9,7 @@ use samplewire::Delivery;
 use samplewire::options::WINDOW_DEFAULT;
 
 use super::values;
-use super::{MetricsOption, RealTimeOptions};
+use super::{InterfaceOption, MetricsOption, RealTimeOptions};
 
 /// Shows the streams of a device, or of all processes, in a browser.
 #[derive(Args, Debug)]
@@ -72,6 +72,9 @@ pub(crate) struct WebArguments {
     pub(crate) mtu: Option<usize>,
 
     #[command(flatten)]
+    pub(crate) interface: InterfaceOption,
+
+    #[command(flatten)]
     pub(crate) metrics: MetricsOption,
 
     #[command(flatten)]
@@ -128,12 +131,13 @@ pub(crate) struct WebOption {
 }
 
 /// The options of `web` without an effect on other pages than that of a device.
-const OF_DEVICE: [&str; 13] = [
+const OF_DEVICE: [&str; 14] = [
     "every_sample",
     "delivery",
     "timeout",
     "window",
     "mtu",
+    "interface",
     "metrics",
     "cpu",
     "priority",

@@ -152,7 +152,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     });
     let parts = senders.chain(stage.map(|stage| Part::Plays(Box::new(stage)))).collect();
     let outcome = parts::serve(parts, arguments.once, &ending, &mut console)?;
-    wiring::print_bypass(&mut console, arguments.link, wiring.logs.bypass.as_ref(), true);
+    wiring::print_bypass(&mut console, &arguments.link, wiring.logs.bypass.as_ref(), true);
     if let Some(log) = wiring.logs.faults.filter(|_| has_several) {
         print_counts(&mut console, "data", &log.counts(Direction::Transmit));
         print_counts(&mut console, "feedback", &log.counts(Direction::Receive));

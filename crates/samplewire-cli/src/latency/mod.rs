@@ -39,12 +39,14 @@ fn measure(
     let control = arguments.control.control()?;
     let interrupt = Interrupt::install()?;
     document.version = env!("CARGO_PKG_VERSION");
+    let udp = arguments.link.apply(arguments.control.udp_options());
+    let probes = ReceiveOptions::new().timeout(arguments.timeout).udp(udp.clone());
     let mut round_trips = Vec::new();
     for _ in 0..arguments.rounds {
         if let Some(signal) = interrupt.signal() {
             return Ok(Outcome::Interrupted { signal });
         }
-        round_trips.push(samplewire::probe(address, arguments.timeout)?.rtt);
+        round_trips.push(probes.probe(address)?.rtt);
     }
     if let Some(histogram) = Histogram::of(round_trips) {
         print_round_trips(console, &histogram);
@@ -52,7 +54,6 @@ fn measure(
     }
     // One owner for both: a device without a second stream then says so, instead of being busy.
     let owner = samplewire::draw_owner()?;
-    let udp = arguments.link.apply(arguments.control.udp_options());
     // One thread answers sooner than two, and it calls all the time.
     let real_time = arguments.real_time.options_inline();
     let receiver = ReceiveOptions::new()
@@ -107,7 +108,7 @@ fn measure(
             bursts_late: late,
         });
     }
-    wiring::print_bypass(console, arguments.link, bypass.as_ref(), true);
+    wiring::print_bypass(console, &arguments.link, bypass.as_ref(), true);
     trial.close();
     Ok(Outcome::Whole)
 }

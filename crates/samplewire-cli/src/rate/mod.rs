@@ -137,7 +137,7 @@ fn measure(
     // Both ways share a link.
     bypasses.dedup();
     for log in &bypasses {
-        wiring::print_bypass(console, arguments.link, Some(log), true);
+        wiring::print_bypass(console, &arguments.link, Some(log), true);
     }
     Ok(outcome)
 }

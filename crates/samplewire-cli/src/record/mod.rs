@@ -160,7 +160,7 @@ fn conclude(
         }
     }
     let is_text = reporter.words().is_some();
-    wiring::print_bypass(reporter.console(), arguments.link, logs.bypass.as_ref(), is_text);
+    wiring::print_bypass(reporter.console(), &arguments.link, logs.bypass.as_ref(), is_text);
     if let (Some(log), Some(path)) = (&logs.capture, &arguments.capture) {
         wiring::print_capture(reporter.console(), log, path, is_text);
     }

@@ -109,7 +109,7 @@ fn replay(
         print_counts(console, "data", &faults.counts(Direction::Transmit));
         print_counts(console, "feedback", &faults.counts(Direction::Receive));
     }
-    wiring::print_bypass(console, arguments.link, logs.bypass.as_ref(), true);
+    wiring::print_bypass(console, &arguments.link, logs.bypass.as_ref(), true);
     document.end = Some(summary.json(outcome, &crossed));
     if summary.stop.is_error() {
         let text = summary.stop.words();

@@ -165,7 +165,7 @@ fn open(arguments: &WebArguments, address: SocketAddr) -> Result<AlignedStreams,
         .delivery(arguments.delivery)
         .window(arguments.window)
         .timeout(arguments.timeout)
-        .udp(wiring::udp_options())
+        .udp(arguments.interface.apply(wiring::udp_options()))
         .real_time(arguments.real_time.options())
         .streams(arguments.channels.iter().copied());
     let options = match arguments.mtu {

@@ -21,9 +21,14 @@ const SAMPLES: usize = 3_000_000;
 
 /// Starts a device in the far namespace.
 fn device(options: &[&str]) -> Device {
+    device_at("10.9.0.2:0", options)
+}
+
+/// Starts a device at this address of the far namespace.
+pub(crate) fn device_at(address: &str, options: &[&str]) -> Device {
     let near = NetworkNamespace::current().unwrap();
     NetworkNamespace::named("far").unwrap().enter().unwrap();
-    let samples = ["--source", "counter", "--rate", "max", "--listen", "10.9.0.2:0", "--once"];
+    let samples = ["--source", "counter", "--rate", "max", "--listen", address, "--once"];
     let device = Device::start(&[&samples, options].concat());
     near.enter().unwrap();
     device
@@ -39,7 +44,7 @@ fn record(file: &Path, options: &[&str], more: &[&str]) -> [Ran; 2] {
 }
 
 /// Whether the kernel refuses what AF_XDP needs; the test is then skipped.
-fn is_refused(ran: &Ran) -> bool {
+pub(crate) fn is_refused(ran: &Ran) -> bool {
     let is_refused = ran.stderr.contains("not permitted");
     if is_refused {
         skip(&ran.stderr);

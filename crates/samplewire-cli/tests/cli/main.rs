@@ -19,6 +19,7 @@ mod escapes;
 mod exit_status;
 mod finding;
 mod harness;
+mod interfaces;
 mod interruption;
 mod json;
 mod kills;

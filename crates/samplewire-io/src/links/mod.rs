@@ -211,6 +211,8 @@ impl Link for Links {
         let each: Vec<_> = self.members.iter().map(|member| member.link.capabilities()).collect();
         let is_one_kind = each.iter().all(|it| it.kind == each[0].kind);
         let least = |of: fn(&Capabilities) -> usize| each.iter().map(of).min().unwrap_or(0);
+        let interface = each[0].interface.clone();
+        let is_one_interface = each.iter().all(|it| it.interface == interface);
         Capabilities {
             kind: if is_one_kind { each[0].kind } else { "several" },
             mtu_bytes: least(|it| it.mtu_bytes),
@@ -218,6 +220,7 @@ impl Link for Links {
             send_buffer_bytes: least(|it| it.send_buffer_bytes),
             segmentation: each.iter().all(|it| it.segmentation),
             ecn: each.iter().all(|it| it.ecn),
+            interface: interface.filter(|_| is_one_interface),
             bypass: XdpLog::of_each(each.iter().filter_map(|it| it.bypass.as_ref())),
         }
     }

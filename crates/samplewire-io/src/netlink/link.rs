@@ -2,12 +2,14 @@
 
 use std::io;
 
-use super::message::Message;
+use super::message::{Message, push};
 use super::sys::Socket;
 
 /// An interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
+    /// Its number, from 1 on.
+    pub index: u32,
     /// Its name.
     pub name: String,
     /// The address of its station, where it is of Ethernet.
@@ -23,16 +25,39 @@ pub struct Interface {
 /// # Errors
 /// `ENODEV` where it is gone.
 pub fn interface(index: u32) -> io::Result<Interface> {
-    let socket = Socket::open(libc::NETLINK_ROUTE)?;
-    // ifinfomsg: family, padding, type, index, flags, mask of changes.
     let mut request = [0; LINK_HEADER_BYTES];
     request[4..8].copy_from_slice(&index.to_ne_bytes());
+    requested(&request)
+}
+
+/// Reads the interface of this name.
+///
+/// # Errors
+/// `ENODEV` where there is none.
+pub fn interface_named(name: &str) -> io::Result<Interface> {
+    // The kernel would refuse a longer name by another error, and take none for the index 0.
+    if !(1..libc::IFNAMSIZ).contains(&name.len()) {
+        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    }
+    let mut request = vec![0; LINK_HEADER_BYTES];
+    let mut text = [0; libc::IFNAMSIZ];
+    text[..name.len()].copy_from_slice(name.as_bytes());
+    push(&mut request, IFLA_IFNAME, &text);
+    requested(&request)
+}
+
+/// Reads the interface of a request: an ifinfomsg of family, padding, type, index, flags and mask of
+/// changes, and attributes.
+fn requested(request: &[u8]) -> io::Result<Interface> {
+    let socket = Socket::open(libc::NETLINK_ROUTE)?;
     let mut found = None;
-    socket.request(libc::RTM_GETLINK, &request, false, |message| {
+    socket.request(libc::RTM_GETLINK, request, false, |message| {
         let attributes = message.attributes(LINK_HEADER_BYTES);
         let xdp = attributes.get(IFLA_XDP);
         let attached = xdp.and_then(|it| it.nested().get(IFLA_XDP_ATTACHED)?.number());
-        found = Some(Interface {
+        let index = message.body.get(4..8).and_then(|it| it.try_into().ok());
+        found = index.map(u32::from_ne_bytes).map(|index| Interface {
+            index,
             name: attributes.get(IFLA_IFNAME).and_then(|it| it.text()).unwrap_or("?").to_owned(),
             mac: attributes.get(IFLA_ADDRESS).and_then(|it| it.value.try_into().ok()),
             mtu_bytes: attributes.get(IFLA_MTU).and_then(|it| it.number()).unwrap_or(0) as u32,
@@ -140,8 +165,7 @@ fn link(socket: &Socket, index: u32, namespace: Option<u32>) -> io::Result<LinkS
     let mut request = vec![0; LINK_HEADER_BYTES];
     request[4..8].copy_from_slice(&index.to_ne_bytes());
     if let Some(namespace) = namespace {
-        request.extend(8_u16.to_ne_bytes().into_iter().chain(IFLA_TARGET_NETNSID.to_ne_bytes()));
-        request.extend(namespace.to_ne_bytes());
+        push(&mut request, IFLA_TARGET_NETNSID, &namespace.to_ne_bytes());
     }
     let mut state = None;
     socket.request(libc::RTM_GETLINK, &request, false, |message| {

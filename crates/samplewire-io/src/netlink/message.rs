@@ -118,6 +118,15 @@ const fn aligned(len: usize) -> usize {
     len.saturating_add(3) & !3
 }
 
+/// Adds an attribute to a request. Its value has a multiple of 4 bytes.
+pub(super) fn push(request: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    request.extend((ATTRIBUTE_HEADER_BYTES + value.len() as u16).to_ne_bytes());
+    request.extend(kind.to_ne_bytes());
+    request.extend_from_slice(value);
+}
+
+/// Bytes of `nlattr`.
+const ATTRIBUTE_HEADER_BYTES: u16 = 4;
 /// Bytes of `nlmsghdr`.
 pub(super) const HEADER_BYTES: usize = 16;
 const NLMSG_ERROR: u16 = 2;

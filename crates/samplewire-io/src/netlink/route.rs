@@ -3,7 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use super::message::Attribute;
+use super::message::{Attribute, push};
 use super::sys::Socket;
 
 /// How the kernel sends packets to an address.
@@ -17,11 +17,15 @@ pub struct Route {
     pub next_hop: IpAddr,
 }
 
-/// The route to an address, for packets that leave with `source` where one is given.
+/// The route to an address, for packets that leave with `source`, or by `interface`, where one is given.
 ///
 /// # Errors
 /// `ENETUNREACH` or `EHOSTUNREACH` where there is none, `EINVAL` where it rejects packets.
-pub fn route(destination: IpAddr, source: Option<IpAddr>) -> io::Result<Route> {
+pub fn route(
+    destination: IpAddr,
+    source: Option<IpAddr>,
+    interface: Option<u32>,
+) -> io::Result<Route> {
     let socket = Socket::open(libc::NETLINK_ROUTE)?;
     // rtmsg: family, lengths of destination and source, TOS, table, protocol, scope, type, flags.
     let mut request = vec![0; ROUTE_HEADER_BYTES];
@@ -31,6 +35,9 @@ pub fn route(destination: IpAddr, source: Option<IpAddr>) -> io::Result<Route> {
     if let Some(source) = source.filter(|it| !it.is_unspecified()) {
         request[2] = prefix_bits(source);
         push_address(&mut request, RTA_SRC, source);
+    }
+    if let Some(interface) = interface {
+        push(&mut request, RTA_OIF, &interface.to_ne_bytes());
     }
     let mut found = None;
     socket.request(libc::RTM_GETROUTE, &request, false, |message| {
@@ -131,14 +138,9 @@ fn prefix_bits(ip: IpAddr) -> u8 {
 }
 
 fn push_address(request: &mut Vec<u8>, kind: u16, ip: IpAddr) {
-    let mut push = |octets: &[u8]| {
-        request.extend((ATTRIBUTE_HEADER_BYTES + octets.len() as u16).to_ne_bytes());
-        request.extend(kind.to_ne_bytes());
-        request.extend_from_slice(octets);
-    };
     match ip {
-        IpAddr::V4(ip) => push(&ip.octets()),
-        IpAddr::V6(ip) => push(&ip.octets()),
+        IpAddr::V4(ip) => push(request, kind, &ip.octets()),
+        IpAddr::V6(ip) => push(request, kind, &ip.octets()),
     }
 }
 
@@ -149,7 +151,6 @@ fn address_of(attribute: &Attribute<'_>) -> Option<IpAddr> {
     <[u8; 16]>::try_from(attribute.value).ok().map(IpAddr::from)
 }
 
-const ATTRIBUTE_HEADER_BYTES: u16 = 4;
 const ROUTE_HEADER_BYTES: usize = 12;
 const NEIGHBOUR_HEADER_BYTES: usize = 12;
 const QUEUE_HEADER_BYTES: usize = 20;
@@ -172,7 +173,7 @@ mod tests {
     fn address_of_this_host_is_behind_loopback() {
         for ip in ["127.0.0.1", "::1"] {
             let ip: IpAddr = ip.parse().unwrap();
-            let route = route(ip, None).unwrap();
+            let route = route(ip, None, None).unwrap();
             assert_eq!((route.interface, route.next_hop), (1, ip));
             assert_eq!(neighbour(route.interface, ip).unwrap().unwrap_or_default(), [0; 6]);
         }

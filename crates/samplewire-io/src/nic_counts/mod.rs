@@ -5,11 +5,10 @@
 
 mod names;
 
-use std::ffi::CString;
 use std::io;
 
 use crate::ethtool;
-use crate::netlink::link::{RingFull, link_counts};
+use crate::netlink::link::{RingFull, interface_named, link_counts};
 use crate::netlink::netdev::{self, Queue};
 
 pub use names::queues_of;
@@ -62,7 +61,7 @@ impl NicCounts {
     /// # Errors
     /// `ENODEV` without it.
     pub fn read(interface: &str) -> io::Result<Self> {
-        let index = index_of(interface)?;
+        let index = interface_named(interface)?.index;
         let link = link_counts(index)?;
         let by_kernel = netdev::queues(index).unwrap_or_default();
         let by_driver = ethtool::statistics(interface).map(|fields| queues_of(&fields));
@@ -180,15 +179,6 @@ fn completed(by_kernel: Vec<Queue>, by_driver: Vec<Queue>) -> Vec<Queue> {
         queue
     };
     by_kernel.into_iter().map(complete).collect()
-}
-
-fn index_of(interface: &str) -> io::Result<u32> {
-    let name = CString::new(interface).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
-    // SAFETY: the pointer is to a text that ends with a zero and outlives the call.
-    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
-        0 => Err(io::Error::last_os_error()),
-        index => Ok(index),
-    }
 }
 
 /// Others may have a part in so many.

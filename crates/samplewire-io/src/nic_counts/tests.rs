@@ -203,7 +203,8 @@ fn frames_that_an_xdp_program_drops_are_the_queues() {
         Ok(program) => program,
         Err(error) => return skip(format_args!("bpf(2) is refused: {error}")),
     };
-    let _attached = Attachment::xdp(&program, index_of("sw-b").unwrap(), XdpMode::Native).unwrap();
+    let index = interface_named("sw-b").unwrap().index;
+    let _attached = Attachment::xdp(&program, index, XdpMode::Native).unwrap();
     let before = NicCounts::read("sw-b").unwrap();
     let socket = std::net::UdpSocket::bind("10.9.0.1:0").unwrap();
     for _ in 0..200 {

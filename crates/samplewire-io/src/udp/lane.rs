@@ -21,16 +21,24 @@ pub(super) struct Lane {
     pub(super) port_limit: RateLimit,
 }
 
+/// What the port's socket is bound to, and its lane too.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound {
+    pub(super) local: SocketAddr,
+    /// The index of the interface, if one was named.
+    pub(super) interface: Option<u32>,
+}
+
 impl Lane {
-    /// Opens a lane for `favoured` at the port of `port`, which is bound to `local`.
+    /// Opens a lane for `favoured` at the port of `port`.
     pub(super) fn open(
         port: &Socket,
-        local: SocketAddr,
+        bound: Bound,
         favoured: &Favoured<'_>,
         receive_buffer_bytes: usize,
     ) -> io::Result<Self> {
         port.share_port(true)?;
-        let opened = Self::open_shared(port, local, favoured, receive_buffer_bytes);
+        let opened = Self::open_shared(port, bound, favoured, receive_buffer_bytes);
         if opened.is_err() {
             port.share_port(false)?;
         }
@@ -39,19 +47,22 @@ impl Lane {
 
     fn open_shared(
         port: &Socket,
-        local: SocketAddr,
+        bound: Bound,
         favoured: &Favoured<'_>,
         receive_buffer_bytes: usize,
     ) -> io::Result<Self> {
-        let socket = Socket::open(local)?;
+        let socket = Socket::open(bound.local)?;
+        if let Some(index) = bound.interface {
+            socket.bind_interface(index)?;
+        }
         socket.set_receive_buffer(receive_buffer_bytes)?;
         socket.count_drops(true)?;
         socket.share_port(true)?;
         // Received packets are not joined here: the kernel would look at the first of them alone,
         // and a flood between them would take them along.
-        socket.bind(local)?;
+        socket.bind(bound.local)?;
         port.attach_steering(favoured)?;
-        let drops = Drops::new(local.is_ipv6());
+        let drops = Drops::new(bound.local.is_ipv6());
         Ok(Self { socket, kernel_dropped: 0, drops, port_limit: RateLimit::new() })
     }
 }

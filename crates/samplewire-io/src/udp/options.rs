@@ -18,6 +18,8 @@ pub struct UdpOptions {
     pub(super) receive_messages_max: usize,
     /// `None`: as the system reports it.
     pub(super) line_bps: Option<u64>,
+    /// `None`: routes decide.
+    pub(super) interface: Option<String>,
     pub(crate) bypass: Bypass,
     pub(crate) drops_rights: bool,
 }
@@ -101,7 +103,17 @@ impl UdpOptions {
     /// The speed in bits a second that a link with these options has for packets to `peer`: the one that is
     /// set, or the interface's. `None` where it is unknown, or the interface is virtual.
     pub fn line_bps_towards(&self, peer: SocketAddr) -> Option<u64> {
-        Speed::new(self.line_bps).towards(peer)
+        Speed::new(self.line_bps, self.interface.clone()).towards(peer)
+    }
+
+    /// The interface that all packets come and leave by, such as `eth1`. Default: the host's routes decide.
+    ///
+    /// For a host with several interfaces in one network, where the kernel takes the same one for all
+    /// packets. It needs no rights from Linux 5.7 on (SO_BINDTODEVICE).
+    #[must_use]
+    pub fn interface(mut self, name: impl Into<String>) -> Self {
+        self.interface = Some(name.into());
+        self
     }
 
     /// Whether packets of streams are to bypass the kernel ([`Xdp`](crate::Xdp)). Default
@@ -131,6 +143,7 @@ impl Default for UdpOptions {
             send_packets_max: 256,
             receive_messages_max: 64,
             line_bps: None,
+            interface: None,
             bypass: Bypass::Never,
             drops_rights: false,
         }

@@ -13,6 +13,8 @@ use super::sys::Socket;
 #[derive(Debug, Default)]
 pub(super) struct Speed {
     set_bps: Option<u64>,
+    /// The one that was named; `None`: that of the route.
+    interface: Option<String>,
     last: Option<Answer>,
 }
 
@@ -25,8 +27,8 @@ struct Answer {
 
 impl Speed {
     /// A speed that is set replaces the one that the system reports.
-    pub(super) const fn new(set_bps: Option<u64>) -> Self {
-        Self { set_bps, last: None }
+    pub(super) const fn new(set_bps: Option<u64>, interface: Option<String>) -> Self {
+        Self { set_bps, interface, last: None }
     }
 
     /// Bits a second of the interface that packets to `peer` leave by; `None` if that is unknown, or
@@ -43,7 +45,11 @@ impl Speed {
             return last.line_bps;
         }
         // A host without sysfs, or a route that is gone: the speed is unknown.
-        let line_bps = route_bps(Path::new(SYSFS), peer).ok().flatten();
+        let root = Path::new(SYSFS);
+        let line_bps = match &self.interface {
+            Some(name) => interface_bps(root, OsStr::new(name)),
+            None => route_bps(root, peer).ok().flatten(),
+        };
         self.last = Some(Answer { peer: peer.ip(), line_bps, at: now });
         line_bps
     }
@@ -171,7 +177,7 @@ mod tests {
         for peer in ["127.0.0.1:9", "127.0.0.1:10"] {
             assert_eq!(speed.towards(peer.parse().unwrap()), None);
         }
-        let mut speed = Speed::new(Some(7));
+        let mut speed = Speed::new(Some(7), None);
         assert_eq!(speed.towards("127.0.0.1:9".parse().unwrap()), Some(7), "but one that is set");
     }
 }

@@ -63,6 +63,12 @@ impl Socket {
         check(unsafe { libc::bind(self.fd(), pointer, len_bytes) })
     }
 
+    /// Takes and sends packets by this interface alone; before the socket has an address.
+    pub(super) fn bind_interface(&self, index: u32) -> io::Result<()> {
+        let index = i32::try_from(index).expect("the kernel's own are ints");
+        self.set(libc::SOL_SOCKET, libc::SO_BINDTOIFINDEX, index)
+    }
+
     pub(super) fn connect(&self, remote: SocketAddr) -> io::Result<()> {
         self.socket.connect(remote)
     }

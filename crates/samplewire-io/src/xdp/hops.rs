@@ -9,6 +9,8 @@ use crate::netlink::route;
 #[derive(Debug)]
 pub(super) struct Hops {
     interface: u32,
+    /// The same where it was named; `None` where routes decide.
+    named: Option<u32>,
     mac: [u8; 6],
     local: SocketAddr,
     /// In the order of their addresses.
@@ -38,9 +40,9 @@ pub(super) struct Hop {
 }
 
 impl Hops {
-    pub(super) fn new(interface: u32, mac: [u8; 6], local: SocketAddr) -> Self {
+    pub(super) fn new(interface: u32, mac: [u8; 6], local: SocketAddr, named: Option<u32>) -> Self {
         let peers = Vec::with_capacity(PEERS_MAX);
-        Self { interface, mac, local, peers, last: 0, epoch: 0, confirmed: Instant::now() }
+        Self { interface, named, mac, local, peers, last: 0, epoch: 0, confirmed: Instant::now() }
     }
 
     /// Enters a peer that has proven to know a stream.
@@ -117,7 +119,7 @@ impl Hops {
     /// The way that the kernel would take, if it is by this interface and it knows the station.
     fn find(&self, address: SocketAddr) -> Option<Hop> {
         let source = Some(self.local.ip()).filter(|ip| !ip.is_unspecified());
-        let route = route::route(address.ip(), source).ok()?;
+        let route = route::route(address.ip(), source, self.named).ok()?;
         if route.interface != self.interface {
             return None;
         }

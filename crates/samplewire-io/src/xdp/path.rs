@@ -134,7 +134,8 @@ impl Path {
         if is_link_local(peer.ip()) {
             return Err(Refusal::LinkLocal(peer));
         }
-        let way = route::route(peer.ip(), Some(local.ip())).map_err(Refusal::of("route"))?;
+        let way = route::route(peer.ip(), Some(local.ip()), udp.interface())
+            .map_err(Refusal::of("route"))?;
         if way.interface == LOOPBACK {
             return Err(Refusal::Loopback(peer));
         }
@@ -204,7 +205,7 @@ impl Path {
             free,
             unsent,
             parts: Vec::with_capacity(PARTS_MAX),
-            hops: Hops::new(way.interface, mac, local),
+            hops: Hops::new(way.interface, mac, local, udp.interface()),
             changes: route::Changes::listen().map_err(Refusal::of("listen to rtnetlink"))?,
             remote: udp.remote(),
             local,

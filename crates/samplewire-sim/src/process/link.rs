@@ -105,6 +105,7 @@ impl Link for MailLink {
             send_buffer_bytes: 0,
             segmentation: false,
             ecn: true,
+            interface: None,
             bypass: None,
         }
     }

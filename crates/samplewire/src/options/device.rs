@@ -162,7 +162,7 @@ impl DeviceOptions {
 
     /// Options of the UDP socket.
     #[must_use]
-    pub const fn udp(mut self, options: UdpOptions) -> Self {
+    pub fn udp(mut self, options: UdpOptions) -> Self {
         self.udp = options;
         self
     }

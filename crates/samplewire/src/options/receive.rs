@@ -10,8 +10,10 @@ use samplewire_proto::stream::Carriage;
 use samplewire_proto::wire::Role;
 
 use super::{OpenOptions, ToAddress};
-use crate::endpoint::{RdmaEnd, StationConfig};
+use crate::endpoint::{RdmaEnd, StationConfig, description_offer, path_mtu_of};
 use crate::error::OpenError;
+use crate::info::DeviceInfo;
+use crate::opening::{self, Limits, RdmaProbe};
 use crate::receiver::{AlignedStreams, Interleaved, Port, ReceiveStream};
 
 /// Choices of a program that receives, with the defaults of the command line: complete delivery, a
@@ -125,6 +127,50 @@ impl ReceiveOptions {
         let rdma = self.rdma(link.local_addr())?;
         let link = Resilient::new(link);
         Port::for_one("samplewire-rx", link, rdma, &self.real_time)?.open(address, self)
+    }
+
+    /// Queries the stream that these options name, or the device's first, without opening it; by their
+    /// socket, MTU and timeout.
+    ///
+    /// # Errors
+    /// Nothing answers, the device refuses, or an option is out of range.
+    ///
+    /// # Blocking
+    /// Until an answer comes, at most [`timeout`](OpenOptions::timeout).
+    pub fn probe(&self, address: SocketAddr) -> Result<DeviceInfo, OpenError> {
+        let port = Port::connect(address, &self.udp)?;
+        let infos = port.describe_each(address, &[self.probed()], self.probe_limits())?;
+        Ok(infos.into_iter().next().expect("one was asked for"))
+    }
+
+    /// Queries the stream as [`ReceiveOptions::probe`] does, as it would be over RDMA. This end needs no
+    /// station and no privilege for that, so it does not prove that RoCEv2 frames pass between both.
+    ///
+    /// # Errors
+    /// See [`ReceiveOptions::probe`].
+    ///
+    /// # Blocking
+    /// See [`ReceiveOptions::probe`].
+    pub fn probe_rdma(&self, address: SocketAddr) -> Result<RdmaProbe, OpenError> {
+        let port = Port::connect(address, &self.udp)?;
+        let path_mtu = path_mtu_of(port.capabilities().mtu_bytes);
+        let config = OpenConfig::new(Role::Describe, self.probed(), 0);
+        let config = config.with_rdma(description_offer(path_mtu));
+        let accept = port.describe(address, config, self.probe_limits())?;
+        Ok(RdmaProbe {
+            info: opening::describe(address, &accept)?,
+            path_mtu_bytes: path_mtu.bytes() as u16,
+            device_path_mtu_bytes: accept.params.rdma.map(|it| it.queue_pair.path_mtu_bytes),
+        })
+    }
+
+    /// The stream that a query is about.
+    fn probed(&self) -> u16 {
+        self.streams.first().copied().unwrap_or(0)
+    }
+
+    fn probe_limits(&self) -> Limits {
+        Limits { window: 1, is_stream_chosen: true, ..self.limits() }
     }
 
     /// Makes a port to the device at `address` with the socket, thread and carriage of these options, for

@@ -570,10 +570,11 @@ impl Port {
         limits: Limits,
         seed: [u8; 16],
     ) -> Result<Answer, OpenError> {
-        let Capabilities { kind, mtu_bytes, .. } = self.drive.capabilities;
-        // A socket bound to any address reports the largest MTU of its interfaces. Other links have
-        // no route.
-        let route = if kind == "udp" { route_mtu_bytes(address).ok() } else { None };
+        let &Capabilities { kind, mtu_bytes, ref interface, .. } = &self.drive.capabilities;
+        // A socket bound to any address reports the largest MTU of its interfaces, unless one is named.
+        // Other links have no route.
+        let has_route = kind == "udp" && interface.is_none();
+        let route = if has_route { route_mtu_bytes(address).ok() } else { None };
         let mtu_bytes = route.map_or(mtu_bytes, |route| route.min(mtu_bytes));
         let config = limits.apply(config, mtu_bytes, address)?;
         let (answers, answer) = mpsc::channel();
