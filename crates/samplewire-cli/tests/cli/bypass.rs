@@ -16,8 +16,10 @@ const INTERFACES: &str = "mount -t tmpfs tmpfs /run && ip netns add far && \
      ip addr add 10.9.0.1/24 dev near0 && ip -n far addr add 10.9.0.2/24 dev far0 && \
      ip link set near0 up && ip -n far link set far0 up && ip link set lo up";
 
-/// A tenth of a second of them: a link goes past the kernel some 10 ms after its stream has begun.
+/// A third of a second of them, at [`PACE`]: a link goes past the kernel some 10 ms after its stream has
+/// begun.
 const SAMPLES: usize = 3_000_000;
+pub(crate) const PACE: [&str; 2] = ["--link-rate", "300M"];
 
 /// Starts a device in the far namespace.
 fn device(options: &[&str]) -> Device {
@@ -36,7 +38,7 @@ pub(crate) fn device_at(address: &str, options: &[&str]) -> Device {
 
 /// Records all of a device's samples; both ends have these options.
 fn record(file: &Path, options: &[&str], more: &[&str]) -> [Ran; 2] {
-    let device = device(options);
+    let device = device(&[&PACE, options].concat());
     let samples = SAMPLES.to_string();
     let arguments = ["record", &device.address, text(file), "--overwrite", "--nsamps", &samples];
     let recorded = run(&[&arguments, options, more].concat()).expect(0);

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use samplewire_testing::in_namespace;
 
-use crate::bypass::{device_at, is_refused};
+use crate::bypass::{PACE, device_at, is_refused};
 use crate::harness::run;
 
 /// A namespace `far`, which two pairs of interfaces of one network lead to. Routes lead to the first.
@@ -46,7 +46,7 @@ fn packets_come_and_leave_by_the_named_interface() {
             let (near, far) = (options("near"), options("far"));
             let [near, far] =
                 [&near, &far].map(|it| it.iter().map(String::as_str).collect::<Vec<_>>());
-            let device = device_at("10.9.0.4:0", &far);
+            let device = device_at("10.9.0.4:0", &[&PACE, &far[..]].concat());
             let before = packets();
             let samples = SAMPLES.to_string();
             let record = ["record", &device.address, "null", "--nsamps", &samples];

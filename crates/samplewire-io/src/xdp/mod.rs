@@ -4,11 +4,13 @@
 //! [`Xdp`] wraps [`Udp`]. That socket holds the port, finds neighbours, answers ICMP, and carries openings
 //! and packets of strangers. Once a stream flows ([`Link::steer`]), a BPF program takes the packets with its
 //! tag to sockets of this link, one for each queue of the card, and what leaves for its peer goes by them.
-//! The program is attached by a descriptor, so it goes with the process, however that ends.
+//! The program is attached by a descriptor, so it goes with the process, however that ends. A thread of its
+//! own attaches it (`attempt`), and until then streams go by UDP.
 //!
 //! Where any of this is refused, or ends while streams flow, packets go by UDP: to fall back means not to
 //! be attached. [`XdpLog`] has the state and the reason.
 
+mod attempt;
 mod hops;
 mod path;
 mod program;
@@ -20,7 +22,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use self::path::{Path, Room, Wanted};
+use self::attempt::Attempt;
+use self::path::{Path, Refusal, Room, Wanted};
 use crate::batch::Batch;
 use crate::favoured::{Favoured, KnownTags};
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
@@ -36,7 +39,7 @@ use crate::wake::{Sleep, Waker};
 /// let options = UdpOptions::new().bypass(Bypass::Always);
 /// let link = Xdp::bind("127.0.0.1:0".parse()?, &options)?;
 /// let bypass = link.capabilities().bypass.expect("it was asked for");
-/// assert_eq!(bypass.state().to_string(), "no stream flows yet");
+/// assert_eq!(bypass.state().to_string(), "no packet has bypassed the kernel yet");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -44,6 +47,8 @@ pub struct Xdp {
     udp: Udp,
     choice: Bypass,
     drops_rights: bool,
+    /// Those that the program's thread may run on; none where they are not known.
+    cpus: Vec<usize>,
     /// Where the tag of a packet stands, once a stream has flowed.
     tag_offset_bytes: u16,
     tags: Vec<u32>,
@@ -63,6 +68,11 @@ pub struct Xdp {
 enum State {
     /// No stream flows, or no peer is known.
     Idle,
+    /// Under way; attempts in a row began then.
+    Attaching {
+        since: Instant,
+        attempt: Attempt,
+    },
     /// A queue is taken: the kernel frees those of a link that has ended after some ms.
     Busy {
         since: Instant,
@@ -122,7 +132,7 @@ impl std::str::FromStr for Bypass {
 /// Whether packets bypass the kernel, and why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum XdpState {
-    /// No stream flows yet.
+    /// None does yet: no stream has flowed for the time that it takes to attach, some 10 ms.
     Idle,
     /// They do.
     Attached(XdpGrant),
@@ -150,7 +160,7 @@ pub struct XdpGrant {
 impl std::fmt::Display for XdpState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Idle => f.write_str("no stream flows yet"),
+            Self::Idle => f.write_str("no packet has bypassed the kernel yet"),
             Self::Off(reason) => write!(f, "packets go by UDP: {reason}"),
             Self::Attached(grant) => {
                 let mode = if grant.is_native { "native" } else { "generic" };
@@ -224,13 +234,15 @@ impl Xdp {
 
     fn new(udp: Udp, options: &UdpOptions) -> Self {
         let choice = options.bypass;
+        let is_off = choice == Bypass::Never;
         Self {
             udp,
             choice,
             drops_rights: options.drops_rights,
+            cpus: if is_off { Vec::new() } else { thread::affinity().unwrap_or_default() },
             tag_offset_bytes: 0,
             tags: Vec::with_capacity(TAGS_MAX),
-            state: if choice == Bypass::Never { State::Off } else { State::Idle },
+            state: if is_off { State::Off } else { State::Idle },
             room: Room::default(),
             last_peer: None,
             looks: Looks::new(),
@@ -240,7 +252,7 @@ impl Xdp {
         }
     }
 
-    /// Attaches once a stream flows and a peer is known.
+    /// Begins to attach once a stream flows and a peer is known.
     #[cold]
     fn attach(&mut self) {
         if self.tags.is_empty() {
@@ -249,25 +261,37 @@ impl Xdp {
         let Some(peer) = self.udp.remote().or(self.last_peer) else { return };
         let wanted = Wanted {
             peer,
+            local: self.udp.local_addr(),
+            remote: self.udp.remote(),
+            named: self.udp.interface(),
             tag_offset_bytes: self.tag_offset_bytes,
             room: self.room,
             choice: self.choice,
-            dropped: self.udp_dropped.wrapping_add(self.path_dropped),
         };
-        let attached = Path::attach(&self.udp, wanted)
-            .and_then(|mut path| path.set_tags(&self.tags).map(|()| path));
-        match attached {
+        let now = Instant::now();
+        let since = if let State::Busy { since, .. } = self.state { since } else { now };
+        match Attempt::start(wanted, self.cpus.clone(), self.udp.waker()) {
+            Ok(attempt) => self.state = State::Attaching { since, attempt },
+            Err(error) => self.detach(&error.to_string()),
+        }
+    }
+
+    /// Takes the way that an attempt has attached, or finds another.
+    #[cold]
+    fn settle(&mut self, since: Instant, attached: Result<Box<Path>, Refusal>) {
+        let dropped = self.udp_dropped.wrapping_add(self.path_dropped);
+        let begun = attached.and_then(|mut path| path.begin(&self.tags, dropped).map(|()| path));
+        match begun {
             Ok(path) => {
                 if self.drops_rights {
                     // What is attached stays. Without the call the rights stay too.
                     let _ = thread::drop_network_rights();
                 }
                 self.log.set(XdpState::Attached(path.grant().clone()));
-                self.state = State::Attached(Box::new(path));
+                self.state = State::Attached(path);
             }
             Err(error) => {
                 let now = Instant::now();
-                let since = if let State::Busy { since, .. } = self.state { since } else { now };
                 if error.is_busy() && now.duration_since(since) < BUSY_MAX {
                     self.state = State::Busy { since, tried: now };
                 } else if error.is_of_peer() && self.udp.remote().is_none() {
@@ -280,12 +304,18 @@ impl Xdp {
         }
     }
 
-    /// Tries again where a queue was taken.
-    fn retry(&mut self) {
-        if let State::Busy { tried, .. } = self.state
-            && tried.elapsed() >= BUSY_PAUSE
-        {
-            self.attach();
+    /// Goes on with what was begun: takes the way once it is attached, and tries again where a queue was
+    /// taken.
+    fn advance(&mut self) {
+        match &self.state {
+            State::Attaching { since, attempt } => {
+                let since = *since;
+                if let Some(attached) = attempt.poll() {
+                    self.settle(since, attached);
+                }
+            }
+            State::Busy { tried, .. } if tried.elapsed() >= BUSY_PAUSE => self.attach(),
+            _ => {}
         }
     }
 
@@ -359,7 +389,7 @@ impl Link for Xdp {
     fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
         let now = Instant::now();
         let State::Attached(path) = &mut self.state else {
-            self.retry();
+            self.advance();
             self.udp.recv(batch)?;
             self.udp_dropped = batch.last_dropped().unwrap_or(self.udp_dropped);
             add_drops(batch, self.path_dropped);
@@ -443,7 +473,7 @@ impl Link for Xdp {
                     self.detach(&error.to_string());
                 }
             }
-            State::Off => {}
+            State::Attaching { .. } | State::Off => {}
         }
     }
 }

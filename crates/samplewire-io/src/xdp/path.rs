@@ -7,16 +7,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::hops::{Hop, Hops};
-use super::program::Steering;
+use super::program::{Steering, Taken};
 use super::socket::{Binding, Queue};
 use super::umem::{Frame, Umem};
 use super::{Bypass, XdpGrant};
 use crate::batch::{Batch, Meta, Place};
 use crate::bpf::{Attachment, XdpMode};
 use crate::datagram::{Datagram, Headers};
-use crate::link::{Link as _, LinkError, Outgoing, header_bytes};
+use crate::link::{LinkError, Outgoing, header_bytes};
 use crate::netlink::{link, netdev, route};
-use crate::udp::Udp;
 use crate::wake::Sleep;
 
 /// Everything that is attached. Sockets and program go when this is dropped.
@@ -60,12 +59,14 @@ pub(super) struct Path {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     pub(super) peer: SocketAddr,
+    /// Of the UDP socket: its address, its only peer, and the interface that was named.
+    pub(super) local: SocketAddr,
+    pub(super) remote: Option<SocketAddr>,
+    pub(super) named: Option<u32>,
     /// Where the tag of a packet stands in its payload.
     pub(super) tag_offset_bytes: u16,
     pub(super) room: Room,
     pub(super) choice: Bypass,
-    /// Packets that the link has dropped before.
-    pub(super) dropped: u32,
 }
 
 /// Packets that may come before anyone reads them, as far as is known.
@@ -116,7 +117,7 @@ impl Refusal {
         matches!(self, Self::Loopback(_) | Self::LinkLocal(_))
     }
 
-    fn of(operation: &'static str) -> impl FnOnce(io::Error) -> Self {
+    pub(super) fn of(operation: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| match source.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => Self::NotAllowed { operation, source },
             Some(libc::ENOBUFS) => Self::Locked { operation, source },
@@ -127,15 +128,16 @@ impl Refusal {
 
 impl Path {
     /// Attaches to the interface by which the peer is reached.
-    pub(super) fn attach(udp: &Udp, wanted: Wanted) -> Result<Self, Refusal> {
-        let Wanted { peer, tag_offset_bytes, room, choice, dropped } = wanted;
-        let local = udp.local_addr();
+    ///
+    /// # Blocking
+    /// Some 10 ms: the kernel waits until no CPU works on the interface as it was.
+    pub(super) fn attach(wanted: Wanted) -> Result<Self, Refusal> {
+        let Wanted { peer, local, remote, named, tag_offset_bytes, room, choice } = wanted;
         // Its route depends on the interface too, which an address alone does not name.
         if is_link_local(peer.ip()) {
             return Err(Refusal::LinkLocal(peer));
         }
-        let way = route::route(peer.ip(), Some(local.ip()), udp.interface())
-            .map_err(Refusal::of("route"))?;
+        let way = route::route(peer.ip(), Some(local.ip()), named).map_err(Refusal::of("route"))?;
         if way.interface == LOOPBACK {
             return Err(Refusal::Loopback(peer));
         }
@@ -154,7 +156,8 @@ impl Path {
         let queues = device.receive_queues.unwrap_or(1).clamp(1, QUEUES_MAX) as u32;
         let layout = Layout::of(interface.mtu_bytes as usize, room, queues as usize);
         let has_fragments = layout.has_fragments;
-        let steering = Steering::load(local, tag_offset_bytes, queues, has_fragments)
+        let taken = Taken { local, tag_offset_bytes, mtu_bytes: interface.mtu_bytes as usize };
+        let steering = Steering::load(taken, queues, has_fragments)
             .map_err(Refusal::of("load a BPF program"))?;
         let mut bound = Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
         for is_zero_copy in [true, false] {
@@ -205,15 +208,15 @@ impl Path {
             free,
             unsent,
             parts: Vec::with_capacity(PARTS_MAX),
-            hops: Hops::new(way.interface, mac, local, udp.interface()),
+            hops: Hops::new(way.interface, mac, local, named),
             changes: route::Changes::listen().map_err(Refusal::of("listen to rtnetlink"))?,
-            remote: udp.remote(),
+            remote,
             local,
             interface: way.interface,
             grant,
             mtu_bytes: interface.mtu_bytes as usize,
             turn: 0,
-            dropped_before: dropped,
+            dropped_before: 0,
             dropped_by_kernel: 0,
             dropped_here: 0,
             needs_kick: false,
@@ -229,6 +232,12 @@ impl Path {
 
     pub(super) const fn grant(&self) -> &XdpGrant {
         &self.grant
+    }
+
+    /// Takes packets with these tags from here on; the link has dropped so many before.
+    pub(super) fn begin(&mut self, tags: &[u32], dropped: u32) -> Result<(), Refusal> {
+        self.dropped_before = dropped;
+        self.set_tags(tags)
     }
 
     pub(super) fn set_tags(&mut self, tags: &[u32]) -> Result<(), Refusal> {

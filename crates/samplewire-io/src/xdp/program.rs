@@ -16,21 +16,26 @@ pub(super) struct Steering {
     known: Vec<u32>,
 }
 
+/// What the program takes, besides what its maps say.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taken {
+    /// Packets to this address and port.
+    pub(super) local: SocketAddr,
+    /// Where the tag stands in their payload.
+    pub(super) tag_offset_bytes: u16,
+    /// Their length with the IP header, at most.
+    pub(super) mtu_bytes: usize,
+}
+
 impl Steering {
-    /// Loads the program for UDP packets to `local` in whose payload one of the tags stands at
-    /// `tag_offset_bytes`. There are no tags and no sockets in it yet: it takes nothing.
+    /// Loads the program. There are no tags and no sockets in it yet: it takes nothing.
     ///
     /// # Errors
     /// See [`Program::load`].
-    pub(super) fn load(
-        local: SocketAddr,
-        tag_offset_bytes: u16,
-        queues: u32,
-        has_fragments: bool,
-    ) -> io::Result<Self> {
+    pub(super) fn load(taken: Taken, queues: u32, has_fragments: bool) -> io::Result<Self> {
         let tags = Map::new(MapKind::Hash, 4, 4, TAGS_MAX as u32)?;
         let sockets = Map::new(MapKind::XdpSockets, 4, 4, queues)?;
-        let insns = insns(local, tag_offset_bytes as i16, &tags, &sockets);
+        let insns = insns(taken, &tags, &sockets);
         let kind = if has_fragments { ProgramKind::XdpFragments } else { ProgramKind::Xdp };
         let program = Program::load(kind, "samplewire", &insns)?;
         Ok(Self { program, tags, sockets, known: Vec::with_capacity(TAGS_MAX) })
@@ -65,10 +70,12 @@ impl Steering {
     }
 }
 
-/// Ethernet, IP without options or extension headers and not a fragment, UDP to our address and port,
-/// and a tag of the map: to the socket of the queue. Everything else goes on to the kernel.
-fn insns(local: SocketAddr, tag_offset_bytes: i16, tags: &Map, sockets: &Map) -> Vec<Insn> {
+/// Ethernet, IP without options or extension headers and not a fragment, UDP to our address and port, not
+/// longer than a packet, and a tag of the map: to the socket of the queue. Everything else goes on to the
+/// kernel.
+fn insns(taken: Taken, tags: &Map, sockets: &Map) -> Vec<Insn> {
     use Register as R;
+    let Taken { local, tag_offset_bytes, mtu_bytes } = taken;
     let mut program = Assembler::new();
     program.copy(R::R6, R::R1).load(Size::Word, R::R2, R::R6, XDP_MD_DATA).load(
         Size::Word,
@@ -80,7 +87,8 @@ fn insns(local: SocketAddr, tag_offset_bytes: i16, tags: &Map, sockets: &Map) ->
         SocketAddr::V4(_) => (ETHERNET_BYTES + IPV4_BYTES, 0x0800),
         SocketAddr::V6(_) => (ETHERNET_BYTES + IPV6_BYTES, 0x86DD),
     };
-    let tag = udp + UDP_BYTES + tag_offset_bytes;
+    let tag = udp + UDP_BYTES + tag_offset_bytes as i16;
+    let datagram_bytes_max = mtu_bytes as i32 - i32::from(udp - ETHERNET_BYTES);
     program
         .copy(R::R4, R::R2)
         .add(R::R4, (tag + 4).into())
@@ -110,6 +118,14 @@ fn insns(local: SocketAddr, tag_offset_bytes: i16, tags: &Map, sockets: &Map) ->
         R::R5,
         Test::NotEqual,
         as_loaded(local.port()),
+        "pass",
+    );
+    // In the generic mode a frame may be several packets, which the kernel splits further up: those of a
+    // sender on veth (UDP_SEGMENT), or joined ones (UDP_GRO). A socket of AF_XDP would drop it.
+    program.load(Size::Half, R::R5, R::R2, udp + 4).swap_network_half(R::R5).jump_if(
+        R::R5,
+        Test::Greater,
+        datagram_bytes_max,
         "pass",
     );
     let mut match_half = |offset: i16, half: [u8; 2]| {

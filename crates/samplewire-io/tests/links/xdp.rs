@@ -1,13 +1,15 @@
 //! The same over AF_XDP, between two network namespaces that a veth pair joins.
 
+use std::net::SocketAddr;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use samplewire_io::xdp::XdpState;
+use samplewire_io::netlink::link::interface_named;
+use samplewire_io::xdp::{XdpLog, XdpState};
 use samplewire_io::{
-    Batch, Bypass, Ecn, KnownTags, Links, Outgoing, Udp, UdpOptions, Word, thread,
+    Batch, Bypass, Ecn, KnownTags, Link, Links, Outgoing, Udp, UdpOptions, Word, Xdp, thread,
 };
-use samplewire_testing::in_namespace;
+use samplewire_testing::{in_namespace, wait_until};
 
 use crate::body::{self, Base, PATIENCE, V4};
 use crate::veth::{
@@ -52,6 +54,71 @@ fn links_over_a_vlan_pass_too() {
         Base::new("xdp v4 over a VLAN", 9_000, || pair(FAR_VLAN, Bypass::Always)),
         Base::new("xdp v6 over a VLAN", 9_000, || pair(FAR_VLAN_V6, Bypass::Always)),
     ]);
+}
+
+/// A link to a plain UDP socket of the far namespace; both know how to reach each other.
+fn half_bypassed(bypass: Bypass) -> (Xdp, Udp, XdpLog) {
+    let options = UdpOptions::new().bypass(bypass);
+    let mut far = in_far(|| Udp::bind(SocketAddr::new(FAR.parse().unwrap(), 0), &options).unwrap());
+    let mut near = Xdp::client(far.local_addr(), &options).unwrap();
+    hello(&mut near, &mut far);
+    hello(&mut far, &mut near);
+    let log = near.capabilities().bypass.unwrap();
+    (near, far, log)
+}
+
+const SEVENS: KnownTags<'_> =
+    KnownTags { word: Word { offset_bytes: 2, values: &[0x0707_0707] }, peers: &[] };
+
+#[test]
+fn packets_go_by_udp_while_a_thread_attaches() {
+    let name = "xdp::packets_go_by_udp_while_a_thread_attaches";
+    if !in_namespace(name, &interfaces(1_500, 1)) || is_refused() {
+        return;
+    }
+    let (mut near, mut far, log) = half_bypassed(Bypass::Always);
+    near.steer(Some(&SEVENS));
+    assert_eq!(log.state(), XdpState::Idle, "no call waits for the kernel");
+    hello(&mut near, &mut far);
+    assert_eq!(log.state(), XdpState::Idle, "the next receive takes the way");
+    let (start, mut batch) = (Instant::now(), Batch::new(4, 9_000));
+    while log.state() == XdpState::Idle {
+        near.wait(2 * PATIENCE).unwrap();
+        near.recv(&mut batch).unwrap();
+    }
+    assert!(start.elapsed() < PATIENCE, "the thread ends the wait");
+    assert!(matches!(log.state(), XdpState::Attached(_)), "{}", log.state());
+    drop(near);
+    // A link that goes before it is attached leaves nothing.
+    let (mut near, _far, _log) = half_bypassed(Bypass::Always);
+    near.steer(Some(&SEVENS));
+    drop(near);
+    assert_eq!(interface_named("near0").unwrap().xdp_mode, 0);
+}
+
+/// A sender by UDP leaves the splitting of a run of packets to its interface, and veth to the receiver.
+#[test]
+fn packets_that_come_as_one_frame_arrive_in_the_generic_mode() {
+    let name = "xdp::packets_that_come_as_one_frame_arrive_in_the_generic_mode";
+    if !in_namespace(name, &interfaces(1_500, 1)) || is_refused() {
+        return;
+    }
+    let (mut near, mut far, log) = half_bypassed(Bypass::Generic);
+    near.steer(Some(&SEVENS));
+    let mut batch = Batch::new(64, 9_000);
+    wait_until("an attached link", PATIENCE, || {
+        near.recv(&mut batch).unwrap();
+        log.state() != XdpState::Idle
+    });
+    assert_eq!(log.state().to_string(), "near0, generic mode, copy, 1 queue");
+    let packet = Outgoing::whole(near.local_addr(), Ecn::NotEct, &[7; 1_000]);
+    assert_eq!(far.send(&[packet; 30]).unwrap(), 30);
+    let mut packets = 0;
+    wait_until("all packets", PATIENCE, || {
+        near.recv(&mut batch).unwrap();
+        packets += batch.iter().filter(|(bytes, _)| *bytes == [7; 1_000]).count();
+        packets == 30
+    });
 }
 
 #[test]
