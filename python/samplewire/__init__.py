@@ -102,6 +102,7 @@ def record(
     streams: Sequence[int] | None = None,
     real_time: RealTime | None = None,
     link: Link = "udp",
+    interface: str | None = None,
 ) -> Recording:
     """Record a stream, by the library's own sinks: no sample passes through Python.
 
@@ -123,7 +124,7 @@ def record(
         The format of the samples in the file; default the stream's.
     overwrite, compress, sha512 : bool
         Whether files that exist are emptied, the data compressed, and their hash taken.
-    delivery, window, stream, start_index, owner, timeout, mtu, real_time, link
+    delivery, window, stream, start_index, owner, timeout, mtu, real_time, link, interface
         See `receive`.
     streams : sequence of int, optional
         Several aligned streams of the device, recorded as one that has the channels of all: sample
@@ -161,6 +162,7 @@ def record(
         streams=streams,
         real_time=real_time,
         link=link,
+        interface=interface,
     )
     return _native.record(
         options,

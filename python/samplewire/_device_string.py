@@ -147,6 +147,7 @@ _READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "control": ("control", str),
     "control-rate": ("control_rate", _bits),
     "link": ("link", str),
+    "interface": ("interface", str),
     "cpu": ("real_time.cpu", _whole),
     "priority": ("real_time.priority", _whole),
     "lock-memory": ("real_time.lock_memory", _flag),

@@ -28,6 +28,7 @@ class Listening:
     mtu: int
     real_time: RealTime
     link: str
+    interface: str | None
 
 
 class Listener:
@@ -109,6 +110,7 @@ def listen(
     mtu: int = 9_000,
     real_time: RealTime | None = None,
     link: Link = "udp",
+    interface: str | None = None,
 ) -> Listener:
     """Start a device of one stream, whose samples this program sends.
 
@@ -142,7 +144,7 @@ def listen(
         The largest IP packet, headers included, in bytes, 576 to 9000.
     real_time : RealTime, optional
         See `receive`.
-    link : str
+    link, interface
         See `receive`.
 
     Returns
@@ -183,5 +185,6 @@ def listen(
         mtu,
         chosen,
         link,
+        interface,
     )
     return Listener(_native.Listener(options))

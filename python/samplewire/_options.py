@@ -27,6 +27,7 @@ class Opening:
     control_rate: int | None
     real_time: RealTime
     link: str
+    interface: str | None
 
 
 def read_delivery(text: str) -> tuple[str, int]:
@@ -67,6 +68,7 @@ def opening(
     mtu: int,
     real_time: RealTime | None,
     link: Link,
+    interface: str | None,
     streams: Sequence[int] | None = None,
     underflow: str = "zeros",
     link_bps: int = 0,
@@ -105,6 +107,7 @@ def opening(
         control_rate,
         chosen,
         link,
+        interface,
     )
 
 

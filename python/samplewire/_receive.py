@@ -139,6 +139,7 @@ def receive(
     mtu: int = ...,
     real_time: RealTime | None = ...,
     link: Link = ...,
+    interface: str | None = ...,
 ) -> Receiver: ...
 @overload
 def receive(
@@ -152,6 +153,7 @@ def receive(
     mtu: int = ...,
     real_time: RealTime | None = ...,
     link: Link = ...,
+    interface: str | None = ...,
 ) -> AlignedReceiver: ...
 @takes_device_string
 def receive(
@@ -167,6 +169,7 @@ def receive(
     mtu: int = 9_000,
     real_time: RealTime | None = None,
     link: Link = "udp",
+    interface: str | None = None,
 ) -> Receiver | AlignedReceiver:
     """Open a stream of a device, or several aligned ones, and start to receive.
 
@@ -201,6 +204,9 @@ def receive(
         How packets pass the kernel: `udp`, or past it by AF_XDP: `xdp` in the driver if it can,
         else in the kernel's generic path (`xdp-generic`: there alone), `auto` where the driver
         needs no copy. What keeps packets from that is in `granted`, and they go by UDP.
+    interface : str, optional
+        The interface that all packets come and leave by, such as `eth1`, for a host with several in
+        one network; default: the host's routes decide.
 
     Returns
     -------
@@ -242,6 +248,7 @@ def receive(
         mtu=mtu,
         real_time=real_time,
         link=link,
+        interface=interface,
     )
     if streams is not None:
         return AlignedReceiver(_native.AlignedReceiver(options))

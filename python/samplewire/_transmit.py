@@ -296,6 +296,7 @@ def transmit(
     control_rate: int | None = None,
     real_time: RealTime | None = None,
     link: Link = "udp",
+    interface: str | None = None,
 ) -> Transmitter:
     """Open the stream of a device that plays.
 
@@ -303,7 +304,7 @@ def transmit(
     ----------
     address : str
         `HOST[:PORT]`, port 9100 unless given, or a device string; see `receive`.
-    delivery, window, stream, owner, mtu, real_time, link
+    delivery, window, stream, owner, mtu, real_time, link, interface
         See `receive`.
     timeout : float
         How long to try to open, and then how long to wait until the device says how much it takes,
@@ -352,6 +353,7 @@ def transmit(
         mtu=mtu,
         real_time=real_time,
         link=link,
+        interface=interface,
         underflow=underflow,
         link_bps=link_bps,
         control=control,

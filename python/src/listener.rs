@@ -31,6 +31,7 @@ pub(crate) struct Listening {
     mtu: usize,
     real_time: RealTimeChoices,
     link: String,
+    interface: Option<String>,
 }
 
 /// A device of one stream, whose samples are the program's.
@@ -67,7 +68,7 @@ impl Listener {
             .link_bps(listening.link_bps)
             .control(options::control(&listening.control, listening.control_rate)?)
             .mtu(listening.mtu)
-            .udp(options::udp(&listening.link)?)
+            .udp(options::udp(&listening.link, listening.interface.as_deref())?)
             .real_time(listening.real_time.to_options()?);
         if let Some(payload_bytes) = listening.payload_bytes {
             options = options.payload_bytes(payload_bytes);

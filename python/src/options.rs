@@ -38,6 +38,7 @@ pub(crate) struct Opening {
     control_rate: Option<u64>,
     real_time: RealTimeChoices,
     link: String,
+    interface: Option<String>,
 }
 
 /// Choices for the I/O thread and the memory (`samplewire/_real_time.py`).
@@ -85,7 +86,7 @@ macro_rules! common {
             .start_index($opening.start_index)
             .timeout($opening.timeout()?)
             .mtu($opening.mtu)
-            .udp(udp(&$opening.link)?)
+            .udp(udp(&$opening.link, $opening.interface.as_deref())?)
             .real_time($opening.real_time.to_options()?);
         if let Some(stream) = $opening.stream {
             options = options.stream(stream);
@@ -130,12 +131,17 @@ impl Opening {
     }
 }
 
-/// Options of a socket whose packets pass the kernel in the way of this name.
-pub(crate) fn udp(link: &str) -> PyResult<UdpOptions> {
+/// Options of a socket whose packets pass the kernel in the way of this name, by this interface if it is
+/// named.
+pub(crate) fn udp(link: &str, interface: Option<&str>) -> PyResult<UdpOptions> {
     let bypass = link.parse::<Bypass>();
     let bypass =
         bypass.map_err(|error| PyValueError::new_err(format!("link {link:?}: {error}")))?;
-    Ok(UdpOptions::new().bypass(bypass))
+    let options = UdpOptions::new().bypass(bypass);
+    Ok(match interface {
+        Some(name) => options.interface(name),
+        None => options,
+    })
 }
 
 /// The congestion control of a name, with its rate.

@@ -90,6 +90,23 @@ def test_wrong_choices_are_named(counter: sw.Device, choices: dict[str, Any], wo
     assert isinstance(caught.value, sw.RealTimeError) == is_library_error
 
 
+def test_named_interface_is_used_and_must_exist() -> None:
+    with (
+        sw.listen(rate_hz=1e6, interface="lo") as listener,
+        sw.receive(listener.address, interface="lo") as rx,
+        listener.accept() as stream,
+    ):
+        stream.send(np.zeros(1_000, np.complex64))
+        assert len(rx.read(1_000).samples) == 1_000
+    words = "interface sw-none0: No such device"
+    with pytest.raises(sw.LinkError, match=words):
+        sw.receive("addr=127.0.0.1,interface=sw-none0")
+    with pytest.raises(sw.LinkError, match=words):
+        sw.listen(rate_hz=1e6, interface="sw-none0")
+    with pytest.raises(sw.LinkError, match=words):
+        sw.transmit("127.0.0.1", interface="sw-none0")
+
+
 @pytest.mark.parametrize("link", ["auto", "xdp-generic"])
 def test_stream_is_whole_whatever_the_kernel_grants_of_its_link(link: Link) -> None:
     source = sw.emulate("counter", rate_hz=5e6, samples=200_000, faults="data:loss=0.01")
