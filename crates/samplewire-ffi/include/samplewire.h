@@ -319,6 +319,9 @@ typedef struct sw_receiver_options {
     uint32_t link;
     // 0.
     uint32_t reserved;
+    // The interface that all packets come and leave by, such as `eth1`, for a host with several in one
+    // network. Default NULL: the host's routes decide.
+    const char *interface;
 } sw_receiver_options;
 
 // A stream of a device.
@@ -670,6 +673,9 @@ typedef struct sw_transmitter_options {
     uint32_t control;
     // A `sw_link`; default UDP.
     uint32_t link;
+    // The interface that all packets come and leave by, such as `eth1`, for a host with several in one
+    // network. Default NULL: the host's routes decide.
+    const char *interface;
 } sw_transmitter_options;
 
 // Counters of a transmitter, as of some milliseconds ago; after the end, the final ones.

@@ -147,7 +147,8 @@ pub unsafe extern "C" fn sw_aligned_open(
             let text = format!("stream {} and streams: leave stream at -1", asked.stream);
             return Err(Failure::new(sw_result::Contradiction, text));
         }
-        let options = asked.to_options()?.streams(numbers.iter().copied());
+        // SAFETY: its texts are NULL or end with NUL (the caller's contract).
+        let options = unsafe { asked.to_options()? }.streams(numbers.iter().copied());
         let opened = options.open_aligned(address)?;
         let shared_bytes = opened.memory_bytes();
         let name = ALIGNED.insert(|_| Aligning {

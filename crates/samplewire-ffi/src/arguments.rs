@@ -22,6 +22,22 @@ pub(crate) unsafe fn text<'a>(what: &str, text: *const c_char) -> Result<&'a str
         .map_err(|_| Failure::argument(format!("{what} {:?} is not UTF-8", text.to_string_lossy())))
 }
 
+/// Reads a text that may be missing.
+///
+/// # Errors
+/// Not UTF-8.
+///
+/// # Safety
+/// `pointer` is NULL, or ends with a zero byte and outlives the result.
+pub(crate) unsafe fn optional<'a>(
+    what: &str,
+    pointer: *const c_char,
+) -> Result<Option<&'a str>, Failure> {
+    // SAFETY: `pointer` is not NULL, ends with a zero byte and outlives the result (the contract of this
+    // function).
+    (!pointer.is_null()).then(|| unsafe { text(what, pointer) }).transpose()
+}
+
 /// Writes an out-parameter.
 ///
 /// # Errors

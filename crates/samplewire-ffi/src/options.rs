@@ -7,7 +7,7 @@ use samplewire::{Control, Delivery, RealTime, ReceiveOptions, SendOptions, Under
 use samplewire_io::{Bypass, UdpOptions};
 use samplewire_proto::OutOfRange;
 
-use crate::arguments::{one_of, put, switch, text};
+use crate::arguments::{one_of, optional, put, switch, text};
 use crate::result::{Failure, guard, sw_result};
 use crate::sized::{init, sized};
 
@@ -119,6 +119,9 @@ pub struct sw_receiver_options {
     pub link: u32,
     /// 0.
     pub reserved: u32,
+    /// The interface that all packets come and leave by, such as `eth1`, for a host with several in one
+    /// network. Default NULL: the host's routes decide.
+    pub interface: *const c_char,
 }
 
 sized!(
@@ -142,6 +145,7 @@ sized!(
         coalesce_ns: u64,
         link: u32,
         reserved: u32,
+        interface: *const c_char,
     },
     sw_receiver_options {
         struct_size: size_of::<sw_receiver_options>(),
@@ -164,6 +168,7 @@ sized!(
         coalesce_ns: 0,
         link: sw_link::Udp as u32,
         reserved: 0,
+        interface: std::ptr::null(),
     }
 );
 
@@ -219,6 +224,9 @@ pub struct sw_transmitter_options {
     pub control: u32,
     /// A `sw_link`; default UDP.
     pub link: u32,
+    /// The interface that all packets come and leave by, such as `eth1`, for a host with several in one
+    /// network. Default NULL: the host's routes decide.
+    pub interface: *const c_char,
 }
 
 sized!(
@@ -244,6 +252,7 @@ sized!(
         control_rate: u64,
         control: u32,
         link: u32,
+        interface: *const c_char,
     },
     sw_transmitter_options {
         struct_size: size_of::<sw_transmitter_options>(),
@@ -268,6 +277,7 @@ sized!(
         control_rate: 0,
         control: sw_control::Dcqcn as u32,
         link: sw_link::Udp as u32,
+        interface: std::ptr::null(),
     }
 );
 
@@ -340,9 +350,13 @@ macro_rules! common {
 
 impl sw_receiver_options {
     /// Converts to the library's options, which check the ranges.
-    pub(crate) fn to_options(self) -> Result<ReceiveOptions, Failure> {
+    ///
+    /// # Safety
+    /// `interface` is NULL or ends with a zero byte.
+    pub(crate) unsafe fn to_options(self) -> Result<ReceiveOptions, Failure> {
         reserved(self.reserved)?;
-        let mut udp = UdpOptions::new().bypass(bypass(self.link)?);
+        // SAFETY: `interface` is NULL or ends with a zero byte (the contract of this function).
+        let mut udp = unsafe { udp(self.link, self.interface)? };
         if self.receive_buffer_bytes > 0 {
             udp = udp.receive_buffer_bytes(size_of_buffer(self.receive_buffer_bytes));
         }
@@ -363,10 +377,14 @@ impl sw_receiver_options {
 
 impl sw_transmitter_options {
     /// Converts to the library's options, which check the ranges.
-    pub(crate) fn to_options(self) -> Result<SendOptions, Failure> {
+    ///
+    /// # Safety
+    /// `interface` is NULL or ends with a zero byte.
+    pub(crate) unsafe fn to_options(self) -> Result<SendOptions, Failure> {
         let underflows = [(0, Underflow::Zeros), (1, Underflow::Stop)];
         let underflow = one_of("underflow", self.underflow, &underflows, "see sw_underflow")?;
-        let mut udp = UdpOptions::new().bypass(bypass(self.link)?);
+        // SAFETY: `interface` is NULL or ends with a zero byte (the contract of this function).
+        let mut udp = unsafe { udp(self.link, self.interface)? };
         if self.send_buffer_bytes > 0 {
             udp = udp.send_buffer_bytes(size_of_buffer(self.send_buffer_bytes));
         }
@@ -383,6 +401,20 @@ fn delivery(number: u32, deadline_ns: u64) -> Result<Delivery, Failure> {
         (2, Delivery::BestEffort),
     ];
     one_of("delivery", number, &all, "see sw_delivery")
+}
+
+/// Options of a socket.
+///
+/// # Safety
+/// `interface` is NULL or ends with a zero byte.
+unsafe fn udp(link: u32, interface: *const c_char) -> Result<UdpOptions, Failure> {
+    let udp = UdpOptions::new().bypass(bypass(link)?);
+    // SAFETY: `interface` is NULL or ends with a zero byte (the contract of this function).
+    let interface = unsafe { optional("interface", interface)? };
+    Ok(match interface {
+        Some(name) => udp.interface(name),
+        None => udp,
+    })
 }
 
 fn bypass(link: u32) -> Result<Bypass, Failure> {

@@ -75,7 +75,8 @@ pub unsafe extern "C" fn sw_receiver_open(
             unsafe { read(options)? }
         };
         let blocks = Loans::new(asked.blocks_max()?);
-        let opened = asked.to_options()?.open(address)?;
+        // SAFETY: its texts are NULL or end with NUL (the caller's contract).
+        let opened = unsafe { asked.to_options()? }.open(address)?;
         let loans = Arc::new(BlockLoans { blocks, is_receiver_gone: AtomicBool::new(false) });
         let loans_name = LOANS.insert(|_| Arc::clone(&loans));
         let name = RECEIVERS.insert(|_| Receiving {

@@ -97,7 +97,8 @@ pub unsafe extern "C" fn sw_transmitter_open(
             // SAFETY: `options` is NULL or has `struct_size` bytes (the caller's contract).
             unsafe { read(options)? }
         };
-        let opened = asked.to_options()?.open(address)?;
+        // SAFETY: its texts are NULL or end with NUL (the caller's contract).
+        let opened = unsafe { asked.to_options()? }.open(address)?;
         if !opened.wait_ready(Duration::from_nanos(asked.timeout_ns))? {
             let text = format!("{address} opened the stream, and did not say how much it takes");
             return Err(Failure::new(sw_result::NoAnswer, text));

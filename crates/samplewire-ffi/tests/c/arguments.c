@@ -124,6 +124,29 @@ static void controls(const char *address) {
     CHECK(strstr(sw_last_error(), "reserved 1") != NULL);
 }
 
+// The named interface carries the stream, and must exist.
+static void interfaces(const char *address) {
+    sw_receiver_options options;
+    EXPECT(SW_RESULT_OK, sw_receiver_options_init(&options, sizeof options));
+    CHECK(options.interface == NULL);
+    options.interface = "sw-none0";
+    sw_receiver *receiver = NULL;
+    EXPECT(SW_RESULT_LINK, sw_receiver_open(address, &options, &receiver));
+    CHECK(strstr(sw_last_error(), "interface sw-none0: No such device") != NULL);
+    sw_aligned *aligned = NULL;
+    EXPECT(SW_RESULT_LINK, sw_aligned_open(address, &(uint16_t){0}, 1, &options, &aligned));
+    sw_transmitter_options sending;
+    EXPECT(SW_RESULT_OK, sw_transmitter_options_init(&sending, sizeof sending));
+    CHECK(sending.interface == NULL);
+    sending.interface = "\xff";
+    sw_transmitter *transmitter = NULL;
+    EXPECT(SW_RESULT_ARGUMENT, sw_transmitter_open(address, &sending, &transmitter));
+    CHECK(strstr(sw_last_error(), "interface ") != NULL);
+    options.interface = "lo";
+    EXPECT(SW_RESULT_OK, sw_receiver_open(address, &options, &receiver));
+    EXPECT(SW_RESULT_OK, sw_receiver_free(receiver));
+}
+
 static void objects(const char *address) {
     sw_receiver_options options;
     EXPECT(SW_RESULT_OK, sw_receiver_options_init(&options, sizeof options));
@@ -199,6 +222,7 @@ int main(void) {
     sw_device *device = start_device(NULL, address);
     options(address);
     controls(address);
+    interfaces(address);
     EXPECT(SW_RESULT_OK, sw_device_free(device));
     device = start_device(NULL, address);
     objects(address);
