@@ -100,9 +100,8 @@ fn links(arguments: &Arguments) -> Result<(Side, Side), Box<dyn std::error::Erro
     far.run(|| far_link.send(&[Outgoing::whole(near_at, Ecn::NotEct, &[0x5a; 64])]))?;
     near_link.wait(Duration::from_secs(1))?;
     let word = Word { offset_bytes: 2, values: &[0x5a5a_5a5a] };
-    let tag = KnownTags { word, peers: &[] };
-    near_link.steer(Some(&tag));
-    far.run(|| far_link.steer(Some(&tag)));
+    near_link.steer(Some(&KnownTags { word, peers: &[far_at] }));
+    far.run(|| far_link.steer(Some(&KnownTags { word, peers: &[near_at] })));
     // A program before may hold the queues for some ms more.
     let mut old = Batch::new(64, 9_000);
     let start = Instant::now();

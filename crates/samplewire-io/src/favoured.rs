@@ -27,7 +27,7 @@ pub struct KnownTags<'a> {
     /// Where the tag of a packet stands, and the tags.
     pub word: Word<'a>,
     /// The peer that sends packets with each of these tags, in the same order. For a link to one
-    /// peer, or one with a single route, it may be empty.
+    /// peer it may be empty.
     pub peers: &'a [SocketAddr],
 }
 

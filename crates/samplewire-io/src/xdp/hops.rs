@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::netlink::route;
 
-/// Peers whose packets have come, and how to reach them.
+/// The peers of streams that flow, and how to reach them.
 #[derive(Debug)]
 pub(super) struct Hops {
     interface: u32,
@@ -41,26 +41,36 @@ pub(super) struct Hop {
 
 impl Hops {
     pub(super) fn new(interface: u32, mac: [u8; 6], local: SocketAddr, named: Option<u32>) -> Self {
-        let peers = Vec::with_capacity(PEERS_MAX);
-        Self { interface, named, mac, local, peers, last: 0, epoch: 0, confirmed: Instant::now() }
+        Self {
+            interface,
+            named,
+            mac,
+            local,
+            peers: Vec::new(),
+            last: 0,
+            epoch: 0,
+            confirmed: Instant::now(),
+        }
     }
 
-    /// Enters a peer that has proven to know a stream.
-    pub(super) fn enter(&mut self, address: SocketAddr) {
-        if self.peers.get(self.last).is_some_and(|peer| peer.address == address) {
-            return;
+    /// Replaces the peers; looks for those that are new.
+    pub(super) fn set(&mut self, addresses: &[SocketAddr]) {
+        let mut addresses = addresses.to_vec();
+        addresses.sort_unstable();
+        addresses.dedup();
+        let mut known = std::mem::take(&mut self.peers).into_iter().peekable();
+        for address in addresses {
+            while known.next_if(|peer| peer.address < address).is_some() {}
+            let peer = known.next_if(|peer| peer.address == address).unwrap_or_else(|| Peer {
+                address,
+                hop: self.find(address),
+                is_due: false,
+                epoch: self.epoch,
+                asked: Instant::now(),
+            });
+            self.peers.push(peer);
         }
-        match self.place_of(address) {
-            Ok(place) => self.last = place,
-            // Those that still send are entered again.
-            Err(_) if self.peers.len() == PEERS_MAX => self.peers.clear(),
-            Err(place) => {
-                let (hop, asked) = (self.find(address), Instant::now());
-                let peer = Peer { address, hop, is_due: false, epoch: self.epoch, asked };
-                self.peers.insert(place, peer);
-                self.last = place;
-            }
-        }
+        self.last = 0;
     }
 
     /// How to reach a peer; `None` where packets to it go by UDP, through which the kernel finds its
@@ -134,9 +144,6 @@ impl Hops {
     }
 }
 
-/// As many as streams.
-const PEERS_MAX: usize = super::TAGS_MAX;
-
 /// Between two packets by which the kernel confirms a station.
 const CONFIRM_PAUSE: Duration = Duration::from_secs(5);
 
@@ -145,3 +152,24 @@ const RETRY_PAUSE: Duration = Duration::from_millis(10);
 
 const ETHER_TYPE_IPV4: [u8; 2] = [0x08, 0x00];
 const ETHER_TYPE_IPV6: [u8; 2] = [0x86, 0xDD];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peers_are_those_of_the_streams_and_what_is_known_of_them_stays() {
+        let [a, b, c] = [1, 2, 3].map(|host| SocketAddr::from(([192, 0, 2, host], 9_100)));
+        let local = SocketAddr::from(([192, 0, 2, 9], 9_100));
+        // No interface has this number.
+        let mut hops = Hops::new(u32::MAX, [0; 6], local, None);
+        hops.set(&[b, a, b]);
+        hops.confirm(Instant::now() + CONFIRM_PAUSE);
+        hops.set(&[c, b]);
+        let peers: Vec<_> = hops.peers.iter().map(|peer| (peer.address, peer.is_due)).collect();
+        assert_eq!(peers, [(b, true), (c, false)]);
+        assert_eq!(hops.to(a), None);
+        hops.set(&[]);
+        assert!(hops.peers.is_empty());
+    }
+}

@@ -52,10 +52,10 @@ pub struct Xdp {
     /// Where the tag of a packet stands, once a stream has flowed.
     tag_offset_bytes: u16,
     tags: Vec<u32>,
+    /// Those who send packets with these tags.
+    peers: Vec<SocketAddr>,
     state: State,
     room: Room,
-    /// The destination of the last packet by UDP: its interface is the one to attach to.
-    last_peer: Option<SocketAddr>,
     looks: Looks,
     /// What the UDP socket has dropped, by the last packet before the path.
     udp_dropped: u32,
@@ -242,9 +242,9 @@ impl Xdp {
             cpus: if is_off { Vec::new() } else { thread::affinity().unwrap_or_default() },
             tag_offset_bytes: 0,
             tags: Vec::with_capacity(TAGS_MAX),
+            peers: Vec::with_capacity(TAGS_MAX),
             state: if is_off { State::Off } else { State::Idle },
             room: Room::default(),
-            last_peer: None,
             looks: Looks::new(),
             udp_dropped: 0,
             path_dropped: 0,
@@ -258,7 +258,7 @@ impl Xdp {
         if self.tags.is_empty() {
             return;
         }
-        let Some(peer) = self.udp.remote().or(self.last_peer) else { return };
+        let Some(&peer) = self.peers.first() else { return };
         let wanted = Wanted {
             peer,
             local: self.udp.local_addr(),
@@ -280,7 +280,10 @@ impl Xdp {
     #[cold]
     fn settle(&mut self, since: Instant, attached: Result<Box<Path>, Refusal>) {
         let dropped = self.udp_dropped.wrapping_add(self.path_dropped);
-        let begun = attached.and_then(|mut path| path.begin(&self.tags, dropped).map(|()| path));
+        let begun = attached.and_then(|mut path| {
+            path.begin(dropped);
+            path.set_tags(&self.tags, &self.peers).map(|()| path)
+        });
         match begun {
             Ok(path) => {
                 if self.drops_rights {
@@ -352,7 +355,6 @@ impl Link for Xdp {
 
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
         let State::Attached(path) = &mut self.state else {
-            self.last_peer = packets.last().map(|packet| packet.peer).or(self.last_peer);
             return self.udp.send(packets);
         };
         path.begin_send();
@@ -457,19 +459,24 @@ impl Link for Xdp {
 
     fn steer(&mut self, tags: Option<&KnownTags<'_>>) {
         self.tags.clear();
-        let Some(KnownTags { word, .. }) = tags else {
+        self.peers.clear();
+        let Some(KnownTags { word, peers }) = tags else {
             if let State::Attached(path) = &mut self.state {
                 // What a tag that is still in the map brings is a stranger's.
-                let _ = path.set_tags(&[]);
+                let _ = path.set_tags(&[], &[]);
             }
             return;
         };
         self.tags.extend(word.values.iter().take(TAGS_MAX));
+        match self.udp.remote() {
+            Some(remote) => self.peers.push(remote),
+            None => self.peers.extend(peers.iter().take(TAGS_MAX)),
+        }
         self.tag_offset_bytes = word.offset_bytes;
         match &mut self.state {
             State::Idle | State::Busy { .. } => self.attach(),
             State::Attached(path) => {
-                if let Err(error) = path.set_tags(&self.tags) {
+                if let Err(error) = path.set_tags(&self.tags, &self.peers) {
                     self.detach(&error.to_string());
                 }
             }

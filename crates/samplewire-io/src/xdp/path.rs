@@ -223,9 +223,6 @@ impl Path {
             has_failed: false,
             is_full: false,
         };
-        if let Some(remote) = path.remote {
-            path.hops.enter(remote);
-        }
         path.refill();
         Ok(path)
     }
@@ -234,13 +231,14 @@ impl Path {
         &self.grant
     }
 
-    /// Takes packets with these tags from here on; the link has dropped so many before.
-    pub(super) fn begin(&mut self, tags: &[u32], dropped: u32) -> Result<(), Refusal> {
+    /// The link has dropped so many packets before.
+    pub(super) const fn begin(&mut self, dropped: u32) {
         self.dropped_before = dropped;
-        self.set_tags(tags)
     }
 
-    pub(super) fn set_tags(&mut self, tags: &[u32]) -> Result<(), Refusal> {
+    /// Takes packets with these tags from here on, and sends to these peers.
+    pub(super) fn set_tags(&mut self, tags: &[u32], peers: &[SocketAddr]) -> Result<(), Refusal> {
+        self.hops.set(peers);
         self.steering.set_tags(tags).map_err(Refusal::of("write the program's map"))
     }
 
@@ -275,7 +273,6 @@ impl Path {
             self.free.push(frame);
             return true;
         };
-        self.hops.enter(datagram.source);
         let meta = self.meta(&datagram);
         let place = Place {
             offset_bytes: offset_bytes + datagram.payload_offset_bytes,

@@ -78,9 +78,9 @@ pub(crate) fn open(far: &str, bypass: Bypass) -> (Box<dyn Link>, Box<dyn Link>, 
         })
         .collect();
     tags.extend([u32::from_be_bytes(*b"llo "), 0x0707_0707]);
-    let tags = KnownTags { word: Word { offset_bytes: 2, values: &tags }, peers: &[] };
-    near.steer(Some(&tags));
-    far.steer(Some(&tags));
+    let word = Word { offset_bytes: 2, values: &tags };
+    near.steer(Some(&KnownTags { word, peers: &[far.local_addr()] }));
+    far.steer(Some(&KnownTags { word, peers: &[near.local_addr()] }));
     // A link before may still hold the queues.
     let start = Instant::now();
     while logs.iter().any(|log| log.state() == XdpState::Idle) && start.elapsed() < PATIENCE {

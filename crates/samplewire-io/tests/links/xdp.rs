@@ -121,6 +121,38 @@ fn packets_that_come_as_one_frame_arrive_in_the_generic_mode() {
     });
 }
 
+/// Its answer to a stranger was the last packet before a stream flowed.
+#[test]
+fn peer_of_a_stream_decides_where_a_link_attaches_and_no_stranger() {
+    let name = "xdp::peer_of_a_stream_decides_where_a_link_attaches_and_no_stranger";
+    if !in_namespace(name, &interfaces(1_500, 1)) || is_refused() {
+        return;
+    }
+    let options = UdpOptions::new().bypass(Bypass::Always);
+    let mut near = Xdp::bind("0.0.0.0:0".parse().unwrap(), &options).unwrap();
+    let port = near.local_addr().port();
+    let mut far = in_far(|| {
+        let near = SocketAddr::new(NEAR.parse().unwrap(), port);
+        Udp::client(near, &UdpOptions::new()).unwrap()
+    });
+    let far_at = far.local_addr();
+    far.send(&[Outgoing::whole(
+        SocketAddr::new(NEAR.parse().unwrap(), port),
+        Ecn::NotEct,
+        b"hello",
+    )])
+    .unwrap();
+    let stranger = SocketAddr::from(([127, 0, 0, 1], 9));
+    near.send(&[Outgoing::whole(stranger, Ecn::NotEct, b"hello")]).unwrap();
+    near.steer(Some(&KnownTags { peers: &[far_at], ..SEVENS }));
+    let (log, mut batch) = (near.capabilities().bypass.unwrap(), Batch::new(64, 9_000));
+    wait_until("an attached link", PATIENCE, || {
+        near.recv(&mut batch).unwrap();
+        log.state() != XdpState::Idle
+    });
+    assert_eq!(log.state().to_string(), "near0, native mode, copy, 1 queue");
+}
+
 #[test]
 fn interface_of_a_vlan_is_attached_in_the_generic_mode() {
     let name = "xdp::interface_of_a_vlan_is_attached_in_the_generic_mode";
