@@ -5,8 +5,8 @@
 // An instruction takes two cycles. In the first its operand is fetched (a constant, a port, or one
 // of three memories, at a constant address or at P) and the next instruction's address is chosen;
 // in the second the operand goes through the ALU to the accumulator A, and at once to where the
-// instruction puts it: work memory at a constant address or at Q, Internet checksum, CRC-32C, or
-// an output. A third cycle goes by between the two where memory or a port of others is read, and
+// instruction puts it: work memory at a constant address or at Q, Internet checksum, CRC-32C,
+// multiplier, or an output. A third cycle goes by between the two where memory or a port of others is read, and
 // behind them where an output is written, and where a jump is taken: the instruction behind it is
 // fetched already. So there are registers behind the ROM, the operand and the ALU.
 //
@@ -102,7 +102,9 @@ module ctl_cpu #(
     PortHalf  = 7'd1,   // and half of it, what is shifted out to the carry
     PortSum   = 7'd2,
     PortCrcHi = 7'd3,   // complemented, as a packet carries it
-    PortCrcLo = 7'd4
+    PortCrcLo = 7'd4,
+    PortProductLo = 7'd5,
+    PortProductHi = 7'd6
   } port_e;
 
   typedef enum logic [5:0] {
@@ -111,7 +113,8 @@ module ctl_cpu #(
     OutCount = 6'd2,   // of repeats, less than 0
     OutSum   = 6'd3,
     OutCrc   = 6'd4,   // begins afresh
-    OutSend  = 6'd5    // from P on -count words of 64 bits; bytes of the last modulo 8
+    OutSend  = 6'd5,   // from P on -count words of 64 bits; bytes of the last modulo 8
+    OutFactor = 6'd6   // the product is that of A and this
   } out_e;
 
   // ------------------------------------------------------------------ instructions
@@ -204,7 +207,7 @@ module ctl_cpu #(
   logic [1:0]          part_q;
   logic [15:0]         direct_q, read_q;  // one is zero
   logic [15:0]         operand, own, sum_q, read_data;
-  logic [31:0]         crc_q;
+  logic [31:0]         crc_q, product_q;
   logic [63:0]         work;
 
   assign operand     = direct_q | read_q;
@@ -220,6 +223,8 @@ module ctl_cpu #(
       PortHalf[2:0]:  own = {1'b0, a_q[15:1]};
       PortSum[2:0]:   own = sum_q;
       PortCrcHi[2:0]: own = ~crc_q[31:16];
+      PortProductLo[2:0]: own = product_q[15:0];
+      PortProductHi[2:0]: own = product_q[31:16];
       default:                own = ~crc_q[15:0];
     endcase
   end
@@ -271,6 +276,15 @@ module ctl_cpu #(
     // A half leaves its lowest bit in the carry.
     if (act_now && alu[2]) carry_q <= carry_out;
     else if (act_now && src == SrcPort && k[6:0] == PortHalf) carry_q <= a_q[0];
+  end
+
+  // ------------------------------------------------------------------ product
+  // Both factors stand from the cycle before: the registers of a multiplier's inputs cost no cycle.
+  logic [15:0] factor_a_q, factor_b_q;
+  always_ff @(posedge clk_i) begin
+    factor_a_q <= a_q;
+    factor_b_q <= operand;
+    if (out_we_o && out_o == OutFactor) product_q <= factor_a_q * factor_b_q;
   end
 
   // ------------------------------------------------------------------ checksum and CRC

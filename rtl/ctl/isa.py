@@ -68,6 +68,8 @@ class Port(IntEnum):
     SUM = 2
     CRC_HI = 3
     CRC_LO = 4
+    PRODUCT_LO = 5
+    PRODUCT_HI = 6
 
 
 class Out(IntEnum):
@@ -79,6 +81,7 @@ class Out(IntEnum):
     SUM = 3
     CRC = 4
     SEND = 5
+    FACTOR = 6
 
 
 CORE_FIRST = 8

@@ -71,6 +71,7 @@ class Cpu:
     sum_carry: int = 0
     crc: int | None = None
     link: int | None = None
+    product: int | None = None
     work: list[int | None] = field(default_factory=lambda: [None] * isa.WORK_PARTS)
     is_crc_busy: bool = False
     is_taken: bool = False  # the last instruction jumped
@@ -121,6 +122,10 @@ class Cpu:
             return self.a >> 1
         if port == Port.SUM:
             return self.sum
+        if port == Port.PRODUCT_LO:
+            return self.product & 0xFFFF
+        if port == Port.PRODUCT_HI:
+            return self.product >> 16
         if self.is_crc_busy:
             raise ProgramError("the CRC is read while its last word is worked on")
         return ~self.crc >> (16 if port == Port.CRC_HI else 0) & 0xFFFF
@@ -194,6 +199,8 @@ class Cpu:
             self.crc = 0xFFFFFFFF
         elif out == Out.SEND:
             self.send(value & 7 or 8)
+        elif out == Out.FACTOR:
+            self.product = self.a * value
 
     def send(self, last_bytes: int) -> None:
         """Words from P on; that at Q until one more is to be sent."""

@@ -443,7 +443,7 @@ package roce_regs_pkg;
       memory_bytes,
       slots,
       {8'd50, queue, width},
-      {16'h1, 16'h4},
+      {16'h1, 16'h5},
       32'h53574952
     };
     status_word = words[word*32+:32];

@@ -106,6 +106,13 @@
 #define SW_REG_SOURCE_RATE 0x0d4u
 #define SW_REG_SCRATCH 0x0d8u
 #define SW_REG_EVENT_INDEX 0x0dcu
+#define SW_REG_TAI_INDEX_LO 0x0e0u
+#define SW_REG_TAI_INDEX_HI 0x0e4u
+#define SW_REG_TAI_TIME_LO 0x0e8u
+#define SW_REG_TAI_TIME_HI 0x0ecu
+#define SW_REG_TAI_PERIOD_LO 0x0f0u
+#define SW_REG_TAI_PERIOD_HI 0x0f4u
+#define SW_REG_TAI_NUMBER 0x0f8u
 #define SW_REG_RATE_CONTROL 0x100u
 #define SW_REG_RATE_CONTROL_RATE_MODE_SHIFT 0
 #define SW_REG_RATE_CONTROL_RATE_MODE_MASK 0x3u
@@ -242,6 +249,13 @@ enum sw_counter {
   X(SW_REG_SOURCE_RATE, "source_rate") \
   X(SW_REG_SCRATCH, "scratch") \
   X(SW_REG_EVENT_INDEX, "event_index") \
+  X(SW_REG_TAI_INDEX_LO, "tai_index_lo") \
+  X(SW_REG_TAI_INDEX_HI, "tai_index_hi") \
+  X(SW_REG_TAI_TIME_LO, "tai_time_lo") \
+  X(SW_REG_TAI_TIME_HI, "tai_time_hi") \
+  X(SW_REG_TAI_PERIOD_LO, "tai_period_lo") \
+  X(SW_REG_TAI_PERIOD_HI, "tai_period_hi") \
+  X(SW_REG_TAI_NUMBER, "tai_number") \
   X(SW_REG_RATE_CONTROL, "rate_control") \
   X(SW_REG_ALPHA_PERIOD, "alpha_period") \
   X(SW_REG_RISE_PERIOD, "rise_period") \

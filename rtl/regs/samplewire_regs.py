@@ -189,6 +189,27 @@ REGISTERS = {
     "event_index": Register(0x0DC, "rw", (
         Field("event_index", 0, 9, 0, 0x0, 0x0),
     )),
+    "tai_index_lo": Register(0x0E0, "rw", (
+        Field("tai_index", 0, 32, 0, 0x0, 0x0, is_in_memory=True),
+    )),
+    "tai_index_hi": Register(0x0E4, "rw", (
+        Field("tai_index", 0, 32, 32, 0x0, 0x0, is_in_memory=True),
+    )),
+    "tai_time_lo": Register(0x0E8, "rw", (
+        Field("tai_time", 0, 32, 0, 0x0, 0x0, is_in_memory=True),
+    )),
+    "tai_time_hi": Register(0x0EC, "rw", (
+        Field("tai_time", 0, 32, 32, 0x0, 0x0, is_in_memory=True),
+    )),
+    "tai_period_lo": Register(0x0F0, "rw", (
+        Field("tai_period", 0, 32, 0, 0x0, 0x0, is_in_memory=True),
+    )),
+    "tai_period_hi": Register(0x0F4, "rw", (
+        Field("tai_period", 0, 32, 32, 0x0, 0x0, is_in_memory=True),
+    )),
+    "tai_number": Register(0x0F8, "rw", (
+        Field("tai_number", 0, 16, 0, 0x0, 0x0, is_in_memory=True),
+    )),
     "rate_control": Register(0x100, "rw", (
         Field("rate_mode", 0, 2, 0, 0x2, 0x2),
         Field("gain_shift", 2, 5, 0, 0x8, 0x8),

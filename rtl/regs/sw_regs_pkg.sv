@@ -173,6 +173,13 @@ package sw_regs_pkg;
   localparam logic [10:0] OffSourceRate = 11'h0d4;
   localparam logic [10:0] OffScratch = 11'h0d8;
   localparam logic [10:0] OffEventIndex = 11'h0dc;
+  localparam logic [10:0] OffTaiIndexLo = 11'h0e0;
+  localparam logic [10:0] OffTaiIndexHi = 11'h0e4;
+  localparam logic [10:0] OffTaiTimeLo = 11'h0e8;
+  localparam logic [10:0] OffTaiTimeHi = 11'h0ec;
+  localparam logic [10:0] OffTaiPeriodLo = 11'h0f0;
+  localparam logic [10:0] OffTaiPeriodHi = 11'h0f4;
+  localparam logic [10:0] OffTaiNumber = 11'h0f8;
   localparam logic [10:0] OffRateControl = 11'h100;
   localparam logic [10:0] OffAlphaPeriod = 11'h104;
   localparam logic [10:0] OffRisePeriod = 11'h108;
@@ -262,8 +269,8 @@ package sw_regs_pkg;
 
   // A bit for each word of the low half (status) and the high half (control).
   localparam logic [31:0] StatusReadable = 32'h007fffff;
-  localparam logic [63:0] ControlReadable = 64'h00fe1ffe000007ff;
-  localparam logic [63:0] ControlWritable = 64'h00ffffff000007ff;
+  localparam logic [63:0] ControlReadable = 64'h7ffe1ffe000007ff;
+  localparam logic [63:0] ControlWritable = 64'h7fffffff000007ff;
 
   // What a word of the control half reads before it is written; is_wide: at W = 512.
   function automatic logic [31:0] control_reset(input logic [5:0] word,
@@ -376,7 +383,7 @@ package sw_regs_pkg;
       {8'd45, channels, nack_depth},
       slots,
       {slot_bytes, width},
-      {16'h1, 16'h4},
+      {16'h1, 16'h5},
       32'h53574952
     };
     status_word = words[word*32+:32];

@@ -431,7 +431,7 @@ async def status_and_parameters_read_as_they_are(dut: HierarchyObject) -> None:
     status = {name: tb.rng.getrandbits(bits) for name, bits in widths.items()}
     dut.status_i.value = pack(status, widths)
     expected = status | {
-        "id": regs.ID_VALUE, "minor": 4, "major": 1, "width": int(dut.W.value),
+        "id": regs.ID_VALUE, "minor": 5, "major": 1, "width": int(dut.W.value),
         "slot_bytes": int(dut.SlotBytes.value), "slots": int(dut.Slots.value),
         "nack_depth": int(dut.NackDepth.value), "channels": int(dut.Channels.value),
         "counters": len(regs.COUNTERS), "core": 1,

@@ -210,6 +210,20 @@ pub const SOURCE_RATE: u32 = 0x0d4;
 pub const SCRATCH: u32 = 0x0d8;
 /// ring of events
 pub const EVENT_INDEX: u32 = 0x0dc;
+/// TAI of samples
+pub const TAI_INDEX_LO: u32 = 0x0e0;
+/// TAI of samples
+pub const TAI_INDEX_HI: u32 = 0x0e4;
+/// TAI of samples
+pub const TAI_TIME_LO: u32 = 0x0e8;
+/// TAI of samples
+pub const TAI_TIME_HI: u32 = 0x0ec;
+/// TAI of samples
+pub const TAI_PERIOD_LO: u32 = 0x0f0;
+/// TAI of samples
+pub const TAI_PERIOD_HI: u32 = 0x0f4;
+/// TAI of samples
+pub const TAI_NUMBER: u32 = 0x0f8;
 /// congestion control
 pub const RATE_CONTROL: u32 = 0x100;
 /// 0 none, 1 fixed: departures keep to `rate_start`, 2 dcqcn: its lowest bit
@@ -325,7 +339,7 @@ pub static COUNTERS: [&str; 45] = [
 pub const TEMPLATE_WINDOW: u32 = 0x400;
 
 /// All registers.
-pub static REGISTERS: [Register; 58] = [
+pub static REGISTERS: [Register; 65] = [
     Register::new("id", 0x000, Access::ReadOnly),
     Register::new("version", 0x004, Access::ReadOnly),
     Register::new("geometry", 0x008, Access::ReadOnly),
@@ -373,6 +387,13 @@ pub static REGISTERS: [Register; 58] = [
     Register::new("source_rate", 0x0d4, Access::ReadWrite),
     Register::new("scratch", 0x0d8, Access::ReadWrite),
     Register::new("event_index", 0x0dc, Access::ReadWrite),
+    Register::new("tai_index_lo", 0x0e0, Access::ReadWrite),
+    Register::new("tai_index_hi", 0x0e4, Access::ReadWrite),
+    Register::new("tai_time_lo", 0x0e8, Access::ReadWrite),
+    Register::new("tai_time_hi", 0x0ec, Access::ReadWrite),
+    Register::new("tai_period_lo", 0x0f0, Access::ReadWrite),
+    Register::new("tai_period_hi", 0x0f4, Access::ReadWrite),
+    Register::new("tai_number", 0x0f8, Access::ReadWrite),
     Register::new("rate_control", 0x100, Access::ReadWrite),
     Register::new("alpha_period", 0x104, Access::ReadWrite),
     Register::new("rise_period", 0x108, Access::ReadWrite),

@@ -20,6 +20,10 @@ module session_tb (
   input  logic [5:0]   tpl_waddr_i,
   input  logic [63:0]  tpl_wdata_i,
   input  logic [95:0]  self_i,
+  input  logic [63:0]  tai_index_i,
+  input  logic [63:0]  tai_time_i,
+  input  logic [63:0]  tai_period_i,
+  input  logic [15:0]  tai_number_i,
 
   input  logic         c_valid_i,
   input  logic [63:0]  c_data_i,
@@ -111,6 +115,13 @@ module session_tb (
       sw_regs_pkg::OffSecret1[6:2]: key_data = secret_i[63:32];
       sw_regs_pkg::OffSecret2[6:2]: key_data = secret_i[95:64];
       sw_regs_pkg::OffSecret3[6:2]: key_data = secret_i[127:96];
+      sw_regs_pkg::OffTaiIndexLo[6:2]:  key_data = tai_index_i[31:0];
+      sw_regs_pkg::OffTaiIndexHi[6:2]:  key_data = tai_index_i[63:32];
+      sw_regs_pkg::OffTaiTimeLo[6:2]:   key_data = tai_time_i[31:0];
+      sw_regs_pkg::OffTaiTimeHi[6:2]:   key_data = tai_time_i[63:32];
+      sw_regs_pkg::OffTaiPeriodLo[6:2]: key_data = tai_period_i[31:0];
+      sw_regs_pkg::OffTaiPeriodHi[6:2]: key_data = tai_period_i[63:32];
+      sw_regs_pkg::OffTaiNumber[6:2]:   key_data = {16'd0, tai_number_i};
       default:                      key_data = 32'hDEAD_BEEF;
     endcase
   end

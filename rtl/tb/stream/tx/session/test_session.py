@@ -134,7 +134,7 @@ class TB:
         for name in (
             "jump_ns c_valid c_data c_last c_is_report close close_reason busy index lost "
             "oldest sent next credit_came depart_new depart_repeat tx_busy taken alive "
-            "grant_wait tpl_we tpl_waddr tpl_wdata"
+            "grant_wait tpl_we tpl_waddr tpl_wdata tai_index tai_time tai_period tai_number"
         ).split():
             getattr(dut, f"{name}_i").value = 0
         dut.m_axis_tready.value = 1
@@ -1150,7 +1150,7 @@ def test_session(is_long, monkeypatch):
             Path(__file__).parent / "session_tb.sv",
             ctl_lockstep.RECORDER,
         ],
-        test_module=["test_session", "session_rare"],
+        test_module=["test_session", "session_rare", "session_time"],
         testcase=testcase,
         plusargs=["+ctl_record=ctl.bin"],
     )
