@@ -21,7 +21,7 @@ std::vector<uint64_t> accept_words(const Setup& setup, uint32_t slots, uint32_t 
       uint64_t(packet_samples) << 32 | uint64_t(setup.payload_bytes) << 16 | kPayloadOffset << 8,
       uint64_t(setup.window_packets ? setup.window_packets : slots) << 32 | setup.tolerance_16ns,
       uint64_t(setup.dead_ms) << 48 | uint64_t(setup.idle_ms) << 32 | kRangesMax << 16 | beat_bytes,
-      0,  // time of the index: unknown
+      0,  // time of the index: the board's
   };
   const std::string name = setup.name;
   Bytes tlv(4 + name.size());
@@ -67,6 +67,16 @@ void Driver::write_line(uint32_t line_gbps) {
   if (!is_faster) write(SW_REG_RATE_LINE, rate);
 }
 
+void Driver::write_tai(const std::optional<TaiClock>& tai) {
+  write(SW_REG_TAI_NUMBER, 0);
+  if (!tai) return;
+  write64(SW_REG_TAI_INDEX_LO, tai->index);
+  write64(SW_REG_TAI_TIME_LO, tai->tai_ns);
+  write64(SW_REG_TAI_PERIOD_LO, tai->period_q48);
+  if (++tai_number_ == 0) ++tai_number_;
+  write(SW_REG_TAI_NUMBER, tai_number_);
+}
+
 void Driver::configure(const Setup& setup) {
   if (read(SW_REG_ID) != SW_ID_VALUE) throw std::runtime_error("no samplewire board answers");
   const uint32_t geometry = read(SW_REG_GEOMETRY);
@@ -93,6 +103,7 @@ void Driver::configure(const Setup& setup) {
   for (size_t i = 0; i < words.size(); ++i)
     write64(SW_WINDOW_TEMPLATE + 8 * uint32_t(i), words[i]);
   write(SW_REG_TEMPLATE_WORDS, uint32_t(words.size()));
+  write_tai(setup.tai);
   write64(SW_REG_SOURCE_COUNT_LO, setup.gate_samples);
   write(SW_REG_COMMAND, SW_REG_COMMAND_GATE_OPEN_MASK << SW_REG_COMMAND_GATE_OPEN_SHIFT);
   write(SW_REG_CONTROL, SW_REG_CONTROL_ENABLE_MASK << SW_REG_CONTROL_ENABLE_SHIFT |

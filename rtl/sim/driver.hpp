@@ -1,12 +1,25 @@
 // What a program does to bring a board up: the registers of regs/tx.toml, in order.
 #pragma once
 
+#include <optional>
 #include <stdexcept>
 
 #include "model.hpp"
 #include "samplewire_regs.h"
 
 namespace sw {
+
+// The time of samples, as the registers hold it (docs/registers.md#time-of-samples).
+struct TaiClock {
+  uint64_t index = 0;      // whose time is known
+  uint64_t tai_ns = 0;
+  uint64_t period_q48 = 0;  // 2^-48 ns from one sample to the next
+
+  // Of any index, rounded down.
+  uint64_t time_ns(uint64_t of) const {
+    return tai_ns + uint64_t(__int128(int64_t(of - index)) * period_q48 >> 48);
+  }
+};
 
 struct Setup {
   Address self{{0x02, 0x53, 0x57, 0, 0, 1}, 0x0A400002, 9100};
@@ -24,6 +37,7 @@ struct Setup {
   uint32_t dead_ms = 15000;
   uint32_t idle_ms = 100;
   const char* name = "samplewire board";
+  std::optional<TaiClock> tai;
 };
 
 class Driver {
@@ -54,12 +68,15 @@ class Driver {
   uint64_t counter(unsigned number);
 
   void configure(const Setup& setup);
+  // The time of samples; without one it is unknown.
+  void write_tai(const std::optional<TaiClock>& tai);
   // The preset of congestion control for a line; a stream starts at the line's rate.
   void write_line(uint32_t line_gbps);
   void close();
 
  private:
   Model& model_;
+  uint16_t tai_number_ = 0;
 };
 
 }  // namespace sw

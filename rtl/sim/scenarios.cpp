@@ -14,7 +14,21 @@ namespace {
 
 struct Totals {
   uint64_t packets = 0, repeats = 0, samples = 0, overflow_gaps = 0, lives = 0, finished = 0;
+  uint64_t timed = 0;  // streams whose MARKs stated a time
 };
+
+// What is wrong with the times that the board stated.
+std::string wrong_times(const std::optional<TaiClock>& tai, const sw_host_counts& counts) {
+  const auto wrong = [&](uint64_t index, uint64_t tai_ns) {
+    return tai_ns != (tai ? tai->time_ns(index) : 0);
+  };
+  const bool has_mark = counts.timed_index_tai_ns != 0;
+  if (has_mark && wrong(counts.timed_index, counts.timed_index_tai_ns))
+    return "a MARK states another time of index " + std::to_string(counts.timed_index);
+  if (wrong(counts.accept_index, counts.accept_tai_ns))
+    return "ACCEPT states another time of index " + std::to_string(counts.accept_index);
+  return {};
+}
 
 void live(World& world, const WorldSpec& spec, uint64_t packets, Totals& totals) {
   Random& random = world.random();
@@ -22,7 +36,13 @@ void live(World& world, const WorldSpec& spec, uint64_t packets, Totals& totals)
   const double line = double(spec.line_bps) / 8e9;
   const double shares[] = {0, 0.3, 0.8, 1.3};
   world.driver().write(SW_REG_SOURCE_RATE, source_rate(line * shares[random.below(4)]));
+  std::optional<TaiClock> tai;
+  if (random.below(4))
+    tai = TaiClock{random.draw() >> 24, random.draw(), random.draw() >> random.below(40)};
+  world.driver().write_tai(tai);
   if (!start(world, 7)) return;
+  const std::string wrong = wrong_times(tai, world.counts());
+  if (!wrong.empty()) world.fail(wrong);
   const uint64_t received = world.counts().packets_received;
   const uint64_t until = world.model().now_ns() + 20 * kSecond;
   world.run(until, [&] {
@@ -31,6 +51,11 @@ void live(World& world, const WorldSpec& spec, uint64_t packets, Totals& totals)
   });
   const sw_host_counts counts = world.counts();
   totals.packets += counts.packets_received;
+  totals.timed += counts.timed_index_tai_ns != 0;
+  if (world.standing() == SW_STREAMING) {
+    const std::string wrong_then = wrong_times(tai, counts);
+    if (!wrong_then.empty()) world.fail(wrong_then);
+  }
   switch (random.below(4)) {
     case 0:  // The host is killed: the next life takes the stream over.
       break;
@@ -64,10 +89,11 @@ std::string soak(const Options& options, uint64_t& cycles) {
   while (totals.packets < packets && world.fault().empty())
     live(world, spec, 1 + world.random().below(packets / 10 + 1), totals);
   cycles = world.model().cycles();
+  if (totals.lives > 4 && totals.timed == 0) world.fail("no MARK stated a time");
   std::printf("soak: %" PRIu64 " packets received, %" PRIu64 " repeats, %" PRIu64
-              " samples, %" PRIu64 " streams (%" PRIu64 " finished), %" PRIu64
+              " samples, %" PRIu64 " streams (%" PRIu64 " finished, %" PRIu64 " with times), %" PRIu64
               " overflow gaps, lost %" PRIu64 " down %" PRIu64 " up, %" PRIu64 " socket drops\n",
-              totals.packets, totals.repeats, totals.samples, totals.lives, totals.finished,
+              totals.packets, totals.repeats, totals.samples, totals.lives, totals.finished, totals.timed,
               totals.overflow_gaps, world.down().counts().lost, world.up().counts().lost,
               world.socket_drops());
   return world.fault();

@@ -6,6 +6,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 #include "core.hpp"
 #include "nic_cores.hpp"
@@ -35,9 +36,24 @@ uint64_t drawn() {
   return value;
 }
 
+constexpr uint64_t kTaiAheadS = 37;  // of UTC, since 2017
+
+uint64_t clock_ns(clockid_t clock) {
+  timespec time;
+  clock_gettime(clock, &time);
+  return uint64_t(time.tv_sec) * kSecond + uint64_t(time.tv_nsec);
+}
+
+// TAI of the host: its kernel's, or UTC + 37 s where that has no offset.
+uint64_t host_tai_ns() {
+  const uint64_t utc = clock_ns(CLOCK_REALTIME), tai = clock_ns(CLOCK_TAI);
+  return tai > utc + kSecond ? tai : utc + kTaiAheadS * kSecond;
+}
+
 class StreamCore : public Core {
  public:
-  StreamCore(Model& model, BoardOptions& options) : options_(options), driver_(model) {
+  StreamCore(Model& model, BoardOptions& options)
+      : options_(options), model_(model), driver_(model) {
     if (!options.nic.program_path.empty()) nic_.emplace(model, options.nic);
     Setup& setup = options_.setup;
     setup.samples_per_ns_q = source_rate_q(options.rate_hz, kSampleBytes);
@@ -56,7 +72,12 @@ class StreamCore : public Core {
     setup.boot_id = options_.boot_id ? *options_.boot_id : drawn();
     setup.secret[0] = drawn();
     setup.secret[1] = drawn();
-    if (!nic_ || options_.nic.has_ps) driver_.configure(setup);
+    if (!nic_ || options_.nic.has_ps) {
+      const uint64_t start_ns = model_.now_ns(), tai_ns = host_tai_ns();
+      driver_.configure(setup);
+      // The source has begun with index 0.
+      write_time(tai_ns + options_.slow * (model_.now_ns() - start_ns));
+    }
     if (!nic_) return;
     nic_->restart();
     if (options_.nic.mode == "mac")
@@ -116,7 +137,16 @@ class StreamCore : public Core {
   uint64_t step_ns_max() const override { return step_ns_max_; }
 
  private:
+  // Of index 0. Samples that wait for the ring have none.
+  void write_time(uint64_t tai_ns) {
+    const uint32_t rate_q = options_.setup.samples_per_ns_q;  // 2^-16 bytes a ns
+    if (rate_q == 0) return;
+    const __int128 period_q48 = (__int128(kSampleBytes * options_.slow) << 64) / rate_q;
+    if (period_q48 <= UINT64_MAX) driver_.write_tai(TaiClock{0, tai_ns, uint64_t(period_q48)});
+  }
+
   BoardOptions& options_;
+  Model& model_;
   Driver driver_;
   std::optional<NicCores> nic_;
   uint64_t step_ns_max_ = kMillisecond;

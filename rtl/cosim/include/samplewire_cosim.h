@@ -44,6 +44,10 @@ typedef struct sw_host_counts {
   uint64_t reports;
   uint64_t refused;
   uint64_t boot_id;
+  uint64_t timed_index;      /* the index of the newest MARK with a time */
+  uint64_t timed_index_tai_ns; /* 0 = none came */
+  uint64_t accept_index;     /* of ACCEPT */
+  uint64_t accept_tai_ns;    /* 0 = unknown */
   uint32_t board_tag;
 } sw_host_counts;
 

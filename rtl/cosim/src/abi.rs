@@ -40,6 +40,10 @@ pub struct Counts {
     reports: u64,
     refused: u64,
     boot_id: u64,
+    timed_index: u64,
+    timed_index_tai_ns: u64,
+    accept_index: u64,
+    accept_tai_ns: u64,
     board_tag: u32,
 }
 
@@ -174,6 +178,7 @@ pub unsafe extern "C" fn sw_host_counts_get(host: *mut Host, counts: *mut Counts
     let host = unsafe { &mut *host };
     let stats = host.stats();
     let (board_tag, boot_id) = host.names().unwrap_or((0, 0));
+    let (accept_index, accept_tai_ns) = host.accepted().unwrap_or((0, 0));
     let account = host.account();
     let filled = Counts {
         first_index: account.first_index,
@@ -189,6 +194,10 @@ pub unsafe extern "C" fn sw_host_counts_get(host: *mut Host, counts: *mut Counts
         reports: stats.reports,
         refused: stats.refused,
         boot_id,
+        timed_index: stats.timed_index,
+        timed_index_tai_ns: stats.timed_index_tai_ns,
+        accept_index,
+        accept_tai_ns,
         board_tag,
     };
     // SAFETY: the caller gives writable room for one.

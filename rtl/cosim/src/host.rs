@@ -210,6 +210,17 @@ impl Host {
         }
     }
 
+    /// The index that the board accepted the stream at, and its TAI time, 0 = unknown.
+    pub fn accepted(&self) -> Option<(u64, u64)> {
+        match &self.state {
+            State::Streaming(stream) => {
+                let params = &stream.info.params;
+                Some((params.first_index, params.time_ns))
+            }
+            _ => None,
+        }
+    }
+
     /// How the stream ended, in words.
     pub fn words(&self) -> &str {
         match &self.state {
