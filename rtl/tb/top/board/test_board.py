@@ -59,6 +59,12 @@ def start(binary: Path, place: Tap | Loopback, tmp_path: Path) -> Iterator[Calla
         board.stop()
 
 
+def tai_ns() -> int:
+    """TAI of the host, as the board takes it."""
+    utc, tai = time.time_ns(), time.clock_gettime_ns(time.CLOCK_TAI)
+    return tai if tai > utc + 10**9 else utc + 37 * 10**9
+
+
 def needs_ethernet(place: Tap | Loopback) -> None:
     """Skips what UDP at loopback does not show."""
     if not place.has_ethernet:
@@ -104,6 +110,24 @@ def test_probe_shows_the_board(start: Callable[..., Board], host: Host) -> None:
     assert said["rate_hz"] == pytest.approx(1e6, rel=0.01)
     assert said["name"] == "samplewire board"
     assert int(board.ask("read state")[0], 0) & 7 == 0
+
+
+@pytest.mark.parametrize("slow", [1, 10])
+def test_board_states_the_host_s_tai(start: Callable[..., Board], host: Host, slow: int) -> None:
+    """The index that is accepted has the time of the host's clock; without a rate it has none."""
+    board = start("--rate", "1000000", "--slow", slow)
+    said = []
+    for _ in range(2):
+        before_ns = tai_ns()
+        said.append(host.probe())
+        # The index is that of the answer, and a busy machine answers late.
+        assert before_ns - 20_000_000 < said[-1]["first_index_tai_ns"] < tai_ns() + 20_000_000
+    indexes, times = zip(*((s["first_index"], s["first_index_tai_ns"]) for s in said), strict=True)
+    period_ns = slow * 1e9 / said[0]["rate_hz"]
+    assert times[1] - times[0] == pytest.approx((indexes[1] - indexes[0]) * period_ns, rel=1e-5)
+    board.stop()
+    start("--slow", slow)
+    assert host.probe()["first_index_tai_ns"] is None
 
 
 @pytest.mark.parametrize("slow", [1, 10])

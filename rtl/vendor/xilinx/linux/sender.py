@@ -3,6 +3,7 @@
 
     sender.py /dev/uio0 --ip 10.0.0.2 --mac 02:00:00:00:00:01 --line-gbps 25 [--rate HZ]
     sender.py /dev/mem --offset 0xA0000000 ..
+    sender.py .. --rate HZ --pps               then goes on, and states the time of samples every second
 
 It needs `samplewire_regs.py` of rtl/regs beside it or on PYTHONPATH. With PYNQ the memory is
 `pynq.MMIO(0xA0000000, 4096)` in place of `Mapped`; what has `read(offset)` and
@@ -31,6 +32,9 @@ WORD = 0xFFFFFFFF
 # Of docs/protocol.md#2.15.
 FORMAT_SC16, PAYLOAD_OFFSET, RANGES_MAX, TLV_NAME = 2, 22, 32, 2
 SOURCE_CONVERTER = 1
+SECOND_NS = 1_000_000_000
+# `tai_period` counts 2^-48 ns; slower samples than it holds have no time.
+PERIOD_BITS, PERIOD_NS_MAX = 48, 65_535
 # In 2^-16 bytes/ns. Faster lines than the slow ones have what a sender of 512 bits begins with
 # (docs/congestion.md#the-preset-samplewire).
 GBPS = 8192
@@ -116,6 +120,48 @@ class Sender:
                 if any(f.name == name for f in found.fields):
                     self.put(register, **{name: value})
 
+    def put_time(self, index: int, tai_ns: int, rate_hz: int) -> None:
+        """State the TAI time of an index; the board's MARKs count on from there at the rate.
+
+        Raises
+        ------
+        ValueError
+            The rate is lower than the register for a sample's duration allows.
+        """
+        if SECOND_NS > rate_hz * PERIOD_NS_MAX:
+            raise ValueError(f"{rate_hz} samples/s, too slow for `tai_period`")
+        number = self.get("tai_number")
+        self.put("tai_number", tai_number=0)
+        period = ((SECOND_NS << PERIOD_BITS) + rate_hz // 2) // rate_hz
+        self.put_wide(tai_index=index, tai_time=tai_ns, tai_period=period)
+        self.put("tai_number", tai_number=number % 0xFFFF + 1)
+
+    def latch(self, *, timeout_s: float = 1.5, poll_s: float = 0.01) -> int:
+        """Latch the index at the next edge of `sync_i`, and return it.
+
+        Raises
+        ------
+        TimeoutError
+            No edge came.
+        """
+        self.put("command", sync_latch=1)
+        end = time.monotonic() + timeout_s
+        while self.get("state", "sync_armed"):
+            if time.monotonic() > end:
+                self.put("command", sync_cancel=1)
+                raise TimeoutError(f"no edge at sync_i within {timeout_s} s")
+            time.sleep(poll_s)
+        return self.counters()["sync_index"]
+
+    def put_second(self, rate_hz: int) -> None:
+        """State the time at the next pulse per second: the full second of the system's TAI.
+
+        The system's clock must be right to 0.4 s, and its offset from UTC be set (chrony and ptp4l do).
+        """
+        index = self.latch()
+        now_ns = time.clock_gettime_ns(time.CLOCK_TAI)
+        self.put_time(index, (now_ns + SECOND_NS // 2) // SECOND_NS * SECOND_NS, rate_hz)
+
     def counters(self) -> dict[str, int]:
         """All counters, as of one cycle."""
         self.put("command", snapshot=1)
@@ -170,6 +216,7 @@ class Sender:
             self.memory.write(regs.TEMPLATE_OFFSET + 8 * n, word & WORD)
             self.memory.write(regs.TEMPLATE_OFFSET + 8 * n + 4, word >> 32)
         self.put("template_words", template_words=len(words))
+        self.put("tai_number", tai_number=0)
         self.put_wide(source_index=0, source_count=setup.gate_samples)
         self.put("command", gate_open=1)
         self.put("control", enable=1, source=SOURCE_CONVERTER)
@@ -188,7 +235,7 @@ def accept_words(setup: Setup, slots: int, beat_bytes: int) -> list[int]:
         *(PAYLOAD_OFFSET, 0),
         *(slots, setup.tolerance_ns // 16),
         *(setup.dead_ms, setup.idle_ms, RANGES_MAX, beat_bytes),
-        0,  # time of the index: unknown
+        0,  # time of the index: the board's, where it is known
     )
     body += tlv + bytes(-len(tlv) % 8)
     return [word for (word,) in struct.iter_unpack(">Q", body)]
@@ -204,7 +251,10 @@ def main() -> None:
     parser.add_argument("--line-gbps", type=int, required=True, help="of the MAC: 10, 25 or 100")
     parser.add_argument("--rate", type=int, default=0, help="samples a second")
     parser.add_argument("--payload", type=int, default=8192, help="bytes: 1408 at an MTU of 1500")
+    parser.add_argument("--pps", action="store_true", help="sync_i is a pulse per second")
     given = parser.parse_args()
+    if given.pps and not given.rate:
+        parser.error("--pps needs --rate")
     sender = Sender(Mapped(given.device, offset=given.offset))
     sender.bring_up(
         Setup(
@@ -219,6 +269,8 @@ def main() -> None:
     )
     for name, value in sender.counters().items():
         print(f"{name} {value}")
+    while given.pps:
+        sender.put_second(given.rate)
 
 
 if __name__ == "__main__":

@@ -113,6 +113,53 @@ def test_template_is_the_body_of_accept() -> None:
     assert body[76:] == b"samplewire board\0\0\0\0"
 
 
+def test_time_is_unknown_until_all_of_it_is_written() -> None:
+    board = Board()
+    side = sender.Sender(board)
+    side.bring_up(SETUP)
+    assert board.word("tai_number") == 0
+    for number, index in ((1, 0x0123_4567_89AB_CDEF), (2, 5)):
+        board.writes.clear()
+        side.put_time(index, 1_800_000_000 * 10**9, 245_760_000)
+        names = {r.offset: n for n, r in regs.REGISTERS.items()}
+        written = [(names[o], v) for o, v in board.writes]
+        assert written[0] == ("tai_number", 0) and written[-1] == ("tai_number", number)
+        found = {n: v for n, v in written[1:-1]}
+        assert len(found) == 6
+        assert found["tai_index_hi"] << 32 | found["tai_index_lo"] == index
+        assert found["tai_time_hi"] << 32 | found["tai_time_lo"] == 1_800_000_000 * 10**9
+        period = found["tai_period_hi"] << 32 | found["tai_period_lo"]
+        assert abs(period * 245_760_000 - (10**9 << 48)) <= 245_760_000 // 2
+    with pytest.raises(ValueError, match="too slow"):
+        side.put_time(0, 0, 15_258)
+    side.put_time(0, 0, 15_260)
+
+
+def test_number_of_a_time_is_never_0() -> None:
+    board = Board()
+    board.words[regs.REGISTERS["tai_number"].offset] = 0xFFFF
+    sender.Sender(board).put_time(0, 1, 10**9)
+    assert board.word("tai_number") == 1
+
+
+def test_second_is_that_nearest_to_the_edge(monkeypatch: pytest.MonkeyPatch) -> None:
+    board = Board()
+    side = sender.Sender(board)
+    sync_index = regs.COUNTERS_OFFSET + 8 * regs.COUNTERS.index("sync_index")
+    armed = iter([1 << 5, 1 << 5, 0])
+    read = board.read
+    state = regs.REGISTERS["state"].offset
+    monkeypatch.setattr(board, "read", lambda o: next(armed) if o == state else read(o))
+    monkeypatch.setattr(sender.time, "clock_gettime_ns", lambda _: 1_800_000_000_012_345_678)
+    side.put_second(10**9)
+    assert board.word("tai_time_hi") << 32 | board.word("tai_time_lo") == 1_800_000_000 * 10**9
+    assert board.word("tai_index_lo") == sync_index
+    armed = iter([1 << 5] * 100)
+    with pytest.raises(TimeoutError):
+        side.latch(timeout_s=0.02, poll_s=0.001)
+    assert board.writes[-1] == (regs.REGISTERS["command"].offset, 1 << 6)
+
+
 def test_counters_are_of_one_snapshot() -> None:
     board = Board()
     found = sender.Sender(board).counters()
