@@ -3,7 +3,7 @@
 
     sender.py /dev/uio0 --ip 10.0.0.2 --mac 02:00:00:00:00:01 --line-gbps 25 [--rate HZ]
     sender.py /dev/mem --offset 0xA0000000 ..
-    sender.py .. --rate HZ --pps               then goes on, and states the time of samples every second
+    sender.py .. --rate HZ --pps           goes on: states the time of samples every second
 
 It needs `samplewire_regs.py` of rtl/regs beside it or on PYTHONPATH. With PYNQ the memory is
 `pynq.MMIO(0xA0000000, 4096)` in place of `Mapped`; what has `read(offset)` and
@@ -128,7 +128,7 @@ class Sender:
         ValueError
             The rate is lower than the register for a sample's duration allows.
         """
-        if SECOND_NS > rate_hz * PERIOD_NS_MAX:
+        if rate_hz * PERIOD_NS_MAX < SECOND_NS:
             raise ValueError(f"{rate_hz} samples/s, too slow for `tai_period`")
         number = self.get("tai_number")
         self.put("tai_number", tai_number=0)
@@ -156,7 +156,8 @@ class Sender:
     def put_second(self, rate_hz: int) -> None:
         """State the time at the next pulse per second: the full second of the system's TAI.
 
-        The system's clock must be right to 0.4 s, and its offset from UTC be set (chrony and ptp4l do).
+        The system's clock must be right to 0.4 s, and know how far TAI is ahead of UTC (chrony and
+        ptp4l set that).
         """
         index = self.latch()
         now_ns = time.clock_gettime_ns(time.CLOCK_TAI)

@@ -124,7 +124,7 @@ def test_time_is_unknown_until_all_of_it_is_written() -> None:
         names = {r.offset: n for n, r in regs.REGISTERS.items()}
         written = [(names[o], v) for o, v in board.writes]
         assert written[0] == ("tai_number", 0) and written[-1] == ("tai_number", number)
-        found = {n: v for n, v in written[1:-1]}
+        found = dict(written[1:-1])
         assert len(found) == 6
         assert found["tai_index_hi"] << 32 | found["tai_index_lo"] == index
         assert found["tai_time_hi"] << 32 | found["tai_time_lo"] == 1_800_000_000 * 10**9
