@@ -140,6 +140,8 @@ pub fn configure(bus: impl Bus, setup: &Setup<'_>) -> Result<(), SetupError> {
     write64(bus, regs::SECRET_2, setup.secret[1]);
     bus.write_sender(regs::SOURCE_RATE, setup.source_rate_q);
     write_accept(bus, setup, beat_bytes);
+    // The time of samples is unknown; a reset leaves what another program wrote.
+    bus.write_sender(regs::TAI_NUMBER, 0);
     write64(bus, regs::SOURCE_COUNT_LO, setup.gate_samples);
     bus.write_sender(regs::COMMAND, regs::COMMAND_GATE_OPEN_MASK << regs::COMMAND_GATE_OPEN_SHIFT);
     bus.write_sender(regs::CONTROL, enable | (setup.source as u32) << regs::CONTROL_SOURCE_SHIFT);
@@ -175,7 +177,7 @@ fn write_accept(bus: impl Bus, setup: &Setup<'_>, beat_bytes: u32) {
     let window_packets = bus.read_sender(regs::SLOTS);
     let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
     let mut words = [0; TEMPLATE_WORDS];
-    // 0 and 1 are the board's: the nonce; the tag, stream 0 of 1. 8 is the unknown time of the index.
+    // 0 and 1 are the board's: the nonce; the tag, stream 0 of 1. 8 is the time of the index, the board's too.
     words[1] = 1;
     words[2] = setup.boot_id;
     words[3] = setup.rate_hz;

@@ -214,6 +214,7 @@ fn sender_is_configured_and_enabled_last() {
     assert!(writes.contains(&(sender::TEMPLATE_WORDS, 12)));
     assert!(writes.contains(&(sender::TEMPLATE_WINDOW + 8 * 9 + 4, 0x0002_0010)));
     assert!(writes.contains(&(sender::TEMPLATE_WINDOW + 8 * 9, u32::from_be_bytes(*b"samp"))));
+    assert!(writes.contains(&(sender::TAI_NUMBER, 0)));
     assert_eq!(writes.last(), Some(&(sender::CONTROL, 1 | 3 << 3)));
 }
 
