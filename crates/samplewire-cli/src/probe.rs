@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use samplewire::{Carriage, DeviceInfo, OpenError, RdmaProbe, UdpOptions};
 use serde::Serialize;
 
-use crate::arguments::{CarriageKind, ProbeArguments};
+use crate::arguments::ProbeArguments;
 use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::figures::grouped;
@@ -50,8 +50,8 @@ fn ask(
     let udp = arguments.interface.apply(UdpOptions::new());
     let options = samplewire::receive().stream(stream).timeout(arguments.timeout).udp(udp);
     match arguments.carriage {
-        CarriageKind::Data => Ok((options.probe(address)?, None)),
-        CarriageKind::Rdma => {
+        Carriage::Data => Ok((options.probe(address)?, None)),
+        Carriage::Rdma => {
             let probe = options.probe_rdma(address)?;
             let rdma = Rdma::new(&probe);
             Ok((probe.info, Some(rdma)))
@@ -231,10 +231,7 @@ impl Device {
             rtt_ns: info.rtt.as_nanos() as u64,
             boot_id: format!("{:016x}", info.boot_id),
             protocol: info.version,
-            carriage: match info.carriage {
-                Carriage::Data => "data",
-                Carriage::Rdma => "rdma",
-            },
+            carriage: info.carriage.name(),
         }
     }
 }

@@ -53,6 +53,32 @@ pub enum Carriage {
     Rdma,
 }
 
+impl Carriage {
+    /// The names of the choices.
+    pub const NAMES: [&str; 2] = ["data", "rdma"];
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Rdma => "rdma",
+        }
+    }
+}
+
+/// A text that names no choice of [`Carriage`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is neither data nor rdma")]
+pub struct NoCarriage;
+
+impl core::str::FromStr for Carriage {
+    type Err = NoCarriage;
+
+    fn from_str(text: &str) -> Result<Self, NoCarriage> {
+        [Self::Data, Self::Rdma].into_iter().find(|it| it.name() == text).ok_or(NoCarriage)
+    }
+}
+
 impl Terms {
     /// The longest silence of a peer that lives, losses apart (`docs/protocol.md#4.5`, `#4.8`).
     pub(crate) fn silence_max(&self) -> Nanos {

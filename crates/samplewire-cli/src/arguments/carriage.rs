@@ -1,6 +1,7 @@
 //! The option of verbs whose streams may go over RDMA.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use samplewire::{Carriage, DeviceInfo, ReceiveOptions};
 
 use crate::failure::Failure;
@@ -12,21 +13,18 @@ pub(crate) struct CarriageOption {
     /// if both ends have this option. It needs CAP_NET_RAW, a window that is a power of two, complete
     /// delivery, and both ends on one Ethernet
     #[arg(long = "carriage", id = "carriage", value_name = "HOW", default_value = "data")]
-    kind: CarriageKind,
+    #[arg(value_parser = carriage_parser())]
+    kind: Carriage,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum CarriageKind {
-    Data,
-    Rdma,
+/// Parses the name of a carriage, and lists the names in help texts.
+pub(crate) fn carriage_parser() -> impl TypedValueParser<Value = Carriage> {
+    PossibleValuesParser::new(Carriage::NAMES).try_map(|name| name.parse::<Carriage>())
 }
 
 impl CarriageOption {
     pub(crate) const fn carriage(self) -> Carriage {
-        match self.kind {
-            CarriageKind::Data => Carriage::Data,
-            CarriageKind::Rdma => Carriage::Rdma,
-        }
+        self.kind
     }
 }
 
@@ -47,9 +45,14 @@ impl ReceiveCarriageOption {
         self.how.carriage()
     }
 
+    /// The card that was chosen.
+    pub(crate) fn verbs(&self) -> Option<&str> {
+        self.verbs.as_deref()
+    }
+
     /// The card that writes the packets of a stream.
     pub(crate) fn device_of(&self, info: &DeviceInfo) -> Option<&str> {
-        self.verbs.as_deref().filter(|_| info.carriage == Carriage::Rdma)
+        self.verbs().filter(|_| info.carriage == Carriage::Rdma)
     }
 
     /// Checks that both options fit each other.

@@ -36,7 +36,7 @@ use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
 pub(crate) use bridge::BridgeArguments;
-pub(crate) use carriage::{CarriageKind, CarriageOption, ReceiveCarriageOption};
+pub(crate) use carriage::{CarriageOption, ReceiveCarriageOption};
 pub(crate) use congestion::{
     CongestionOptions, ExploreArguments, ScenarioKind, SimControl, TrafficKind,
 };

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use clap::Args;
+use samplewire::Carriage;
 
-use super::{CarriageKind, InterfaceOption, values};
+use super::carriage::carriage_parser;
+use super::{InterfaceOption, values};
 
 /// Queries a device.
 #[derive(Args, Debug)]
@@ -20,8 +22,8 @@ pub(crate) struct ProbeArguments {
 
     /// How packets are to travel: data, or rdma: shows whether the device offers RDMA, and the stream
     /// that would result. It needs no privilege
-    #[arg(long, value_name = "HOW", default_value = "data")]
-    pub(crate) carriage: CarriageKind,
+    #[arg(long, value_name = "HOW", default_value = "data", value_parser = carriage_parser())]
+    pub(crate) carriage: Carriage,
 
     #[command(flatten)]
     pub(crate) interface: InterfaceOption,
