@@ -139,6 +139,14 @@ typedef enum sw_result {
     SW_RESULT_QUEUE_PAIR_FAILED = 148,
 } sw_result;
 
+// How packets of samples travel.
+typedef enum sw_carriage {
+    // As DATA of the stream protocol.
+    SW_CARRIAGE_DATA = 0,
+    // Over RDMA: written into slots of the receiver by RoCEv2.
+    SW_CARRIAGE_RDMA = 1,
+} sw_carriage;
+
 // Why samples were not delivered.
 typedef enum sw_cause {
     // The source lost them before they became packets.
@@ -317,11 +325,16 @@ typedef struct sw_receiver_options {
     uint64_t coalesce_ns;
     // A `sw_link`; default UDP.
     uint32_t link;
-    // 0.
-    uint32_t reserved;
+    // A `sw_carriage`; default DATA. Over RDMA the window is a power of two and the delivery complete, and
+    // the host's interface has a station beside the kernel, which needs CAP_NET_RAW. A device that cannot
+    // sends DATA instead: `carriage` of the stream's `sw_stream_info` says which it is.
+    uint32_t carriage;
     // The interface that all packets come and leave by, such as `eth1`, for a host with several in one
     // network. Default NULL: the host's routes decide.
     const char *interface;
+    // With `SW_CARRIAGE_RDMA`: the RDMA network card that writes the packets into memory of this process,
+    // such as `mlx5_0`. It needs libibverbs, and no CAP_NET_RAW. Default NULL: software receives them.
+    const char *verbs;
 } sw_receiver_options;
 
 // A stream of a device.
@@ -377,6 +390,10 @@ typedef struct sw_stream_info {
     // The largest error of the device's times in nanoseconds; all ones if the device does not state
     // it.
     uint64_t clock_quality_ns;
+    // How packets of the stream travel: a `sw_carriage`.
+    uint32_t carriage;
+    // 0.
+    uint32_t reserved;
 } sw_stream_info;
 
 // Counters of a receiver, as of some milliseconds ago; after the end, the final ones.
@@ -597,8 +614,10 @@ typedef struct sw_device_options {
     uint64_t control_rate;
     // A `sw_control`; default DCQCN.
     uint32_t control;
-    // 0.
-    uint32_t reserved;
+    // How packets of the streams that it sends may travel: a `sw_carriage`; default DATA. Over RDMA they do
+    // where their receivers request it. `address` is then one of an interface, which has a station beside
+    // the kernel, and that needs CAP_NET_RAW.
+    uint32_t carriage;
 } sw_device_options;
 
 // Samples that a device did not have at their time. An underflow is reported at once, and exactly,
@@ -622,6 +641,20 @@ typedef struct sw_play_event {
     // 0.
     uint32_t reserved;
 } sw_play_event;
+
+// What a device describes of RDMA, for one stream.
+typedef struct sw_rdma_probe {
+    // Set it to `sizeof(sw_rdma_probe)` before the call.
+    size_t struct_size;
+    // The largest payload of an RDMA packet that this host's interface carries, in bytes.
+    uint32_t path_mtu_bytes;
+    // The same of the device; 0 if it does not offer RDMA.
+    uint32_t device_path_mtu_bytes;
+    // RDMA packets of one packet of the stream; 0 if the device does not offer RDMA.
+    uint32_t packets_a_write;
+    // 0.
+    uint32_t reserved;
+} sw_rdma_probe;
 
 // Options of a transmitter. `sw_transmitter_options_init` sets all of them to their defaults.
 typedef struct sw_transmitter_options {
@@ -880,6 +913,15 @@ enum sw_result sw_probe(const char *address,
                         uint16_t stream,
                         uint64_t timeout_ns,
                         struct sw_stream_info *info);
+
+// Queries the device at `address` for a stream as it would be over RDMA, without opening it. `carriage` of
+// `info` is that of the stream which would result. It needs no privilege, and does not prove that frames
+// of RoCEv2 pass between both ends. `rdma` may be NULL.
+enum sw_result sw_probe_rdma(const char *address,
+                             uint16_t stream,
+                             uint64_t timeout_ns,
+                             struct sw_stream_info *info,
+                             struct sw_rdma_probe *rdma);
 
 // The name of a format, e.g. `sc16`; "unknown format" for an unknown number. Never NULL.
 const char *sw_format_str(uint32_t format);

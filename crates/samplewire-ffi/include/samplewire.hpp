@@ -499,6 +499,20 @@ inline sw_stream_info probe(const std::string &address, std::uint16_t stream = 0
     return info;
 }
 
+/// A device's stream as it would be over RDMA; see sw_probe_rdma.
+struct rdma_probe {
+    sw_stream_info info;
+    sw_rdma_probe rdma;
+};
+
+inline rdma_probe probe_rdma(const std::string &address, std::uint16_t stream = 0,
+                             nanoseconds timeout = std::chrono::seconds(3)) {
+    rdma_probe probe{detail::sized<sw_stream_info>(), detail::sized<sw_rdma_probe>()};
+    detail::checked(sw_probe_rdma(address.c_str(), stream, detail::timeout_ns(timeout), &probe.info,
+                                  &probe.rdma));
+    return probe;
+}
+
 } // namespace samplewire
 
 #endif

@@ -19,9 +19,9 @@ use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::OutOfRange;
 use samplewire_record::sink::{self, SinkOptions, WriteSamples};
 
-use crate::arguments::{check_out, put, put_text, switch, text};
+use crate::arguments::{check_out, optional, put, put_text, switch};
 use crate::find::address_of;
-use crate::options::{control, reserved, sw_control};
+use crate::options::{carriage, control, sw_carriage, sw_control};
 use crate::registry::Registry;
 use crate::result::{Failure, guard, sw_result};
 use crate::sized::{init, read, sized};
@@ -62,8 +62,10 @@ pub struct sw_device_options {
     pub control_rate: u64,
     /// A `sw_control`; default DCQCN.
     pub control: u32,
-    /// 0.
-    pub reserved: u32,
+    /// How packets of the streams that it sends may travel: a `sw_carriage`; default DATA. Over RDMA they do
+    /// where their receivers request it. `address` is then one of an interface, which has a station beside
+    /// the kernel, and that needs CAP_NET_RAW.
+    pub carriage: u32,
 }
 
 sized!(
@@ -79,7 +81,7 @@ sized!(
         streams: u32,
         control_rate: u64,
         control: u32,
-        reserved: u32,
+        carriage: u32,
     },
     sw_device_options {
         struct_size: size_of::<sw_device_options>(),
@@ -94,7 +96,7 @@ sized!(
         streams: 1,
         control_rate: 0,
         control: sw_control::Dcqcn as u32,
-        reserved: 0,
+        carriage: sw_carriage::Data as u32,
     }
 );
 
@@ -193,20 +195,19 @@ impl Drop for Emulated {
 /// # Safety
 /// The texts are NULL or end with a zero byte.
 unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
-    let optional = |what, pointer: *const c_char| {
-        // SAFETY: `pointer` is not NULL, and ends with a zero byte (the contract of this function).
-        (!pointer.is_null()).then(|| unsafe { text(what, pointer) }).transpose()
-    };
     let address = match asked.address.is_null() {
         true => SocketAddr::from(([127, 0, 0, 1], 0)),
         // SAFETY: `address` is NULL or a text that ends with NUL (the caller's contract).
         false => unsafe { address_of(asked.address)? },
     };
-    let file = optional("plays_into", asked.plays_into)?.map(PathBuf::from);
-    let (data, feedback) = fault_specs(optional("faults", asked.faults)?.unwrap_or_default())?;
+    // SAFETY: `plays_into` is NULL or ends with a zero byte (the contract of this function).
+    let file = unsafe { optional("plays_into", asked.plays_into)? }.map(PathBuf::from);
+    // SAFETY: `faults` is NULL or ends with a zero byte (the contract of this function).
+    let faults = unsafe { optional("faults", asked.faults)? };
+    let (data, feedback) = fault_specs(faults.unwrap_or_default())?;
     let has_clock = switch("has_clock", asked.has_clock)?;
     let control = control(asked.control, asked.control_rate)?;
-    reserved(asked.reserved)?;
+    let carriage = carriage(asked.carriage)?;
     let channels = u16::try_from(asked.channels).ok().filter(|channels| *channels > 0);
     let channels = channels.ok_or_else(|| {
         Failure::argument(OutOfRange("channels", asked.channels, "1 to 65535").to_string())
@@ -231,7 +232,7 @@ unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
     let clock = has_clock.then(|| SampleClock::start(&info, Instant::now()));
     // A single stream keeps its rate; several share one clock, so that their indexes agree.
     let port_clock = clock.filter(|_| file.is_some() || streams > 1);
-    let mut options = DeviceOptions::new().window(asked.window).control(control);
+    let mut options = DeviceOptions::new().window(asked.window).control(control).carriage(carriage);
     options = match &file {
         None => std::iter::repeat_n(info.clone(), streams).fold(options, DeviceOptions::sends),
         Some(_) => options.plays(info.clone()),

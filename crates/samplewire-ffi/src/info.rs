@@ -2,11 +2,12 @@
 
 use std::ffi::{CStr, c_char};
 
-use samplewire::DeviceInfo;
 use samplewire::format::{self, Format, full_scale};
 use samplewire::source::parse_time;
+use samplewire::{Carriage, DeviceInfo};
 
 use crate::arguments::{fixed, one_of, put, text};
+use crate::options::sw_carriage;
 use crate::result::{Failure, guard, sw_result};
 use crate::sized::sized;
 
@@ -90,6 +91,10 @@ pub struct sw_stream_info {
     /// The largest error of the device's times in nanoseconds; all ones if the device does not state
     /// it.
     pub clock_quality_ns: u64,
+    /// How packets of the stream travel: a `sw_carriage`.
+    pub carriage: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
 sized!(
@@ -118,6 +123,8 @@ sized!(
         memory_bytes: u64,
         first_index_tai_ns: u64,
         clock_quality_ns: u64,
+        carriage: u32,
+        reserved: u32,
     },
     // The struct is only written.
     // SAFETY: all its fields are integers, floats and arrays of them, for which zero is valid.
@@ -207,6 +214,11 @@ impl sw_stream_info {
             memory_bytes: memory_bytes as u64,
             first_index_tai_ns: info.first_index_tai_ns.unwrap_or(0),
             clock_quality_ns: info.clock_quality_ns.map_or(u64::MAX, u64::from),
+            carriage: match info.carriage {
+                Carriage::Data => sw_carriage::Data as u32,
+                Carriage::Rdma => sw_carriage::Rdma as u32,
+            },
+            reserved: 0,
         }
     }
 }

@@ -49,12 +49,15 @@ pub use device::{
 };
 pub use end::sw_end;
 pub use events::{sw_play_event, sw_play_event_kind, sw_transmitter_next_event};
-pub use find::{sw_devices, sw_devices_free, sw_devices_get, sw_devices_len, sw_find, sw_probe};
+pub use find::{
+    sw_devices, sw_devices_free, sw_devices_get, sw_devices_len, sw_find, sw_probe, sw_probe_rdma,
+    sw_rdma_probe,
+};
 pub use info::{
     SW_TEXT_BYTES, sw_format, sw_format_parse, sw_format_str, sw_stream_info, sw_time_parse,
 };
 pub use options::{
-    sw_control, sw_control_parse, sw_delivery, sw_link, sw_receiver_options,
+    sw_carriage, sw_control, sw_control_parse, sw_delivery, sw_link, sw_receiver_options,
     sw_receiver_options_init, sw_transmitter_options, sw_transmitter_options_init, sw_underflow,
     sw_waits,
 };

@@ -3,7 +3,9 @@
 use std::ffi::c_char;
 use std::time::Duration;
 
-use samplewire::{Control, Delivery, RealTime, ReceiveOptions, SendOptions, Underflow, Waits};
+use samplewire::{
+    Carriage, Control, Delivery, RealTime, ReceiveOptions, SendOptions, Underflow, Waits,
+};
 use samplewire_io::{Bypass, UdpOptions};
 use samplewire_proto::OutOfRange;
 
@@ -74,6 +76,16 @@ pub enum sw_link {
     XdpGeneric = 3,
 }
 
+/// How packets of samples travel.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub enum sw_carriage {
+    /// As DATA of the stream protocol.
+    Data = 0,
+    /// Over RDMA: written into slots of the receiver by RoCEv2.
+    Rdma = 1,
+}
+
 /// Options of a receiver. `sw_receiver_options_init` sets all of them to their defaults.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -117,11 +129,16 @@ pub struct sw_receiver_options {
     pub coalesce_ns: u64,
     /// A `sw_link`; default UDP.
     pub link: u32,
-    /// 0.
-    pub reserved: u32,
+    /// A `sw_carriage`; default DATA. Over RDMA the window is a power of two and the delivery complete, and
+    /// the host's interface has a station beside the kernel, which needs CAP_NET_RAW. A device that cannot
+    /// sends DATA instead: `carriage` of the stream's `sw_stream_info` says which it is.
+    pub carriage: u32,
     /// The interface that all packets come and leave by, such as `eth1`, for a host with several in one
     /// network. Default NULL: the host's routes decide.
     pub interface: *const c_char,
+    /// With `SW_CARRIAGE_RDMA`: the RDMA network card that writes the packets into memory of this process,
+    /// such as `mlx5_0`. It needs libibverbs, and no CAP_NET_RAW. Default NULL: software receives them.
+    pub verbs: *const c_char,
 }
 
 sized!(
@@ -144,8 +161,9 @@ sized!(
         blocks_max: u32,
         coalesce_ns: u64,
         link: u32,
-        reserved: u32,
+        carriage: u32,
         interface: *const c_char,
+        verbs: *const c_char,
     },
     sw_receiver_options {
         struct_size: size_of::<sw_receiver_options>(),
@@ -167,8 +185,9 @@ sized!(
         blocks_max: BLOCKS,
         coalesce_ns: 0,
         link: sw_link::Udp as u32,
-        reserved: 0,
+        carriage: sw_carriage::Data as u32,
         interface: std::ptr::null(),
+        verbs: std::ptr::null(),
     }
 );
 
@@ -352,15 +371,21 @@ impl sw_receiver_options {
     /// Converts to the library's options, which check the ranges.
     ///
     /// # Safety
-    /// `interface` is NULL or ends with a zero byte.
+    /// `interface` and `verbs` are NULL or end with a zero byte.
     pub(crate) unsafe fn to_options(self) -> Result<ReceiveOptions, Failure> {
-        reserved(self.reserved)?;
+        let carriage = carriage(self.carriage)?;
+        // SAFETY: `verbs` is NULL or ends with a zero byte (the contract of this function).
+        let verbs = unsafe { optional("verbs", self.verbs)? };
         // SAFETY: `interface` is NULL or ends with a zero byte (the contract of this function).
         let mut udp = unsafe { udp(self.link, self.interface)? };
         if self.receive_buffer_bytes > 0 {
             udp = udp.receive_buffer_bytes(size_of_buffer(self.receive_buffer_bytes));
         }
-        Ok(common!(self, ReceiveOptions::new()).udp(udp))
+        let options = common!(self, ReceiveOptions::new()).udp(udp).carriage(carriage);
+        Ok(match verbs {
+            Some(device) => options.verbs(device),
+            None => options,
+        })
     }
 
     /// Maximum number of borrowed blocks.
@@ -434,9 +459,10 @@ fn control_named(name: &str, control_rate: u64) -> Result<Control, Failure> {
     Control::named(name, rate).map_err(|error| Failure::argument(error.to_string()))
 }
 
-/// Checks a field that later versions may use.
-pub(crate) fn reserved(number: u32) -> Result<(), Failure> {
-    one_of("reserved", number, &[(0, ())], "it must be 0")
+/// The carriage of a number.
+pub(crate) fn carriage(number: u32) -> Result<Carriage, Failure> {
+    let all = [(0, Carriage::Data), (1, Carriage::Rdma)];
+    one_of("carriage", number, &all, "see sw_carriage")
 }
 
 fn stream(number: i32) -> Result<Option<u16>, Failure> {

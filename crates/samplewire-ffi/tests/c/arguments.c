@@ -116,12 +116,55 @@ static void controls(const char *address) {
     sw_transmitter *transmitter = NULL;
     EXPECT(SW_RESULT_ARGUMENT, sw_transmitter_open(address, &options, &transmitter));
     CHECK(strstr(sw_last_error(), "link 4") != NULL);
-    sw_receiver_options receiving;
-    EXPECT(SW_RESULT_OK, sw_receiver_options_init(&receiving, sizeof receiving));
-    receiving.reserved = 1;
+}
+
+// What contradicts a carriage is named before any packet is sent; a device that offers no RDMA says so.
+static void carriages(const char *address) {
+    sw_receiver_options options;
+    EXPECT(SW_RESULT_OK, sw_receiver_options_init(&options, sizeof options));
+    CHECK(options.carriage == SW_CARRIAGE_DATA && options.verbs == NULL);
     sw_receiver *receiver = NULL;
-    EXPECT(SW_RESULT_ARGUMENT, sw_receiver_open(address, &receiving, &receiver));
-    CHECK(strstr(sw_last_error(), "reserved 1") != NULL);
+    options.carriage = SW_CARRIAGE_RDMA + 1;
+    EXPECT(SW_RESULT_ARGUMENT, sw_receiver_open(address, &options, &receiver));
+    CHECK(strstr(sw_last_error(), "carriage 2") != NULL);
+    options.carriage = SW_CARRIAGE_DATA;
+    options.verbs = "none0";
+    const char *both = "verbs of none0 contradicts a carriage of DATA";
+    EXPECT(SW_RESULT_CONTRADICTION, sw_receiver_open(address, &options, &receiver));
+    CHECK(strstr(sw_last_error(), both) != NULL);
+    sw_aligned *aligned = NULL;
+    EXPECT(SW_RESULT_CONTRADICTION, sw_aligned_open(address, &(uint16_t){0}, 1, &options, &aligned));
+    CHECK(strstr(sw_last_error(), both) != NULL);
+    options.carriage = SW_CARRIAGE_RDMA;
+    EXPECT(SW_RESULT_CONTRADICTION, sw_receiver_open("[::1]:9", &options, &receiver));
+    CHECK(strstr(sw_last_error(), "verbs of none0 contradicts an address of IPv6") != NULL);
+    // Where the library of the cards is missing, that is the error.
+    EXPECT(SW_RESULT_LINK, sw_receiver_open(address, &options, &receiver));
+    CHECK(strstr(sw_last_error(), "no RDMA device is called none0") != NULL ||
+          strstr(sw_last_error(), "the verbs library cannot be loaded") != NULL);
+    options.verbs = "\xff";
+    EXPECT(SW_RESULT_ARGUMENT, sw_receiver_open(address, &options, &receiver));
+    CHECK(strstr(sw_last_error(), "verbs ") != NULL);
+
+    sw_device *device = NULL;
+    sw_device_options of_device;
+    EXPECT(SW_RESULT_OK, sw_device_options_init(&of_device, sizeof of_device));
+    of_device.carriage = SW_CARRIAGE_RDMA + 1;
+    EXPECT(SW_RESULT_ARGUMENT, sw_device_new(&of_device, &device));
+    CHECK(strstr(sw_last_error(), "carriage 2") != NULL);
+    of_device.carriage = SW_CARRIAGE_RDMA;
+    of_device.address = "[::1]:0";
+    EXPECT(SW_RESULT_LINK, sw_device_new(&of_device, &device));
+    CHECK(strstr(sw_last_error(), "station for RDMA") != NULL);
+
+    sw_stream_info info = {.struct_size = sizeof info, .carriage = 77};
+    sw_rdma_probe rdma = {.struct_size = sizeof rdma, .packets_a_write = 77};
+    EXPECT(SW_RESULT_OK, sw_probe_rdma(address, 0, 5 * SECOND, &info, &rdma));
+    CHECK(info.carriage == SW_CARRIAGE_DATA && rdma.path_mtu_bytes == 4096);
+    CHECK(rdma.device_path_mtu_bytes == 0 && rdma.packets_a_write == 0);
+    EXPECT(SW_RESULT_OK, sw_probe_rdma(address, 0, 5 * SECOND, &info, NULL));
+    EXPECT(SW_RESULT_NULL, sw_probe_rdma(address, 0, 5 * SECOND, NULL, &rdma));
+    EXPECT(SW_RESULT_REFUSED_NO_SUCH_STREAM, sw_probe_rdma(address, 5, 5 * SECOND, &info, &rdma));
 }
 
 // The named interface carries the stream, and must exist.
@@ -223,6 +266,7 @@ int main(void) {
     options(address);
     controls(address);
     interfaces(address);
+    carriages(address);
     EXPECT(SW_RESULT_OK, sw_device_free(device));
     device = start_device(NULL, address);
     objects(address);

@@ -53,6 +53,8 @@ static void receives() {
     CHECK(receiver.last() == SW_RESULT_END && receiver.is_over() && next == samples);
     CHECK(receiver.end().final_index == samples && receiver.stats().repaired > 0);
     CHECK(sw::probe(device.address()).stream == 0);
+    auto probe = sw::probe_rdma(device.address());
+    CHECK(probe.info.carriage == SW_CARRIAGE_DATA && probe.rdma.device_path_mtu_bytes == 0);
     for (auto &block : held) {
         block.release();
         CHECK(block.samples<sc16>().empty());
@@ -119,6 +121,15 @@ static void throws_and_cancels() {
     } catch (const sw::error &error) {
         CHECK(error.result() == SW_RESULT_OPTION_RANGE);
         CHECK(std::string(error.what()).find("window") != std::string::npos);
+    }
+    try {
+        sw::receiver_options options;
+        options.verbs = "none0";
+        sw::receiver receiver("127.0.0.1:9", options);
+        CHECK(false);
+    } catch (const sw::error &error) {
+        CHECK(error.result() == SW_RESULT_CONTRADICTION);
+        CHECK(std::string(error.what()).find("verbs of none0") != std::string::npos);
     }
     sw::device_options options;
     options.rate_hz = 1;
