@@ -63,13 +63,19 @@ SoapySDR::Kwargs Device::getHardwareInfo() const {
 
 SoapySDR::Kwargs Device::getChannelInfo(int direction, size_t channel) const {
     const DeviceStream &of = channels_.of(direction, channel);
-    return {{"channel_of_stream", std::to_string(channel - of.first_channel)},
-            {"format", sw_format_str(of.info.format)},
-            {"name", of.info.name},
-            {"packet_samples", std::to_string(of.info.packet_samples)},
-            {"path_mtu_bytes", std::to_string(of.info.path_mtu_bytes)},
-            {"stream", std::to_string(of.info.stream)},
-            {"window_of_device", std::to_string(of.info.window)}};
+    SoapySDR::Kwargs info{{"channel_of_stream", std::to_string(channel - of.first_channel)},
+                          {"format", sw_format_str(of.info.format)},
+                          {"name", of.info.name},
+                          {"packet_samples", std::to_string(of.info.packet_samples)},
+                          {"path_mtu_bytes", std::to_string(of.info.path_mtu_bytes)},
+                          {"stream", std::to_string(of.info.stream)},
+                          {"window_of_device", std::to_string(of.info.window)}};
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const Stream *open = open_stream(of);
+    if (const auto carriage = open == nullptr ? std::nullopt : open->carriage()) {
+        info.emplace("carriage", carriage == SW_CARRIAGE_RDMA ? "rdma" : "data");
+    }
+    return info;
 }
 
 std::vector<std::string> Device::getStreamFormats(int direction, size_t channel) const {
@@ -211,12 +217,10 @@ std::string Device::readSensor(int direction, size_t channel, const std::string 
     Readings values;
     {
         const std::lock_guard<std::mutex> lock(mutex_);
-        const auto open = std::find_if(streams_.begin(), streams_.end(), [&](const auto &stream) {
-            return &stream->terms().stream == &of;
-        });
+        const Stream *open = open_stream(of);
         const auto closed = closed_.find(of.info.stream);
-        if (open != streams_.end()) {
-            values = (*open)->sensors();
+        if (open != nullptr) {
+            values = open->sensors();
         } else if (closed != closed_.end()) {
             values = closed->second;
         }

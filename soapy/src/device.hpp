@@ -96,6 +96,8 @@ class Device : public SoapySDR::Device {
     std::vector<std::size_t> picked(int direction, const std::vector<size_t> &channels,
                                     const DeviceStream &stream) const;
     void check_is_free(const DeviceStream &stream) const;
+    /// The one that is set up for this, or NULL; the mutex is held.
+    const Stream *open_stream(const DeviceStream &stream) const;
 
     Channels channels_;
     /// The time of index 0.

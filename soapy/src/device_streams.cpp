@@ -70,12 +70,17 @@ SoapySDR::Stream *Device::setupStream(int direction, const std::string &format,
 }
 
 void Device::check_is_free(const DeviceStream &stream) const {
-    for (const auto &open : streams_) {
-        if (&open->terms().stream == &stream) {
-            throw std::runtime_error("stream " + std::to_string(stream.info.stream) +
-                                     " of the device is set up already: close that first");
-        }
+    if (open_stream(stream) != nullptr) {
+        throw std::runtime_error("stream " + std::to_string(stream.info.stream) +
+                                 " of the device is set up already: close that first");
     }
+}
+
+const Stream *Device::open_stream(const DeviceStream &stream) const {
+    const auto open = std::find_if(streams_.begin(), streams_.end(), [&](const auto &it) {
+        return &it->terms().stream == &stream;
+    });
+    return open == streams_.end() ? nullptr : open->get();
 }
 
 /// The positions of channels in the device's stream.

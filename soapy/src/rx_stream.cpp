@@ -116,6 +116,14 @@ Readings RxStream::sensors() const {
     return readings(receiver->stats());
 }
 
+std::optional<sw_carriage> RxStream::carriage() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!receiver_) {
+        return std::nullopt;
+    }
+    return static_cast<sw_carriage>(receiver_->info().carriage);
+}
+
 /// Makes the next block the current one; there must be none.
 int RxStream::fetch(Steady::time_point until) {
     std::size_t place = 0;

@@ -21,6 +21,7 @@ class RxStream : public Stream {
     int activate(int flags, long long time_ns, std::size_t count) override;
     int deactivate(int flags, long long time_ns) override;
     Readings sensors() const override;
+    std::optional<sw_carriage> carriage() const override;
     int read(void *const *buffers, std::size_t count, int &flags, long long &time_ns,
              long timeout_us) override;
     int acquire_read(std::size_t &handle, const void **buffers, int &flags, long long &time_ns,
@@ -55,7 +56,7 @@ class RxStream : public Stream {
     const samplewire::block &current() const { return *places_[*current_].block; }
     std::uint64_t next_index() const { return current().index() + position_; }
 
-    /// The lock is for sensors(), which waits for no turn.
+    /// The lock is for sensors() and carriage(), which wait for no turn.
     mutable std::mutex mutex_;
     std::shared_ptr<samplewire::receiver> receiver_;
     Readings last_;

@@ -36,6 +36,14 @@ constexpr Known KNOWN[] = {
      "udp: packets pass the kernel; xdp: they bypass it by AF_XDP, in the driver if it can; xdp-generic: in "
      "the kernel's generic path; auto: where the driver needs no copy",
      0, 0},
+    {"carriage", "Carriage", "", "data",
+     "reception: data: packets of the stream protocol; rdma: written into slots of this host by RoCEv2, if "
+     "the device has that too",
+     0, 0},
+    {"verbs", "RDMA card", "", "",
+     "reception, with carriage=rdma: the RDMA network card that writes the packets into memory, such as "
+     "mlx5_0; empty: software receives them",
+     0, 0},
     {"lead_ms", "Lead", "ms", "100",
      "transmission: how far ahead of the device a burst without a time begins", 0, 60'000},
     {"finish_ms", "Finish", "ms", "5000",
@@ -99,6 +107,7 @@ std::size_t distance(const std::string &one, const std::string &other) {
 constexpr const char *DELIVERIES[] = {"complete", "deadline", "best-effort"};
 constexpr const char *CONTROLS[] = {"none", "fixed", "dcqcn"};
 constexpr const char *LINKS[] = {"udp", "auto", "xdp", "xdp-generic"};
+constexpr const char *CARRIAGES[] = {"data", "rdma"};
 
 /// The place of `value` among names; throws with all of them.
 template <std::size_t Count>
@@ -163,7 +172,9 @@ SoapySDR::ArgInfoList Settings::info() {
                 info.options.assign(std::begin(CONTROLS), std::end(CONTROLS));
             } else if (info.key == "link") {
                 info.options.assign(std::begin(LINKS), std::end(LINKS));
-            } else {
+            } else if (info.key == "carriage") {
+                info.options.assign(std::begin(CARRIAGES), std::end(CARRIAGES));
+            } else if (info.key == "delivery") {
                 info.options.assign(std::begin(DELIVERIES), std::end(DELIVERIES));
             }
         } else {
@@ -218,6 +229,14 @@ void Settings::set(const std::string &key, const std::string &value) {
         link_ = static_cast<sw_link>(place(key, value, LINKS));
         return;
     }
+    if (key == "carriage") {
+        carriage_ = static_cast<sw_carriage>(place(key, value, CARRIAGES));
+        return;
+    }
+    if (key == "verbs") {
+        verbs_ = value;
+        return;
+    }
     if (key == "control") {
         // Only the name: `for_transmitter` checks that the rate fits, once both are set.
         control_number(value, value == "fixed" ? 1 : 0);
@@ -256,6 +275,12 @@ std::string Settings::get(const std::string &key) const {
     if (key == "link") {
         return LINKS[link_];
     }
+    if (key == "carriage") {
+        return CARRIAGES[carriage_];
+    }
+    if (key == "verbs") {
+        return verbs_;
+    }
     const std::uint64_t value = key == "deadline_us"    ? deadline_us_
                                 : key == "window"       ? window_
                                 : key == "mtu_bytes"    ? mtu_bytes_
@@ -279,7 +304,10 @@ void Settings::check() const {
 }
 
 samplewire::receiver_options Settings::for_receiver(std::uint32_t stream) const {
-    return options<samplewire::receiver_options>(stream);
+    auto chosen = options<samplewire::receiver_options>(stream);
+    chosen.carriage = carriage_;
+    chosen.verbs = verbs_.empty() ? nullptr : verbs_.c_str();
+    return chosen;
 }
 
 samplewire::transmitter_options Settings::for_transmitter(std::uint32_t stream) const {

@@ -24,6 +24,7 @@ class Settings {
     /// All of them; a key that is none throws.
     void set_all(const SoapySDR::Kwargs &args);
 
+    /// They point into these settings.
     samplewire::receiver_options for_receiver(std::uint32_t stream) const;
     samplewire::transmitter_options for_transmitter(std::uint32_t stream) const;
     /// How far ahead of the device a burst without a time begins.
@@ -42,6 +43,8 @@ class Settings {
     std::uint64_t window_ = 1024;
     std::uint64_t mtu_bytes_ = 9000;
     sw_link link_ = SW_LINK_UDP;
+    sw_carriage carriage_ = SW_CARRIAGE_DATA;
+    std::string verbs_;
     std::uint64_t lead_ms_ = 100;
     std::uint64_t finish_ms_ = 5000;
     std::uint64_t timeout_ms_ = 3000;

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 
 namespace soapy_samplewire {
@@ -38,8 +39,8 @@ struct StreamTerms {
     SampleClock clock;
 };
 
-/// Any thread may call it. Calls take turns, status() and sensors() apart; activate(), deactivate() and
-/// leave() make those give way that wait for samples or room.
+/// Any thread may call it. Calls take turns, status(), sensors() and carriage() apart; activate(),
+/// deactivate() and leave() make those give way that wait for samples or room.
 class Stream {
   public:
     explicit Stream(StreamTerms terms)
@@ -64,6 +65,8 @@ class Stream {
     /// Ends it where it is active.
     void leave() { deactivate(0, 0); }
     virtual Readings sensors() const = 0;
+    /// How packets that come travel; nothing while none do.
+    virtual std::optional<sw_carriage> carriage() const { return std::nullopt; }
 
     virtual int read(void *const *, std::size_t, int &, long long &, long) {
         return SOAPY_SDR_NOT_SUPPORTED;

@@ -55,6 +55,17 @@ void what_there_is_not_is_named(SoapySDR::Device &radio) {
     check_throws("link=raw is none of udp, auto, xdp, xdp-generic",
                  [&] { radio.writeSetting("link", "raw"); });
     CHECK(radio.readSetting("link") == "udp");
+    CHECK(radio.readSetting("carriage") == "data" && radio.readSetting("verbs").empty());
+    for (const char *name : {"rdma", "data"}) {
+        radio.writeSetting("carriage", name);
+        CHECK(radio.readSetting("carriage") == name);
+    }
+    check_throws("carriage=pigeon is none of data, rdma",
+                 [&] { radio.writeSetting("carriage", "pigeon"); });
+    CHECK(radio.readSetting("carriage") == "data");
+    radio.writeSetting("verbs", "mlx5_0");
+    CHECK(radio.readSetting("verbs") == "mlx5_0");
+    radio.writeSetting("verbs", "");
     check_throws("control `cubic` is none of none, fixed, dcqcn",
                  [&] { radio.writeSetting("control", "cubic"); });
     check_throws("control_rate=1e6", [&] { radio.writeSetting("control_rate", "1e6"); });
