@@ -54,7 +54,7 @@ from samplewire._errors import (
 )
 from samplewire._listen import Listener, listen
 from samplewire._options import opening, unsigned
-from samplewire._real_time import Granted, Link, RealTime, Refusal
+from samplewire._real_time import Carriage, Granted, Link, RealTime, Refusal
 from samplewire._receive import Block, Receiver, receive, sample_dtype
 from samplewire._records import (
     Account,
@@ -66,6 +66,7 @@ from samplewire._records import (
     Played,
     PlayEvent,
     PortStats,
+    RdmaProbe,
     Reading,
     ReceiverStats,
     Recording,
@@ -103,6 +104,8 @@ def record(
     real_time: RealTime | None = None,
     link: Link = "udp",
     interface: str | None = None,
+    carriage: Carriage = "data",
+    verbs: str | None = None,
 ) -> Recording:
     """Record a stream, by the library's own sinks: no sample passes through Python.
 
@@ -124,7 +127,9 @@ def record(
         The format of the samples in the file; default the stream's.
     overwrite, compress, sha512 : bool
         Whether files that exist are emptied, the data compressed, and their hash taken.
-    delivery, window, stream, start_index, owner, timeout, mtu, real_time, link, interface
+    delivery, window, stream, start_index, owner, timeout, mtu, real_time, link, interface, carriage
+        See `receive`.
+    verbs
         See `receive`.
     streams : sequence of int, optional
         Several aligned streams of the device, recorded as one that has the channels of all: sample
@@ -163,6 +168,8 @@ def record(
         real_time=real_time,
         link=link,
         interface=interface,
+        carriage=carriage,
+        verbs=verbs,
     )
     return _native.record(
         options,
@@ -200,6 +207,38 @@ def probe(address: str, *, stream: int = 0, timeout: float = 3.0) -> DeviceInfo:
     """
     unsigned(stream=(stream, 16))
     return _native.probe(address, stream, timeout)
+
+
+@takes_device_string
+def probe_rdma(address: str, *, stream: int = 0, timeout: float = 3.0) -> RdmaProbe:
+    """Ask a device what a stream would be over RDMA, without opening it.
+
+    It needs no privilege, and does not prove that frames of RoCEv2 pass between both ends.
+
+    Parameters
+    ----------
+    address, stream, timeout
+        See `probe`.
+
+    Returns
+    -------
+    RdmaProbe
+
+    Raises
+    ------
+    OpenError
+        Nothing answers, or there is no such stream.
+
+    Examples
+    --------
+    >>> import samplewire as sw
+    >>> with sw.emulate("counter", rate_hz=1e6) as device:
+    ...     probe = sw.probe_rdma(device.address)
+    >>> probe.info.carriage, probe.device_path_mtu_bytes
+    ('data', None)
+    """
+    unsigned(stream=(stream, 16))
+    return _native.probe_rdma(address, stream, timeout)
 
 
 def find(*, port: int = 9_100, timeout: float = 1.0) -> Found:
@@ -265,6 +304,7 @@ __all__ = [
     "PortGoneError",
     "PortStats",
     "QueuePairFailedError",
+    "RdmaProbe",
     "Reading",
     "RealTime",
     "RealTimeError",
@@ -295,6 +335,7 @@ __all__ = [
     "find",
     "listen",
     "probe",
+    "probe_rdma",
     "receive",
     "record",
     "sample_dtype",

@@ -148,6 +148,8 @@ _READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "control-rate": ("control_rate", _bits),
     "link": ("link", str),
     "interface": ("interface", str),
+    "carriage": ("carriage", str),
+    "verbs": ("verbs", str),
     "cpu": ("real_time.cpu", _whole),
     "priority": ("real_time.priority", _whole),
     "lock-memory": ("real_time.lock_memory", _flag),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from samplewire import _native
 from samplewire._options import unsigned
+from samplewire._real_time import Carriage
 from samplewire._records import FaultCounts, Played
 from samplewire._transmit import wire_bytes
 
@@ -94,6 +95,7 @@ def emulate(
     payload_bytes: int | None = None,
     control: str = "dcqcn",
     control_rate: int | None = None,
+    carriage: Carriage = "data",
 ) -> Device:
     """Start a device that sends, plays, or does both.
 
@@ -137,6 +139,8 @@ def emulate(
         Payload of a packet; default what the path carries.
     control, control_rate
         Of the streams that it sends; see `transmit`.
+    carriage
+        Of the streams that it sends; see `listen`.
 
     Returns
     -------
@@ -182,5 +186,6 @@ def emulate(
         window=window,
         payload_bytes=payload_bytes,
         control=(control, control_rate),
+        carriage=carriage,
     )
     return Device(native)

@@ -139,7 +139,7 @@ class SystemCallError(OpenError, OSError):
 
 
 class LinkError(Error):
-    """The socket failed."""
+    """The socket failed, or the RDMA network card cannot be used."""
 
 
 class EndedError(Error):

@@ -6,7 +6,7 @@ from types import TracebackType
 
 from samplewire import _native
 from samplewire._options import unsigned
-from samplewire._real_time import Granted, Link, RealTime
+from samplewire._real_time import Carriage, Granted, Link, RealTime
 from samplewire._transmit import SendStream
 
 
@@ -29,6 +29,7 @@ class Listening:
     real_time: RealTime
     link: str
     interface: str | None
+    carriage: str
 
 
 class Listener:
@@ -111,6 +112,7 @@ def listen(
     real_time: RealTime | None = None,
     link: Link = "udp",
     interface: str | None = None,
+    carriage: Carriage = "data",
 ) -> Listener:
     """Start a device of one stream, whose samples this program sends.
 
@@ -146,6 +148,9 @@ def listen(
         See `receive`.
     link, interface
         See `receive`.
+    carriage : str
+        How packets may travel: `data`, or `rdma`, where a receiver requests it. The address is then
+        one of an interface, and that needs CAP_NET_RAW.
 
     Returns
     -------
@@ -186,5 +191,6 @@ def listen(
         chosen,
         link,
         interface,
+        carriage,
     )
     return Listener(_native.Listener(options))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from samplewire import _native
-from samplewire._real_time import Link, RealTime
+from samplewire._real_time import Carriage, Link, RealTime
 
 
 @dataclass(slots=True)
@@ -28,6 +28,8 @@ class Opening:
     real_time: RealTime
     link: str
     interface: str | None
+    carriage: str
+    verbs: str | None
 
 
 def read_delivery(text: str) -> tuple[str, int]:
@@ -69,6 +71,8 @@ def opening(
     real_time: RealTime | None,
     link: Link,
     interface: str | None,
+    carriage: Carriage = "data",
+    verbs: str | None = None,
     streams: Sequence[int] | None = None,
     underflow: str = "zeros",
     link_bps: int = 0,
@@ -108,6 +112,8 @@ def opening(
         chosen,
         link,
         interface,
+        carriage,
+        verbs,
     )
 
 

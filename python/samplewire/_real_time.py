@@ -9,6 +9,9 @@ Waits = Literal["asleep", "spinning", "both-spinning", "inline"]
 Link = Literal["auto", "udp", "xdp", "xdp-generic"]
 """How packets pass the kernel; see `receive`."""
 
+Carriage = Literal["data", "rdma"]
+"""How packets of samples travel; see `receive`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealTime:

@@ -10,7 +10,7 @@ from samplewire._aligned import AlignedReceiver
 from samplewire._blocks import BlockReceiver
 from samplewire._device_string import takes_device_string
 from samplewire._options import opening, unsigned
-from samplewire._real_time import Granted, Link, RealTime
+from samplewire._real_time import Carriage, Granted, Link, RealTime
 from samplewire._records import DeviceInfo, Reading, ReceiverStats
 
 Block = _native.Block
@@ -140,6 +140,8 @@ def receive(
     real_time: RealTime | None = ...,
     link: Link = ...,
     interface: str | None = ...,
+    carriage: Carriage = ...,
+    verbs: str | None = ...,
 ) -> Receiver: ...
 @overload
 def receive(
@@ -154,6 +156,8 @@ def receive(
     real_time: RealTime | None = ...,
     link: Link = ...,
     interface: str | None = ...,
+    carriage: Carriage = ...,
+    verbs: str | None = ...,
 ) -> AlignedReceiver: ...
 @takes_device_string
 def receive(
@@ -170,6 +174,8 @@ def receive(
     real_time: RealTime | None = None,
     link: Link = "udp",
     interface: str | None = None,
+    carriage: Carriage = "data",
+    verbs: str | None = None,
 ) -> Receiver | AlignedReceiver:
     """Open a stream of a device, or several aligned ones, and start to receive.
 
@@ -207,6 +213,14 @@ def receive(
     interface : str, optional
         The interface that all packets come and leave by, such as `eth1`, for a host with several in
         one network; default: the host's routes decide.
+    carriage : str
+        How packets of samples travel: `data`, or `rdma`: written into slots of this end by RoCEv2,
+        if the device was started with that too. It needs CAP_NET_RAW, a window that is a power of
+        two, complete delivery, and both ends on one Ethernet. `info.carriage` of the receiver says
+        which it is.
+    verbs : str, optional
+        With `carriage="rdma"`: the RDMA network card, such as `mlx5_0`, that writes the packets
+        into this process's memory. It needs libibverbs, and no CAP_NET_RAW; default software.
 
     Returns
     -------
@@ -249,6 +263,8 @@ def receive(
         real_time=real_time,
         link=link,
         interface=interface,
+        carriage=carriage,
+        verbs=verbs,
     )
     if streams is not None:
         return AlignedReceiver(_native.AlignedReceiver(options))

@@ -25,6 +25,7 @@ __all__ = [
     "PlayEvent",
     "Played",
     "PortStats",
+    "RdmaProbe",
     "Reading",
     "ReceiverStats",
     "Recording",
@@ -78,6 +79,8 @@ class DeviceInfo:
         The largest IP packet that was shown to arrive, headers included, in bytes.
     rtt_s : float
         Round-trip time of the opening in seconds.
+    carriage : str
+        How packets of the stream travel: `data`, or `rdma`.
     """
 
     address: str
@@ -99,11 +102,34 @@ class DeviceInfo:
     window: int
     path_mtu_bytes: int
     rtt_s: float
+    carriage: str
 
     @property
     def rate_hz(self) -> float:
         """Sample rate in hertz, 0 when the device does not know it."""
         return self.rate_numerator / max(self.rate_denominator, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class RdmaProbe:
+    """What a device describes of a stream that is requested over RDMA.
+
+    Attributes
+    ----------
+    info : DeviceInfo
+        The stream that an opening would result in; `carriage` says whether that is over RDMA.
+    path_mtu_bytes : int
+        The largest payload of an RDMA packet that this host's interface carries, in bytes.
+    device_path_mtu_bytes : int or None
+        The same of the device; None where it does not offer RDMA.
+    packets_a_write : int or None
+        RDMA packets of one packet of the stream; None where the device does not offer RDMA.
+    """
+
+    info: DeviceInfo
+    path_mtu_bytes: int
+    device_path_mtu_bytes: int | None
+    packets_a_write: int | None
 
 
 @dataclass(frozen=True, slots=True)

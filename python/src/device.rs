@@ -96,7 +96,7 @@ impl Device {
 impl Device {
     #[new]
     #[pyo3(signature = (address, supply, *, streams, plays, paced, faults, window, payload_bytes,
-        control))]
+        control, carriage))]
     #[expect(clippy::too_many_arguments, reason = "Python's half names each")]
     fn start(
         py: Python<'_>,
@@ -109,12 +109,14 @@ impl Device {
         window: u32,
         payload_bytes: Option<u16>,
         control: (String, Option<u64>),
+        carriage: &str,
     ) -> PyResult<Self> {
         if streams > STREAMS_MAX || (streams == 0 && plays.is_none()) {
             let range = format_args!("1 to {STREAMS_MAX}");
             let message = OutOfRange("streams", streams, range).to_string();
             return Err(PyValueError::new_err(message));
         }
+        let carriage = options::carriage(carriage)?;
         let address = options::resolve(py, address)?;
         supply.check(py)?;
         let format = supply.format()?;
@@ -136,7 +138,8 @@ impl Device {
         let data = if sends.is_empty() { Direction::Receive } else { Direction::Transmit };
         let (link, log) = options::device_link(py, (address, data), &faults)?;
         let control = options::control(&control.0, control.1)?;
-        let mut port_options = DeviceOptions::new().window(window).control(control);
+        let mut port_options =
+            DeviceOptions::new().window(window).control(control).carriage(carriage);
         if let Some(payload_bytes) = payload_bytes {
             port_options = port_options.payload_bytes(payload_bytes);
         }

@@ -28,6 +28,7 @@ pub(crate) fn error(py: Python<'_>, name: &str, message: String) -> PyErr {
 pub(crate) fn open_error(py: Python<'_>, error: &OpenError) -> PyErr {
     let name = match error {
         OpenError::Link(error) => return link_error(py, error),
+        OpenError::Card(_) => "LinkError",
         OpenError::Address { .. } => "AddressError",
         OpenError::NoAnswer { .. } => "NoAnswerError",
         OpenError::Refused { .. } => "RefusedError",

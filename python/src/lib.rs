@@ -40,7 +40,7 @@ mod _native {
     #[pymodule_export]
     use super::options::{format_name, read_number};
     #[pymodule_export]
-    use super::receiver::{Receiver, find, probe};
+    use super::receiver::{Receiver, find, probe, probe_rdma};
     #[pymodule_export]
     use super::record::record;
     #[pymodule_export]

@@ -32,6 +32,7 @@ pub(crate) struct Listening {
     real_time: RealTimeChoices,
     link: String,
     interface: Option<String>,
+    carriage: String,
 }
 
 /// A device of one stream, whose samples are the program's.
@@ -69,6 +70,7 @@ impl Listener {
             .control(options::control(&listening.control, listening.control_rate)?)
             .mtu(listening.mtu)
             .udp(options::udp(&listening.link, listening.interface.as_deref())?)
+            .carriage(options::carriage(&listening.carriage)?)
             .real_time(listening.real_time.to_options()?);
         if let Some(payload_bytes) = listening.payload_bytes {
             options = options.payload_bytes(payload_bytes);

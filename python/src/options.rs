@@ -10,7 +10,8 @@ use samplewire::format::{self, Format};
 use samplewire::options::WINDOW_DEFAULT;
 use samplewire::source::{parse_bit_rate, parse_quantity, parse_time};
 use samplewire::{
-    Control, Delivery, DeviceInfo, RealTime, ReceiveOptions, SendOptions, Underflow, Waits,
+    Carriage, Control, Delivery, DeviceInfo, RealTime, ReceiveOptions, SendOptions, Underflow,
+    Waits,
 };
 use samplewire_io::faults::{self, Direction, Side};
 use samplewire_io::{Bypass, FaultSpec, Faults, Link, Udp, UdpOptions};
@@ -39,6 +40,8 @@ pub(crate) struct Opening {
     real_time: RealTimeChoices,
     link: String,
     interface: Option<String>,
+    carriage: String,
+    verbs: Option<String>,
 }
 
 /// Choices for the I/O thread and the memory (`samplewire/_real_time.py`).
@@ -116,7 +119,11 @@ impl Opening {
     }
 
     pub(crate) fn to_receive(&self) -> PyResult<ReceiveOptions> {
-        let options = common!(self, ReceiveOptions::new());
+        let options = common!(self, ReceiveOptions::new()).carriage(carriage(&self.carriage)?);
+        let options = match &self.verbs {
+            Some(device) => options.verbs(device),
+            None => options,
+        };
         Ok(match &self.streams[..] {
             [] => options,
             streams => options.streams(streams.iter().copied()),
@@ -142,6 +149,11 @@ pub(crate) fn udp(link: &str, interface: Option<&str>) -> PyResult<UdpOptions> {
         Some(name) => options.interface(name),
         None => options,
     })
+}
+
+/// The carriage of a name.
+pub(crate) fn carriage(name: &str) -> PyResult<Carriage> {
+    name.parse().map_err(|error| PyValueError::new_err(format!("carriage {name:?}: {error}")))
 }
 
 /// The congestion control of a name, with its rate.

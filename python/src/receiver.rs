@@ -333,6 +333,19 @@ pub(crate) fn probe<'py>(
     tables::device_info(py, &info.map_err(|error| errors::open_error(py, &error))?)
 }
 
+/// What a stream of a device would be over RDMA, without opening it.
+#[pyfunction]
+pub(crate) fn probe_rdma<'py>(
+    py: Python<'py>,
+    address: &str,
+    stream: u16,
+    timeout: f64,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (address, timeout) = (options::resolve(py, address)?, span("timeout", timeout)?);
+    let probe = interruptible(py, move || samplewire::probe_rdma(address, stream, timeout))?;
+    tables::rdma_probe(py, &probe.map_err(|error| errors::open_error(py, &error))?)
+}
+
 /// The devices that answer, and what came of those that did not say more.
 #[pyfunction]
 pub(crate) fn find<'py>(

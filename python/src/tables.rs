@@ -8,7 +8,7 @@ use samplewire::format::Format;
 use samplewire::real_time::{Granted, Pages, Refusal};
 use samplewire::receiver::{LaneCounts, PortStats, ReceiverSnapshot, StreamGap};
 use samplewire::transmitter::{PlayEvent, PlayEventKind, SessionEnd, TransmitterSnapshot};
-use samplewire::{Cause, DeviceInfo, Gap, Waits};
+use samplewire::{Cause, DeviceInfo, Gap, RdmaProbe, Waits};
 use samplewire_circuit::{Tag, TagKind};
 use samplewire_io::xdp::XdpLog;
 use samplewire_io::{Capabilities, FaultCounts};
@@ -63,9 +63,18 @@ pub(crate) fn device_info<'py>(py: Python<'py>, info: &DeviceInfo) -> PyResult<B
     fields.set_item("address", info.address.to_string())?;
     fields.set_item("format", info.format.as_str())?;
     fields.set_item("rtt_s", info.rtt.as_secs_f64())?;
+    fields.set_item("carriage", info.carriage.name())?;
     fields.set_item("name", info.name.to_string())?;
     fields.set_item("name_raw", PyBytes::new(py, info.name.as_raw_bytes()))?;
     record("DeviceInfo", &fields)
+}
+
+pub(crate) fn rdma_probe<'py>(py: Python<'py>, probe: &RdmaProbe) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    fields.set_item("info", device_info(py, &probe.info)?)?;
+    copy!(fields, probe, path_mtu_bytes, device_path_mtu_bytes);
+    fields.set_item("packets_a_write", probe.packets_a_write())?;
+    record("RdmaProbe", &fields)
 }
 
 fn gap_fields<'py>(py: Python<'py>, gap: &Gap) -> PyResult<Fields<'py>> {
