@@ -9,7 +9,9 @@ use samplewire::format::Format;
 use samplewire::options::WINDOW_DEFAULT;
 
 use super::values;
-use super::{ControlOptions, LinkOption, MetricsOption, RealTimeOptions, WebOption};
+use super::{
+    ControlOptions, LinkOption, MetricsOption, RealTimeOptions, ReceiveCarriageOption, WebOption,
+};
 use crate::bridge::GapFill;
 use crate::faults::FaultOption;
 use samplewire_zmtp::{Endpoint, Kind};
@@ -135,6 +137,9 @@ pub(crate) struct BridgeArguments {
 
     #[command(flatten)]
     pub(crate) web: WebOption,
+
+    #[command(flatten)]
+    pub(crate) carriage: ReceiveCarriageOption,
 
     #[command(flatten)]
     pub(crate) link: LinkOption,

@@ -68,6 +68,12 @@ fn bridge(
     console: &mut Console,
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
+    arguments.carriage.check()?;
+    if let Some(device) = arguments.carriage.verbs().filter(|_| arguments.listen.is_some()) {
+        return Err(Failure::Contradiction(format!(
+            "--verbs {device} contradicts --listen: a card receives streams that this end opens"
+        )));
+    }
     let exporter = wiring::export("bridge", &arguments.metrics, console)?;
     let mut page = web::start_if(&arguments.web, &exporter, console)?;
     let faults = FaultPair::new(&arguments.faults)?;
@@ -178,6 +184,11 @@ impl Setup<'_> {
             real_time: granted.iter().map(Into::into).collect(),
         };
         if let Some(receiver) = receiver {
+            wiring::print_carriage(
+                self.console,
+                self.arguments.carriage.carriage(),
+                receiver.info(),
+            );
             let (info, path) = (receiver.info().stream_info(), path_words(receiver.info()));
             self.console.line(format_args!("  from       {}; {path}", stream_words(&info)));
             let delivery = delivery_words(self.arguments.delivery);
@@ -274,7 +285,12 @@ fn carry(
     let (outward, inward) = std::thread::scope(|scope| {
         let ending = &ending;
         let outward = ways.outward.map(|(tap, outward)| {
-            let mut report = reporter(ways.received, ways.outward_tap).counting(ways.host_counts);
+            let card = match &tap {
+                Tap::Opened(receiver) => arguments.carriage.device_of(receiver.info()),
+                Tap::Listens(_) => None,
+            };
+            let mut report =
+                reporter(ways.received, ways.outward_tap).counting(card, ways.host_counts);
             scope.spawn(move || {
                 let served = serve_outward(tap, outward, ending, &mut report);
                 ending.end();

@@ -67,6 +67,7 @@ impl Opened {
                 if let Some(mtu_bytes) = arguments.mtu {
                     options = options.mtu(mtu_bytes);
                 }
+                let options = arguments.carriage.apply(options);
                 Some(options.open_over(wire(0, false)?.link, address)?)
             }
             None => None,
@@ -117,6 +118,7 @@ pub(super) fn listen(
     check_window(arguments.window, 1, arguments.mtu.unwrap_or(usize::MAX).min(mtu_bytes))?;
     let mut options = DeviceOptions::new()
         .window(arguments.window)
+        .carriage(arguments.carriage.carriage())
         .control(arguments.control.control_if(sends.is_some())?)
         .real_time(arguments.real_time.options());
     if let Some(mtu_bytes) = arguments.mtu {

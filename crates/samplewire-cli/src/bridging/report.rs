@@ -46,6 +46,8 @@ pub(super) struct Reporter {
     entry: Option<Entry>,
     /// What the host drops of the session.
     host: Option<HostWatch>,
+    /// The RDMA network card that writes the packets, if one does.
+    card: Option<String>,
     /// A copy of its counts, for metrics.
     host_counts: Exported<HostDropCounts>,
     /// Shows the samples on a page.
@@ -72,6 +74,7 @@ impl Reporter {
             is_device,
             entry,
             host: None,
+            card: None,
             host_counts: Exported::default(),
             tap,
             gaps: GapLines::new(0.0),
@@ -81,8 +84,13 @@ impl Reporter {
         }
     }
 
-    /// Exports what the host drops of the stream that is received.
-    pub(super) fn counting(mut self, host_counts: Exported<HostDropCounts>) -> Self {
+    /// Counts what the host drops of the stream that is received, and what `card` counts, and exports it.
+    pub(super) fn counting(
+        mut self,
+        card: Option<&str>,
+        host_counts: Exported<HostDropCounts>,
+    ) -> Self {
+        self.card = card.map(str::to_owned);
         self.host_counts = host_counts;
         self
     }
@@ -145,7 +153,7 @@ impl Report for Reporter {
         }
         self.begin(info.first_index, Counters::Receiver(stream.stats_handle()), Some(info));
         let mut host = HostWatch::new();
-        host.follow(stream.local_addr(), std::iter::once(info), None);
+        host.follow(stream.local_addr(), std::iter::once(info), self.card.as_deref());
         self.host_counts.set(host.counts());
         self.host = Some(host);
         self.gaps = GapLines::new(info.rate_hz());

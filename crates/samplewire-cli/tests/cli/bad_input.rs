@@ -252,8 +252,12 @@ const ON_A_TINY_DISK: &str = "\
 /// Before any packet is sent.
 #[test]
 fn card_of_a_stream_that_is_not_over_rdma_is_an_error_of_usage() {
-    for verb in [&["record", "127.0.0.1:9", "null"][..], &["rate", "127.0.0.1:9"]] {
+    let publish = ["--zmq-pub", "tcp://127.0.0.1:0"];
+    let bridge = [&["bridge", "127.0.0.1:9"][..], &publish].concat();
+    for verb in [&["record", "127.0.0.1:9", "null"][..], &["rate", "127.0.0.1:9"], &bridge] {
         let ran = run(&[verb, &["--verbs", "rxe0"]].concat());
         ran.expect_error(1, &["--verbs rxe0 needs --carriage rdma"]);
     }
+    let device = ["bridge", "--listen", "127.0.0.1:0", "--carriage", "rdma", "--verbs", "rxe0"];
+    run(&[&device[..], &publish].concat()).expect_error(1, &["--verbs rxe0 contradicts --listen"]);
 }

@@ -13,6 +13,11 @@ impl Bridge {
         Self(Background::start(&arguments, Vec::new(), "carrying samples"))
     }
 
+    /// What it printed before it carried samples.
+    pub(crate) fn head(&self) -> &str {
+        &self.0.head
+    }
+
     /// Where it is a device.
     pub(crate) fn address(&self) -> &str {
         let (_, after) = self.0.head.split_once("a bridge to ZeroMQ, listening on ").unwrap();

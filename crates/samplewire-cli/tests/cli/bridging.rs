@@ -14,17 +14,17 @@ use crate::bridge::Bridge;
 use crate::harness::{Device, Running, folder, run, text, until_long};
 use crate::zmtp::{Peer, hello};
 
-const ANY: &str = "tcp://127.0.0.1:0";
+pub(crate) const ANY: &str = "tcp://127.0.0.1:0";
 
 /// A SUB that has subscribed to everything.
-fn subscriber(bridge: &Bridge) -> Peer {
+pub(crate) fn subscriber(bridge: &Bridge) -> Peer {
     let mut peer = Peer::connect(&bridge.socket("PUB"), "SUB");
     peer.send(&[b"\x01"]);
     peer
 }
 
 /// Takes messages until there are so many bytes.
-fn gather(peer: &mut Peer, len_bytes: usize) -> Vec<u8> {
+pub(crate) fn gather(peer: &mut Peer, len_bytes: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     while bytes.len() < len_bytes {
         let message = peer.receive().expect("a message comes");

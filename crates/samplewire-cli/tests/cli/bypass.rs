@@ -11,7 +11,7 @@ use crate::harness::{Device, Ran, folder, run, text};
 use crate::playing::grouped;
 
 /// A namespace `far` behind `near0`.
-const INTERFACES: &str = "mount -t tmpfs tmpfs /run && ip netns add far && \
+pub(crate) const INTERFACES: &str = "mount -t tmpfs tmpfs /run && ip netns add far && \
      ip link add near0 type veth peer name far0 netns far && \
      ip addr add 10.9.0.1/24 dev near0 && ip -n far addr add 10.9.0.2/24 dev far0 && \
      ip link set near0 up && ip -n far link set far0 up && ip link set lo up";

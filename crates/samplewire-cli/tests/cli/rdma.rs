@@ -2,12 +2,55 @@
 
 use std::net::{Ipv4Addr, UdpSocket};
 
-use samplewire::source::{CounterSource, ReadSamples};
+use samplewire::source::{CounterSource, ReadSamples, counter_mismatch};
 use samplewire::{Device, DeviceOptions, StationConfig, Udp, UdpOptions};
 use samplewire_io::ether::{Dgram, DgramAddress, EtherStation};
 use samplewire_roce::PathMtu;
+use samplewire_testing::{PATIENCE, in_namespace, wait_for};
 
-use crate::harness::run;
+use crate::bridge::Bridge;
+use crate::bridging::{ANY, gather, subscriber};
+use crate::bypass::INTERFACES;
+use crate::harness::{Running, run};
+
+/// The device is in a namespace of its own, and so is a command that queries a bridge which is one.
+#[test]
+fn bridge_takes_and_offers_streams_over_rdma() {
+    if !in_namespace("rdma::bridge_takes_and_offers_streams_over_rdma", INTERFACES) {
+        return;
+    }
+    // /sys shows the interfaces of one namespace.
+    let far = ["timeout", "120", "ip", "netns", "exec", "far"];
+    let counts = ["emulate", "--source", "counter", "--rate", "500k", "--once"];
+    for carriage in ["rdma", "data"] {
+        let listens = ["--listen", "10.9.0.2:0", "--carriage", carriage];
+        let device = Running::start_by(&far, &[&counts[..], &listens].concat());
+        let listening = || {
+            device
+                .line("samplewire ")
+                .and_then(|it| Some(it.split_once("listening on ")?.1.to_owned()))
+        };
+        let address = wait_for("a device", PATIENCE, listening);
+        let bridge = Bridge::start(&[address.as_str(), "--zmq-pub", ANY, "--carriage", "rdma"]);
+        assert_eq!(bridge.head().contains(", over RDMA"), carriage == "rdma", "{}", bridge.head());
+        let bytes = gather(&mut subscriber(&bridge), 400_000);
+        let first = u32::from_le_bytes(*bytes.first_chunk().unwrap());
+        assert_eq!(counter_mismatch(first.into(), &bytes), None);
+        let ran = bridge.interrupt().expect(130);
+        assert!(ran.text().contains("missing    0 samples in 0 gaps"), "{}", ran.text());
+        let words = "--carriage rdma: the device sends packets of the stream protocol";
+        assert_eq!(ran.stderr.contains(words), carriage == "data", "{}", ran.stderr);
+        device.finish();
+
+        let arguments = ["--listen", "10.9.0.1:0", "--zmq-pull", ANY, "--carriage", carriage];
+        let bridge = Bridge::start(&arguments);
+        let probe = ["probe", bridge.address(), "--carriage", "rdma", "--json"];
+        let ran = Running::start_by(&far, &probe).finish().expect(0);
+        let info: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+        assert_eq!(info["rdma"]["is_offered"], carriage == "rdma");
+        bridge.interrupt().expect(0);
+    }
+}
 
 #[test]
 fn probe_shows_rdma_that_a_device_offers() {
