@@ -119,13 +119,6 @@ impl Console {
     }
 }
 
-/// The first characters of a text that someone else has chosen, with question marks in the place of
-/// control characters: they could steer a terminal.
-pub(crate) fn plain(text: &str, chars_max: usize) -> String {
-    let shown = |letter: char| if letter.is_control() { '?' } else { letter };
-    text.chars().take(chars_max).map(shown).collect()
-}
-
 impl Drop for Console {
     fn drop(&mut self) {
         self.clear_status();

@@ -37,6 +37,7 @@ mod memory;
 mod metrics;
 mod nic;
 mod outcome;
+mod plain;
 mod plot;
 mod probe;
 mod process;

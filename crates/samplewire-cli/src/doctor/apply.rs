@@ -13,8 +13,9 @@ use super::check::Checked;
 use super::fix::{Place, Setting};
 use super::reader::Reader;
 use super::undo_file::{self, PlaceEntry, Replaced, UndoFile};
-use crate::console::{Console, plain};
+use crate::console::Console;
 use crate::failure::Failure;
+use crate::plain::plain;
 
 /// Prints the commands of all findings. With `is_run`, makes the settings and writes the undo file.
 pub(super) fn fix(

@@ -90,12 +90,12 @@ fn check_arguments(arguments: &DoctorArguments) -> Result<(), Failure> {
     if let Some(name) = &arguments.interface
         && !context::is_interface_name(name)
     {
-        let name = crate::console::plain(name, 40);
+        let name = crate::plain::plain(name, 40);
         return Err(Failure::Contradiction(format!("--interface: `{name}` is no interface name")));
     }
     for name in &arguments.only {
         if !table::checks().any(|check| check.is_named(name)) {
-            let name = crate::console::plain(name, 40);
+            let name = crate::plain::plain(name, 40);
             return Err(Failure::Contradiction(format!(
                 "--only: `{name}` is no check and no group"
             )));

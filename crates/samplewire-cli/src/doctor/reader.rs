@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::live;
-use crate::console::plain;
+use crate::plain::plain;
 
 /// Reads paths of this host, or of a recorded tree.
 #[derive(Debug)]

@@ -7,8 +7,9 @@ use super::context::Context;
 use super::fix::Fix;
 use super::measure::Effect;
 use crate::arguments::values::FindingSubject;
-use crate::console::{Console, plain};
+use crate::console::Console;
 use crate::figures::{exact, grouped, measured, span};
+use crate::plain::plain;
 
 /// How many checks ended in which way.
 #[derive(Debug, Serialize)]

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::context::is_interface_name;
 use super::fix::{CardParameter, Place};
-use crate::console::plain;
 use crate::failure::Failure;
+use crate::plain::plain;
 
 /// The old values of a run of `--fix --yes`.
 #[derive(Debug, Serialize, Deserialize)]

@@ -92,7 +92,7 @@ impl Registers {
         match text.strip_prefix("error: ") {
             Some(words) => Err(NicError::Line {
                 line: asked.to_owned(),
-                words: crate::console::plain(words, 200),
+                words: crate::plain::plain(words, 200),
             }),
             None => Ok(text.to_owned()),
         }
@@ -151,7 +151,7 @@ impl Write for Stream {
 }
 
 fn unexpected(line: &str, answer: &str) -> NicError {
-    let answer = crate::console::plain(answer, 80);
+    let answer = crate::plain::plain(answer, 80);
     NicError::Line { line: line.to_owned(), words: format!("the console answers `{answer}`") }
 }
 

@@ -5,7 +5,8 @@ use samplewire_roce::requester::{AckTimeout, RequesterConfig};
 use samplewire_roce::responder::ResponderConfig;
 use samplewire_roce::{PathMtu, Psn};
 
-use super::exchange::{Exchange, LastLine, Line, LineError};
+use super::exchange::Exchange;
+use super::line::{LastLine, Line, ParseError};
 use super::station::Station;
 use super::{RoceError, seed};
 use crate::arguments::SenderOptions;
@@ -49,9 +50,9 @@ pub(super) fn connect(
     let refused = |source| RoceError::Exchange { address: address.clone(), source };
     let mut exchange = exchange.map_err(refused)?;
     exchange.say(&mine).map_err(refused)?;
-    mine.show(&exchange, console);
+    exchange.show(&mine, console);
     let line = exchange.wait(interrupt, || station.idle()).map_err(RoceError::Line)?;
-    let peer = Line::parse(&line).map_err(RoceError::Line)?;
+    let peer = Line::parse(&line).map_err(|error| RoceError::Line(error.into()))?;
     let mtu = peer.mtu_with(mtu);
     let way = station.find(&peer, mtu, interrupt).map_err(RoceError::Find)?;
     let responder = ResponderConfig { psn: peer.psn(), mtu, ..ResponderConfig::default() };
@@ -82,16 +83,16 @@ pub(super) fn conclude(
     if !exchange.is_live() {
         return Ok(());
     }
-    let last = LastLine { bytes: Some(bytes), error: None };
-    exchange.say(&last).map_err(|error| RoceError::Line(error.into()))?;
+    exchange.say(&LastLine::of(bytes)).map_err(|error| RoceError::Line(error.into()))?;
     let line = exchange.wait(interrupt, || station.idle());
     check_last(&line.map_err(RoceError::Last)?, bytes)
 }
 
 /// What the peer's last line says of `bytes` that were sent.
 pub(super) fn check_last(line: &str, bytes: u64) -> Result<(), RoceError> {
-    match LastLine::parse(line).map_err(RoceError::Last)? {
-        LastLine { error: Some(error), .. } => Err(RoceError::Last(LineError::Refused(error))),
+    let wrong = |error: ParseError| RoceError::Last(error.into());
+    match LastLine::parse(line).map_err(wrong)? {
+        LastLine { error: Some(error), .. } => Err(wrong(ParseError::Refused(error))),
         LastLine { bytes: Some(kept), .. } if kept == bytes => Ok(()),
         LastLine { bytes: kept, .. } => {
             Err(RoceError::Kept { kept: kept.unwrap_or(0), sent: bytes })

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::RoceError;
 use super::arrivals::{Arrival, Arrivals};
-use super::exchange::{Exchange, Heard, LastLine, Line, LineError};
+use super::exchange::{Exchange, Heard, LineError};
+use super::line::{LastLine, Line};
 use crate::arguments::ListenArguments;
 use crate::console::{Console, Lines};
 use crate::failure::Failure;
@@ -155,11 +156,11 @@ impl<'a, E: End> Listener<'a, E> {
         });
         match agreed {
             Ok(mine) => {
-                mine.show(&exchange, console);
+                exchange.show(&mine, console);
                 Ok(exchange)
             }
             Err(error) => {
-                let refusal = LastLine { bytes: None, error: Some(error.to_string()) };
+                let refusal = LastLine::failed(&error.to_string());
                 // It may be gone.
                 drop(exchange.say(&refusal));
                 self.end.end(None);
@@ -173,7 +174,7 @@ impl<'a, E: End> Listener<'a, E> {
         exchange: &Exchange,
         line: Result<String, LineError>,
     ) -> Result<Line, RoceError> {
-        let peer = line.and_then(|line| Line::parse(&line)).map_err(RoceError::Line)?;
+        let peer = line.and_then(|line| Ok(Line::parse(&line)?)).map_err(RoceError::Line)?;
         self.end.connect(&peer, exchange.is_live(), &self.interrupt)
     }
 
@@ -198,12 +199,12 @@ impl<'a, E: End> Listener<'a, E> {
             served.result = error.to_string();
         }
         let last = if served.result == WHOLE {
-            LastLine { bytes: Some(came), error: None }
+            LastLine::of(came)
         } else {
             if let Some(path) = self.kept.broken() {
                 console.warn(format_args!("{} has what came", path.display()));
             }
-            LastLine { bytes: None, error: Some(served.result.clone()) }
+            LastLine::failed(&served.result)
         };
         // It may be gone.
         drop(exchange.say(&last));

@@ -5,6 +5,7 @@ mod bench;
 mod connect;
 mod exchange;
 mod input;
+mod line;
 mod listen;
 mod output;
 mod send;

@@ -11,8 +11,9 @@ use serde::Serialize;
 
 use super::RoceError;
 use super::connect::{self, connect};
-use super::exchange::{Exchange, Heard, Line};
+use super::exchange::{Exchange, Heard};
 use super::input::{Input, Next};
+use super::line::Line;
 use super::station::{Memory, Station};
 use crate::arguments::SendArguments;
 use crate::cadence::Cadence;

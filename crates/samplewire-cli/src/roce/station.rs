@@ -16,7 +16,8 @@ use samplewire_roce::responder::{Placement, ReceiveSlot};
 use samplewire_roce::wire::{Body, FRAME_BYTES_MAX, Frame, Route, UDP_PORT, WireError};
 use samplewire_roce::{PathMtu, Qpn, Region};
 
-use super::exchange::{Line, LineError, QPN_MAX, QPN_MIN};
+use super::exchange::LineError;
+use super::line::{Line, QPN_MAX, QPN_MIN};
 use crate::arguments::StationOptions;
 use crate::interrupt::Interrupt;
 

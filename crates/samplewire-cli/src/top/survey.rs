@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::ports::{Port, ports};
-use crate::console;
 use crate::metrics::client::{self, Endpoint, FetchError};
 use crate::metrics::counters::RECEIVER;
 use crate::metrics::local;
@@ -223,7 +222,7 @@ fn key(endpoint: &Endpoint, sample: &Sample) -> Key {
 
 /// A label in a form that can be printed.
 pub(super) fn plain(text: &str) -> String {
-    console::plain(text, LABEL_CHARS_MAX)
+    crate::plain::plain(text, LABEL_CHARS_MAX)
 }
 
 impl Facts {

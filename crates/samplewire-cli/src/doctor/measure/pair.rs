@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::console::plain;
 use crate::doctor::fix::{CardParameter, Place, Setting};
 use crate::failure::Failure;
+use crate::plain::plain;
 use crate::process::Killed;
 
 /// Both ends of a stream.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::super::RoceError;
-use super::super::exchange::Line;
+use super::super::line::Line;
 use super::kept::Kept;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;

@@ -11,7 +11,7 @@ use samplewire_roce::responder::{
 };
 use samplewire_roce::{Access, Psn, Region};
 
-use super::super::exchange::Line;
+use super::super::line::Line;
 use super::super::station::{FindError, Memory, Station};
 use super::super::{RoceError, seed};
 use super::end::{Counters, End, Ended, Turn};

@@ -10,7 +10,8 @@ use samplewire_io::verbs::{
 use samplewire_proto::Rng;
 use samplewire_roce::{PathMtu, Psn};
 
-use super::super::exchange::{Line, LineError};
+use super::super::exchange::LineError;
+use super::super::line::Line;
 use super::super::{RoceError, seed};
 use super::end::{Counters, End, Ended, Turn};
 use super::kept::Kept;
