@@ -12,6 +12,7 @@ use super::counters::{
 use super::latency::Histogram;
 use super::stream::{About, View};
 use super::tables::{GAP_SAMPLES, Kind, LINK_DROPPED, PortFigures, RECORDING, SWITCH_PORT, Table};
+use super::text::Quoted;
 
 /// The page of a process that runs `verb` with these streams. `has_page`: `samplewire web` can show them.
 pub(super) fn render(
@@ -235,24 +236,6 @@ fn labels_of(about: &About) -> String {
 
 fn port_label(port: &PortFigures) -> String {
     format!("port={}", Quoted(&port.name))
-}
-
-/// The value of a label, escaped: the peer may have chosen it.
-struct Quoted<'a>(&'a str);
-
-impl Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_char('"')?;
-        for character in self.0.chars() {
-            match character {
-                '\\' => f.write_str("\\\\")?,
-                '"' => f.write_str("\\\"")?,
-                '\n' => f.write_str("\\n")?,
-                other => f.write_char(other)?,
-            }
-        }
-        f.write_char('"')
-    }
 }
 
 /// Nanoseconds, written in seconds with all their digits.
