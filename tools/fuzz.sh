@@ -90,6 +90,7 @@ coverage() {
         metadata | text) package=samplewire-record folder=crates/samplewire-record/src ;;
         btf | frames | netlink) package=samplewire-io folder=crates/samplewire-io/src ;;
         web) package=samplewire-web folder=crates/samplewire-web/src ;;
+        connection_line | metrics_text) package=samplewire-cli folder=crates/samplewire-cli/src ;;
         zmtp) package=samplewire-zmtp folder=crates/samplewire-zmtp/src ;;
         ether_switch) package=samplewire-sim folder=crates/samplewire-sim/src/ether_switch ;;
         roce_*) package=samplewire-roce folder=crates/samplewire-roce/src ;;
