@@ -1,7 +1,5 @@
 //! Receiving through the C interface allocates nothing once the stream flows.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::ptr::null_mut;
 
 use samplewire_c::{
@@ -10,30 +8,10 @@ use samplewire_c::{
     sw_device_options_init, sw_receiver_free, sw_receiver_next, sw_receiver_open, sw_receiver_read,
     sw_result,
 };
-
-/// The system's allocator, which counts the calls of each thread.
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.with(|calls| calls.set(calls.get() + 1));
-        // SAFETY: the caller's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use samplewire_testing::CountingAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 #[test]
 fn blocks_and_copies_allocate_nothing_in_the_program_s_thread() {
@@ -60,14 +38,14 @@ fn blocks_and_copies_allocate_nothing_in_the_program_s_thread() {
             }
         };
         receive(3);
-        let before = CALLS.get();
+        let before = CountingAllocator::calls_of_thread();
         receive(20);
         // The first wait of a thread makes what wakes it, and on a busy machine it may come late.
-        assert!(CALLS.get() - before <= 1);
+        assert!(CountingAllocator::calls_of_thread() - before <= 1);
         assert_eq!(sw_receiver_free(receiver), sw_result::Ok);
         assert_eq!(sw_device_free(device), sw_result::Ok);
     }
-    assert!(CALLS.get() > 0, "the allocator counts");
+    assert!(CountingAllocator::calls_of_thread() > 0, "the allocator counts");
 }
 
 #[test]
@@ -99,9 +77,9 @@ fn aligned_blocks_allocate_nothing_in_the_program_s_thread() {
             }
         };
         receive(3);
-        let before = CALLS.get();
+        let before = CountingAllocator::calls_of_thread();
         receive(20);
-        assert!(CALLS.get() - before <= 1);
+        assert!(CountingAllocator::calls_of_thread() - before <= 1);
         assert_eq!(sw_aligned_free(aligned), sw_result::Ok);
         assert_eq!(sw_device_free(device), sw_result::Ok);
     }

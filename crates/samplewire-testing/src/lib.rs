@@ -4,7 +4,9 @@
 //! A test on a loaded machine is slow, not wrong. So a test waits until its condition holds, and
 //! only [`PATIENCE`] says that it never will.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
+
+mod allocator;
 
 use std::fmt::Display;
 use std::fs::{self, File, OpenOptions};
@@ -16,6 +18,8 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+pub use allocator::CountingAllocator;
 
 /// How long a test waits for what must happen. A loaded machine of two cores was seen to hold a
 /// thread up for some seconds.

@@ -1,46 +1,26 @@
 //! A stream takes no memory once it flows, and no more than it says.
 
+mod cable;
 mod rig;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use cable::{Altered, cable};
 use rig::Device;
 use samplewire::format::Format;
-use samplewire::receiver::AlignedItem;
+use samplewire::real_time::RealTime;
+use samplewire::receiver::{AlignedItem, Port};
 use samplewire::source::{NullSource, ReadSamples};
 use samplewire::transmitter::Overflow;
-use samplewire::{DeviceOptions, ReceiveOptions};
+use samplewire::{Carriage, DeviceOptions, ReceiveOptions};
+use samplewire_io::ether::EtherLink;
 use samplewire_io::faults::Direction;
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
-use samplewire_testing::PATIENCE;
-
-/// The system's allocator, which counts the calls and bytes of all threads.
-struct Counting;
-
-static CALLS: AtomicU64 = AtomicU64::new(0);
-static BYTES_HELD: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: every call is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.fetch_add(1, Ordering::Relaxed);
-        BYTES_HELD.fetch_add(layout.size() as u64, Ordering::Relaxed);
-        // SAFETY: the caller's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        BYTES_HELD.fetch_sub(layout.size() as u64, Ordering::Relaxed);
-        // SAFETY: the caller's.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use samplewire_testing::{CountingAllocator, PATIENCE};
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// What is counted is of all threads, so one test runs at a time.
 fn alone() -> MutexGuard<'static, ()> {
@@ -61,7 +41,7 @@ fn flowing_stream_with_repairs_allocates_nothing_and_holds_what_it_says() {
     );
     // The device's thread has taken its own memory by then.
     std::thread::sleep(Duration::from_millis(100));
-    let held_before = BYTES_HELD.load(Ordering::Relaxed);
+    let held_before = CountingAllocator::held_bytes();
     let mut receiver = device.receive(&ReceiveOptions::new());
     let mut blocks = 0;
     let mut before = (0, receiver.stats());
@@ -70,14 +50,14 @@ fn flowing_stream_with_repairs_allocates_nothing_and_holds_what_it_says() {
         drop(block);
         blocks += 1;
         if blocks == 1_000 {
-            bytes_held = BYTES_HELD.load(Ordering::Relaxed) - held_before;
-            before.0 = CALLS.load(Ordering::Relaxed);
+            bytes_held = CountingAllocator::held_bytes() - held_before;
+            before.0 = CountingAllocator::calls();
         }
         if blocks == 21_000 {
             break;
         }
     }
-    let calls = CALLS.load(Ordering::Relaxed) - before.0;
+    let calls = CountingAllocator::calls() - before.0;
     let stats = receiver.stats().stream;
     assert!(stats.delivered > 100_000 && stats.repaired > 1_000, "{stats:?}");
     assert_eq!(calls, 0, "allocations over {} packets", stats.delivered);
@@ -123,10 +103,10 @@ fn streams_in_line_with_repairs_allocate_nothing() {
             other => panic!("{other:?}"),
         }
         if blocks == 1_000 {
-            before = CALLS.load(Ordering::Relaxed);
+            before = CountingAllocator::calls();
         }
     }
-    let calls = CALLS.load(Ordering::Relaxed) - before;
+    let calls = CountingAllocator::calls() - before;
     let repaired: Vec<_> = aligned.stats().map(|(stats, _)| stats.stream.repaired).collect();
     assert!(repaired.iter().all(|&count| count > 100), "{repaired:?}");
     assert_eq!(calls, 0, "allocations over {blocks} blocks");
@@ -166,13 +146,60 @@ fn streams_over_one_port_with_repairs_allocate_nothing() {
             }
         }
         if blocks >= 10_000 && before.is_none() {
-            before = Some(CALLS.load(Ordering::Relaxed));
+            before = Some(CountingAllocator::calls());
         }
     }
-    let calls = CALLS.load(Ordering::Relaxed) - before.expect("some blocks have come");
+    let calls = CountingAllocator::calls() - before.expect("some blocks have come");
     let repaired: u64 = receivers.iter().map(|it| it.stats().stream.repaired).sum();
     assert!(repaired > 100, "{repaired}");
     assert_eq!(calls, 0, "allocations over {blocks} blocks");
     drop(receivers);
     threads.into_iter().for_each(|it| it.join().expect("it does not panic"));
+}
+
+/// Both ends in software: frames, their repair, records and slots.
+#[test]
+fn stream_over_rdma_with_repairs_allocates_nothing() {
+    let _alone = alone();
+    let faults = FaultSpec::new().loss(0.01).seed(7);
+    let [far, near] = cable(|link, _| {
+        let mut sent = 0_u32;
+        Box::new(Altered::new(link, move |link, frame| {
+            sent += 1;
+            if sent.is_multiple_of(100) { Ok(true) } else { link.send(frame) }
+        }))
+    });
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
+    let link = Faults::new(udp, &faults, &faults).expect("good faults");
+    let null = || NullSource::new(Format::Sc16, 1, 1e9).expect("a rate in range");
+    let options = DeviceOptions::new().sends(null().info().clone());
+    let mut device = options.listen_rdma(Box::new(link), far).unwrap();
+    let address = device.address;
+    let thread = std::thread::spawn(move || {
+        let mut stream = device.accept().expect("it is opened");
+        stream.play(&mut null(), Overflow::Wait, || false).expect("it plays");
+    });
+    let link = Udp::client(address, &UdpOptions::new()).expect("a free port");
+    let port = Port::over_rdma(Box::new(link), near, &RealTime::default()).expect("a thread");
+    let options = ReceiveOptions::new().window(128).timeout(PATIENCE);
+    let mut receiver = port.open(address, &options).expect("it opens");
+    assert_eq!(receiver.info().carriage, Carriage::Rdma);
+    let (mut blocks, mut before) = (0, 0);
+    for block in receiver.by_ref().map(Result::unwrap) {
+        drop(block);
+        blocks += 1;
+        if blocks == 1_000 {
+            before = CountingAllocator::calls();
+        }
+        if blocks == 5_000 {
+            break;
+        }
+    }
+    let calls = CountingAllocator::calls() - before;
+    let stats = receiver.stats();
+    assert!(stats.stream.ranges > 10, "{:?}", stats.stream);
+    assert_eq!(calls, 0, "allocations over {blocks} blocks");
+    receiver.close();
+    thread.join().expect("it does not panic");
 }

@@ -1,12 +1,14 @@
 //! Streams over RDMA between a device and a program, over real sockets (`docs/protocol.md#13`).
 
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, BorrowedFd};
+mod cable;
+
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use cable::{Altered, cable};
 use samplewire::options::DrawnTerms;
 use samplewire::real_time::RealTime;
 use samplewire::receiver::Port;
@@ -17,7 +19,7 @@ use samplewire::{
     Block, Carriage, Cause, CloseReason, Device, DeviceOptions, End, FaultSpec, Faults, Flags,
     Link, OpenError, ReceiveStream, SendStream, StationConfig, Udp, UdpOptions, stepped,
 };
-use samplewire_io::ether::{Dgram, DgramAddress, EtherError, EtherLink, EtherStation};
+use samplewire_io::ether::{Dgram, EtherLink};
 use samplewire_io::faults::Model;
 use samplewire_io::memory;
 use samplewire_proto::Nanos;
@@ -451,30 +453,6 @@ fn check_count(block: &Block) {
     }
 }
 
-/// Two stations at the ends of a cable; both have the address of their host.
-fn cable(link: impl Fn(Dgram, usize) -> Box<dyn EtherLink>) -> [StationConfig; 2] {
-    let sockets = [0; 2].map(|_| UdpSocket::bind("127.0.0.1:0").unwrap());
-    let ports = sockets.each_ref().map(|it| it.local_addr().unwrap());
-    drop(sockets);
-    [0, 1].map(|end: usize| {
-        let text = format!("{},{}", ports[end], ports[1 - end]);
-        let address: DgramAddress = text.parse().unwrap();
-        let link = link(Dgram::open(&address).unwrap(), end);
-        let mac = [2, 0, 0, 0, 0, end as u8 + 1];
-        StationConfig {
-            ether: EtherStation::new(link, Ipv4Addr::LOCALHOST, mac),
-            path_mtu: PathMtu::Bytes1024,
-            seed: [end as u8; 16],
-        }
-    })
-}
-
-/// A cable's end that does something else with what it sends.
-struct Altered<F> {
-    link: Dgram,
-    send: F,
-}
-
 /// With faults.
 fn lossy(link: Dgram, mut model: Model) -> Box<dyn EtherLink> {
     let send = move |link: &mut Dgram, frame: &[u8]| {
@@ -486,7 +464,7 @@ fn lossy(link: Dgram, mut model: Model) -> Box<dyn EtherLink> {
         let copies = if fate.lost { 0 } else { 1 + u32::from(fate.duplicate) };
         (0..copies).try_fold(true, |_, _| link.send(&bytes))
     };
-    Box::new(Altered { link, send })
+    Box::new(Altered::new(link, send))
 }
 
 /// Each frame of RoCEv2 leaves twice, first to another queue pair at the same place.
@@ -502,7 +480,7 @@ fn renumbered(link: Dgram) -> Box<dyn EtherLink> {
         }
         link.send(frame)
     };
-    Box::new(Altered { link, send })
+    Box::new(Altered::new(link, send))
 }
 
 /// Everything is lost once it is cut.
@@ -511,39 +489,7 @@ fn cut(link: Dgram, is_cut: Arc<AtomicBool>) -> Box<dyn EtherLink> {
         // Relaxed: nothing else is read by it.
         if is_cut.load(Ordering::Relaxed) { Ok(true) } else { link.send(frame) }
     };
-    Box::new(Altered { link, send })
-}
-
-impl<F> AsFd for Altered<F> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.link.as_fd()
-    }
-}
-
-impl<F: FnMut(&mut Dgram, &[u8]) -> Result<bool, EtherError> + Send> EtherLink for Altered<F> {
-    fn name(&self) -> &str {
-        self.link.name()
-    }
-
-    fn recv(&mut self, into: &mut [u8]) -> Result<Option<usize>, EtherError> {
-        self.link.recv(into)
-    }
-
-    fn send(&mut self, frame: &[u8]) -> Result<bool, EtherError> {
-        (self.send)(&mut self.link, frame)
-    }
-
-    fn flush(&mut self) -> Result<bool, EtherError> {
-        self.link.flush()
-    }
-
-    fn forget(&mut self) -> usize {
-        self.link.forget()
-    }
-
-    fn dropped(&mut self) -> Result<Option<u64>, EtherError> {
-        self.link.dropped()
-    }
+    Box::new(Altered::new(link, send))
 }
 
 const OWNER: u64 = 5;

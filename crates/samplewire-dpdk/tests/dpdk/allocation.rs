@@ -1,37 +1,14 @@
 //! Sending and receiving take no memory once a link is made.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::time::Duration;
 
 use samplewire_io::{Batch, Ecn, Link, Outgoing};
-use samplewire_testing::in_namespace;
+use samplewire_testing::{CountingAllocator, in_namespace};
 
 use crate::shared::{DEVICE, FAR_DEVICE, FAR_NETWORK, NETWORK, link, meet, near_and_far};
 
-/// The system's allocator, which counts the calls of each thread.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 #[test]
 fn link_over_dpdk_takes_none() {
@@ -44,7 +21,7 @@ fn link_over_dpdk_takes_none() {
     meet(&mut near, &mut far);
     let (mut batch, mut received) = (Batch::new(64, 1_500), 0);
     let packets = [Outgoing::whole(far.local_addr(), Ecn::Ect0, &[7; 1_400]); 64];
-    let before = ALLOCATIONS.get();
+    let before = CountingAllocator::calls_of_thread();
     for _ in 0..200 {
         near.send(&packets).unwrap();
         near.recv(&mut batch).unwrap();
@@ -52,9 +29,9 @@ fn link_over_dpdk_takes_none() {
         far.recv(&mut batch).unwrap();
         received += batch.len();
     }
-    let taken = ALLOCATIONS.get() - before;
+    let taken = CountingAllocator::calls_of_thread() - before;
     assert!(received > 5_000, "{received}");
     assert_eq!(taken, 0);
     drop(Box::new(received));
-    assert_eq!(ALLOCATIONS.get() - before, 1, "the counter counts");
+    assert_eq!(CountingAllocator::calls_of_thread() - before, 1, "the counter counts");
 }

@@ -14,6 +14,7 @@ use samplewire_proto::stream::{Carriage, Terms};
 use samplewire_proto::wire::{Close, CloseReason, PacketType, SlotRegion};
 use samplewire_proto::{Departure, Seq, Tag, crc, wire};
 use samplewire_roce::wire::FRAME_BYTES_MAX;
+use samplewire_testing::CountingAllocator;
 
 use super::super::{BlockQueue, slots};
 use super::*;
@@ -604,3 +605,42 @@ fn completions_of_a_card_are_taken_in_batches_and_whole_before_a_close() {
     assert!(rig.flow.handle(rig.now, &header, &Packet::Close(close), Ecn::NotEct));
     assert_eq!(rig.flow.receiver.stats().received, u64::from(2 * batch + 7));
 }
+
+/// No allocation while a card writes a stream: completions, copies, receive requests, REPORTs and blocks.
+#[test]
+fn packets_of_a_card_take_no_memory() {
+    const PACKETS: u32 = 3 * QUANTUM_PACKETS + 1;
+    let mut rig = Rig::over(Carriage::Rdma, Nanos(0), ROOM);
+    let region = SlotRegion { address: 0, rkey: 7, slot_bytes: 128, slots: WINDOW };
+    let (slots, peer) = slots::card::tests::slots(region);
+    rig.flow.set_slots(slots);
+    rig.turn();
+    let (mut samples, mut reports) = (0, 0);
+    for round in 0..100 {
+        peer.make_room(PACKETS);
+        (round * PACKETS..(round + 1) * PACKETS).for_each(|seq| peer.come(seq));
+        rig.pass(2_000);
+        let before = CountingAllocator::calls_of_thread();
+        for _ in 0..2 {
+            rig.flow.settle(rig.now);
+            rig.flow.advance(rig.now, &mut rig.near, None).unwrap();
+        }
+        while let Ok(item) = rig.block_queue.items.pop() {
+            let Item::Run { run, .. } = &item else { panic!("{item:?} is no samples") };
+            samples += run.len_samples;
+            drop(item);
+        }
+        let calls = CountingAllocator::calls_of_thread() - before;
+        assert_eq!(calls, 0, "in round {round}");
+        reports += rig.turn();
+    }
+    assert_eq!(samples, (100 * PACKETS * PACKET_SAMPLES) as usize);
+    assert!(reports >= 100, "{reports}");
+    assert_eq!(rig.flow.receiver.stats().delivered, u64::from(100 * PACKETS));
+    let before = CountingAllocator::calls_of_thread();
+    drop(std::hint::black_box(Box::new(samples)));
+    assert_eq!(CountingAllocator::calls_of_thread() - before, 1, "the allocator counts");
+}
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;

@@ -81,6 +81,11 @@ impl FakeQueue {
         self.complete(Written::Whole { len_bytes: bytes.len() as u32, immediate: seq });
     }
 
+    /// The card takes so many more receive requests.
+    pub(in crate::receiver) fn make_room(&self, requests: u32) {
+        self.peer().room += requests;
+    }
+
     pub(in crate::receiver) fn arms(&self) -> u32 {
         self.peer().arms
     }
