@@ -94,10 +94,12 @@ def test_named_interface_is_used_and_must_exist() -> None:
     with (
         sw.listen(rate_hz=1e6, interface="lo") as listener,
         sw.receive(listener.address, interface="lo") as rx,
-        listener.accept() as stream,
     ):
-        stream.send(np.zeros(1_000, np.complex64))
-        assert len(rx.read(1_000).samples) == 1_000
+        stream = listener.accept()
+        assert stream is not None
+        with stream:
+            stream.send(np.zeros(1_000, np.complex64))
+            assert len(rx.read(1_000).samples) == 1_000
     words = "interface sw-none0: No such device"
     with pytest.raises(sw.LinkError, match=words):
         sw.receive("addr=127.0.0.1,interface=sw-none0")

@@ -260,14 +260,7 @@ mod tests {
         let mut account = Account::new(0, None);
         let mut first = 0;
         for &(cause, not_repaired, source_lost) in gaps {
-            let gap = RecordedGap {
-                first,
-                not_repaired,
-                source_lost,
-                cause,
-                stream: None,
-                host: HostDrops::NONE,
-            };
+            let gap = RecordedGap::new(first, not_repaired, source_lost, cause);
             account.take_gap(&gap, false);
             first = gap.end();
         }

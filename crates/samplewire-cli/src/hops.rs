@@ -46,21 +46,14 @@ pub(crate) fn print_hints(console: &mut Console, account: &Account, host: &HostH
 mod tests {
     use samplewire::receiver::ReceiverSnapshot;
     use samplewire_proto::Cause;
-    use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
+    use samplewire_record::sigmf::{RecordedCause, RecordedGap};
 
     use super::*;
 
     #[test]
     fn what_the_source_lost_is_the_programs_while_that_held_all() {
         let cause = RecordedCause::Stream(Cause::ReceiverBehind);
-        let gap = RecordedGap {
-            first: 0,
-            not_repaired: 11_072,
-            source_lost: 8,
-            cause,
-            stream: None,
-            host: HostDrops::NONE,
-        };
+        let gap = RecordedGap::new(0, 11_072, 8, cause);
         let words = [false, true].map(|is_held_up| {
             let mut account = Account::new(0, None);
             account.take_gap(&gap, is_held_up);

@@ -198,7 +198,7 @@ impl GapRows {
 #[cfg(test)]
 mod tests {
     use samplewire::Cause;
-    use samplewire_record::sigmf::{HostDrops, RecordedCause};
+    use samplewire_record::sigmf::RecordedCause;
 
     use super::*;
 
@@ -206,14 +206,7 @@ mod tests {
     fn add(ledger: &mut Ledger, numbers: std::ops::Range<u64>) {
         let mut account = ledger.account.clone();
         for number in numbers {
-            let gap = RecordedGap {
-                first: 2 * number,
-                not_repaired: 1,
-                source_lost: 0,
-                host: HostDrops::NONE,
-                cause: RecordedCause::Stream(Cause::Deadline),
-                stream: None,
-            };
+            let gap = RecordedGap::new(2 * number, 1, 0, RecordedCause::Stream(Cause::Deadline));
             account.take_gap(&gap, false);
             let event =
                 Event::Gap { entry: GapEntry::new(gap, false, number, 1), position: 2 * number };

@@ -248,7 +248,7 @@ mod tests {
 
     use samplewire::Cause;
     use samplewire::source::StreamInfo;
-    use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
+    use samplewire_record::sigmf::{RecordedCause, RecordedGap};
 
     use super::*;
     use crate::message::ViewRequest;
@@ -277,14 +277,7 @@ mod tests {
     /// Passes a block and a gap, and returns the index behind them.
     fn pass(tap: &mut Tap, first: u64) -> u64 {
         tap.samples(first, [&[0; 4 * BLOCK as usize][..]]);
-        let gap = RecordedGap {
-            first: first + BLOCK,
-            not_repaired: 7,
-            source_lost: 0,
-            host: HostDrops::NONE,
-            cause: RecordedCause::Stream(Cause::Deadline),
-            stream: None,
-        };
+        let gap = RecordedGap::new(first + BLOCK, 7, 0, RecordedCause::Stream(Cause::Deadline));
         tap.gap(&gap, false);
         gap.end()
     }

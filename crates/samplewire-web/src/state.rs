@@ -278,7 +278,7 @@ fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use samplewire::Cause;
-    use samplewire_record::sigmf::{HostDrops, RecordedGap};
+    use samplewire_record::sigmf::RecordedGap;
 
     use super::*;
 
@@ -313,14 +313,7 @@ mod tests {
         let whole = State::of(&account, Role::Received, Some("done"));
         assert_eq!(whole.sentence, "Whole: all 1,234,567 samples arrived. Ended: done.");
         let cause = RecordedCause::Stream(Cause::Deadline);
-        let gap = RecordedGap {
-            first: 1_234_567,
-            not_repaired: 123,
-            source_lost: 0,
-            host: HostDrops::NONE,
-            cause,
-            stream: None,
-        };
+        let gap = RecordedGap::new(1_234_567, 123, 0, cause);
         account.take_gap(&gap, false);
         let state = State::of(&account, Role::Received, None);
         let sentence = "Missing: 123 samples (0.00996 %), most at hop wire.";

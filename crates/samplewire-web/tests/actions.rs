@@ -10,7 +10,7 @@ use std::time::Duration;
 use samplewire::format::Format;
 use samplewire::source::StreamInfo;
 use samplewire::{Carriage, Cause, DeviceInfo};
-use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
+use samplewire_record::sigmf::{RecordedCause, RecordedGap};
 use samplewire_record::verify::Report;
 use samplewire_testing::{PATIENCE, wait_for};
 use samplewire_web::{About, Control, Folder, Page, PageOptions, Tap};
@@ -78,14 +78,7 @@ impl Rig {
     }
 
     fn gap(&mut self, len: u64) {
-        let gap = RecordedGap {
-            first: self.next,
-            not_repaired: len,
-            source_lost: 0,
-            host: HostDrops::NONE,
-            cause: RecordedCause::Stream(Cause::Deadline),
-            stream: None,
-        };
+        let gap = RecordedGap::new(self.next, len, 0, RecordedCause::Stream(Cause::Deadline));
         self.tap.gap(&gap, false);
         self.next += len;
     }

@@ -3,7 +3,7 @@
 use samplewire::Cause;
 use samplewire::source::StreamInfo;
 use samplewire_record::account::Account;
-use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
+use samplewire_record::sigmf::{RecordedCause, RecordedGap};
 use samplewire_web::{About, Page, PageOptions};
 
 fn page() -> Page {
@@ -14,14 +14,7 @@ fn gap(first: u64, len: u64, number: usize) -> RecordedGap {
     let causes = [Cause::Deadline, Cause::SourceOverflow, Cause::ReceiverBehind];
     let cause = RecordedCause::Stream(causes[number % causes.len()]);
     let source_lost = if number.is_multiple_of(7) { len / 2 } else { 0 };
-    RecordedGap {
-        first,
-        not_repaired: len - source_lost,
-        source_lost,
-        host: HostDrops::NONE,
-        cause,
-        stream: None,
-    }
+    RecordedGap::new(first, len - source_lost, source_lost, cause)
 }
 
 #[test]

@@ -42,14 +42,7 @@ fn tone(first: u64, len: u64) -> Vec<u8> {
 
 fn gap(first: u64, len: u64) -> RecordedGap {
     let cause = RecordedCause::Stream(Cause::Deadline);
-    RecordedGap {
-        first,
-        not_repaired: len,
-        source_lost: 0,
-        host: HostDrops::NONE,
-        cause,
-        stream: None,
-    }
+    RecordedGap::new(first, len, 0, cause)
 }
 
 /// Parts 1 to 20; every fourth loses its middle.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use samplewire::Cause;
 use samplewire::source::StreamInfo;
-use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
+use samplewire_record::sigmf::{RecordedCause, RecordedGap};
 use samplewire_testing::memory_bytes;
 use samplewire_web::frame::Frame;
 use samplewire_web::{About, Page, PageOptions, Tap};
@@ -96,14 +96,7 @@ fn feed(mut tap: Tap, is_over: &AtomicBool) {
         let due = (started.elapsed().as_secs_f64() * 4e6) as u64;
         while next + RUN < due {
             tap.samples(next, [&block[..]]);
-            let gap = RecordedGap {
-                first: next + RUN,
-                not_repaired: 1,
-                source_lost: 0,
-                host: HostDrops::NONE,
-                cause: RecordedCause::Stream(Cause::Deadline),
-                stream: None,
-            };
+            let gap = RecordedGap::new(next + RUN, 1, 0, RecordedCause::Stream(Cause::Deadline));
             tap.gap(&gap, false);
             next = gap.end();
         }

@@ -86,14 +86,7 @@ mod tests {
     use super::*;
 
     fn gap(first: u64, not_repaired: u64, source_lost: u64, cause: Cause) -> RecordedGap {
-        RecordedGap {
-            first,
-            not_repaired,
-            source_lost,
-            cause: RecordedCause::Stream(cause),
-            stream: None,
-            host: HostDrops::NONE,
-        }
+        RecordedGap::new(first, not_repaired, source_lost, RecordedCause::Stream(cause))
     }
 
     #[test]
@@ -141,14 +134,7 @@ mod tests {
     #[test]
     fn estimated_gap_says_so() {
         let cause = RecordedCause::DeviceRestarted;
-        let gap = RecordedGap {
-            first: 7,
-            not_repaired: 2_000,
-            source_lost: 0,
-            cause,
-            stream: None,
-            host: HostDrops::NONE,
-        };
+        let gap = RecordedGap::new(7, 2_000, 0, cause);
         assert_eq!(
             gap_words(&gap, 1e6),
             "gap  from index 7 on (about 2,000 samples, 2.0 ms)  cause: device restarted, estimated"

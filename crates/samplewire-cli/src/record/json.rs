@@ -218,21 +218,14 @@ const GAPS_MAX: usize = 100_000;
 
 #[cfg(test)]
 mod tests {
-    use samplewire_record::sigmf::{HostDrops, RecordedCause};
+    use samplewire_record::sigmf::RecordedCause;
 
     use super::*;
 
     #[test]
     fn lists_stop_at_their_bounds_and_say_so() {
         let cause = RecordedCause::DiskBehind;
-        let gap = RecordedGap {
-            first: 0,
-            not_repaired: 1,
-            source_lost: 0,
-            cause,
-            stream: None,
-            host: HostDrops::NONE,
-        };
+        let gap = RecordedGap::new(0, 1, 0, cause);
         let mut document = Document::default();
         for _ in 0..GAPS_MAX + 2 {
             document.push_gap(GapEntry::from(&gap));

@@ -6,7 +6,7 @@ use samplewire::device::{PlayerOutput, UnderrunCause};
 use samplewire::receiver::StatsHandle;
 use samplewire::source::StreamInfo;
 use samplewire::{Cause, SampleIndex, TaiClock};
-use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
+use samplewire_record::sigmf::{RecordedCause, RecordedGap};
 use samplewire_record::sink::{SinkError, WriteSamples};
 use samplewire_web::{About, Counters, Page, Tap};
 
@@ -79,14 +79,7 @@ impl PlayedTap {
         if self.missing.is_some_and(|gap| gap.end() != due.start || gap.cause != cause) {
             self.show_missing();
         }
-        let gap = self.missing.get_or_insert(RecordedGap {
-            first: due.start,
-            not_repaired: 0,
-            source_lost: 0,
-            cause,
-            stream: None,
-            host: HostDrops::NONE,
-        });
+        let gap = self.missing.get_or_insert(RecordedGap::new(due.start, 0, 0, cause));
         gap.not_repaired += not_repaired;
         gap.source_lost += source_lost;
         self.missing_end = due.end;

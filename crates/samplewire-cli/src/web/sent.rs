@@ -3,7 +3,7 @@
 use samplewire::source::{ReadSamples, StreamInfo};
 use samplewire::transmitter::StatsHandle;
 use samplewire::{BoxError, Cause, DeviceInfo, SampleIndex, TaiClock};
-use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
+use samplewire_record::sigmf::{RecordedCause, RecordedGap};
 use samplewire_web::{About, Counters, Page, Role, Tap};
 
 /// Shows a sent stream, session after session.
@@ -75,14 +75,8 @@ impl SentTap {
     /// Counts samples for which there was no room.
     fn lose(&mut self, len_bytes: usize) {
         let samples = (len_bytes / self.frame_bytes) as u64;
-        let gap = RecordedGap {
-            first: self.next,
-            not_repaired: 0,
-            source_lost: samples,
-            cause: RecordedCause::Stream(Cause::SourceOverflow),
-            stream: None,
-            host: HostDrops::NONE,
-        };
+        let gap =
+            RecordedGap::new(self.next, 0, samples, RecordedCause::Stream(Cause::SourceOverflow));
         self.tap.gap(&gap, false);
         self.next += samples;
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use samplewire::SampleIndex;
-use samplewire_record::sigmf::{HostDrops, RecordedCause, RecordedGap};
+use samplewire_record::sigmf::{RecordedCause, RecordedGap};
 use samplewire_record::sink::{SinkError, Writer};
 
 use super::progress::RecordingProgress;
@@ -284,14 +284,7 @@ impl RecordingInput {
             Some(behind) if behind.end() == at => behind.source_lost += count,
             Some(_) => self.failure = Some("the disk is too slow".to_owned()),
             behind @ None => {
-                *behind = Some(RecordedGap {
-                    first: at,
-                    not_repaired: 0,
-                    source_lost: count,
-                    cause: RecordedCause::DiskBehind,
-                    stream: None,
-                    host: HostDrops::NONE,
-                });
+                *behind = Some(RecordedGap::new(at, 0, count, RecordedCause::DiskBehind));
             }
         }
     }

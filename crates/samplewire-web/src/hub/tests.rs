@@ -95,14 +95,7 @@ fn hub() -> Hub {
 
 fn gap(first: u64, len: u64) -> RecordedGap {
     let cause = RecordedCause::Stream(Cause::Deadline);
-    RecordedGap {
-        first,
-        not_repaired: len,
-        source_lost: 0,
-        host: HostDrops::NONE,
-        cause,
-        stream: None,
-    }
+    RecordedGap::new(first, len, 0, cause)
 }
 
 fn highest(levels: &[u8]) -> usize {
