@@ -1,7 +1,7 @@
 //! The program's handle to streams that are sent to this device.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -90,8 +90,13 @@ impl ReceiveListener {
             if let Some(failure) = shared.failure.get() {
                 return Some(Err(PortError::Failed(failure.clone())));
             }
+            let is_gone = arrivals.is_abandoned();
+            // Acquire: `is_abandoned` orders nothing, and streams pushed before it must be visible.
+            fence(Ordering::Acquire);
             // Takes the latest stream: earlier ones have ended, and are dropped.
-            std::iter::from_fn(|| arrivals.pop().ok()).last().map(Ok)
+            let arrived = std::iter::from_fn(|| arrivals.pop().ok()).last();
+            let gone = || is_gone.then(|| PortError::Failed("the I/O thread is gone".to_owned()));
+            arrived.map(Ok).or_else(|| gone().map(Err))
         });
         let Some(arrived) = arrived.transpose()? else { return Ok(None) };
         let Arrived { id, underflow, info, block_queue } = arrived;

@@ -13,9 +13,10 @@ use samplewire_proto::wire::{self, RefuseReason, Role};
 use super::filtering::{Filtering, Seen};
 use super::streams::tests::receiving;
 use super::*;
-use crate::device::Offer;
+use crate::device::{Offer, PortError};
 use crate::format::Format;
 use crate::port::peer_of;
+use crate::transmitter::SendError;
 use crate::{DeviceOptions, OpenError, StreamInfo};
 
 const PLACES: usize = 2;
@@ -368,4 +369,21 @@ fn place_of_a_program_that_does_not_begin_is_free_soon() {
     }
     assert!(matches!(rig.endpoint.streams.get(place), Some(Entry::Free)));
     assert!(rig.endpoint.streams.are_free());
+}
+
+/// A thread that panics, or ends before it has read a command, drops its streams.
+#[test]
+fn listeners_of_an_endpoint_that_is_gone_fail() {
+    let (near, _far) = memory::pair(64, 2_000, 2_000).unwrap();
+    let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+    let options = DeviceOptions::new().window(16).sends(info.clone()).plays(info);
+    let seeds = [[3; 16], [4; 16]];
+    let device = options.listen_stepped(Box::new(near), None, Instant::now(), seeds);
+    let (mut device, stepped) = device.unwrap();
+    let mut receive_listener = device.receive_listener.take().unwrap();
+    assert!(matches!(device.listeners[0].accept(Duration::ZERO), Ok(None)));
+    assert!(matches!(receive_listener.accept(Duration::ZERO), Ok(None)));
+    drop(stepped);
+    assert!(matches!(device.listeners[0].accept(Duration::ZERO), Err(SendError::Port(_))));
+    assert!(matches!(receive_listener.accept(Duration::ZERO), Err(PortError::Failed(_))));
 }

@@ -1,7 +1,7 @@
 //! The streams that this program sends, one after another: ring of quanta -> protocol -> link. The
 //! endpoint owns the link and the thread.
 
-use std::error::Error;
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::Duration;
@@ -410,7 +410,7 @@ impl SendFlow {
             self.writer.events.push_or_count(event);
         }
         if is_known {
-            self.writer.end(session_end, &self.snapshot);
+            self.writer.end(stream.session.id, session_end, &self.snapshot);
         }
         Some(stream.tag)
     }
@@ -423,7 +423,7 @@ impl SendFlow {
     }
 
     /// Records why the port failed, or why samples cannot be sent.
-    pub(crate) fn fail(&self, error: &dyn Error) {
+    pub(crate) fn fail(&self, error: &dyn Display) {
         self.writer.fail(error);
     }
 

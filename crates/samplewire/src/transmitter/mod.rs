@@ -638,14 +638,13 @@ pub(crate) fn sender_config(
 
 /// Why `session` takes no more samples, if it does not.
 fn session_error(shared: &Shared, session: u64) -> Option<SendError> {
-    if let Some(failure) = shared.failure() {
-        return Some(SendError::Port(failure.to_owned()));
-    }
+    // Read first: that the I/O thread lets go of a stream comes after the stream's end.
+    let failure = shared.failure();
     // It may have ended since; the next look sees that.
-    if shared.open_session() == Some(session) {
-        return None;
+    match shared.end_of(session) {
+        Some(end) => Some(SendError::Ended(Box::new(end))),
+        None => failure.map(|failure| SendError::Port(failure.to_owned())),
     }
-    shared.ended().map(|end| SendError::Ended(Box::new(end)))
 }
 
 /// What a program that can wait is ahead of the link: some milliseconds at 1 Gb/s, and no more than

@@ -1,6 +1,6 @@
 //! What the I/O thread and the program share besides the ring of quanta.
 
-use std::error::Error;
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -38,8 +38,9 @@ pub(crate) struct Shared {
     /// The terms of that session, or of the last.
     session: Published<Option<Session>>,
     /// How the last session ended.
-    ended: Published<Option<SessionEnd>>,
-    /// The I/O thread broke, and why. It sets this once and waits for no one: no one else sets it.
+    ended: Published<Option<Ended>>,
+    /// The I/O thread broke, or let go of the stream, and why. It sets this once and waits for no one:
+    /// no one else sets it.
     failure: OnceLock<String>,
     snapshot: Published<TransmitterSnapshot>,
     /// The events of a device that plays.
@@ -53,7 +54,7 @@ pub(super) struct SharedWriter {
     pub(super) shared: Arc<Shared>,
     pub(super) events: EventSender,
     session: Publisher<Option<Session>>,
-    ended: Publisher<Option<SessionEnd>>,
+    ended: Publisher<Option<Ended>>,
     snapshot: Publisher<TransmitterSnapshot>,
 }
 
@@ -76,7 +77,8 @@ pub struct Session {
 
 words!(Session { id, peer, first_index, payload_bytes, packet_samples, quantum_packets });
 
-/// How a session ended, and its final counters.
+/// How a session ended, and its final counters. Where a later session has ended before the program
+/// looked, the end is [`End::PeerRestarted`], and the counters and the index are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionEnd {
     /// How.
@@ -88,6 +90,22 @@ pub struct SessionEnd {
 }
 
 words!(SessionEnd { end, stats, final_index });
+
+impl SessionEnd {
+    /// That of a session before the last one that ended.
+    fn superseded() -> Self {
+        Self { end: End::PeerRestarted, stats: SenderStats::default(), final_index: 0 }
+    }
+}
+
+/// The end of the session with this id.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    session: u64,
+    end: SessionEnd,
+}
+
+words!(Ended { session, end });
 
 impl SharedWriter {
     /// With what it shares with the program.
@@ -123,9 +141,9 @@ impl SharedWriter {
     }
 
     /// A stream that the program knows of has ended.
-    pub(super) fn end(&mut self, end: SessionEnd, snapshot: &TransmitterSnapshot) {
+    pub(super) fn end(&mut self, session: u64, end: SessionEnd, snapshot: &TransmitterSnapshot) {
         self.snapshot.publish(snapshot);
-        self.ended.publish(&Some(end));
+        self.ended.publish(&Some(Ended { session, end }));
         // Release: a thread that sees the session as ended also sees its end and its counters.
         self.shared.open_session.store(0, Ordering::Release);
         self.ring();
@@ -133,7 +151,7 @@ impl SharedWriter {
 
     /// The port broke, or was given what cannot be sent, and why. What fails after the first, fails
     /// of it.
-    pub(super) fn fail(&self, error: &dyn Error) {
+    pub(super) fn fail(&self, error: &dyn Display) {
         self.shared.failure.get_or_init(|| error.to_string());
         self.ring();
     }
@@ -147,6 +165,13 @@ impl SharedWriter {
         self.shared.bell.ring();
         self.shared.listener_bell.ring();
         self.events.ring_bell();
+    }
+}
+
+/// No session that is open will end, and no other will begin.
+impl Drop for SharedWriter {
+    fn drop(&mut self) {
+        self.fail(&"the I/O thread has let go of the stream");
     }
 }
 
@@ -164,9 +189,13 @@ impl Shared {
         self.session.read().filter(|session| session.id >= open)
     }
 
-    /// How the last session ended.
-    pub(super) fn ended(&self) -> Option<SessionEnd> {
-        self.ended.read()
+    /// How a session ended; `None` while it is open, or was not announced.
+    pub(super) fn end_of(&self, session: u64) -> Option<SessionEnd> {
+        if self.open_session() == Some(session) {
+            return None;
+        }
+        let ended = self.ended.read().filter(|ended| ended.session >= session)?;
+        Some(if ended.session == session { ended.end } else { SessionEnd::superseded() })
     }
 
     /// Why the I/O thread broke, if it did.

@@ -12,6 +12,7 @@ use samplewire_proto::receiver::{REPORT_BYTES, Receiver, ReceiverConfig, RecvSlo
 use samplewire_proto::wire;
 
 use super::super::shared::Shared;
+use super::super::{SendError, session_error};
 use super::*;
 use crate::published::publisher;
 use crate::wakeups::Wakeups;
@@ -38,23 +39,6 @@ struct Rig {
 impl Rig {
     fn new(ahead_max: usize) -> Self {
         let now = Nanos::from_millis(1_000);
-        let terms = Terms {
-            local_tag: Tag(1),
-            peer_tag: Tag(2),
-            is_opener: false,
-            first_seq: Seq(0),
-            first_index: 0,
-            packet_samples: PAYLOAD_BYTES as u32 / 4,
-            payload_bytes: PAYLOAD_BYTES as u16,
-            payload_offset: 22,
-            window: WINDOW,
-            reorder_tolerance: 0,
-            dead_after: Nanos::from_millis(15_000),
-            idle_after: Nanos::from_millis(100),
-            ranges_max: 32,
-            rtt: Nanos::from_micros(50),
-            carriage: samplewire_proto::stream::Carriage::Data,
-        };
         let waker = Waker::new().unwrap();
         let wake_handle = Wakeups::new(1, waker, Duration::ZERO).wake_handle(0);
         let writer = SharedWriter::new(wake_handle, ahead_max);
@@ -72,13 +56,16 @@ impl Rig {
         let pool = Pool::new(PoolConfig::new(QUANTA, quantum_bytes)).unwrap();
         let (link, far) = memory::pair(64, 9_000, 9_000).unwrap();
         let peer = far.local_addr();
-        let form = Form { payload_bytes: PAYLOAD_BYTES, frame_bytes: 4, granularity_bytes: 8 };
-        flow.begin(now, terms, form, Route::unknown(peer), QUANTUM_PACKETS).unwrap();
-        let slots = vec![RecvSlot::default(); WINDOW as usize];
-        let (local_tag, peer_tag) = (terms.peer_tag, terms.local_tag);
-        let terms = Terms { local_tag, peer_tag, is_opener: true, ..terms };
-        let receiver = Receiver::new(terms, ReceiverConfig::new(), slots, now).unwrap();
+        let receiver = begin(&mut flow, peer, now);
         Self { now, flow, submits, shared, pool, receiver, peer, link }
+    }
+
+    /// A session begins, and ends once the program knows of it.
+    fn pass_session(&mut self, end: End) {
+        self.receiver = begin(&mut self.flow, self.peer, self.now);
+        self.report();
+        assert!(self.flow.announce());
+        self.flow.end(self.now, end, &mut self.link);
     }
 
     /// The program submits so many full quanta.
@@ -114,6 +101,65 @@ impl Rig {
         self.flow.publish(self.now, &PortCounts::default());
         self.shared.snapshot().held
     }
+}
+
+/// Begins a session; returns its receiver.
+fn begin(flow: &mut SendFlow, peer: SocketAddr, now: Nanos) -> Receiver<Vec<RecvSlot>> {
+    let terms = Terms {
+        local_tag: Tag(1),
+        peer_tag: Tag(2),
+        is_opener: false,
+        first_seq: Seq(0),
+        first_index: 0,
+        packet_samples: PAYLOAD_BYTES as u32 / 4,
+        payload_bytes: PAYLOAD_BYTES as u16,
+        payload_offset: 22,
+        window: WINDOW,
+        reorder_tolerance: 0,
+        dead_after: Nanos::from_millis(15_000),
+        idle_after: Nanos::from_millis(100),
+        ranges_max: 32,
+        rtt: Nanos::from_micros(50),
+        carriage: samplewire_proto::stream::Carriage::Data,
+    };
+    let form = Form { payload_bytes: PAYLOAD_BYTES, frame_bytes: 4, granularity_bytes: 8 };
+    flow.begin(now, terms, form, Route::unknown(peer), QUANTUM_PACKETS).unwrap();
+    let slots = vec![RecvSlot::default(); WINDOW as usize];
+    let (local_tag, peer_tag) = (terms.peer_tag, terms.local_tag);
+    let terms = Terms { local_tag, peer_tag, is_opener: true, ..terms };
+    Receiver::new(terms, ReceiverConfig::new(), slots, now).unwrap()
+}
+
+/// How a session has ended, as its stream finds it.
+fn ended(shared: &Shared, session: u64) -> Option<End> {
+    match session_error(shared, session)? {
+        SendError::Ended(ended) => Some(ended.end),
+        error => panic!("{error}"),
+    }
+}
+
+#[test]
+fn stream_of_a_flow_that_is_gone_has_its_own_end_or_an_error() {
+    let mut rig = Rig::new(QUANTA);
+    rig.flow.end(rig.now, End::Cancelled, &mut rig.link);
+    rig.pass_session(End::PeerSilent);
+    rig.receiver = begin(&mut rig.flow, rig.peer, rig.now);
+    let Rig { flow, shared, .. } = rig;
+    assert_eq!((ended(&shared, 2), session_error(&shared, 3)), (Some(End::PeerSilent), None));
+    drop(flow);
+    assert_eq!(ended(&shared, 2), Some(End::PeerSilent));
+    assert!(matches!(session_error(&shared, 3), Some(SendError::Port(_))));
+}
+
+#[test]
+fn stream_does_not_get_the_end_of_a_later_session() {
+    let mut rig = Rig::new(QUANTA);
+    rig.flow.end(rig.now, End::Cancelled, &mut rig.link);
+    rig.pass_session(End::ClosedByPeer(CloseReason::Finished));
+    assert_eq!(ended(&rig.shared, 2), Some(End::ClosedByPeer(CloseReason::Finished)));
+    rig.pass_session(End::PeerSilent);
+    assert_eq!(ended(&rig.shared, 2), Some(End::PeerRestarted));
+    assert_eq!(ended(&rig.shared, 3), Some(End::PeerSilent));
 }
 
 #[test]
@@ -153,7 +199,7 @@ fn session_is_open_from_the_first_report_to_the_end() {
     assert_eq!(rig.shared.session().map(|it| it.peer), Some(rig.peer));
     let tag = rig.flow.end(rig.now, End::PeerSilent, &mut rig.link);
     assert_eq!((tag, rig.shared.open_session()), (Some(Tag(1)), None));
-    assert_eq!(rig.shared.ended().map(|it| it.end), Some(End::PeerSilent));
+    assert_eq!(ended(&rig.shared, 1), Some(End::PeerSilent));
 }
 
 /// How often a program that waits was woken.
