@@ -127,11 +127,12 @@ impl Limits {
             return Err(OpenError::OptionRange { option, value, range: MTU_RANGE });
         }
         let packet_bytes_max = self.packet_bytes_max.min(mtu_bytes) as u16;
+        let timeout_ns = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
         config
             .with_window(self.window)
             .and_then(|config| config.with_packet_bytes_max(packet_bytes_max))
             .and_then(|config| config.with_ip_overhead(peer_of(address).ip_overhead()))
-            .and_then(|config| config.with_timeout(Nanos(self.timeout.as_nanos() as u64)))
+            .and_then(|config| config.with_timeout(Nanos(timeout_ns)))
             .map_err(out_of_range)
     }
 }
@@ -201,3 +202,20 @@ fn out_of_range(error: OpenConfigError) -> OpenError {
 /// How many streams of a device are looked at for one of the right way: all that one of this
 /// program has, of which the one that it plays is the last.
 const STREAMS_TRIED_MAX: u16 = STREAMS_MAX as u16 + 1;
+
+#[cfg(test)]
+mod tests {
+    use samplewire_proto::wire::Role;
+
+    use super::*;
+
+    #[test]
+    fn timeout_of_centuries_is_out_of_range() {
+        let timeout = Duration::from_nanos(u64::MAX) + Duration::from_millis(50);
+        let limits =
+            Limits { packet_bytes_max: 1_500, window: 16, timeout, is_stream_chosen: true };
+        let config = OpenConfig::new(Role::Receive, 0, 1);
+        let applied = limits.apply(config, 1_500, ([127, 0, 0, 1], 1).into());
+        assert!(matches!(applied, Err(OpenError::OptionRange { option: "timeout", .. })));
+    }
+}

@@ -60,9 +60,7 @@ impl SampleClock {
 
     /// The first index whose time lies after `now`: all before it have been played or sampled.
     pub fn index_at(&self, now: Instant) -> SampleIndex {
-        let elapsed_ns = now.saturating_duration_since(self.origin).as_nanos();
-        let samples = elapsed_ns * self.rate_numerator / (self.rate_denominator * NS_PER_S);
-        u64::try_from(samples).unwrap_or(u64::MAX)
+        self.samples_in(now.saturating_duration_since(self.origin))
     }
 
     /// The instant at which `index` is sampled or played, to the next nanosecond; some centuries
@@ -89,7 +87,10 @@ impl SampleClock {
 
     /// How many samples there are in `span`.
     pub fn samples_in(&self, span: Duration) -> u64 {
-        self.index_at(self.origin + span)
+        // Nanoseconds that 64 bits hold, times a rate of 64 bits, fit 128.
+        let span_ns = span.as_nanos().min(u64::MAX.into());
+        let samples = span_ns * self.rate_numerator / (self.rate_denominator * NS_PER_S);
+        u64::try_from(samples).unwrap_or(u64::MAX)
     }
 }
 
@@ -111,6 +112,17 @@ mod tests {
         let clock = SampleClock::start(&info, start).slowed(50);
         assert_eq!(clock.instant_of(20), start + Duration::from_millis(1));
         assert_eq!(clock.index_at(start + Duration::from_millis(1)), 20);
+    }
+
+    #[test]
+    fn span_has_samples_however_long_it_is() {
+        let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+        let clock = SampleClock::start(&info, Instant::now());
+        assert_eq!(clock.samples_in(Duration::from_micros(7)), 7);
+        assert_eq!(clock.samples_in(Duration::MAX), u64::MAX / 1_000);
+        let info = StreamInfo::new(Format::Sc16, 1, 1e12).unwrap();
+        let clock = SampleClock::start(&info, Instant::now());
+        assert_eq!(clock.samples_in(Duration::MAX), u64::MAX);
     }
 
     #[test]

@@ -158,7 +158,7 @@ impl<'a, O: PlayerOutput + ?Sized> Player<'a, O> {
         span: Duration,
         mut report: impl FnMut(&Underrun),
     ) -> Result<bool, O::Error> {
-        let until = Instant::now() + span;
+        let until = Instant::now().checked_add(span);
         loop {
             // Samples taken before this read of the clock were in time for everything that is due
             // by then.
@@ -172,13 +172,14 @@ impl<'a, O: PlayerOutput + ?Sized> Player<'a, O> {
             if self.is_over && self.line.is_empty() {
                 return Ok(false);
             }
-            if now >= until {
+            let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(now));
+            if left.is_zero() {
                 return Ok(true);
             }
             if !is_done {
                 continue;
             }
-            let span = self.idle_span(now).min(until - now);
+            let span = self.idle_span(now).min(left);
             if self.is_over || !self.has_room() {
                 std::thread::sleep(span);
             } else {

@@ -20,7 +20,7 @@ pub enum Overflow {
     /// It cannot: a converter. The newest samples are lost and counted. The rate is in samples
     /// per second.
     Lose {
-        /// Samples per second.
+        /// Samples per second. Where it is not known, and 0, the source is not waited for.
         rate_hz: f64,
     },
     /// As [`Overflow::Lose`], and the index of each sample is its time by this clock, which the
@@ -195,8 +195,7 @@ impl SendStream {
             let patience = match overflow {
                 Overflow::Wait => STOP_PAUSE,
                 Overflow::Lose { rate_hz } => {
-                    let due = (play.index - first_index + room_samples) as f64;
-                    let at = start + Duration::from_secs_f64(due / rate_hz);
+                    let at = time_of(play.index - first_index + room_samples, start, rate_hz);
                     if !self.wait_for(at, should_stop)? {
                         return Ok(());
                     }
@@ -303,6 +302,12 @@ impl SendStream {
     }
 }
 
+/// When so many samples have been taken since `start`: at once where no clock counts to that time.
+fn time_of(samples: u64, start: Instant, rate_hz: f64) -> Instant {
+    let span = Duration::try_from_secs_f64(samples as f64 / rate_hz).unwrap_or_default();
+    start.checked_add(span).unwrap_or(start)
+}
+
 /// While it lives, sleeps of the calling thread end as soon as the system can wake it. By default they
 /// may end 50 us later, and so would the samples of a converter.
 struct OnTime(Option<Duration>);
@@ -332,3 +337,17 @@ const PLAYER_LOOKS_WITHIN: Duration = Duration::from_millis(30);
 
 /// How often it is looked how far a device has played; its counters are as old.
 const PLAYED_PAUSE: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn source_without_a_rate_is_not_waited_for() {
+        let start = Instant::now();
+        assert_eq!(time_of(2_000, start, 1e6), start + Duration::from_millis(2));
+        for rate_hz in [0.0, -1.0, f64::NAN, f64::MIN_POSITIVE, 1e-16] {
+            assert_eq!(time_of(2_000, start, rate_hz), start, "{rate_hz}");
+        }
+    }
+}

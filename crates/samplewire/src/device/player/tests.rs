@@ -160,6 +160,15 @@ fn run_lasts_for_its_span_while_nothing_comes() {
     assert!(before.elapsed() >= span);
 }
 
+#[test]
+fn run_without_a_limit_ends_with_the_stream() {
+    let (rig, receiver) = Rig::new();
+    let mut output = Recorded::default();
+    let mut player = Player::new(receiver, None, Underflow::Zeros, &mut output);
+    drop(rig);
+    assert_eq!(player.run(Duration::MAX, |_| ()), Ok(false));
+}
+
 /// Gaps without samples hold no memory that would limit them.
 #[test]
 fn block_waits_while_the_play_queue_has_no_room_for_it_and_its_gaps() {
