@@ -8,7 +8,7 @@ use samplewire_circuit::Pool;
 use samplewire_io::{Clock, Link, LinkError, Meta};
 use samplewire_proto::receiver::{Delivery, ReceiverConfig};
 use samplewire_proto::session::{EndView, OpenRequest, StreamTerms};
-use samplewire_proto::wire::{Header, Packet, WireError};
+use samplewire_proto::wire::{CloseAckReason, Header, Packet, WireError};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
 use super::sending::{FIRST_WORD_PATIENCE, first_word_by};
@@ -27,8 +27,9 @@ pub(crate) struct Playing {
     pub(super) offer: Offer,
     pool: Pool,
     stream: Option<Stream>,
-    /// A stream whose program has everything, but whose sender may repeat its CLOSE.
-    lingering: Option<Lingering>,
+    /// Streams that are over, but whose programs have not taken everything: no more than the program
+    /// holds. One of them may have a program that has everything, and a sender that may repeat its CLOSE.
+    lingering: Vec<Stream>,
     sessions: u64,
     next_index: SampleIndex,
     /// How far ahead a stream may start and its index may jump, in samples.
@@ -45,15 +46,28 @@ pub(crate) struct Playing {
 struct Stream {
     flow: ReceiveFlow,
     tag: Tag,
+    peer_tag: Tag,
     opened_at: Nanos,
     /// Passed to the program once the sender has sent a packet.
     arrived: Option<Arrived>,
 }
 
-/// A stream whose program has everything.
-struct Lingering {
-    flow: ReceiveFlow,
-    tag: Tag,
+impl Stream {
+    /// Whether a packet of its sender names it.
+    fn is_named(&self, header: &Header, packet: &Packet<'_>) -> bool {
+        match packet {
+            // It carries no tag of this end (`docs/protocol.md#7.6`).
+            Packet::CloseAck(ack) if ack.reason == CloseAckReason::UnknownTag => {
+                ack.echoed_tag == self.peer_tag
+            }
+            _ => header.tag == self.tag,
+        }
+    }
+
+    /// Whether no work is left for a stream that is over.
+    fn is_done(&self) -> bool {
+        self.flow.is_over() || self.flow.is_abandoned() && !self.flow.lingers()
+    }
 }
 
 impl Playing {
@@ -72,7 +86,7 @@ impl Playing {
             offer,
             pool,
             stream: None,
-            lingering: None,
+            lingering: vec![],
             sessions: 0,
             next_index: 0,
             jump_max,
@@ -126,7 +140,8 @@ impl Playing {
         block_queue.memory_bytes += self.pool.memory_bytes();
         let (id, underflow) = (self.sessions, request.underflow);
         let arrived = Arrived { id, underflow, info, block_queue };
-        self.stream = Some(Stream { flow, tag, opened_at: now, arrived: Some(arrived) });
+        let peer_tag = request.peer_tag;
+        self.stream = Some(Stream { flow, tag, peer_tag, opened_at: now, arrived: Some(arrived) });
     }
 
     pub(super) const fn next_index(&self) -> SampleIndex {
@@ -153,30 +168,38 @@ impl Playing {
         meta: &Meta,
         parsed: &Result<(Header, Packet<'_>), WireError>,
     ) -> bool {
-        let open = self.stream.as_mut().map(|stream| &mut stream.flow);
-        let lingering = self.lingering.as_mut().map(|it| &mut it.flow);
-        let flows = open.into_iter().chain(lingering);
-        for flow in flows.filter(|flow| flow.peer() == meta.peer) {
-            flow.note_drops(meta);
-            match parsed {
-                Ok((_, Packet::Open(_))) => {}
-                Ok((header, packet)) => {
-                    if flow.handle(now, header, packet, meta.ecn) {
-                        return true;
-                    }
-                }
-                Err(WireError::Crc) => flow.snapshot.corrupted += 1,
-                Err(_) => flow.snapshot.foreign += 1,
-            }
+        let mut streams = self.streams_mut().filter(|it| it.flow.peer() == meta.peer);
+        let stream = match parsed {
+            // The listener answers it.
+            Ok((_, Packet::Open(_))) | Err(WireError::Version(_)) => None,
+            Ok((header, packet)) => streams.find(|it| it.is_named(header, packet)),
+            // Of the open stream, if there is one.
+            Err(_) => streams.next(),
+        };
+        let Some(Stream { flow, .. }) = stream else { return false };
+        flow.note_drops(meta);
+        match parsed {
+            Ok((header, packet)) => return flow.handle(now, header, packet, meta.ecn),
+            Err(WireError::Crc) => flow.snapshot.corrupted += 1,
+            Err(_) => flow.snapshot.foreign += 1,
         }
-        false
+        true
     }
 
-    /// The machines of the open stream and of the lingering one, each with its tag.
-    pub(super) fn machines(&self) -> [Option<(Tag, Machine<'_>)>; 2] {
-        let open = self.stream.as_ref().map(|stream| (stream.tag, &stream.flow));
-        let lingering = self.lingering.as_ref().map(|lingering| (lingering.tag, &lingering.flow));
-        [open, lingering].map(|it| it.map(|(tag, flow)| (tag, Machine::Receiving(&flow.receiver))))
+    /// The open stream and those that linger.
+    fn streams_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
+        self.stream.iter_mut().chain(&mut self.lingering)
+    }
+
+    /// The tag of the open stream.
+    pub(super) fn open_tag(&self) -> Option<Tag> {
+        self.stream.as_ref().map(|stream| stream.tag)
+    }
+
+    /// The machines of the open stream and of those that linger, each with its tag.
+    pub(super) fn machines(&self) -> impl Iterator<Item = (Tag, Machine<'_>)> {
+        let streams = self.stream.iter().chain(&self.lingering);
+        streams.map(|it| (it.tag, Machine::Receiving(&it.flow.receiver)))
     }
 
     /// Whether so many packets have come since the last visit that more are likely to follow.
@@ -239,12 +262,11 @@ impl Playing {
 
     fn advance(&mut self, now: Nanos, link: &mut dyn Link) -> Result<Option<Tag>, LinkError> {
         let is_stopped = self.shared.is_stopped();
-        if let Some(Lingering { flow, .. }) = &mut self.lingering {
+        for Stream { flow, .. } in &mut self.lingering {
             flow.advance(now, link, None)?;
-            if flow.is_over() {
-                self.lingering = None;
-            }
+            self.next_index = self.next_index.max(flow.next_index());
         }
+        self.lingering.retain(|it| !it.is_done());
         let Some(stream) = &mut self.stream else { return Ok(None) };
         if is_stopped {
             stream.flow.receiver.cancel(now);
@@ -254,11 +276,8 @@ impl Playing {
             stream.flow.publish(now);
         }
         if stream.flow.lingers() && stream.arrived.is_none() {
-            let Stream { mut flow, tag, .. } = self.stream.take().expect("it is open");
-            flow.publish(now);
-            self.next_index = self.next_index.max(flow.next_index());
-            self.lingering = Some(Lingering { flow, tag });
-            return Ok(Some(tag));
+            stream.flow.publish(now);
+            return Ok(self.linger());
         }
         // If the program does not know of a stream, it cannot take its samples.
         let is_over = stream.flow.is_over()
@@ -266,15 +285,29 @@ impl Playing {
         Ok(if is_over { self.end(now, link) } else { None })
     }
 
+    /// Lets the open stream linger, in place of one whose program has everything.
+    fn linger(&mut self) -> Option<Tag> {
+        let stream = self.stream.take()?;
+        let tag = stream.tag;
+        self.next_index = self.next_index.max(stream.flow.next_index());
+        self.lingering.retain(|it| !it.flow.lingers());
+        self.lingering.push(stream);
+        Some(tag)
+    }
+
     /// Ends the open stream; the program still gets all samples that are in order.
     pub(super) fn end(&mut self, now: Nanos, link: &mut dyn Link) -> Option<Tag> {
-        let mut stream = self.stream.take()?;
+        let stream = self.stream.as_mut()?;
         stream.flow.receiver.replaced();
         // The next turn finds an error of the link.
         let _failed = stream.flow.advance(now, link, None).is_err();
         stream.flow.publish(now);
+        if stream.arrived.is_none() && !stream.is_done() {
+            // Its program is behind.
+            return self.linger();
+        }
         self.next_index = self.next_index.max(stream.flow.next_index());
-        Some(stream.tag)
+        self.stream.take().map(|stream| stream.tag)
     }
 
     /// Records why the port failed.
@@ -288,7 +321,7 @@ impl Playing {
     /// Whether the program is gone, and the sender knows the end or has not answered for long
     /// enough.
     pub(super) fn is_over(&self, now: Nanos) -> bool {
-        let is_open = self.stream.is_some() || self.lingering.is_some();
+        let is_open = self.stream.is_some() || !self.lingering.is_empty();
         self.stopped_at.is_some_and(|since| !is_open || now.since(since) > LINGER_MAX)
     }
 
@@ -299,19 +332,15 @@ impl Playing {
 
     /// For a thread that never sleeps: the time until which a turn has no work without packets.
     pub(super) fn spins_until(&mut self, now: Nanos) -> Nanos {
-        let open = self.stream.as_mut().map(|stream| &mut stream.flow);
-        let lingering = self.lingering.as_mut().map(|it| &mut it.flow);
-        let flows = open.into_iter().chain(lingering);
-        flows.map(|it| it.spins_until(now)).min().unwrap_or(now + SPIN_MAX)
+        let until = self.streams_mut().map(|it| it.flow.spins_until(now)).min();
+        until.unwrap_or(now + SPIN_MAX)
     }
 
     /// The time until which there is no work without packets; `None` if there is work at once.
     pub(super) fn wakes_at(&mut self, now: Nanos) -> Option<Nanos> {
         let first_word = self.waits_for_sender(now).map(|waited| first_word_by(now, waited));
         let mut until = first_word.unwrap_or(now + SLEEP_MAX).min(now + SLEEP_MAX);
-        let open = self.stream.as_mut().map(|stream| &mut stream.flow);
-        let lingering = self.lingering.as_mut().map(|it| &mut it.flow);
-        for flow in open.into_iter().chain(lingering) {
+        for Stream { flow, .. } in self.streams_mut() {
             until = until.min(flow.wakes_at(now)?);
         }
         Some(until)
@@ -340,19 +369,28 @@ mod tests {
 
     use samplewire_circuit::PoolConfig;
     use samplewire_io::memory::{self, Memory};
-    use samplewire_io::{Ecn, Waker};
+    use samplewire_io::{Batch, Ecn, Waker};
+    use samplewire_proto::crc;
+    use samplewire_proto::sender::{
+        CONTROL_BYTES, NewPacket, SendSlot, Sender, SenderConfig, Transmit,
+    };
     use samplewire_proto::session::OpenConfig;
-    use samplewire_proto::wire::Role;
+    use samplewire_proto::stream::{End, Terms};
+    use samplewire_proto::wire::{self, CloseAck, Flags, PacketType, Role};
+    use samplewire_proto::{Departure, Seq};
 
     use super::*;
     use crate::device::Claim;
     use crate::endpoint::filtering::{Filtering, Seen};
     use crate::endpoint::tests::request;
+    use crate::error::ReceiveError;
     use crate::format::Format;
+    use crate::receiver::ReceiveStream;
     use crate::wakeups::Wakeups;
-    use crate::{DeviceOptions, StreamInfo};
+    use crate::{DeviceOptions, StreamInfo, driver};
 
     const WINDOW: u32 = 16;
+    const TAG: Tag = Tag(0x10);
     const NOW: Nanos = Nanos::from_millis(1_000);
 
     /// A played stream that a host has opened, without a thread or a socket.
@@ -364,7 +402,10 @@ mod tests {
         /// The program's hold on the device, until it is gone.
         claim: Option<Arc<Claim>>,
         pool_bytes: usize,
-        _arrivals: rtrb::Consumer<Arrived>,
+        arrivals: rtrb::Consumer<Arrived>,
+        request: OpenRequest,
+        /// Those of the first stream, as its sender has them.
+        terms: Terms,
     }
 
     impl Rig {
@@ -383,23 +424,45 @@ mod tests {
             let pool_bytes = pool.memory_bytes();
             let shared = Arc::new(ReceiveListenerShared::new(wakeups.wake_handle(0)));
             let claim = Some(Claim::new(Arc::clone(&shared)));
-            let (arrived, _arrivals) = rtrb::RingBuffer::new(4);
+            let (arrived, arrivals) = rtrb::RingBuffer::new(4);
             let (clock, handle) = (Clock::start(1), wakeups.wake_handle(0));
             let mut playing =
                 Playing::new(clock, handle, offer, pool, (Nanos(0), 0), shared, arrived);
             let peer = far.local_addr();
             let request = request(OpenConfig::new(Role::Send, 0, 1), peer);
             let params = playing.offer.params(&request, false, 0, 1, None).unwrap();
-            playing.begin(NOW, (&request, peer), &params, (Tag(0x10), 1), &mut link);
-            Self { playing, link, seen, far, claim, pool_bytes, _arrivals }
+            playing.begin(NOW, (&request, peer), &params, (TAG, 1), &mut link);
+            let terms = params.at(EndView {
+                local_tag: request.peer_tag,
+                peer_tag: TAG,
+                is_opener: true,
+                window: WINDOW,
+                ranges_max: params.ranges_max,
+                rtt: RTT_INITIAL,
+            });
+            Self { playing, link, seen, far, claim, pool_bytes, arrivals, request, terms }
         }
 
-        /// Packets that do not parse, of these errors.
-        fn come(&mut self, peer: SocketAddr, errors: &[WireError]) {
+        /// Another stream of the same peer takes over.
+        fn take_over(&mut self, now: Nanos, tag: Tag) {
+            let params = self.playing.offer.params(&self.request, false, 0, 1, None).unwrap();
+            let request = (&self.request, self.far.local_addr());
+            self.playing.begin(now, request, &params, (tag, 1), &mut self.link);
+        }
+
+        /// A packet comes, or what does not parse; returns whether it is of a played stream.
+        fn come(
+            &mut self,
+            peer: SocketAddr,
+            parsed: &Result<(Header, Packet<'_>), WireError>,
+        ) -> bool {
             let meta = Meta { peer, ecn: Ecn::NotEct, dropped: None, packets_per_drop: 1 };
-            for error in errors {
-                assert!(!self.playing.handle(NOW, &meta, &Err(*error)));
-            }
+            self.playing.handle(NOW, &meta, parsed)
+        }
+
+        fn visit(&mut self, now: Nanos) {
+            self.playing.announce();
+            self.playing.visit(now, &PortCounts::default(), &mut self.link).unwrap();
         }
     }
 
@@ -407,11 +470,93 @@ mod tests {
     fn stream_counts_damaged_packets_of_its_sender_apart_from_what_is_no_packet() {
         let mut rig = Rig::new();
         let sender = rig.far.local_addr();
-        rig.come(sender, &[WireError::Crc, WireError::Version(9), WireError::Crc, WireError::Crc]);
-        rig.come(sender, &[WireError::TooShort { len: 3 }]);
-        rig.come("127.0.0.1:9".parse().unwrap(), &[WireError::Crc, WireError::Version(9)]);
+        for error in [WireError::Crc, WireError::TooShort { len: 3 }, WireError::Crc] {
+            assert!(rig.come(sender, &Err(error)));
+        }
+        assert!(!rig.come(sender, &Err(WireError::Version(9))), "the listener answers it");
+        assert!(!rig.come("127.0.0.1:9".parse().unwrap(), &Err(WireError::Crc)));
         let snapshot = &rig.playing.stream.as_ref().expect("it is open").flow.snapshot;
-        assert_eq!((snapshot.corrupted, snapshot.foreign), (3, 2));
+        assert_eq!((snapshot.corrupted, snapshot.foreign), (2, 1));
+    }
+
+    #[test]
+    fn packet_is_counted_at_the_stream_that_it_names_alone() {
+        let mut rig = Rig::new();
+        rig.playing.linger();
+        rig.take_over(NOW, Tag(0x20));
+        let sender = rig.far.local_addr();
+        let mut comes = |tag| {
+            let (mut close, kind) = ([0; 64], PacketType::CloseAck);
+            let (flags, departure) = (Flags::NONE, Departure(0));
+            let header = Header { kind, flags, tag, index: 0, seq: Seq(0), departure };
+            let ack = CloseAck { reason: CloseAckReason::Done, echoed_tag: tag, source_lost: 0 };
+            let len = ack.emit(&header, &mut close);
+            rig.come(sender, &wire::parse(&close[..len]))
+        };
+        assert_eq!([TAG, Tag(0x20), Tag(0x30)].map(&mut comes), [true, true, false]);
+        assert!(rig.come(sender, &Err(WireError::Crc)));
+        let counts = rig.playing.streams_mut().map(|Stream { flow, .. }| {
+            let stats = flow.receiver.stats();
+            (stats.unexpected, stats.foreign, flow.snapshot.corrupted)
+        });
+        assert_eq!(counts.collect::<Vec<_>>(), [(1, 0, 1), (1, 0, 0)]);
+    }
+
+    #[test]
+    fn program_that_is_behind_gets_the_end_of_a_stream_that_another_takes_over() {
+        let mut rig = Rig::with(512);
+        let slots = vec![SendSlot::default(); WINDOW as usize];
+        let mut sender = Sender::new(rig.terms, SenderConfig::default(), slots, NOW).unwrap();
+        let payload = [0x5a; 1_024];
+        let (mut now, mut batch, mut control) = (NOW, Batch::new(64, 2_000), [0; CONTROL_BYTES]);
+        let peer = rig.far.local_addr();
+        let meta = Meta { peer, ecn: Ecn::NotEct, dropped: None, packets_per_drop: 1 };
+        // More blocks than a stream has room for while its program takes none.
+        while now < NOW + Nanos::from_millis(1_000) {
+            now = now + Nanos::from_millis(2);
+            if sender.is_reported() && sender.free_slots() > 0 {
+                let packet = NewPacket {
+                    index: sender.next_index(),
+                    flags: Flags::NONE,
+                    burst_samples: 0,
+                    len_bytes: 1_024,
+                    payload_crc: crc::crc32c(&payload),
+                };
+                sender.push(packet).expect("there is room");
+            }
+            sender.handle_timeout(now);
+            while let Some(transmit) = sender.poll_transmit(now, &mut control) {
+                let bytes = match transmit {
+                    Transmit::Data(data) => [data.head(), &payload, &data.trailer].concat(),
+                    Transmit::Control { len_bytes } => control[..len_bytes].to_vec(),
+                };
+                assert!(rig.playing.handle(now, &meta, &wire::parse(&bytes)));
+            }
+            rig.visit(now);
+            rig.far.recv(&mut batch).unwrap();
+            for (bytes, _) in &batch {
+                let (header, packet) = wire::parse(bytes).unwrap();
+                sender.handle(now, &header, &packet);
+            }
+        }
+        let open = rig.playing.stream.as_ref().expect("it is open");
+        let samples = open.flow.receiver.stats().received * u64::from(rig.terms.packet_samples);
+        rig.take_over(now, Tag(0x20));
+        let Arrived { info, block_queue, .. } = rig.arrivals.pop().expect("it was announced");
+        let port = driver::Port::stepped(rig.link.capabilities(), rig.link.local_addr());
+        let mut stream = ReceiveStream::of_flow(info, block_queue, port, None);
+        let mut taken = 0;
+        let error = loop {
+            now = now + Nanos::from_millis(1);
+            rig.visit(now);
+            match stream.next_within(Duration::ZERO) {
+                Ok(block) => taken += block.map_or(0, |it| it.len() as u64),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, ReceiveError::Broken(End::PeerRestarted)), "{error}");
+        assert_eq!(taken, samples);
+        assert!(rig.playing.lingering.is_empty());
     }
 
     #[test]
@@ -438,15 +583,14 @@ mod tests {
             let (playing, long_after) = (&mut rig.playing, NOW + LINGER_MAX);
             assert!(!playing.note_stop(NOW) && !playing.is_over(long_after), "it has a program");
             if lingers {
-                let Stream { flow, tag, .. } = playing.stream.take().expect("it is open");
-                playing.lingering = Some(Lingering { flow, tag });
+                playing.linger();
             }
             rig.claim = None;
             assert!(playing.note_stop(NOW));
             assert!(!playing.is_over(long_after));
             assert!(playing.is_over(long_after + Nanos(1)), "the sender does not answer");
             playing.end(NOW, &mut rig.link);
-            playing.lingering = None;
+            playing.lingering.clear();
             assert!(playing.is_over(NOW));
         }
     }

@@ -16,7 +16,7 @@ pub struct View<'a> {
     pub tag: Tag,
     /// The tag of packets to the peer, if this end opened the stream.
     pub peer_tag: Option<Tag>,
-    /// Whether the program has everything, and only repeated CLOSEs are still answered.
+    /// Whether it is over: its program takes the rest, or only repeated CLOSEs are still answered.
     pub is_lingering: bool,
     /// What runs the stream.
     pub machine: Machine<'a>,
@@ -34,24 +34,25 @@ pub enum Machine<'a> {
 }
 
 impl Endpoint {
-    /// All streams. A received stream whose program has everything may share its place with the
-    /// next one.
+    /// All streams. A played stream that is over may share its place with the next one.
     pub(crate) fn views(&self) -> impl Iterator<Item = View<'_>> {
         (0..self.streams.len()).flat_map(|place| self.views_at(place))
     }
 
     /// The streams at one place.
     pub(crate) fn views_at(&self, place: usize) -> impl Iterator<Item = View<'_>> {
-        let view = |tag, machine| View { place, tag, peer_tag: None, is_lingering: false, machine };
-        let (one, other) = match self.streams.get(place) {
+        let view =
+            move |tag, machine| View { place, tag, peer_tag: None, is_lingering: false, machine };
+        let mut played = None;
+        let one = match self.streams.get(place) {
             Some(Entry::Opening(opening)) => {
                 let opener = opening.opener();
-                (opener.map(|opener| view(opener.tag(), Machine::Opening(opener))), None)
+                opener.map(|opener| view(opener.tag(), Machine::Opening(opener)))
             }
             Some(Entry::Receiving(stream)) => {
                 let Opened { tag, peer_tag, .. } = stream.opened;
                 let machine = Machine::Receiving(&stream.flow.receiver);
-                (Some(View { peer_tag: Some(peer_tag), ..view(tag, machine) }), None)
+                Some(View { peer_tag: Some(peer_tag), ..view(tag, machine) })
             }
             Some(Entry::Sending(stream)) => {
                 let peer_tag = match stream.side {
@@ -61,15 +62,18 @@ impl Endpoint {
                 let machine = stream.flow.machine();
                 let sending =
                     |(tag, sender)| View { peer_tag, ..view(tag, Machine::Sending(sender)) };
-                (machine.map(sending), None)
+                machine.map(sending)
             }
             Some(Entry::Playing(stream)) => {
-                let [open, lingering] =
-                    stream.machines().map(|it| it.map(|(tag, machine)| view(tag, machine)));
-                (open, lingering.map(|view| View { is_lingering: true, ..view }))
+                let open = stream.open_tag();
+                played = Some(stream.machines().map(move |(tag, machine)| View {
+                    is_lingering: open != Some(tag),
+                    ..view(tag, machine)
+                }));
+                None
             }
-            Some(Entry::Free | Entry::Accepted { .. }) | None => (None, None),
+            Some(Entry::Free | Entry::Accepted { .. }) | None => None,
         };
-        one.into_iter().chain(other)
+        one.into_iter().chain(played.into_iter().flatten())
     }
 }

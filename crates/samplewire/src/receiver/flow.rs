@@ -206,6 +206,11 @@ impl ReceiveFlow {
         matches!(self.receiver.phase(), Phase::Lingering { .. }) && self.end.is_none()
     }
 
+    /// Whether the program's end is gone.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.items.is_abandoned()
+    }
+
     /// Counts the socket's drops before the packets after them are handed over.
     pub(crate) fn note_drops(&mut self, meta: &Meta) {
         let Some(dropped) = meta.dropped else {
@@ -583,7 +588,10 @@ impl ReceiveFlow {
                 return None;
             }
         }
+        // What has broken off is to be delivered at once, which waits for the program here.
+        let is_delivering = is_blocked && matches!(self.receiver.phase(), Phase::Breaking(_));
         let due_at = self.due_at.or_else(|| self.receiver.poll_timeout(now));
+        let due_at = due_at.filter(|_| !is_delivering);
         let mut until = due_at.unwrap_or(now + SLEEP_MAX);
         if let Some(at) = self.slots.as_ref().and_then(|slots| slots.poll_timeout()) {
             until = until.min(at);

@@ -126,6 +126,16 @@ impl Rig {
         self.arrive(&departed)
     }
 
+    /// Delivers packets one by one until the ring of items is full, and two more.
+    fn fill(&mut self) {
+        for _ in 0..items_max(WINDOW, QUANTUM_PACKETS) + 2 {
+            self.pass(2_000);
+            self.come(1);
+            self.turn();
+        }
+        assert!(self.flow.blocked.is_some(), "the ring of items is full");
+    }
+
     /// Gives the sender this many more packets.
     fn push(&mut self, packets: u32) {
         let crc = crc::crc32c(&PAYLOAD);
@@ -433,12 +443,7 @@ fn program_that_gives_a_quantum_back_calls_for_a_turn_where_one_is_waited_for() 
 #[test]
 fn program_that_is_behind_is_looked_after_each_millisecond() {
     let mut rig = Rig::with(WAIT_MAX, Room { quanta: 512, ..ROOM });
-    for _ in 0..items_max(WINDOW, QUANTUM_PACKETS) + 2 {
-        rig.pass(2_000);
-        rig.come(1);
-        rig.turn();
-    }
-    assert!(rig.flow.blocked.is_some(), "the ring of items is full");
+    rig.fill();
     // There is no earlier work.
     rig.turn();
     assert_eq!(rig.flow.wakes_at(rig.now), Some(rig.now + WAIT_MAX));
@@ -448,6 +453,15 @@ fn program_that_is_behind_is_looked_after_each_millisecond() {
         taken.extend(rig.taken());
     }
     assert_eq!(taken.iter().sum::<usize>(), items_max(WINDOW, QUANTUM_PACKETS) + 2);
+}
+
+#[test]
+fn program_that_is_behind_is_looked_after_as_often_once_the_stream_has_broken_off() {
+    let mut rig = Rig::with(WAIT_MAX, Room { quanta: 512, ..ROOM });
+    rig.fill();
+    rig.flow.receiver.replaced();
+    rig.turn();
+    assert_eq!(rig.flow.wakes_at(rig.now), Some(rig.now + WAIT_MAX));
 }
 
 #[test]
