@@ -96,8 +96,9 @@ impl Device {
         input: &mut Input<'_>,
         out: &mut [u8],
     ) -> Option<usize> {
-        let taken = self.listener.handle(now, peer, bytes);
-        assert_eq!(taken.err(), parse(bytes).err());
+        let parsed = parse(bytes);
+        let taken = self.listener.handle(now, peer, bytes, &parsed);
+        assert_eq!(taken, parsed.map(|_| ()));
         let event = self.listener.poll_event();
         if let Some(ListenEvent::Opening { request, takes_over }) = event {
             self.check_request(now, peer, &request, takes_over, bytes);

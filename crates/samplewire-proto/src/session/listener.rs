@@ -120,28 +120,34 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
     /// The most streams: a tag's low bits are its slot, which leaves 20 bits to guess.
     pub const STREAMS_MAX: usize = 4096;
 
-    /// Takes a packet whose tag names no stream of the caller's.
+    /// Takes a packet whose tag names no stream of the caller's, as [`wire::parse`] has read it.
     ///
     /// # Errors
     /// When the bytes are not a packet of this version; the caller counts. An OPEN of another
     /// version is refused nevertheless.
-    pub fn handle(&mut self, now: Nanos, peer: Peer, bytes: &[u8]) -> Result<(), WireError> {
+    pub fn handle(
+        &mut self,
+        now: Nanos,
+        peer: Peer,
+        bytes: &[u8],
+        parsed: &Result<(Header, Packet<'_>), WireError>,
+    ) -> Result<(), WireError> {
         if !peer.is_answerable() {
             self.stats.unanswerable += 1;
             return Ok(());
         }
-        let (header, packet) = match wire::parse(bytes) {
+        let (header, packet) = match parsed {
             Ok(parsed) => parsed,
             Err(error) => {
                 if let WireError::Version(_) = error {
                     self.refuse_version(peer, bytes);
                 }
-                return Err(error);
+                return Err(*error);
             }
         };
         match packet {
             Packet::Open(open) if header.tag == Tag::NONE && open.tag != Tag::NONE => {
-                self.handle_open(now, peer, &header, &open, bytes.len());
+                self.handle_open(now, peer, header, open, bytes.len());
             }
             // An answer to an answer could go on for ever.
             Packet::Open(_) | Packet::Challenge(_) | Packet::Refuse(_) | Packet::CloseAck(_) => {}

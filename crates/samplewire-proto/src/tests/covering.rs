@@ -236,7 +236,7 @@ fn every_pair_of_extremes_meets_an_opener_and_a_listener_and_neither_panics() {
             let slots = vec![StreamSlot::default(); 2];
             let mut listener = Listener::new(slots, ListenConfig::new(), [5; 16], 1);
             let peer = Peer::v4([192, 0, 2, 7], 40_000);
-            let is_packet = listener.handle(NOW, peer, &bytes).is_ok();
+            let is_packet = listener.handle(NOW, peer, &bytes, &wire::parse(&bytes)).is_ok();
             assert_eq!(listener.poll_event(), None, "no cookie, no request");
             let mut out = vec![0; 9_000];
             if let Some((_, len)) = listener.poll_transmit(NOW, &mut out) {

@@ -182,7 +182,8 @@ impl Device {
     }
 
     fn hand_over(&mut self, now: Nanos, host: usize, bytes: &[u8]) {
-        self.listener.handle(now, peer_of(host), bytes).expect("what our machines send parses");
+        let taken = self.listener.handle(now, peer_of(host), bytes, &wire::parse(bytes));
+        taken.expect("what our machines send parses");
     }
 
     /// The session of what the listener says, and the cookies that it gives.

@@ -233,7 +233,7 @@ mod tests {
         let mut packet = vec![0; IP_BYTES_MAX];
         for _ in 0..2 {
             let len = opener.poll_transmit(now, &mut packet).expect("it sends a request");
-            listener.handle(now, peer, &packet[..len]).unwrap();
+            listener.handle(now, peer, &packet[..len], &wire::parse(&packet[..len])).unwrap();
             if let Some(ListenEvent::Opening { request, .. }) = listener.poll_event() {
                 return request;
             }

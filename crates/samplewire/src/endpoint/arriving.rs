@@ -166,7 +166,7 @@ impl Endpoint {
             streams: &mut self.streams,
             counts: &mut self.counts,
         };
-        if let Some(place) = listening.handle(now, meta.peer, bytes, &mut context)? {
+        if let Some(place) = listening.handle(now, meta.peer, bytes, &parsed, &mut context)? {
             self.call(place);
         }
         Ok(())

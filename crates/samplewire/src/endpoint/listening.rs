@@ -8,7 +8,9 @@ use samplewire_proto::session::{
     AcceptParams, EndView, ListenEvent, Listener, OpenRequest, StreamSlot, StreamTerms,
 };
 use samplewire_proto::stream::End;
-use samplewire_proto::wire::{RECORD_LEN, RefuseReason, Role, TRAILER_LEN, WireError};
+use samplewire_proto::wire::{
+    Header, Packet, RECORD_LEN, RefuseReason, Role, TRAILER_LEN, WireError,
+};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
 use super::favours::Favours;
@@ -67,9 +69,10 @@ impl Listening {
         now: Nanos,
         peer: SocketAddr,
         bytes: &[u8],
+        parsed: &Result<(Header, Packet<'_>), WireError>,
         context: &mut OpeningContext<'_>,
     ) -> Result<Option<usize>, LinkError> {
-        match self.listener.handle(now, peer_of(peer), bytes) {
+        match self.listener.handle(now, peer_of(peer), bytes, parsed) {
             Ok(()) => {}
             Err(WireError::Crc) => context.counts.corrupted += 1,
             Err(_) => context.counts.foreign += 1,

@@ -103,7 +103,7 @@ pub(super) fn request(config: OpenConfig, peer: SocketAddr) -> OpenRequest {
     // One OPEN without the cookie of a challenge, and one with it.
     for _ in 0..2 {
         let len = opener.poll_transmit(now, &mut bytes).expect("an OPEN is due");
-        listener.handle(now, peer_of(peer), &bytes[..len]).unwrap();
+        listener.handle(now, peer_of(peer), &bytes[..len], &wire::parse(&bytes[..len])).unwrap();
         if let Some(ListenEvent::Opening { request, .. }) = listener.poll_event() {
             return request;
         }
@@ -316,7 +316,7 @@ fn accepted(rig: &mut Rig) -> Accepted {
         assert!(rig.now < Nanos::from_millis(2_000), "it is not answered");
         rig.far.recv(&mut arrived).unwrap();
         for (arrival, _) in arrived.iter() {
-            listener.handle(rig.now, peer_of(peer), arrival).unwrap();
+            listener.handle(rig.now, peer_of(peer), arrival, &wire::parse(arrival)).unwrap();
             if let Some(ListenEvent::Opening { request, .. }) = listener.poll_event() {
                 let terms = offer.params(&request, true, 0, 1, None).expect("the path carries it");
                 listener.accept(rig.now, &request, &terms).expect("it fits");

@@ -117,7 +117,7 @@ fn unproven_address_never_gets_more_than_it_sent() {
     for bytes in unproven() {
         let mut listener = listener(1);
         // Errors are answered too: an OPEN of another version is refused.
-        let error = listener.handle(NOW, PEER, &bytes).err();
+        let error = listener.handle(NOW, PEER, &bytes, &wire::parse(&bytes)).err();
         assert_eq!(error.is_some(), bytes[0] >> 4 != 1);
         assert_eq!(listener.poll_event(), None);
         let mut out = vec![0; PACKET_BYTES_MAX];
@@ -155,7 +155,7 @@ fn random_bytes_neither_panic_nor_win_anything() {
             let crc = crc32c(&bytes[..covered]).to_be_bytes();
             bytes[covered..].copy_from_slice(&crc);
         }
-        let is_packet = listener.handle(now, PEER, &bytes).is_ok();
+        let is_packet = listener.handle(now, PEER, &bytes, &wire::parse(&bytes)).is_ok();
         assert_eq!(listener.poll_event(), None, "no cookie, no request");
         if let Some((_, len)) = listener.poll_transmit(now, &mut out) {
             assert!(len <= bytes.len());
@@ -366,7 +366,7 @@ fn packet_from_an_address_that_no_answer_can_reach_is_dropped_unread() {
         let mut listener = listener(5);
         let mut count = 0;
         for packet in unproven() {
-            assert_eq!(listener.handle(NOW, peer, &packet), Ok(()));
+            assert_eq!(listener.handle(NOW, peer, &packet, &wire::parse(&packet)), Ok(()));
             assert_eq!(listener.poll_event(), None);
             assert_eq!(listener.poll_transmit(NOW, &mut [0; 9_000]), None);
             count += 1;

@@ -45,7 +45,7 @@ fn emit(open: &Open<'_>, departure: Departure, len: usize) -> Vec<u8> {
 
 /// Gives the listener a packet and returns its answer.
 fn ask(listener: &mut Listener<Vec<StreamSlot>>, now: Nanos, bytes: &[u8]) -> Option<Vec<u8>> {
-    listener.handle(now, PEER, bytes).expect("what is given is a packet");
+    listener.handle(now, PEER, bytes, &wire::parse(bytes)).expect("what is given is a packet");
     answer(listener, now)
 }
 
@@ -208,14 +208,14 @@ fn nonce_of_another_peer_is_no_repeat_and_its_departure_says_nothing() {
     let other_peer = Peer::v4([192, 0, 2, 8], 40_000);
     let mut out = vec![0; PACKET_BYTES_MAX];
     let ask_first = emit(&open([0; 16]), Departure::at(NOW), OPEN_LEN_MIN);
-    listener.handle(NOW, other_peer, &ask_first).expect("an OPEN");
+    listener.handle(NOW, other_peer, &ask_first, &wire::parse(&ask_first)).expect("an OPEN");
     let (_, len) = listener.poll_transmit(NOW, &mut out).expect("a CHALLENGE");
     let Ok((_, Packet::Challenge(challenge))) = wire::parse(&out[..len]) else {
         panic!("no CHALLENGE")
     };
     let before = Departure::at(NOW).minus(1_000);
     let bytes = emit(&open(challenge.cookie), before, 1_400);
-    listener.handle(NOW, other_peer, &bytes).expect("an OPEN");
+    listener.handle(NOW, other_peer, &bytes, &wire::parse(&bytes)).expect("an OPEN");
     assert_eq!(answer(&mut listener, NOW), None);
     let (request, takes_over) = request_of(&mut listener);
     assert_eq!((request.peer, takes_over), (other_peer, Some(tag)));
@@ -325,7 +325,10 @@ fn open_of_another_version_is_refused_in_that_version() {
     let mut listener = listener(9);
     let mut bytes = emit(&open([0; 16]), Departure::at(NOW), 128);
     bytes[0] = 0x73;
-    assert_eq!(listener.handle(NOW, PEER, &bytes), Err(WireError::Version(7)));
+    assert_eq!(
+        listener.handle(NOW, PEER, &bytes, &wire::parse(&bytes)),
+        Err(WireError::Version(7))
+    );
     let mut answer = answer(&mut listener, NOW).expect("a REFUSE");
     assert_eq!(answer[0], 0x76);
     answer[0] = 0x16;
@@ -374,7 +377,7 @@ fn requests_are_refused_at_a_bounded_rate() {
     other_version[0] = 0x73;
     let refused = |listener: &mut Listener<_>, now, packet: &[u8]| {
         let is_refused = |_: &u32| {
-            let is_packet = listener.handle(now, PEER, packet).is_ok();
+            let is_packet = listener.handle(now, PEER, packet, &wire::parse(packet)).is_ok();
             assert_eq!(is_packet, packet == proven);
             answer(listener, now).is_some()
         };

@@ -176,7 +176,7 @@ fn refusal(role: Role, tlvs: Tlvs<'_>) -> Option<RefuseReason> {
         let open = Open { tlvs, role, window: 1_024, ..super::listening::open(cookie) };
         let mut bytes = vec![0; 1_400];
         open.emit(&header(PacketType::Open, Tag::NONE), 1_400, &mut bytes);
-        listener.handle(NOW, PEER, &bytes).expect("it is a packet");
+        listener.handle(NOW, PEER, &bytes, &wire::parse(&bytes)).expect("it is a packet");
         if listener.poll_event().is_some() {
             return Ok(None);
         }

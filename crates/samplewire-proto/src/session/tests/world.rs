@@ -164,7 +164,9 @@ impl World {
         let due: Vec<(Nanos, bool, Vec<u8>)> = due;
         for (_, to_listener, bytes) in due {
             if to_listener {
-                self.listener.handle(self.now, PEER, &bytes).expect("an OPEN is a packet");
+                self.listener
+                    .handle(self.now, PEER, &bytes, &wire::parse(&bytes))
+                    .expect("an OPEN is a packet");
                 self.decide();
                 let mut buf = vec![0; PACKET_BYTES_MAX];
                 while let Some((peer, len)) = self.listener.poll_transmit(self.now, &mut buf) {

@@ -92,7 +92,9 @@ impl Wish {
                     continue;
                 }
                 now = now + WAY;
-                listener.handle(now, peer, &bytes[..len]).expect("an OPEN is a packet");
+                listener
+                    .handle(now, peer, &bytes[..len], &wire::parse(&bytes[..len]))
+                    .expect("an OPEN is a packet");
                 if let Some(ListenEvent::Opening { request, .. }) = listener.poll_event() {
                     assert_eq!(request.rdma, Some(ours), "the listener learns the request");
                     let terms = self.accept(theirs);
