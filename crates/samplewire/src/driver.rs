@@ -85,7 +85,7 @@ impl Running {
             Rest::No => Ok(()),
             Rest::Until(at) => {
                 let span = self.timers.prepare(self.clock.span_until(at));
-                self.wakeups.sleep(self.stepped.endpoint.link(), span, || true)
+                self.wakeups.sleep(self.stepped.endpoint.link(), span)
             }
             Rest::Room(at) => {
                 let span = self.clock.span_until(at);

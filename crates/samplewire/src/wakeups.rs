@@ -45,17 +45,11 @@ impl Wakeups {
     }
 
     /// Sleeps for the coalescing time, then waits on `link`, together for at most `span`. It does
-    /// not wait if a stream has called, or if `is_idle` returns false. It calls `is_idle` when new
-    /// calls would already end the wait.
+    /// not wait if a stream has called.
     ///
     /// # Errors
     /// Errors of the link.
-    pub(crate) fn sleep(
-        &self,
-        link: &mut dyn Link,
-        span: Duration,
-        is_idle: impl FnOnce() -> bool,
-    ) -> Result<(), LinkError> {
+    pub(crate) fn sleep(&self, link: &mut dyn Link, span: Duration) -> Result<(), LinkError> {
         // No caller wakes the thread from this sleep, so calls during it are cheap.
         let rest = self.coalesce.min(span);
         if !rest.is_zero() {
@@ -65,7 +59,7 @@ impl Wakeups {
         if span.is_zero() {
             return Ok(());
         }
-        let result = if self.fall_asleep() && is_idle() { link.wait(span) } else { Ok(()) };
+        let result = if self.fall_asleep() { link.wait(span) } else { Ok(()) };
         self.awake();
         result
     }
@@ -183,7 +177,7 @@ mod tests {
         let peer = link.local_addr();
         let mut sleeps = |span| {
             let before = Instant::now();
-            wakeups.sleep(&mut link, Duration::from_millis(span), || true).unwrap();
+            wakeups.sleep(&mut link, Duration::from_millis(span)).unwrap();
             before.elapsed()
         };
         assert!(sleeps(5) >= Duration::from_millis(5), "the span is shorter");
