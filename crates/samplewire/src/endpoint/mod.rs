@@ -43,8 +43,8 @@ use card::CardNotices;
 use gather::Gather;
 use guard::Guard;
 pub(crate) use listening::Listening;
-use opening::Progress;
 pub(crate) use opening::{Accepted, AcceptedRdma, Opening};
+use opening::{Progress, is_gone};
 pub(crate) use playing::Playing;
 use sending::{Departures, SendEvent, Turn, Visits};
 pub(crate) use sending::{Sending, Side};
@@ -433,7 +433,7 @@ impl Endpoint {
                     }
                 }
             }
-            Some(Entry::Accepted { claim, .. }) if self.is_closed || claim.is_gone() => {
+            Some(Entry::Accepted { claim, .. }) if self.is_closed || is_gone(claim) => {
                 // The program's last command may be the one that begins the stream.
                 self.take_commands(now);
                 if let Some(Entry::Accepted { .. }) = self.streams.get(place) {

@@ -25,32 +25,16 @@ pub(crate) struct Accepted {
     /// The time of the turn.
     pub(crate) at: Nanos,
     /// The program may still begin the stream: its place stays taken until this is dropped.
-    pub(crate) claim: PlaceClaim,
+    pub(crate) claim: Arc<()>,
 }
 
-/// A program's claim to the place of an accepted stream. The endpoint sees when it is gone.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PlaceClaim(Arc<()>);
-
-impl PlaceClaim {
-    pub(super) fn watch(&self) -> ClaimWatch {
-        ClaimWatch(Arc::downgrade(&self.0))
-    }
-}
-
-/// Sees whether the program still has its claim.
-#[derive(Debug)]
-pub(crate) struct ClaimWatch(Weak<()>);
-
-impl ClaimWatch {
-    /// Whether the program can no longer begin the stream, unless it has already sent the command.
-    pub(super) fn is_gone(&self) -> bool {
-        let is_gone = self.0.strong_count() == 0;
-        // Acquire: `strong_count` orders nothing, and a command that the program sent before it dropped
-        // the claim must be visible.
-        fence(Ordering::Acquire);
-        is_gone
-    }
+/// Whether the program can no longer begin the stream, unless it has already sent the command.
+pub(super) fn is_gone(claim: &Weak<()>) -> bool {
+    let is_gone = claim.strong_count() == 0;
+    // Acquire: `strong_count` orders nothing, and a command that the program sent before it dropped
+    // the claim must be visible.
+    fence(Ordering::Acquire);
+    is_gone
 }
 
 /// The queue pairs of a stream to this end, and its slots.
@@ -90,7 +74,7 @@ pub(super) enum Progress {
     /// It has ended without a stream.
     Over,
     /// It has ended, and the program must begin a stream with this tag.
-    Accepted(Tag, ClaimWatch),
+    Accepted(Tag, Weak<()>),
 }
 
 impl Opening {
@@ -191,7 +175,7 @@ impl Opening {
             Some(OpenEvent::Accepted(accept)) => {
                 let theirs = accept.params.rdma.map(|it| it.queue_pair);
                 let rdma = theirs.and_then(|theirs| self.agreed(theirs, station.as_deref()));
-                Ok(Accepted { place, accept, rdma, at: now, claim: PlaceClaim::default() })
+                Ok(Accepted { place, accept, rdma, at: now, claim: Arc::default() })
             }
             Some(OpenEvent::Refused { reason, retry_ms, .. }) => {
                 let (address, stream) = (self.address, self.config.stream());
@@ -216,7 +200,8 @@ impl Opening {
         };
         let is_stream = self.config.role() != Role::Describe;
         let awaited = answer.as_ref().ok().filter(|_| is_stream);
-        let awaited = awaited.map(|it| Progress::Accepted(it.accept.tag, it.claim.watch()));
+        let awaited =
+            awaited.map(|it| Progress::Accepted(it.accept.tag, Arc::downgrade(&it.claim)));
         let is_awaited = self.answer(answer);
         Ok(awaited.filter(|_| is_awaited).unwrap_or(Progress::Over))
     }

@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
+use std::sync::Weak;
 
 use samplewire_proto::session::AcceptInfo;
 use samplewire_proto::wire::{CloseAckReason, Header, Packet};
 use samplewire_proto::{Nanos, Tag};
 
-use super::opening::{ClaimWatch, Opening};
+use super::opening::Opening;
 use super::playing::Playing;
 use super::sending::{Sending, Side};
 use crate::receiver::ReceiveFlow;
@@ -30,7 +31,7 @@ pub(crate) enum Entry {
     /// The device has accepted a stream with this tag, and the program takes the memory for it.
     Accepted {
         tag: Tag,
-        claim: ClaimWatch,
+        claim: Weak<()>,
     },
     /// A stream that this end opened to receive it.
     Receiving(Box<Receiving>),
@@ -295,7 +296,6 @@ pub(super) mod tests {
     use samplewire_proto::stream::{Carriage, Terms};
 
     use super::*;
-    use crate::endpoint::opening::PlaceClaim;
     use crate::receiver::FlowParts;
     use crate::wakeups::Wakeups;
 
@@ -340,7 +340,7 @@ pub(super) mod tests {
     }
 
     fn accepted(tag: Tag) -> Entry {
-        Entry::Accepted { tag, claim: PlaceClaim::default().watch() }
+        Entry::Accepted { tag, claim: Weak::new() }
     }
 
     #[test]
