@@ -46,7 +46,7 @@ pub(crate) use listening::Listening;
 pub(crate) use opening::{Accepted, AcceptedRdma, Opening};
 use opening::{Progress, is_gone};
 pub(crate) use playing::Playing;
-use sending::{Departures, SendEvent, Turn, Visits};
+use sending::{Departures, Turn, Visits};
 pub(crate) use sending::{Sending, Side};
 pub(crate) use station::RdmaEnd;
 pub(crate) use station::Station;
@@ -310,15 +310,8 @@ impl Endpoint {
         }
         self.counts.link = self.link.resilient().error_counts();
         let Self { listening, streams, departures, link, station, counts, stopped, .. } = self;
-        let mut on_event = |event| match (event, &mut *listening) {
-            (SendEvent::Over(tag), Some(listening)) => listening.release(tag),
-            (SendEvent::Announced, Some(listening)) => listening.favours.expire(),
-            (SendEvent::Stopped, _) => *stopped += 1,
-            (_, None) => {}
-        };
-        let station = station.as_deref_mut();
-        let mut turn =
-            Turn { now, link: link.resilient(), station, counts, on_event: &mut on_event };
+        let (station, listening) = (station.as_deref_mut(), listening.as_mut());
+        let mut turn = Turn { now, link: link.resilient(), station, counts, listening, stopped };
         departures.visit(streams, &mut turn)
     }
 

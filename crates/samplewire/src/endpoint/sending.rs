@@ -7,9 +7,10 @@ use arrayvec::ArrayVec;
 use samplewire_io::links::LINKS_MAX;
 use samplewire_io::{Link, LinkError};
 use samplewire_proto::stream::End;
-use samplewire_proto::{Nanos, SampleIndex, Tag};
+use samplewire_proto::{Nanos, SampleIndex};
 
 use super::agenda::{Agenda, VISITS_MAX};
+use super::listening::Listening;
 use super::station::Station;
 use super::streams::{Opened, Streams};
 use crate::device::Offer;
@@ -44,19 +45,10 @@ pub(super) struct Turn<'a> {
     pub(super) link: &'a mut dyn Link,
     pub(super) station: Option<&'a mut Station>,
     pub(super) counts: &'a PortCounts,
-    /// Receives the events of the streams.
-    pub(super) on_event: &'a mut dyn FnMut(SendEvent),
-}
-
-/// An event of a stream.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum SendEvent {
-    /// Its peer has sent a packet.
-    Announced,
-    /// It has ended; its tag.
-    Over(Tag),
-    /// Its program has released it.
-    Stopped,
+    /// Where others open the streams.
+    pub(super) listening: Option<&'a mut Listening>,
+    /// Streams whose programs have released them.
+    pub(super) stopped: &'a mut usize,
 }
 
 /// The results of the visits in a turn.
@@ -210,8 +202,10 @@ impl Departures {
                 remaining += 1;
                 continue;
             }
-            if let Some(tag) = flow.note_end(now, turn.link) {
-                (turn.on_event)(SendEvent::Over(tag));
+            if let (Some(tag), Some(listening)) =
+                (flow.note_end(now, turn.link), &mut turn.listening)
+            {
+                listening.release(tag);
             }
             flow.publish(now, turn.counts);
             visits.flood_pause = visits.flood_pause.max(flow.flood_pause(now));
@@ -272,20 +266,21 @@ impl Sending {
     fn prepare(&mut self, turn: &mut Turn<'_>) -> bool {
         let Turn { now, .. } = *turn;
         let flow = &mut self.flow;
-        if flow.announce() {
-            (turn.on_event)(SendEvent::Announced);
+        if let (true, Some(listening)) = (flow.announce(), &mut turn.listening) {
+            listening.favours.expire();
         }
         // Its opener has tried again, or is gone.
         if matches!(self.side, Side::Listener(_))
             && flow.waits_for_report(now).is_some_and(|waited| waited > FIRST_WORD_PATIENCE)
             && let Some(tag) = flow.end(now, End::PeerSilent, turn.link)
+            && let Some(listening) = &mut turn.listening
         {
-            (turn.on_event)(SendEvent::Over(tag));
+            listening.release(tag);
         }
         if flow.is_stopped() {
             if self.stopped_at.is_none() {
                 self.stopped_at = Some(now);
-                (turn.on_event)(SendEvent::Stopped);
+                *turn.stopped += 1;
             }
             flow.cancel(now);
         }
@@ -357,9 +352,9 @@ mod tests {
 
     use samplewire_io::memory::{self, Memory};
     use samplewire_io::{Batch, Capabilities, Outgoing, Sleep, Waker};
-    use samplewire_proto::Seq;
     use samplewire_proto::sender::SenderConfig;
     use samplewire_proto::stream::{Carriage, Terms};
+    use samplewire_proto::{Seq, Tag};
 
     use super::*;
     use crate::endpoint::Entry;
@@ -444,7 +439,8 @@ mod tests {
             link: &mut PartlyFull { link, full },
             station: None,
             counts: &PortCounts::default(),
-            on_event: &mut |_| (),
+            listening: None,
+            stopped: &mut 0,
         };
         let visits = departures.visit(&mut streams, &mut turn).unwrap();
         assert!(!visits.took_all && !visits.is_full, "{visits:?}");
