@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use samplewire_proto::receiver::ReceiverStats;
-use samplewire_proto::session::{AcceptInfo, WireText};
+use samplewire_proto::session::{AcceptInfo, StreamTerms, WireText};
 use samplewire_proto::stream::Carriage;
 use samplewire_proto::wire::{Format, VERSION};
 use samplewire_proto::{SampleIndex, TaiClock};
 
+use crate::device::RTT_INITIAL;
 use crate::source::StreamInfo;
 
 /// A device's stream as its ACCEPT described it, and what the opening measured of the path.
@@ -101,16 +102,25 @@ impl DeviceInfo {
         TaiClock::new(index, tai_ns, self.rate_numerator, self.rate_denominator)
     }
 
-    /// `None` with the number when the format is of a later version.
+    /// What an ACCEPT says; fails with the number of a format of a later version.
     pub(crate) fn from_accept(address: SocketAddr, accept: &AcceptInfo) -> Result<Self, u16> {
-        let params = &accept.params;
+        Ok(Self {
+            boot_id: accept.boot_id,
+            path_mtu_bytes: accept.packet_bytes_in,
+            rtt: Duration::from_nanos(accept.rtt.0),
+            ..Self::of_terms(address, &accept.params)?
+        })
+    }
+
+    /// What the terms of a stream say; fails with the number of a format of a later version.
+    pub(crate) fn of_terms(address: SocketAddr, params: &StreamTerms) -> Result<Self, u16> {
         let format = Format::from_number(params.format).ok_or(params.format)?;
         Ok(Self {
             address,
             name: params.name,
             stream: params.stream,
             streams: params.streams,
-            boot_id: accept.boot_id,
+            boot_id: 0,
             format,
             channels: params.channels,
             rate_numerator: params.rate_numerator,
@@ -122,8 +132,8 @@ impl DeviceInfo {
             packet_samples: params.packet_samples,
             payload_bytes: params.payload_bytes,
             window: params.window,
-            path_mtu_bytes: accept.packet_bytes_in,
-            rtt: Duration::from_nanos(accept.rtt.0),
+            path_mtu_bytes: 0,
+            rtt: Duration::from_nanos(RTT_INITIAL.0),
             version: VERSION,
             carriage: params.carriage(),
         })

@@ -1,15 +1,13 @@
 //! The offer of a device: the terms that an opening gets.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use samplewire_proto::session::{AcceptParams, OpenRequest, StreamTerms};
 use samplewire_proto::stream::PAYLOAD_OFFSET_MAX;
-use samplewire_proto::wire::{HEADER_LEN, TRAILER_LEN, VERSION};
+use samplewire_proto::wire::{HEADER_LEN, TRAILER_LEN};
 use samplewire_proto::{SampleIndex, WINDOW_RANGE};
 
 use crate::error::OpenError;
-use crate::info::DeviceInfo;
 use crate::options::{DeviceOptions, DrawnTerms};
 use crate::port::{IP_BYTES_MAX, MTU_RANGE, PACKET_BYTES_MAX};
 use crate::quantum;
@@ -164,32 +162,6 @@ impl Offer {
             ..AcceptParams::default()
         };
         StreamTerms::new(params).ok()
-    }
-
-    /// The description of a stream with these terms, from or to `address`.
-    pub(crate) fn describe(&self, address: SocketAddr, params: &StreamTerms) -> DeviceInfo {
-        DeviceInfo {
-            address,
-            name: self.info.name,
-            stream: params.stream,
-            streams: params.streams,
-            boot_id: 0,
-            format: self.info.format,
-            channels: params.channels,
-            rate_numerator: params.rate_numerator,
-            rate_denominator: params.rate_denominator,
-            centre_frequency_hz: params.centre_frequency_hz,
-            first_index: params.first_index,
-            first_index_tai_ns: (params.time_ns != 0).then_some(params.time_ns),
-            clock_quality_ns: None,
-            packet_samples: params.packet_samples,
-            payload_bytes: params.payload_bytes,
-            window: params.window,
-            path_mtu_bytes: 0,
-            rtt: Duration::from_nanos(super::RTT_INITIAL.0),
-            version: VERSION,
-            carriage: params.carriage(),
-        }
     }
 
     /// The largest multiple of 64 bytes, or of the granularity if no such multiple fits.

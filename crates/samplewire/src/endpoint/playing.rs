@@ -135,7 +135,7 @@ impl Playing {
         let info = DeviceInfo {
             boot_id,
             path_mtu_bytes: request.len_in.saturating_add(request.peer.ip_overhead()),
-            ..self.offer.describe(peer, params)
+            ..DeviceInfo::of_terms(peer, params).expect("the offer is of a format of this version")
         };
         block_queue.memory_bytes += self.pool.memory_bytes();
         let (id, underflow) = (self.sessions, request.underflow);
