@@ -16,7 +16,9 @@ use samplewire_proto::Nanos;
 use samplewire_proto::session::{self, ListenConfig, StreamSlot};
 
 use crate::driver::{Port, Running, Stepped};
-use crate::endpoint::{Endpoint, Entry, Listening, Playing, RdmaEnd, Sending, Side, StationConfig};
+use crate::endpoint::{
+    Endpoint, Entry, Listening, Playing, PlayingParts, RdmaEnd, Sending, Side, StationConfig,
+};
 use crate::error::OpenError;
 use crate::options::DeviceOptions;
 use crate::port::{BATCH_PACKETS, MTU_RANGE, seed};
@@ -165,14 +167,21 @@ impl Device {
         if let Some((offer, pool)) = inward {
             (pages, pool_bytes) = (pages.or(Some(pool.pages())), pool.memory_bytes());
             let hold_max = if spins { Nanos(0) } else { Nanos(hold_max.as_nanos() as u64) };
-            let jump_max = samples_in(&offer.info, options.play_jump_max);
-            let shared = Arc::clone(&listener_shared);
-            let times = (hold_max, jump_max);
-            let playing = Playing::new(clock, wake_handle, offer, pool, times, shared, arrived);
+            let playing = Playing::new(PlayingParts {
+                clock,
+                wake_handle,
+                pool,
+                boot_id,
+                jump_max: samples_in(&offer.info, options.play_jump_max),
+                offer,
+                hold_max,
+                shared: Arc::clone(&listener_shared),
+                arrivals: arrived,
+            });
             entries.push(Entry::Playing(Box::new(playing)));
         }
         let samples = options.clock.map(|samples| (samples, clock));
-        let listening = Listening::new(listener, boot_id, samples, options.sends.len());
+        let listening = Listening::new(listener, samples, options.sends.len());
         let link = Resilient::new(link);
         let mut endpoint =
             Endpoint::listener(link, listening, entries, spins, Arc::clone(&wakeups));

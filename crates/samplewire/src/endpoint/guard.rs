@@ -38,12 +38,7 @@ impl Guard {
 
     /// Accepts only packets with one of the tags `local`, and answers of devices that no longer
     /// know a stream, which echo one of their tags, `peer` (`docs/protocol.md#7.6`).
-    pub(super) fn raise(
-        &mut self,
-        now: Nanos,
-        (local, peer): (&[u32], &[u32]),
-        link: &mut dyn Link,
-    ) {
+    pub(super) fn raise(&mut self, now: Nanos, local: &[u32], peer: &[u32], link: &mut dyn Link) {
         let unknown = [tag_word(&[Tag::NONE.0]), echoed_tag_word(peer)];
         let favoured = Favoured { alternatives: &[&[tag_word(local)], &unknown] };
         if link.favour(Some(&favoured)) {
@@ -92,7 +87,7 @@ mod tests {
         let mut watch = |at_ms, strays| {
             let now = Nanos::from_millis(at_ms);
             if guard.watch(now, strays, &mut link) {
-                guard.raise(now, (&[LOCAL.0], &[PEER.0]), &mut link);
+                guard.raise(now, &[LOCAL.0], &[PEER.0], &mut link);
             }
             seen.filter()
         };

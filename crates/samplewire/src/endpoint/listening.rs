@@ -26,7 +26,6 @@ use crate::transmitter::{Form, Writes};
 /// played stream follows.
 pub(crate) struct Listening {
     pub(super) listener: Listener<Box<[StreamSlot]>>,
-    boot_id: u64,
     /// The clock of the samples, and that of the endpoint, which converts times into its instants.
     samples: Option<(SampleClock, Clock)>,
     pub(super) favours: Favours,
@@ -38,14 +37,13 @@ pub(crate) struct Listening {
 impl Listening {
     pub(crate) fn new(
         listener: Listener<Box<[StreamSlot]>>,
-        boot_id: u64,
         samples: Option<(SampleClock, Clock)>,
         streams_out: usize,
     ) -> Self {
         // Plus one for the played stream.
         let favours = Favours::new(streams_out + 1);
         let answer = vec![0; IP_BYTES_MAX].into();
-        Self { listener, boot_id, samples, favours, answer, streams_out }
+        Self { listener, samples, favours, answer, streams_out }
     }
 
     /// A stream is over.
@@ -133,7 +131,7 @@ impl Listening {
         if is_out {
             begin_out(now, peer, request, &params, tag, context);
         } else if let Some(playing) = context.streams.playing_mut(place) {
-            playing.begin(now, (request, peer), &params, (tag, self.boot_id), context.link);
+            playing.begin(now, request, peer, &params, tag, context.link);
         }
         Ok(Some(place))
     }
@@ -164,7 +162,7 @@ impl Listening {
             let is_known = place < context.streams.len();
             let absent = if is_known { RefuseReason::Busy } else { RefuseReason::NoSuchStream };
             let playing = context.streams.playing(place).ok_or(absent)?;
-            (&playing.offer, playing.next_index(), playing.latest_start(clock_index))
+            (&playing.parts.offer, playing.next_index(), playing.latest_start(clock_index))
         };
         let bounds = now_index.max(next_index)..=latest;
         let first_index =

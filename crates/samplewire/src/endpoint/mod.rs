@@ -45,7 +45,7 @@ use guard::Guard;
 pub(crate) use listening::Listening;
 pub(crate) use opening::{Accepted, AcceptedRdma, Opening};
 use opening::{Progress, is_gone};
-pub(crate) use playing::Playing;
+pub(crate) use playing::{Playing, PlayingParts};
 use sending::{Departures, Turn, Visits};
 pub(crate) use sending::{Sending, Side};
 pub(crate) use station::RdmaEnd;
@@ -513,7 +513,7 @@ impl Endpoint {
         self.shown.foreign.store(self.counts.foreign, Ordering::Relaxed);
         if self.guard.watch(now, self.strays, &mut self.link) && self.openings == 0 {
             let (local, peer) = self.streams.tags();
-            self.guard.raise(now, (&local, &peer), &mut self.link);
+            self.guard.raise(now, &local, &peer, &mut self.link);
         }
     }
 }

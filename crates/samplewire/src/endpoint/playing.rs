@@ -22,24 +22,31 @@ use crate::wakeups::WakeHandle;
 
 /// The played stream of a port.
 pub(crate) struct Playing {
-    clock: Clock,
-    wake_handle: WakeHandle,
-    pub(super) offer: Offer,
-    pool: Pool,
+    pub(super) parts: PlayingParts,
     stream: Option<Stream>,
     /// Streams that are over, but whose programs have not taken everything: no more than the program
     /// holds. One of them may have a program that has everything, and a sender that may repeat its CLOSE.
     lingering: Vec<Stream>,
     sessions: u64,
     next_index: SampleIndex,
-    /// How far ahead a stream may start and its index may jump, in samples.
-    jump_max: u64,
-    /// How long samples may wait for their quantum to fill.
-    hold_max: Nanos,
-    shared: Arc<ReceiveListenerShared>,
-    arrivals: rtrb::Producer<Arrived>,
     /// When the program was found to be gone.
     stopped_at: Option<Nanos>,
+}
+
+/// What a played stream is made of.
+pub(crate) struct PlayingParts {
+    pub(crate) clock: Clock,
+    pub(crate) wake_handle: WakeHandle,
+    pub(crate) offer: Offer,
+    pub(crate) pool: Pool,
+    /// The run of the device.
+    pub(crate) boot_id: u64,
+    /// How far ahead a stream may start and its index may jump, in samples.
+    pub(crate) jump_max: u64,
+    /// How long samples may wait for their quantum to fill.
+    pub(crate) hold_max: Nanos,
+    pub(crate) shared: Arc<ReceiveListenerShared>,
+    pub(crate) arrivals: rtrb::Producer<Arrived>,
 }
 
 /// An open stream.
@@ -71,28 +78,13 @@ impl Stream {
 }
 
 impl Playing {
-    pub(crate) fn new(
-        clock: Clock,
-        wake_handle: WakeHandle,
-        offer: Offer,
-        pool: Pool,
-        (hold_max, jump_max): (Nanos, u64),
-        shared: Arc<ReceiveListenerShared>,
-        arrivals: rtrb::Producer<Arrived>,
-    ) -> Self {
+    pub(crate) const fn new(parts: PlayingParts) -> Self {
         Self {
-            clock,
-            wake_handle,
-            offer,
-            pool,
+            parts,
             stream: None,
             lingering: vec![],
             sessions: 0,
             next_index: 0,
-            jump_max,
-            hold_max,
-            shared,
-            arrivals,
             stopped_at: None,
         }
     }
@@ -101,9 +93,10 @@ impl Playing {
     pub(super) fn begin(
         &mut self,
         now: Nanos,
-        (request, peer): (&OpenRequest, SocketAddr),
+        request: &OpenRequest,
+        peer: SocketAddr,
         params: &StreamTerms,
-        (tag, boot_id): (Tag, u64),
+        tag: Tag,
         link: &mut dyn Link,
     ) {
         self.end(now, link);
@@ -111,7 +104,7 @@ impl Playing {
             local_tag: tag,
             peer_tag: request.peer_tag,
             is_opener: false,
-            window: self.offer.window.min(request.window.max(1)),
+            window: self.parts.offer.window.min(request.window.max(1)),
             ranges_max: request.ranges_max,
             rtt: RTT_INITIAL,
         });
@@ -119,25 +112,25 @@ impl Playing {
         link.make_room(terms.window, payload_bytes + PACKET_OVERHEAD_BYTES);
         let parts = FlowParts {
             peer,
-            clock: self.clock,
+            clock: self.parts.clock,
             terms,
-            config: config_of(request).with_jump_max(self.jump_max),
-            pool: self.pool.clone(),
-            quantum_packets: self.offer.quantum_packets_at(payload_bytes),
-            frame_bytes: self.offer.frame_bytes,
-            hold_max: self.hold_max,
-            wake_handle: self.wake_handle.clone(),
+            config: config_of(request).with_jump_max(self.parts.jump_max),
+            pool: self.parts.pool.clone(),
+            quantum_packets: self.parts.offer.quantum_packets_at(payload_bytes),
+            frame_bytes: self.parts.offer.frame_bytes,
+            hold_max: self.parts.hold_max,
+            wake_handle: self.parts.wake_handle.clone(),
         };
         let built = parts.build(now);
         let (flow, mut block_queue) = built
             .expect("the offer was checked when it was made, and the index when it was chosen");
         self.sessions += 1;
         let info = DeviceInfo {
-            boot_id,
+            boot_id: self.parts.boot_id,
             path_mtu_bytes: request.len_in.saturating_add(request.peer.ip_overhead()),
             ..DeviceInfo::of_terms(peer, params).expect("the offer is of a format of this version")
         };
-        block_queue.memory_bytes += self.pool.memory_bytes();
+        block_queue.memory_bytes += self.parts.pool.memory_bytes();
         let (id, underflow) = (self.sessions, request.underflow);
         let arrived = Arrived { id, underflow, info, block_queue };
         let peer_tag = request.peer_tag;
@@ -151,7 +144,7 @@ impl Playing {
     /// The latest index at which a stream may begin, if the clock is at `clock_index`
     /// (`docs/protocol.md#6.10`).
     pub(super) fn latest_start(&self, clock_index: Option<SampleIndex>) -> SampleIndex {
-        clock_index.unwrap_or(self.next_index).saturating_add(self.jump_max)
+        clock_index.unwrap_or(self.next_index).saturating_add(self.parts.jump_max)
     }
 
     /// Sets the current index of the sample clock.
@@ -227,17 +220,17 @@ impl Playing {
             return false;
         }
         let Some(arrived) = stream.arrived.take() else { return false };
-        if let Err(rtrb::PushError::Full(arrived)) = self.arrivals.push(arrived) {
+        if let Err(rtrb::PushError::Full(arrived)) = self.parts.arrivals.push(arrived) {
             stream.arrived = Some(arrived);
             return false;
         }
-        self.shared.ring();
+        self.parts.shared.ring();
         true
     }
 
     /// Checks whether the program has released the stream; returns `true` once.
     pub(super) fn note_stop(&mut self, now: Nanos) -> bool {
-        let is_new = self.stopped_at.is_none() && self.shared.is_stopped();
+        let is_new = self.stopped_at.is_none() && self.parts.shared.is_stopped();
         if is_new {
             self.stopped_at = Some(now);
         }
@@ -261,7 +254,7 @@ impl Playing {
     }
 
     fn advance(&mut self, now: Nanos, link: &mut dyn Link) -> Result<Option<Tag>, LinkError> {
-        let is_stopped = self.shared.is_stopped();
+        let is_stopped = self.parts.shared.is_stopped();
         for Stream { flow, .. } in &mut self.lingering {
             flow.advance(now, link, None)?;
             self.next_index = self.next_index.max(flow.next_index());
@@ -312,7 +305,7 @@ impl Playing {
 
     /// Records why the port failed.
     pub(super) fn fail(&mut self, error: &LinkError) {
-        self.shared.fail(error);
+        self.parts.shared.fail(error);
         if let Some(stream) = &mut self.stream {
             stream.flow.fail(Some(error.duplicate()));
         }
@@ -327,7 +320,7 @@ impl Playing {
 
     /// Whether no program accepts another stream.
     pub(super) fn is_closed(&self) -> bool {
-        self.shared.is_closed()
+        self.parts.shared.is_closed()
     }
 
     /// For a thread that never sleeps: the time until which a turn has no work without packets.
@@ -426,12 +419,21 @@ mod tests {
             let claim = Some(Claim::new(Arc::clone(&shared)));
             let (arrived, arrivals) = rtrb::RingBuffer::new(4);
             let (clock, handle) = (Clock::start(1), wakeups.wake_handle(0));
-            let mut playing =
-                Playing::new(clock, handle, offer, pool, (Nanos(0), 0), shared, arrived);
+            let mut playing = Playing::new(PlayingParts {
+                clock,
+                wake_handle: handle,
+                offer,
+                pool,
+                boot_id: 1,
+                jump_max: 0,
+                hold_max: Nanos(0),
+                shared,
+                arrivals: arrived,
+            });
             let peer = far.local_addr();
             let request = request(OpenConfig::new(Role::Send, 0, 1), peer);
-            let params = playing.offer.params(&request, false, 0, 1, None).unwrap();
-            playing.begin(NOW, (&request, peer), &params, (TAG, 1), &mut link);
+            let params = playing.parts.offer.params(&request, false, 0, 1, None).unwrap();
+            playing.begin(NOW, &request, peer, &params, TAG, &mut link);
             let terms = params.at(EndView {
                 local_tag: request.peer_tag,
                 peer_tag: TAG,
@@ -445,9 +447,9 @@ mod tests {
 
         /// Another stream of the same peer takes over.
         fn take_over(&mut self, now: Nanos, tag: Tag) {
-            let params = self.playing.offer.params(&self.request, false, 0, 1, None).unwrap();
-            let request = (&self.request, self.far.local_addr());
-            self.playing.begin(now, request, &params, (tag, 1), &mut self.link);
+            let params = self.playing.parts.offer.params(&self.request, false, 0, 1, None).unwrap();
+            let peer = self.far.local_addr();
+            self.playing.begin(now, &self.request, peer, &params, tag, &mut self.link);
         }
 
         /// A packet comes, or what does not parse; returns whether it is of a played stream.

@@ -203,7 +203,7 @@ fn listener_counts_what_is_damaged_apart_from_what_is_no_packet() {
     let wakeups = Wakeups::new(1, near.waker(), Duration::ZERO);
     let listener =
         Listener::new(vec![StreamSlot::default()].into(), ListenConfig::new(), [1; 16], 1);
-    let listening = Listening::new(listener, 1, None, 1);
+    let listening = Listening::new(listener, None, 1);
     let link = Resilient::new(Box::new(near));
     let mut endpoint = Endpoint::listener(link, listening, vec![Entry::Free], false, wakeups);
     let damaged = damaged();
@@ -252,7 +252,7 @@ fn stream_whose_program_is_gone_is_busy_and_one_behind_the_last_is_unknown() {
         let wakeups = Wakeups::new(1, near.waker(), Duration::ZERO);
         let listener =
             Listener::new(vec![StreamSlot::default()].into(), ListenConfig::new(), [1; 16], 1);
-        let listening = Listening::new(listener, 1, None, 0);
+        let listening = Listening::new(listener, None, 0);
         let link = Resilient::new(Box::new(near));
         let mut endpoint = Endpoint::listener(link, listening, vec![Entry::Free], false, wakeups);
         let config = OpenConfig::new(Role::Describe, stream, 1);

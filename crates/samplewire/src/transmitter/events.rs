@@ -195,7 +195,8 @@ impl PlayWatch {
         &mut self,
         stats: &SenderStats,
         oldest: SampleIndex,
-        (sent_end, is_in_burst): (SampleIndex, bool),
+        sent_end: SampleIndex,
+        is_in_burst: bool,
         events: &mut EventSender,
     ) {
         let position = stats.position_of_peer;
@@ -262,7 +263,7 @@ mod tests {
         let mut watch = PlayWatch::new(100);
         let (mut events, queue) = EventQueue::new();
         let mut report = |watch: &mut PlayWatch, stats: SenderStats, oldest| {
-            watch.take_report(&stats, oldest, (900, false), &mut events);
+            watch.take_report(&stats, oldest, 900, false, &mut events);
         };
         report(&mut watch, stats(150, 0, 0), 900);
         report(&mut watch, stats(250, 3, 0), 240);
@@ -302,8 +303,8 @@ mod tests {
             (260, (200, false)),
             (300, (270, true)),
         ];
-        for (position, sent) in reports {
-            watch.take_report(&stats(position, 0, 0), 0, sent, &mut events);
+        for (position, (sent_end, is_in_burst)) in reports {
+            watch.take_report(&stats(position, 0, 0), 0, sent_end, is_in_burst, &mut events);
         }
         events
             .push_or_count(watch.take_end(&stats(300, 0, 90), 280).expect("10 were not reported"));
@@ -332,10 +333,10 @@ mod tests {
         let (mut events, queue) = EventQueue::new();
         (0..EVENTS_MAX as u64)
             .for_each(|at| events.push_or_count(event(PlayEventKind::Late, at, at + 1, 1)));
-        watch.take_report(&stats(120, 0, 0), 0, (100, true), &mut events);
-        watch.take_report(&stats(140, 0, 0), 0, (100, true), &mut events);
+        watch.take_report(&stats(120, 0, 0), 0, 100, true, &mut events);
+        watch.take_report(&stats(140, 0, 0), 0, 100, true, &mut events);
         assert_eq!(std::iter::from_fn(|| queue.pop()).count(), EVENTS_MAX);
-        watch.take_report(&stats(160, 0, 0), 0, (100, true), &mut events);
+        watch.take_report(&stats(160, 0, 0), 0, 100, true, &mut events);
         assert_eq!(queue.pop(), Some(event(PlayEventKind::Underflow, 100, 160, 60)));
         assert!(watch.take_end(&stats(160, 0, 60), 100).is_none(), "all were reported");
     }

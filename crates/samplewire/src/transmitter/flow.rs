@@ -498,8 +498,8 @@ impl Stream {
         let sender = &self.sender;
         // A half-cut quantum has more samples of its burst.
         let is_in_burst = self.is_in_burst || self.slicer.is_some();
-        let sent = (sender.next_index(), is_in_burst);
-        watch.take_report(sender.stats(), sender.oldest_index(), sent, events);
+        let (oldest, sent_end) = (sender.oldest_index(), sender.next_index());
+        watch.take_report(sender.stats(), oldest, sent_end, is_in_burst, events);
     }
 
     /// The first index of the next stream after one that ended before `before`: an index that only
