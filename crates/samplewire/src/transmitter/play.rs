@@ -192,22 +192,16 @@ impl SendStream {
             self.set_tai_clock(Some(clock));
         }
         while !should_stop() {
-            let patience = match overflow {
-                Overflow::Wait => STOP_PAUSE,
-                Overflow::Lose { rate_hz } => {
-                    let at = time_of(play.index - first_index + room_samples, start, rate_hz);
-                    if !self.wait_for(at, should_stop)? {
-                        return Ok(());
-                    }
-                    Duration::ZERO
-                }
-                Overflow::Keep(clock) => {
-                    let at = clock.instant_of(play.index + room_samples);
-                    if !self.wait_for(at, should_stop)? {
-                        return Ok(());
-                    }
-                    Duration::ZERO
-                }
+            let next = play.index + room_samples;
+            let at = match overflow {
+                Overflow::Wait => None,
+                Overflow::Lose { rate_hz } => Some(time_of(next - first_index, start, rate_hz)),
+                Overflow::Keep(clock) => Some(clock.instant_of(next)),
+            };
+            let patience = match at {
+                None => STOP_PAUSE,
+                Some(at) if self.wait_for(at, should_stop)? => Duration::ZERO,
+                Some(_) => return Ok(()),
             };
             match (self.quantum(patience)?, overflow) {
                 (Some(filling), _) => {
