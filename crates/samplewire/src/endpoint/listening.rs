@@ -1,9 +1,11 @@
 //! The listening half of an endpoint: it answers openings, and begins the accepted streams.
 
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use samplewire_io::{Clock, Ecn, Link, LinkError, Outgoing};
+use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::session::{
     AcceptParams, EndView, ListenEvent, Listener, OpenRequest, StreamSlot, StreamTerms,
 };
@@ -15,7 +17,6 @@ use samplewire_proto::{Nanos, SampleIndex, Tag};
 
 use super::favours::Favours;
 use super::sending::{Sending, Side};
-use super::start;
 use super::station::Station;
 use super::streams::Streams;
 use crate::device::{RTT_INITIAL, SampleClock};
@@ -166,7 +167,7 @@ impl Listening {
         };
         let bounds = now_index.max(next_index)..=latest;
         let first_index =
-            start::first_index(request.start_index, bounds).ok_or(RefuseReason::StartIndex)?;
+            first_index(request.start_index, bounds).ok_or(RefuseReason::StartIndex)?;
         let streams = context.streams.len() as u16;
         let tai_ns = self.samples.and_then(|(samples, _)| samples.tai_ns(first_index));
         offer.params(request, is_out, first_index, streams, tai_ns).ok_or(RefuseReason::PacketSize)
@@ -253,6 +254,16 @@ fn whole_packets(
     sending.offer()?.params(&request, true, params.first_index, params.streams, tai_ns)
 }
 
+/// The first index of a stream whose opener requests `asked`; 0 requests the earliest. The result
+/// is never before the start of `bounds`. A request after the end of `bounds` fails with `None`.
+fn first_index(asked: SampleIndex, bounds: RangeInclusive<SampleIndex>) -> Option<SampleIndex> {
+    let first = match asked {
+        0 => *bounds.start(),
+        index => bounds.contains(&index).then_some(index)?,
+    };
+    (first <= FIRST_INDEX_MAX).then_some(first)
+}
+
 fn begin_out(
     now: Nanos,
     peer: SocketAddr,
@@ -293,6 +304,9 @@ const GRANULARITY: usize = 8;
 
 /// Maximum lead of a sent stream: it holds its memory until its start.
 const START_AHEAD_MAX: Duration = Duration::from_secs(60);
+
+/// The largest index at which a stream may begin, so that enough indexes remain.
+const FIRST_INDEX_MAX: SampleIndex = INDEX_MAX / 2;
 
 /// Retry time for an opener of a stream that the program has released: by then another device may
 /// listen.
@@ -358,5 +372,28 @@ mod tests {
         assert!(!is_offered(receive, v6, theirs), "RoCEv2 is spoken over IPv4 here");
         assert!(!is_offered(receive, v4, with_slots(slot_bytes - 64)), "no room for the record");
         assert!(!is_offered(receive, v4, RdmaOffer { slots: None, ..theirs }), "no slots");
+    }
+
+    #[test]
+    fn index_of_now_is_the_first_that_there_is() {
+        assert_eq!(first_index(0, 7..=9), Some(7));
+        // The clock's index may be before the end of what was sent.
+        #[expect(clippy::reversed_empty_ranges, reason = "it is what is asked")]
+        let passed = 9..=7;
+        assert_eq!(first_index(0, passed), Some(9));
+    }
+
+    #[test]
+    fn index_that_has_passed_or_lies_too_far_ahead_is_refused() {
+        let found: Vec<_> = (6..=10).map(|asked| first_index(asked, 7..=9)).collect();
+        assert_eq!(found, [None, Some(7), Some(8), Some(9), None]);
+    }
+
+    #[test]
+    fn index_that_leaves_no_room_to_go_on_is_refused() {
+        let max = FIRST_INDEX_MAX;
+        assert_eq!(first_index(max, 0..=u64::MAX), Some(max));
+        assert_eq!(first_index(max + 1, 0..=u64::MAX), None);
+        assert_eq!(first_index(0, max + 1..=u64::MAX), None);
     }
 }

@@ -20,7 +20,6 @@ mod listening;
 mod opening;
 mod playing;
 mod sending;
-mod start;
 mod station;
 mod streams;
 mod view;
