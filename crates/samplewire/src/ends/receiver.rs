@@ -10,8 +10,6 @@ use samplewire_circuit::{
     Work, chain_borrowed,
 };
 
-use samplewire_proto::SampleIndex;
-
 use super::account::{Account, AccountHandle, Missing};
 use crate::error::ReceiveError;
 use crate::format::{FormError, FormSample, check_form};
@@ -36,9 +34,6 @@ pub struct ReceiverSource<T> {
     missing: Missing,
     /// Tags that came without samples.
     early: Tags,
-    tags_lost: u64,
-    /// The index after the last sample that was passed on or is missing.
-    next_index: SampleIndex,
     samples: PhantomData<fn() -> T>,
 }
 
@@ -49,8 +44,7 @@ impl<T: FormSample> ReceiverSource<T> {
     /// [`FormError`]: the stream's format is another, or it has other channels.
     pub fn new(receiver: ReceiveStream) -> Result<Self, FormError> {
         check_form::<T>(&receiver.info().stream_info())?;
-        let first = receiver.info().first_index;
-        let account = Account::from_index(first);
+        let account = Account::from_index(receiver.info().first_index);
         Ok(Self {
             rate_hz: receiver.info().rate_hz(),
             receiver,
@@ -59,8 +53,6 @@ impl<T: FormSample> ReceiverSource<T> {
             publisher: publisher(&account),
             missing: Missing::default(),
             early: Tags::default(),
-            tags_lost: 0,
-            next_index: first,
             samples: PhantomData,
         })
     }
@@ -89,7 +81,7 @@ impl<T: FormSample> ReceiverSource<T> {
         for tag in early.iter().chain(block.tags()) {
             // What came without samples holds from the next one on.
             let tag = Tag { index: tag.index.max(block.index()), ..*tag };
-            self.tags_lost += u64::from(quantum.push_tag(tag).is_err());
+            self.account.tags_lost += u64::from(quantum.push_tag(tag).is_err());
         }
         if let Some(loan) = block.into_loan() {
             quantum.borrow(loan)?;
@@ -100,15 +92,13 @@ impl<T: FormSample> ReceiverSource<T> {
     /// Keeps tags for the next samples.
     fn keep(&mut self, tags: &[Tag]) {
         for &tag in tags {
-            self.tags_lost += u64::from(self.early.push(tag).is_err());
+            self.account.tags_lost += u64::from(self.early.push(tag).is_err());
         }
     }
 
     fn settle(&mut self) {
         let end = self.receiver.end().and_then(|end| end.as_ref().ok()).copied();
-        self.account.next_index = self.next_index;
         self.account.missing_at_end = self.missing.samples();
-        self.account.tags_lost = self.tags_lost;
         self.account.end = end;
         self.publisher.publish(&self.account);
     }
@@ -137,7 +127,6 @@ impl<T: FormSample> BorrowedSource<T> for ReceiverSource<T> {
             for gap in block.gaps() {
                 self.missing.add(gap);
                 self.account.count(gap);
-                self.next_index = gap.end();
             }
             if !block.gaps().is_empty() {
                 self.publisher.publish(&self.account);
@@ -146,7 +135,7 @@ impl<T: FormSample> BorrowedSource<T> for ReceiverSource<T> {
                 self.keep(block.tags());
                 continue;
             }
-            self.next_index = block.index() + block.len() as u64;
+            self.account.next_index = block.index() + block.len() as u64;
             self.show(quantum, block)?;
             return Ok(Flow::Pass);
         }
