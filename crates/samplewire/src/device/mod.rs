@@ -21,7 +21,7 @@ use crate::endpoint::{
 };
 use crate::error::OpenError;
 use crate::options::DeviceOptions;
-use crate::port::{BATCH_PACKETS, MTU_RANGE, seed};
+use crate::port::{BATCH_PACKETS, seed};
 use crate::quantum::{self, HOLD_MAX};
 use crate::source::StreamInfo;
 use crate::transmitter::{FlowSizes, Handle, Listener, SendError, SendStream};
@@ -149,15 +149,15 @@ impl Device {
             .transpose()?;
         let spins = options.real_time.how_it_waits().is_io_spinning();
         let boot_id = u64::from_be_bytes(*boot_seed.first_chunk().expect("16 bytes"));
-        let slots = vec![StreamSlot::default(); streams].into_boxed_slice();
-        let listener =
-            session::Listener::new(slots, listen_config(options, mtu_bytes)?, cookie_seed, boot_id);
         let wakeups = Wakeups::new(streams, link.waker(), options.real_time.rests());
         let halves = options.sends.iter().enumerate();
         let halves = halves
             .map(|(place, info)| half_out(info, options, mtu_bytes, wakeups.wake_handle(place)));
         let (mut entries, mut handles): (Vec<_>, Vec<Handle>) =
             halves.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        let slots = vec![StreamSlot::default(); streams].into_boxed_slice();
+        let config = listen_config(options, mtu_bytes);
+        let listener = session::Listener::new(slots, config, cookie_seed, boot_id);
         // The played stream is the last.
         let wake_handle = wakeups.wake_handle(streams - 1);
         let listener_shared = Arc::new(ReceiveListenerShared::new(wake_handle.clone()));
@@ -259,12 +259,10 @@ fn half_in(
     Ok((offer, pool))
 }
 
-fn listen_config(options: &DeviceOptions, mtu_bytes: usize) -> Result<ListenConfig, OpenError> {
+/// For streams whose offers were made with these options.
+fn listen_config(options: &DeviceOptions, mtu_bytes: usize) -> ListenConfig {
     let mtu_bytes = options.packet_bytes_max.min(mtu_bytes).max(576) as u16;
-    ListenConfig::new().with_packet_bytes_max(mtu_bytes).map_err(|_| {
-        let (option, value) = ("mtu", u64::from(mtu_bytes));
-        OpenError::OptionRange { option, value, range: MTU_RANGE }
-    })
+    ListenConfig::new().with_packet_bytes_max(mtu_bytes).expect("an offer has checked the range")
 }
 
 /// Maximum number of streams that a device sends.
