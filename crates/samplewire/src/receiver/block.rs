@@ -20,7 +20,7 @@ pub struct Block {
 
 impl Block {
     /// Maximum number of gaps before one block; further gaps come with a block of their own.
-    pub const GAPS_MAX: usize = Gaps::LEN_MAX;
+    pub const GAPS_MAX: usize = 4;
 
     /// Creates a block without gaps and tags.
     #[inline]
@@ -81,12 +81,12 @@ impl Block {
 
     /// Whether it contains anything besides samples.
     pub(super) fn carries_something(&self) -> bool {
-        !self.gaps.as_slice().is_empty() || !self.tags.is_empty()
+        !self.gaps.is_empty() || !self.tags.is_empty()
     }
 
     /// The gaps just before the first sample, in order.
     pub fn gaps(&self) -> &[Gap] {
-        self.gaps.as_slice()
+        &self.gaps
     }
 
     /// The events at these samples, and at the index after the last.
@@ -96,26 +96,4 @@ impl Block {
 }
 
 /// A few gaps, in order, without an allocation.
-#[derive(Clone, Debug)]
-pub(super) struct Gaps(ArrayVec<Gap, { Self::LEN_MAX }>);
-
-impl Gaps {
-    /// Maximum number of gaps in one block.
-    pub(super) const LEN_MAX: usize = 4;
-
-    pub(super) const fn new() -> Self {
-        Self(ArrayVec::new_const())
-    }
-
-    pub(super) const fn is_full(&self) -> bool {
-        self.0.is_full()
-    }
-
-    pub(super) fn push(&mut self, gap: Gap) {
-        self.0.push(gap);
-    }
-
-    pub(super) fn as_slice(&self) -> &[Gap] {
-        &self.0
-    }
-}
+pub(super) type Gaps = ArrayVec<Gap, { Block::GAPS_MAX }>;

@@ -20,7 +20,7 @@ use samplewire_roce::wire::Frame;
 use super::events::{EventSender, PlayWatch};
 use super::feedback_flood::FeedbackFlood;
 pub(crate) use super::outbox::OUTBOX_PACKETS;
-use super::outbox::Outbox;
+use super::outbox::{Entry, Outbox};
 use super::retransmit_buffer::RetransmitBuffer;
 use super::shared::{Session, SessionEnd, SharedWriter};
 use super::slicer::{Form, Slicer};
@@ -332,9 +332,9 @@ impl SendFlow {
     pub(crate) fn fill(&mut self, now: Nanos) {
         let Some(stream) = &mut self.stream else { return };
         let mut control = [0; CONTROL_BYTES];
-        while !self.outbox.is_full() {
+        while !self.outbox.entries.is_full() {
             match stream.sender.poll_transmit(now, &mut control) {
-                Some(Transmit::Data(data)) => self.outbox.push_data(data),
+                Some(Transmit::Data(data)) => self.outbox.entries.push(Entry::Data(data)),
                 Some(Transmit::Control { len_bytes }) => {
                     self.outbox.push_control(&control[..len_bytes]);
                 }
@@ -345,7 +345,7 @@ impl SendFlow {
 
     /// Number of ready packets.
     pub(crate) fn departing(&self) -> usize {
-        self.outbox.len()
+        self.outbox.entries.len()
     }
 
     /// Number of ready control packets before any DATA.
@@ -368,8 +368,8 @@ impl SendFlow {
 
     /// Records that the link has accepted the first `packets`; returns whether these were all.
     pub(crate) fn depart(&mut self, packets: usize) -> bool {
-        self.outbox.forget(packets);
-        self.outbox.is_empty()
+        self.outbox.entries.drain(..packets);
+        self.outbox.entries.is_empty()
     }
 
     /// Releases a stream that has ended; returns its tag.
@@ -395,7 +395,7 @@ impl SendFlow {
             }
         }
         self.next_index = next_index;
-        self.outbox.clear();
+        self.outbox.entries.clear();
         self.held.clear();
         // The program also knows of a stream that it has opened.
         let is_known = stream.is_announced || stream.watch.is_some();

@@ -13,32 +13,20 @@ use super::retransmit_buffer::RetransmitBuffer;
 /// What leaves with one call, at most; what the link does not take stays in front.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    entries: ArrayVec<Entry, OUTBOX_PACKETS>,
+    pub(super) entries: ArrayVec<Entry, OUTBOX_PACKETS>,
 }
 
 #[derive(Debug)]
-enum Entry {
+pub(super) enum Entry {
     Data(DataTransmit),
     Control { bytes: [u8; CONTROL_BYTES], len: usize },
 }
 
 impl Outbox {
-    pub(super) fn is_full(&self) -> bool {
-        self.entries.is_full()
-    }
-
-    pub(super) fn push_data(&mut self, data: DataTransmit) {
-        self.entries.push(Entry::Data(data));
-    }
-
     pub(super) fn push_control(&mut self, control: &[u8]) {
         let mut bytes = [0; CONTROL_BYTES];
         bytes[..control.len()].copy_from_slice(control);
         self.entries.push(Entry::Control { bytes, len: control.len() });
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.entries.clear();
     }
 
     /// Drops packets that the receiver has by now: their quanta are about to go.
@@ -49,17 +37,9 @@ impl Outbox {
         });
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// Control packets before the first DATA.
     pub(super) fn controls(&self) -> usize {
         self.entries.iter().take_while(|entry| matches!(entry, Entry::Control { .. })).count()
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
     }
 
     /// The packets at these places of what waits.
@@ -78,11 +58,6 @@ impl Outbox {
                 Outgoing { peer, ecn: Ecn::NotEct, parts: [&bytes[..*len], &[], &[]] }
             }
         })
-    }
-
-    /// The link has taken the first `packets`.
-    pub(super) fn forget(&mut self, packets: usize) {
-        self.entries.drain(..packets);
     }
 }
 

@@ -238,7 +238,7 @@ fn rest(gap: &Gap, next: SampleIndex) -> Gap {
 }
 
 /// Maximum number of gaps in one block.
-const GAPS_MAX: usize = super::super::block::Gaps::LEN_MAX;
+const GAPS_MAX: usize = super::super::Block::GAPS_MAX;
 
 #[cfg(test)]
 mod tests;

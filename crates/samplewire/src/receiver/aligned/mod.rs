@@ -304,7 +304,7 @@ impl AlignedStreams {
                 self.tags[lane].put(block.tags());
                 let samples =
                     (!block.is_empty()).then(|| (block.index(), block.len() as u64, block));
-                self.alignment.put(lane, gaps.as_slice(), samples);
+                self.alignment.put(lane, &gaps, samples);
                 true
             }
             Ok(None) => false,
