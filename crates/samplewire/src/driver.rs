@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use samplewire_circuit::Pages;
 use samplewire_circuit::wait::Bell;
@@ -14,7 +14,7 @@ use samplewire_proto::Nanos;
 
 use crate::deadline::Deadline;
 use crate::endpoint::{Endpoint, Rest, View};
-use crate::port::PACKET_BYTES_MAX;
+use crate::port::{BATCH_PACKETS, PACKET_BYTES_MAX};
 use crate::real_time::{Granted, RealTime, Waits};
 use crate::sync::Mutex;
 use crate::sync::lock;
@@ -28,7 +28,7 @@ pub struct Stepped {
 
 impl Stepped {
     /// Takes so many packets in a turn at most.
-    pub(crate) fn new(endpoint: Endpoint, batch_packets: usize) -> Self {
+    fn new(endpoint: Endpoint, batch_packets: usize) -> Self {
         Self { endpoint, batch: Batch::new(batch_packets, PACKET_BYTES_MAX) }
     }
 
@@ -53,10 +53,6 @@ impl Stepped {
     pub fn views_at(&self, place: usize) -> impl Iterator<Item = View<'_>> {
         self.endpoint.views_at(place)
     }
-
-    pub(crate) fn batch_bytes(&self) -> usize {
-        self.batch.memory_bytes()
-    }
 }
 
 impl fmt::Debug for Stepped {
@@ -67,15 +63,34 @@ impl fmt::Debug for Stepped {
 
 /// An endpoint that runs by a clock.
 pub(crate) struct Running {
-    pub(crate) stepped: Stepped,
-    pub(crate) clock: Clock,
-    pub(crate) wakeups: Arc<Wakeups>,
+    stepped: Stepped,
+    clock: Clock,
+    wakeups: Arc<Wakeups>,
     timers: Timers,
 }
 
 impl Running {
-    pub(crate) fn new(stepped: Stepped, clock: Clock, wakeups: Arc<Wakeups>) -> Self {
-        Self { stepped, clock, wakeups, timers: Timers::Chosen }
+    fn start(
+        mut self,
+        name: &str,
+        options: &RealTime,
+        pages: Option<Pages>,
+    ) -> io::Result<(Granted, Drive)> {
+        if options.how_it_waits() == Waits::Inline {
+            let granted = Granted::ask(options, pages);
+            return Ok((granted, Drive::Inline(Mutex::new(Some(Box::new(self))))));
+        }
+        let (grant, granted) = std::sync::mpsc::sync_channel(1);
+        let options = options.clone();
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            // The program that opens the port waits for it.
+            let _is_sent = grant.send(Granted::ask(&options, pages)).is_ok();
+            self.timers = Timers::of_thread(&options);
+            while self.step() {}
+        })?;
+        let granted = granted.recv();
+        let granted = granted.map_err(|_| io::Error::other("the I/O thread ended at once"))?;
+        Ok((granted, Drive::Thread(Some(thread))))
     }
 
     /// Not inlined in [`Running::step`], which seldom rests where a thread spins.
@@ -157,6 +172,33 @@ impl Timers {
     }
 }
 
+/// What is to turn an endpoint.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Run<'a> {
+    /// A thread of that name, or where the options say so the program's calls.
+    Thread(&'a str),
+    /// Its owner, with times since this instant; one packet a turn.
+    Stepped(Instant),
+}
+
+impl Run<'_> {
+    pub(crate) fn clock(self, options: &RealTime) -> Clock {
+        match self {
+            Self::Thread(_) => Clock::start(options.slow_factor()),
+            Self::Stepped(epoch) => Clock::starting_at(epoch, 1),
+        }
+    }
+}
+
+/// An endpoint that runs, or is stepped.
+pub(crate) struct Launched {
+    pub(crate) port: Port,
+    /// The memory for what arrives in a turn, in bytes.
+    pub(crate) batch_bytes: usize,
+    /// What its owner steps.
+    pub(crate) stepped: Option<Stepped>,
+}
+
 /// What every handle of a port has.
 #[derive(Clone, Debug)]
 pub(crate) struct Port {
@@ -177,40 +219,33 @@ pub(crate) enum Drive {
 }
 
 impl Port {
-    /// Runs an endpoint in a thread of that name, or where the options say so in the program's calls.
-    /// `pages` are those of its memory, `None` where the memory comes with each stream.
+    /// Lets an endpoint run, and returns it where its owner steps it. `pages` are those of its memory,
+    /// `None` where the memory comes with each stream.
     ///
     /// # Errors
     /// The system refuses a thread.
-    pub(crate) fn start(
-        name: &str,
-        capabilities: Capabilities,
-        local: SocketAddr,
+    pub(crate) fn launch(
+        run: Run<'_>,
+        mut endpoint: Endpoint,
+        clock: Clock,
         options: &RealTime,
         pages: Option<Pages>,
-        mut running: Running,
-    ) -> io::Result<Self> {
-        if options.how_it_waits() == Waits::Inline {
-            let granted = Granted::ask(options, pages);
-            let drive = Arc::new(Drive::Inline(Mutex::new(Some(Box::new(running)))));
-            return Ok(Self { capabilities, local, granted, drive });
-        }
-        let (grant, granted) = std::sync::mpsc::sync_channel(1);
-        let options = options.clone();
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            // The program that opens the port waits for it.
-            let _is_sent = grant.send(Granted::ask(&options, pages)).is_ok();
-            running.timers = Timers::of_thread(&options);
-            while running.step() {}
-        })?;
-        let granted = granted.recv();
-        let granted = granted.map_err(|_| io::Error::other("the I/O thread ended at once"))?;
-        Ok(Self { capabilities, local, granted, drive: Arc::new(Drive::Thread(Some(thread))) })
-    }
-
-    /// Handles of an endpoint that somebody else steps.
-    pub(crate) fn stepped(capabilities: Capabilities, local: SocketAddr) -> Self {
-        Self { capabilities, local, granted: Granted::default(), drive: Arc::new(Drive::Stepped) }
+    ) -> io::Result<Launched> {
+        let (capabilities, local) = (endpoint.link().capabilities(), endpoint.link().local_addr());
+        let wakeups = endpoint.wakeups();
+        let batch_packets = if let Run::Thread(_) = run { BATCH_PACKETS } else { 1 };
+        let stepped = Stepped::new(endpoint, batch_packets);
+        let batch_bytes = stepped.batch.memory_bytes();
+        let (granted, drive, stepped) = match run {
+            Run::Stepped(_) => (Granted::default(), Drive::Stepped, Some(stepped)),
+            Run::Thread(name) => {
+                let running = Running { stepped, clock, wakeups, timers: Timers::Chosen };
+                let (granted, drive) = running.start(name, options, pages)?;
+                (granted, drive, None)
+            }
+        };
+        let port = Self { capabilities, local, granted, drive: Arc::new(drive) };
+        Ok(Launched { port, batch_bytes, stepped })
     }
 
     /// Waits until `look` finds something, at most for `timeout`; does what is due where no I/O thread

@@ -33,7 +33,7 @@ mod wakeups;
 
 pub use delivery::Delivery;
 pub use device::Device;
-pub use endpoint::StationConfig;
+pub use endpoint::{RdmaEnd, StationConfig};
 pub use error::{BoxError, OpenError, ReceiveError};
 pub use find::find;
 pub use format::Format;

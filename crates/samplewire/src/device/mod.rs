@@ -5,23 +5,22 @@ mod offer;
 mod player;
 mod receive_listener;
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use samplewire_circuit::{Pages, Pool, PoolConfig};
-use samplewire_io::{Capabilities, Clock, Link, Resilient};
+use samplewire_circuit::{Pool, PoolConfig};
+use samplewire_io::{Link, Resilient};
 use samplewire_proto::Nanos;
 use samplewire_proto::session::{self, ListenConfig, StreamSlot};
 
-use crate::driver::{Port, Running, Stepped};
+use crate::driver::{Launched, Port, Run, Stepped};
 use crate::endpoint::{
     Endpoint, Entry, Listening, Playing, PlayingParts, RdmaEnd, Sending, Side, StationConfig,
 };
 use crate::error::OpenError;
 use crate::options::DeviceOptions;
-use crate::port::{BATCH_PACKETS, seed};
+use crate::port::seed;
 use crate::quantum::{self, HOLD_MAX};
 use crate::source::StreamInfo;
 use crate::transmitter::{FlowSizes, Handle, Listener, SendError, SendStream};
@@ -59,21 +58,9 @@ impl Device {
         options: &DeviceOptions,
     ) -> Result<Self, OpenError> {
         options.real_time.check()?;
-        let clock = Clock::start(options.real_time.slow_factor());
-        let real_time = &options.real_time;
         let name = if options.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
-        let (origin, local) = ((clock, [seed()?, seed()?]), link.local_addr());
-        Self::make(
-            link,
-            station,
-            options,
-            origin,
-            BATCH_PACKETS,
-            |link, pages, stepped, wakeups| {
-                let running = Running::new(stepped, clock, wakeups);
-                Port::start(name, link, local, real_time, pages, running)
-            },
-        )
+        let seeds = [seed()?, seed()?];
+        Ok(Self::make(link, station, options, seeds, Run::Thread(name))?.0)
     }
 
     /// See [`DeviceOptions::listen_stepped`].
@@ -84,13 +71,8 @@ impl Device {
         epoch: Instant,
         seeds: [[u8; 16]; 2],
     ) -> Result<(Self, Stepped), OpenError> {
-        let mut made = None;
-        let (origin, local) = ((Clock::starting_at(epoch, 1), seeds), link.local_addr());
-        let device = Self::make(link, station, options, origin, 1, |link, _, stepped, _| {
-            made = Some(stepped);
-            Ok(Port::stepped(link, local))
-        })?;
-        Ok((device, made.expect("it was made")))
+        let (device, stepped) = Self::make(link, station, options, seeds, Run::Stepped(epoch))?;
+        Ok((device, stepped.expect("its owner steps it")))
     }
 
     /// Accepts the next opening of the first stream that the device sends. The other streams have
@@ -130,17 +112,16 @@ impl Device {
         link: Box<dyn Link>,
         station: Option<StationConfig>,
         options: &DeviceOptions,
-        (clock, [boot_seed, cookie_seed]): (Clock, [[u8; 16]; 2]),
-        batch_packets: usize,
-        drive: impl FnOnce(Capabilities, Option<Pages>, Stepped, Arc<Wakeups>) -> io::Result<Port>,
-    ) -> Result<Self, OpenError> {
+        [boot_seed, cookie_seed]: [[u8; 16]; 2],
+        run: Run<'_>,
+    ) -> Result<(Self, Option<Stepped>), OpenError> {
         let streams = options.sends.len() + usize::from(options.plays.is_some());
         if streams == 0 || options.sends.len() > STREAMS_MAX {
             return Err(OpenError::Streams { streams, max: STREAMS_MAX });
         }
         let (address, addresses) = (link.local_addr(), link.local_addrs());
-        let capabilities = link.capabilities();
-        let mtu_bytes = capabilities.mtu_bytes;
+        let mtu_bytes = link.capabilities().mtu_bytes;
+        let clock = run.clock(&options.real_time);
         let hold_max = if options.clock.is_some() { CLOCK_HOLD_MAX } else { HOLD_MAX };
         let inward = options
             .plays
@@ -183,15 +164,13 @@ impl Device {
         let samples = options.clock.map(|samples| (samples, clock));
         let listening = Listening::new(listener, samples, options.sends.len());
         let link = Resilient::new(link);
-        let mut endpoint =
-            Endpoint::listener(link, listening, entries, spins, Arc::clone(&wakeups));
+        let mut endpoint = Endpoint::listener(link, listening, entries, spins, wakeups);
         if let Some(station) = station {
             endpoint.set_rdma(RdmaEnd::Station(station))?;
             handles.iter_mut().for_each(|handle| handle.may_write(options.window));
         }
-        let stepped = Stepped::new(endpoint, batch_packets);
-        let batch_bytes = stepped.batch_bytes();
-        let port = drive(capabilities, pages, stepped, wakeups)?;
+        let Launched { port, batch_bytes, stepped } =
+            Port::launch(run, endpoint, clock, &options.real_time, pages)?;
         // The batch belongs to the port: the first stream reports it.
         let batches = std::iter::once(batch_bytes).chain(std::iter::repeat(0));
         let listeners = handles.into_iter().zip(&options.sends).zip(batches);
@@ -207,7 +186,7 @@ impl Device {
             arrivals,
             port: port.clone(),
         });
-        Ok(Self { address, addresses, listeners, receive_listener })
+        Ok((Self { address, addresses, listeners, receive_listener }, stepped))
     }
 }
 

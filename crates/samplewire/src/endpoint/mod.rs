@@ -47,9 +47,8 @@ use opening::{Progress, is_gone};
 pub(crate) use playing::{Playing, PlayingParts};
 use sending::{Departures, Turn, Visits};
 pub(crate) use sending::{Sending, Side};
-pub(crate) use station::RdmaEnd;
 pub(crate) use station::Station;
-pub use station::StationConfig;
+pub use station::{RdmaEnd, StationConfig};
 pub(crate) use station::{description_offer, path_mtu_of};
 use streams::Streams;
 pub(crate) use streams::{Announced, Entry, Opened, Receiving};
@@ -214,6 +213,11 @@ impl Endpoint {
     /// Whether nothing is left to do: no handle can open a stream, and the last has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.is_closed && self.streams.are_free()
+    }
+
+    /// The calls of its programs, for the driver's sleeps.
+    pub(crate) fn wakeups(&self) -> Arc<Wakeups> {
+        Arc::clone(&self.wakeups)
     }
 
     /// Whether a program has called since the last turn.

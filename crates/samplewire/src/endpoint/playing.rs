@@ -380,7 +380,7 @@ mod tests {
     use crate::format::Format;
     use crate::receiver::ReceiveStream;
     use crate::wakeups::Wakeups;
-    use crate::{DeviceOptions, StreamInfo, driver};
+    use crate::{DeviceOptions, Granted, StreamInfo, driver};
 
     const WINDOW: u32 = 16;
     const TAG: Tag = Tag(0x10);
@@ -545,7 +545,12 @@ mod tests {
         let samples = open.flow.receiver.stats().received * u64::from(rig.terms.packet_samples);
         rig.take_over(now, Tag(0x20));
         let Arrived { info, block_queue, .. } = rig.arrivals.pop().expect("it was announced");
-        let port = driver::Port::stepped(rig.link.capabilities(), rig.link.local_addr());
+        let port = driver::Port {
+            capabilities: rig.link.capabilities(),
+            local: rig.link.local_addr(),
+            granted: Granted::default(),
+            drive: Arc::new(driver::Drive::Stepped),
+        };
         let mut stream = ReceiveStream::of_flow(info, block_queue, port, None);
         let mut taken = 0;
         let error = loop {

@@ -68,12 +68,24 @@ pub(crate) fn description_offer(path_mtu: PathMtu) -> RdmaOffer {
     RdmaOffer { queue_pair, slots: Some(slots) }
 }
 
-/// What an endpoint has its queue pairs in.
-pub(crate) enum RdmaEnd {
+/// What a port has its queue pairs in.
+pub enum RdmaEnd {
     /// Software, with frames of its own.
     Station(StationConfig),
     /// A network card.
     Card(Card),
+}
+
+impl From<StationConfig> for RdmaEnd {
+    fn from(station: StationConfig) -> Self {
+        Self::Station(station)
+    }
+}
+
+impl From<Card> for RdmaEnd {
+    fn from(card: Card) -> Self {
+        Self::Card(card)
+    }
 }
 
 /// A station under way.

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use samplewire_io::Link;
 use samplewire_io::verbs::{Card, CardConfig};
-use samplewire_io::{Link, Resilient};
 use samplewire_proto::receiver::ReceiverConfig;
 use samplewire_proto::session::OpenConfig;
 use samplewire_proto::stream::Carriage;
@@ -125,8 +125,7 @@ impl ReceiveOptions {
     ) -> Result<ReceiveStream, OpenError> {
         self.check_single()?;
         let rdma = self.rdma(link.local_addr())?;
-        let link = Resilient::new(link);
-        Port::for_one("samplewire-rx", link, rdma, &self.real_time)?.open(address, self)
+        Port::start("samplewire-rx", link, rdma, &self.real_time, 1)?.open(address, self)
     }
 
     /// Queries the stream that these options name, or the device's first, without opening it; by their

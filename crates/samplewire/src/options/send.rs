@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use samplewire_io::{Link, Resilient};
+use samplewire_io::Link;
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::session::OpenConfig;
 use samplewire_proto::stream::Underflow;
@@ -95,8 +95,7 @@ impl SendOptions {
         self.sender_config(0, 0)?;
         let config = self.send_config()?;
         let route = Route { peer: address, line_bps: link.line_bps(address) };
-        let link = Resilient::new(link);
-        let port = Port::for_one("samplewire-tx", link, None, &self.real_time)?;
+        let port = Port::start("samplewire-tx", link, None, &self.real_time, 1)?;
         let accepted = port.open_first(address, config, self.limits())?;
         SendStream::begin(&port, route, &accepted, self)
     }

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,7 +16,7 @@ use samplewire_proto::wire::Role;
 
 use super::{AlignedStreams, Begun, ReceiveStream, begin};
 use crate::counters::PortStats;
-use crate::driver::{self, Running, Stepped};
+use crate::driver::{self, Run, Stepped};
 use crate::endpoint::{
     Accepted, Command, Counts, Endpoint, Entry, Opened, Opening, RdmaEnd, Receiving, StationConfig,
 };
@@ -25,7 +24,7 @@ use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening::{self, Limits, first_free};
 use crate::options::ReceiveOptions;
-use crate::port::{BATCH_PACKETS, PACKET_OVERHEAD_BYTES, bind_each, seed};
+use crate::port::{PACKET_OVERHEAD_BYTES, bind_each, seed};
 use crate::real_time::RealTime;
 use crate::wakeups::{WakeHandle, Wakeups};
 
@@ -182,75 +181,39 @@ impl Port {
     /// # Errors
     /// An option is out of range, or the system has no memory or no thread.
     pub fn over(link: Box<dyn Link>, real_time: &RealTime) -> Result<Self, OpenError> {
-        real_time.check()?;
-        Self::start("samplewire-rx", Resilient::new(link), None, real_time, Self::STREAMS_MAX)
+        Self::start("samplewire-rx", link, None, real_time, Self::STREAMS_MAX)
     }
 
-    /// Like [`Port::over`], with a station: streams go over RDMA where the device can, and as DATA
-    /// where it cannot (`docs/protocol.md#13`). Their windows are powers of two, and their delivery
-    /// is complete.
+    /// Like [`Port::over`], with a station or an RDMA network card, which writes the packets into memory
+    /// of this process: streams go over RDMA where the device can, and as DATA where it cannot
+    /// (`docs/protocol.md#13`). Their windows are powers of two, and their delivery is complete.
     ///
     /// # Errors
     /// See [`Port::over`].
     pub fn over_rdma(
         link: Box<dyn Link>,
-        station: StationConfig,
+        end: impl Into<RdmaEnd>,
         real_time: &RealTime,
     ) -> Result<Self, OpenError> {
-        real_time.check()?;
-        let link = Resilient::new(link);
-        let rdma = Some(RdmaEnd::Station(station));
-        Self::start("samplewire-rx", link, rdma, real_time, Self::STREAMS_MAX)
-    }
-
-    /// Like [`Port::over_rdma`], with an RDMA network card, which writes the packets into memory of this
-    /// process.
-    ///
-    /// # Errors
-    /// See [`Port::over`].
-    pub fn over_card(
-        link: Box<dyn Link>,
-        card: Card,
-        real_time: &RealTime,
-    ) -> Result<Self, OpenError> {
-        real_time.check()?;
-        let (link, rdma) = (Resilient::new(link), Some(RdmaEnd::Card(card)));
-        Self::start("samplewire-rx", link, rdma, real_time, Self::STREAMS_MAX)
+        Self::start("samplewire-rx", link, Some(end.into()), real_time, Self::STREAMS_MAX)
     }
 
     /// Creates a port for streams with these options.
     pub(crate) fn of(link: Box<dyn Link>, options: &ReceiveOptions) -> Result<Self, OpenError> {
-        let real_time = &options.real_time;
-        real_time.check()?;
         let rdma = options.rdma(link.local_addr())?;
-        let link = Resilient::new(link);
-        Self::start("samplewire-rx", link, rdma, real_time, Self::STREAMS_MAX)
+        Self::start("samplewire-rx", link, rdma, &options.real_time, Self::STREAMS_MAX)
     }
 
-    /// Creates a port for one stream at a time, with a link and a named thread of its own.
-    pub(crate) fn for_one(
+    /// Creates a port for so many streams at a time, with a thread of that name.
+    pub(crate) fn start(
         name: &str,
-        link: Resilient,
-        rdma: Option<RdmaEnd>,
-        real_time: &RealTime,
-    ) -> Result<Self, OpenError> {
-        real_time.check()?;
-        Self::start(name, link, rdma, real_time, 1)
-    }
-
-    fn start(
-        name: &str,
-        link: Resilient,
+        link: Box<dyn Link>,
         rdma: Option<RdmaEnd>,
         real_time: &RealTime,
         places: usize,
     ) -> Result<Self, OpenError> {
-        let (clock, local) = (Clock::start(real_time.slow_factor()), link.local_addr());
-        let drive = |capabilities, stepped, wakeups| {
-            let running = Running::new(stepped, clock, wakeups);
-            driver::Port::start(name, capabilities, local, real_time, None, running)
-        };
-        Self::make(link, rdma, real_time, places, clock, BATCH_PACKETS, drive)
+        real_time.check()?;
+        Ok(Self::make(link, rdma, real_time, places, Run::Thread(name))?.0)
     }
 
     /// Creates a port with a stepped endpoint, which takes one packet per turn. It has `places` for
@@ -265,28 +228,20 @@ impl Port {
         places: usize,
         epoch: Instant,
     ) -> Result<(Self, Stepped), OpenError> {
-        let (link, real_time) = (Resilient::new(link), RealTime::default());
-        let (clock, local) = (Clock::starting_at(epoch, 1), link.local_addr());
-        let mut made = None;
-        let drive = |capabilities, stepped, _| {
-            made = Some(stepped);
-            Ok(driver::Port::stepped(capabilities, local))
-        };
-        let port =
-            Self::make(link, station.map(RdmaEnd::Station), &real_time, places, clock, 1, drive)?;
-        Ok((port, made.expect("it was made")))
+        let rdma = station.map(RdmaEnd::from);
+        let run = Run::Stepped(epoch);
+        let (port, stepped) = Self::make(link, rdma, &RealTime::default(), places, run)?;
+        Ok((port, stepped.expect("its owner steps it")))
     }
 
     fn make(
-        link: Resilient,
+        link: Box<dyn Link>,
         rdma: Option<RdmaEnd>,
         real_time: &RealTime,
         places: usize,
-        clock: Clock,
-        batch_packets: usize,
-        drive: impl FnOnce(Capabilities, Stepped, Arc<Wakeups>) -> io::Result<driver::Port>,
-    ) -> Result<Self, OpenError> {
-        let (local, capabilities) = (link.local_addr(), link.capabilities());
+        run: Run<'_>,
+    ) -> Result<(Self, Option<Stepped>), OpenError> {
+        let (local, link) = (link.local_addr(), Resilient::new(link));
         // The last place wakes for commands.
         let wakeups = Wakeups::new(places + 1, link.waker(), real_time.rests());
         let wake_handle = wakeups.wake_handle(places);
@@ -304,23 +259,23 @@ impl Port {
             }
             endpoint.set_rdma(end)?;
         }
-        let stepped = Stepped::new(endpoint, batch_packets);
-        let memory_bytes = stepped.batch_bytes();
-        let drive = drive(capabilities, stepped, Arc::clone(&wakeups))?;
+        let clock = run.clock(real_time);
+        let launched = driver::Port::launch(run, endpoint, clock, real_time, None)?;
         let commands = Some(commands);
-        Ok(Self {
+        let port = Self {
             commands,
             wake_handle,
             wakeups,
             clock,
             local,
-            memory_bytes,
+            memory_bytes: launched.batch_bytes,
             counts,
-            drive,
+            drive: launched.port,
             places,
             has_rdma,
             card,
-        })
+        };
+        Ok((port, launched.stepped))
     }
 
     /// Maximum number of streams of a port at the same time.
