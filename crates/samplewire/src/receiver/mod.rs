@@ -18,36 +18,30 @@ use std::sync::atomic::{Ordering, fence};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use samplewire_circuit::{Loan, Pages, Pool, PoolConfig, SharedQuantum};
-use samplewire_io::{Capabilities, Clock, LinkError};
+use samplewire_circuit::{Loan, SharedQuantum};
+use samplewire_io::{Capabilities, LinkError};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::CloseReason;
-use samplewire_proto::{Nanos, SampleIndex, TaiClock};
+use samplewire_proto::{SampleIndex, TaiClock};
 
 pub use crate::counters::{LaneCounts, PortStats, ReceiverSnapshot};
 use crate::deadline::Deadline;
 use crate::device::Claim;
 use crate::driver::{self, Drive};
-use crate::endpoint::Accepted;
-use crate::error::{OpenError, ReceiveError};
+use crate::error::ReceiveError;
 use crate::info::DeviceInfo;
-use crate::opening;
-use crate::options::ReceiveOptions;
-use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::Granted;
-use crate::wakeups::WakeHandle;
 
 pub use aligned::{
     AlignedBlock, AlignedItem, AlignedStats, AlignedStreams, Interleaved, StreamGap, StreamSamples,
 };
 pub use block::Block;
 pub(crate) use flow::{FlowParts, ReceiveFlow};
-use flow::{Item, Run, WAIT_MAX};
+use flow::{Item, Run};
 pub use interrupter::Interrupter;
 pub(crate) use port::Answer;
 pub use port::{PendingReceiver, Port};
 use shared::Shared;
-use slots::Slots;
 pub use stalls::Stalls;
 
 #[cfg(test)]
@@ -468,60 +462,6 @@ impl Drop for ReceiveStream {
         // Dropping a private port waits for its end.
         self.shared.stop();
     }
-}
-
-/// A stream that is about to start, with its memory.
-struct Begun {
-    flow: ReceiveFlow,
-    block_queue: BlockQueue,
-    info: DeviceInfo,
-    pages: Pages,
-}
-
-/// Creates both ends of a stream that a device has accepted.
-fn begin(
-    now: Nanos,
-    address: SocketAddr,
-    clock: Clock,
-    accepted: Accepted,
-    options: &ReceiveOptions,
-    wake_handle: WakeHandle,
-) -> Result<Begun, OpenError> {
-    let accept = &accepted.accept;
-    let info = opening::describe(address, accept)?;
-    opening::check_offer(&info, accept)?;
-    // Credit beyond the device's window would never be used, and would make REPORTs too rare.
-    let window = options.window.min(accept.params.window.max(1));
-    let terms = opening::terms(accept, window);
-    let payload_bytes = usize::from(info.payload_bytes);
-    let packet_samples = info.packet_samples as usize;
-    let quantum_packets =
-        quantum::packets(payload_bytes, packet_samples, HOLD_MAX, info.rate_hz(), terms.window);
-    let quanta = quantum::of_window(terms.window, quantum_packets);
-    let pool = PoolConfig::new(quanta, quantum_packets as usize * payload_bytes);
-    let pool = Pool::new(pool.huge_pages(options.real_time.wants_huge_pages()))?;
-    let (pool_bytes, pages) = (pool.memory_bytes(), pool.pages());
-    let spins = options.real_time.how_it_waits().is_io_spinning();
-    let parts = FlowParts {
-        peer: address,
-        clock,
-        terms,
-        config: options.receiver_config()?,
-        pool,
-        quantum_packets,
-        frame_bytes: info.frame_bytes(),
-        hold_max: if spins { Nanos(0) } else { WAIT_MAX },
-        wake_handle,
-    };
-    let (mut flow, mut block_queue) = parts.build(now)?;
-    flow.set_reach(info.window.max(window));
-    if let Some(rdma) = accepted.rdma {
-        let slots = Slots::new(rdma, info.payload_bytes, terms.first_seq)?;
-        block_queue.memory_bytes += slots.memory_bytes();
-        flow.set_slots(slots);
-    }
-    block_queue.memory_bytes += pool_bytes;
-    Ok(Begun { flow, block_queue, info, pages })
 }
 
 /// The program's end of an open stream.

@@ -8,13 +8,17 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, TryRecvError};
 use std::time::Instant;
 
+use samplewire_circuit::{Pool, PoolConfig};
 use samplewire_io::udp::route_mtu_bytes;
 use samplewire_io::verbs::{Card, CardSlots, SlotShape};
 use samplewire_io::{Capabilities, Clock, Link, Resilient, UdpOptions, Xdp};
+use samplewire_proto::Nanos;
 use samplewire_proto::session::{AcceptInfo, OpenConfig};
 use samplewire_proto::wire::Role;
 
-use super::{AlignedStreams, Begun, ReceiveStream, begin};
+use super::flow::{FlowParts, WAIT_MAX};
+use super::slots::Slots;
+use super::{AlignedStreams, ReceiveStream};
 use crate::counters::PortStats;
 use crate::driver::{self, Run, Stepped};
 use crate::endpoint::{
@@ -25,6 +29,7 @@ use crate::info::DeviceInfo;
 use crate::opening::{self, Limits, first_free};
 use crate::options::ReceiveOptions;
 use crate::port::{PACKET_OVERHEAD_BYTES, bind_each, seed};
+use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::RealTime;
 use crate::wakeups::{WakeHandle, Wakeups};
 
@@ -568,22 +573,49 @@ impl Port {
         accepted: Accepted,
         options: &ReceiveOptions,
     ) -> Result<ReceiveStream, OpenError> {
-        let (place, at, claim) = (accepted.place, accepted.at, accepted.claim.clone());
-        let opened = Opened::new(address, &accepted.accept);
-        let wake_handle = self.wakeups.wake_handle(place);
+        // The place is kept until the endpoint serves it.
+        let Accepted { place, accept, rdma, at, claim: _claim } = accepted;
+        let info = opening::describe(address, &accept)?;
+        opening::check_offer(&info, &accept)?;
+        // Credit beyond the device's window would never be used, and would make REPORTs too rare.
+        let window = options.window.min(accept.params.window.max(1));
+        let terms = opening::terms(&accept, window);
+        let payload_bytes = usize::from(info.payload_bytes);
+        let packet_samples = info.packet_samples as usize;
+        let quantum_packets =
+            quantum::packets(payload_bytes, packet_samples, HOLD_MAX, info.rate_hz(), window);
+        let quanta = quantum::of_window(window, quantum_packets);
+        let pool = PoolConfig::new(quanta, quantum_packets as usize * payload_bytes);
+        let pool = Pool::new(pool.huge_pages(options.real_time.wants_huge_pages()))?;
+        let (pool_bytes, pages) = (pool.memory_bytes(), pool.pages());
         // The port decides how its streams wait.
-        let waits = self.drive.granted.waits;
-        let options = options.clone().real_time(options.real_time.clone().waits(waits));
-        let Begun { flow, mut block_queue, info, pages } =
-            begin(at, address, self.clock, accepted, &options, wake_handle)?;
-        let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;
-        let room = (block_queue.window, packet_bytes);
-        let entry = Entry::Receiving(Box::new(Receiving { flow, opened, room }));
-        let mut drive = self.serve(place, entry)?;
-        drop(claim);
+        let spins = self.drive.granted.waits.is_io_spinning();
+        let parts = FlowParts {
+            peer: address,
+            clock: self.clock,
+            terms,
+            config: options.receiver_config()?,
+            pool,
+            quantum_packets,
+            frame_bytes: info.frame_bytes(),
+            hold_max: if spins { Nanos(0) } else { WAIT_MAX },
+            wake_handle: self.wakeups.wake_handle(place),
+        };
+        let (mut flow, mut block_queue) = parts.build(at)?;
+        flow.set_reach(info.window.max(window));
+        if let Some(rdma) = rdma {
+            let slots = Slots::new(rdma, info.payload_bytes, terms.first_seq)?;
+            block_queue.memory_bytes += slots.memory_bytes();
+            flow.set_slots(slots);
+        }
+        block_queue.memory_bytes += pool_bytes;
         if self.places == 1 {
             block_queue.memory_bytes += self.memory_bytes;
         }
+        let (opened, room) =
+            (Opened::new(address, &accept), (window, payload_bytes + PACKET_OVERHEAD_BYTES));
+        let entry = Entry::Receiving(Box::new(Receiving { flow, opened, room }));
+        let mut drive = self.serve(place, entry)?;
         drive.granted.ask_memory(&options.real_time, pages);
         Ok(ReceiveStream::of_flow(info, block_queue, drive, None))
     }
