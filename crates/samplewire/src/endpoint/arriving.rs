@@ -20,7 +20,7 @@ impl Endpoint {
             return Ok(());
         }
         if let Some(index) = self.listening.as_ref().and_then(|it| it.index_at(now))
-            && let Some(playing) = self.streams.playing_mut(self.streams.len() - 1)
+            && let Some(Entry::Playing(playing)) = self.streams.get_mut(self.streams.len() - 1)
         {
             playing.set_clock(index);
         }
@@ -55,9 +55,9 @@ impl Endpoint {
                 Some(Entry::Sending(stream)) => stream.flow.handle_frame(now, &frame),
                 _ => false,
             };
-            match (is_ours, streams.sending(place)) {
-                (true, Some(_)) => departures.call(place),
-                (true, None) => arrivals.call(place),
+            match (is_ours, streams.goes_out(place)) {
+                (true, true) => departures.call(place),
+                (true, false) => arrivals.call(place),
                 (false, _) => counts.foreign += 1,
             }
         }
@@ -74,7 +74,7 @@ impl Endpoint {
         for (bytes, _) in batch {
             let place = tag_of(bytes).and_then(|tag| self.streams.place_of(tag));
             if place != last
-                && let Some(stream) = place.and_then(|it| self.streams.receiving(it))
+                && let Some(Entry::Receiving(stream)) = place.and_then(|it| self.streams.get(it))
             {
                 let (receiver, snapshot) = (&stream.flow.receiver, &stream.flow.snapshot);
                 black_box((receiver.next_index(), receiver.promise_end(), receiver.rtt()));
@@ -126,8 +126,11 @@ impl Endpoint {
         let place = tag_of(bytes).and_then(|tag| self.streams.place_with(tag, meta.peer));
         self.strays += u64::from(place.is_none());
         let stream = match place {
-            Some(place) => self.streams.receiving_mut(place),
             None => self.streams.only(),
+            Some(place) => match self.streams.get_mut(place) {
+                Some(Entry::Receiving(stream)) => Some(&mut **stream),
+                _ => None,
+            },
         };
         match (error, stream) {
             (WireError::Crc, Some(stream)) if stream.flow.peer() == meta.peer => {
@@ -146,14 +149,14 @@ impl Endpoint {
         // The tag names the stream, even if there is only one.
         if let Ok((header, packet)) = &parsed
             && let Some(place) = listening.listener.stream_of(header.tag).map(usize::from)
-            && let Some(sending) = self.streams.sending_mut(place)
+            && let Some(Entry::Sending(sending)) = self.streams.get_mut(place)
             && sending.flow.handle(now, meta.peer, header, packet)
         {
             self.departures.call(place);
             return Ok(());
         }
         let place = self.streams.len() - 1;
-        if let Some(playing) = self.streams.playing_mut(place)
+        if let Some(Entry::Playing(playing)) = self.streams.get_mut(place)
             && playing.handle(now, meta, &parsed)
         {
             self.arrivals.call(place);

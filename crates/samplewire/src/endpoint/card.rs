@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use samplewire_io::Link;
 use samplewire_io::verbs::{Card, Failure};
 
-use super::Endpoint;
+use super::{Endpoint, Entry};
 
 /// What a card notifies its program of. A trait, because a test has no card.
 pub(crate) trait CardNotices: AsFd + Send {
@@ -47,7 +47,8 @@ impl Endpoint {
             return false;
         }
         for place in 0..streams.len() {
-            if streams.receiving(place).is_some_and(|stream| stream.flow.is_on_card()) {
+            if matches!(streams.get(place), Some(Entry::Receiving(stream)) if stream.flow.is_on_card())
+            {
                 arrivals.call(place);
             }
         }
@@ -63,7 +64,7 @@ impl Endpoint {
                 return;
             }
             for place in 0..streams.len() {
-                if let Some(stream) = streams.receiving_mut(place) {
+                if let Some(Entry::Receiving(stream)) = streams.get_mut(place) {
                     stream.flow.note_card_failure(failure.qpn);
                     arrivals.call(place);
                 }
@@ -84,7 +85,7 @@ mod tests {
     use samplewire_proto::receiver::Phase;
 
     use super::super::tests::Rig;
-    use super::super::{Entry, Opened, Receiving};
+    use super::super::{Opened, Receiving};
     use super::*;
     use crate::receiver::{CardPeer, card_flow};
 
@@ -142,7 +143,10 @@ mod tests {
     }
 
     fn stream(rig: &mut Rig) -> &mut Receiving {
-        rig.endpoint.streams.receiving_mut(0).expect("it is there")
+        match rig.endpoint.streams.get_mut(0) {
+            Some(Entry::Receiving(stream)) => stream,
+            _ => panic!("it is there"),
+        }
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl Endpoint {
     pub(super) fn hand_over_rest(&mut self, now: Nanos) -> Rest {
         self.counts.link = self.link.resilient().error_counts();
         for place in 0..self.streams.len() {
-            let Some(stream) = self.streams.receiving_mut(place) else { continue };
+            let Some(Entry::Receiving(stream)) = self.streams.get_mut(place) else { continue };
             if stream.flow.fail(None) {
                 stream.flow.snapshot.note_port(&self.counts);
                 stream.flow.publish(now);

@@ -18,7 +18,7 @@ use samplewire_proto::{Nanos, SampleIndex, Tag};
 use super::favours::Favours;
 use super::sending::{Sending, Side};
 use super::station::Station;
-use super::streams::Streams;
+use super::streams::{Entry, Streams};
 use crate::device::{RTT_INITIAL, SampleClock};
 use crate::port::{IP_BYTES_MAX, PortCounts, Route, peer_of};
 use crate::transmitter::{Form, Writes};
@@ -131,7 +131,7 @@ impl Listening {
         self.favours.expire();
         if is_out {
             begin_out(now, peer, request, &params, tag, context);
-        } else if let Some(playing) = context.streams.playing_mut(place) {
+        } else if let Some(Entry::Playing(playing)) = context.streams.get_mut(place) {
             playing.begin(now, request, peer, &params, tag, context.link);
         }
         Ok(Some(place))
@@ -146,24 +146,25 @@ impl Listening {
         let place = usize::from(request.stream);
         let clock_index = self.index_at(now);
         let now_index = clock_index.unwrap_or(0);
-        let is_out = place < self.streams_out;
-        let (offer, next_index, latest) = if is_out {
-            let sending = context.streams.sending(place).ok_or(RefuseReason::Busy)?;
-            let offer = sending.offer().ok_or(RefuseReason::NoSuchStream)?;
-            let latest = match self.samples {
-                Some((clock, _)) => now_index.saturating_add(clock.samples_in(START_AHEAD_MAX)),
-                // Streams that begin together begin at the index of the one that is furthest.
-                None => {
-                    let ahead = START_AHEAD_MAX.as_secs_f64() * offer.info.rate_hz();
-                    context.last_index.saturating_add(ahead as u64)
-                }
-            };
-            (offer, sending.flow.next_index(), latest)
-        } else {
-            let is_known = place < context.streams.len();
-            let absent = if is_known { RefuseReason::Busy } else { RefuseReason::NoSuchStream };
-            let playing = context.streams.playing(place).ok_or(absent)?;
-            (&playing.parts.offer, playing.next_index(), playing.latest_start(clock_index))
+        let (is_out, entry) = (place < self.streams_out, context.streams.get(place));
+        let (offer, next_index, latest) = match entry {
+            Some(Entry::Sending(sending)) if is_out => {
+                let offer = sending.offer().ok_or(RefuseReason::NoSuchStream)?;
+                let latest = match self.samples {
+                    Some((clock, _)) => now_index.saturating_add(clock.samples_in(START_AHEAD_MAX)),
+                    // Streams that begin together begin at the index of the one that is furthest.
+                    None => {
+                        let ahead = START_AHEAD_MAX.as_secs_f64() * offer.info.rate_hz();
+                        context.last_index.saturating_add(ahead as u64)
+                    }
+                };
+                (offer, sending.flow.next_index(), latest)
+            }
+            Some(Entry::Playing(playing)) if !is_out => {
+                (&playing.parts.offer, playing.next_index(), playing.latest_start(clock_index))
+            }
+            Some(_) => return Err(RefuseReason::Busy),
+            None => return Err(RefuseReason::NoSuchStream),
         };
         let bounds = now_index.max(next_index)..=latest;
         let first_index =
@@ -195,19 +196,20 @@ pub(super) struct OpeningContext<'a> {
 impl OpeningContext<'_> {
     /// Whether no program accepts another session of the stream.
     fn is_closed(&self, place: usize) -> bool {
-        match (self.streams.sending(place), self.streams.playing(place)) {
-            (Some(sending), _) => sending.flow.is_closed(),
-            (None, Some(playing)) => playing.is_closed(),
-            (None, None) => place < self.streams.len(),
+        match self.streams.get(place) {
+            Some(Entry::Sending(sending)) => sending.flow.is_closed(),
+            Some(Entry::Playing(playing)) => playing.is_closed(),
+            entry => entry.is_some(),
         }
     }
 
     /// Whether the stream has only just begun: one cookie allows 256 OPENs, and each takeover
     /// allocates the memory of a stream again (`docs/protocol.md#3.14`).
     fn is_too_early(&self, now: Nanos, place: usize) -> bool {
-        let waits = match self.streams.sending(place) {
-            Some(sending) => sending.flow.waits_for_report(now),
-            None => self.streams.playing(place).and_then(|it| it.waits_for_sender(now)),
+        let waits = match self.streams.get(place) {
+            Some(Entry::Sending(sending)) => sending.flow.waits_for_report(now),
+            Some(Entry::Playing(playing)) => playing.waits_for_sender(now),
+            _ => None,
         };
         waits.is_some_and(|waited| waited < TAKEOVER_PAUSE)
     }
@@ -249,7 +251,7 @@ fn whole_packets(
     let data_len = usize::from(params.payload_offset) + bytes as usize + TRAILER_LEN;
     let mut request = *request;
     request.len_out = data_len as u16;
-    let sending = context.streams.sending(request.stream.into())?;
+    let Entry::Sending(sending) = context.streams.get(request.stream.into())? else { return None };
     let tai_ns = Some(params.time_ns);
     sending.offer()?.params(&request, true, params.first_index, params.streams, tai_ns)
 }
@@ -272,8 +274,10 @@ fn begin_out(
     tag: Tag,
     context: &mut OpeningContext<'_>,
 ) {
-    let Some(sending) = context.streams.sending_mut(request.stream.into()) else { return };
-    let Sending { flow, side: Side::Listener(offer), .. } = sending else { return };
+    let Some(Entry::Sending(sending)) = context.streams.get_mut(request.stream.into()) else {
+        return;
+    };
+    let Sending { flow, side: Side::Listener(offer), .. } = &mut **sending else { return };
     flow.end(now, End::PeerRestarted, context.link);
     let terms = params.at(EndView {
         local_tag: tag,
@@ -326,7 +330,6 @@ mod tests {
     use super::*;
     use crate::device::Offer;
     use crate::endpoint::station::{description_offer, tests::station};
-    use crate::endpoint::streams::Entry;
     use crate::endpoint::tests::request;
     use crate::format::Format;
     use crate::{DeviceOptions, StreamInfo};

@@ -288,7 +288,7 @@ impl Endpoint {
             is_called = true;
             match place {
                 place if place == streams.len() => has_commands = true,
-                place if streams.sending(place).is_some() => departures.call(place),
+                place if streams.goes_out(place) => departures.call(place),
                 place => arrivals.call(place),
             }
         });
@@ -300,9 +300,9 @@ impl Endpoint {
 
     /// The stream at `place` has something to do.
     fn call(&mut self, place: usize) {
-        match self.streams.sending(place) {
-            Some(_) => self.departures.call(place),
-            None => self.arrivals.call(place),
+        match self.streams.goes_out(place) {
+            true => self.departures.call(place),
+            false => self.arrivals.call(place),
         }
     }
 
@@ -448,7 +448,7 @@ impl Endpoint {
         place: usize,
         is_idle: bool,
     ) -> Result<(), LinkError> {
-        let Some(stream) = self.streams.receiving_mut(place) else { return Ok(()) };
+        let Some(Entry::Receiving(stream)) = self.streams.get_mut(place) else { return Ok(()) };
         let flow = &mut stream.flow;
         self.has_writes |= flow.settle(now);
         let is_crowded = flow.is_crowded();
@@ -475,8 +475,8 @@ impl Endpoint {
 
     fn visit_playing(&mut self, now: Nanos, place: usize) -> Result<(), LinkError> {
         self.counts.link = self.link.resilient().error_counts();
-        let (Some(playing), Some(listening)) =
-            (self.streams.playing_mut(place), &mut self.listening)
+        let (Some(Entry::Playing(playing)), Some(listening)) =
+            (self.streams.get_mut(place), &mut self.listening)
         else {
             return Ok(());
         };

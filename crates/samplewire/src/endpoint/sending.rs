@@ -12,7 +12,7 @@ use samplewire_proto::{Nanos, SampleIndex};
 use super::agenda::{Agenda, VISITS_MAX};
 use super::listening::Listening;
 use super::station::Station;
-use super::streams::{Opened, Streams};
+use super::streams::{Entry, Opened, Streams};
 use crate::device::Offer;
 use crate::port::{LINGER_MAX, PortCounts};
 use crate::transmitter::{OUTBOX_PACKETS, SendFlow};
@@ -116,7 +116,7 @@ impl Departures {
                 self.fetch(turn.now, streams);
             }
             let Some(place) = self.agenda.pop() else { break };
-            let Some(sending) = streams.sending_mut(place) else { continue };
+            let Some(Entry::Sending(sending)) = streams.get_mut(place) else { continue };
             if !visits.took_all && !has_room(&sending.flow, turn.link) {
                 passed.push(place as u16);
                 continue;
@@ -150,7 +150,8 @@ impl Departures {
     /// reads overlap, while the reads of one visit wait for those of the previous visit.
     fn fetch(&self, now: Nanos, streams: &Streams) {
         for place in self.agenda.upcoming().take(FETCHED) {
-            if let Some(Sending { flow, .. }) = streams.sending(place) {
+            if let Some(Entry::Sending(sending)) = streams.get(place) {
+                let flow = &sending.flow;
                 black_box((flow.is_stopped(), flow.is_idle(), flow.wakes_at(now)));
             }
         }
@@ -193,7 +194,7 @@ impl Departures {
         let (mut took_everything, mut remaining) = (true, 0);
         for index in 0..filled.len() {
             let place = usize::from(filled[index]);
-            let Some(sending) = streams.sending_mut(place) else { continue };
+            let Some(Entry::Sending(sending)) = streams.get_mut(place) else { continue };
             let flow = &mut sending.flow;
             let taken = sent.take(flow);
             let took_all = flow.depart(taken);
@@ -236,8 +237,12 @@ fn has_room(flow: &SendFlow, link: &mut dyn Link) -> bool {
 /// packets of all streams leave first: between DATA of equal length each would end a message.
 fn send(streams: &Streams, filled: &Filled, link: &mut dyn Link) -> Result<Sent, LinkError> {
     let mut packets = ArrayVec::<_, { 2 * OUTBOX_PACKETS }>::new();
-    let flows =
-        || filled.iter().filter_map(|&place| streams.sending(place.into())).map(|it| &it.flow);
+    let flows = || {
+        filled.iter().filter_map(|&place| match streams.get(place.into())? {
+            Entry::Sending(sending) => Some(&sending.flow),
+            _ => None,
+        })
+    };
     for flow in flows() {
         flow.offer(0..flow.controls(), &mut packets);
     }
@@ -357,7 +362,6 @@ mod tests {
     use samplewire_proto::{Seq, Tag};
 
     use super::*;
-    use crate::endpoint::Entry;
     use crate::port::Route;
     use crate::transmitter::{self, FlowSizes, Form, Handle};
     use crate::wakeups::Wakeups;

@@ -212,57 +212,17 @@ impl Streams {
         ((opened.tag, opened.peer) == (tag, peer)).then_some(place)
     }
 
-    /// The stream at a place that this end receives.
-    pub(super) fn receiving(&self, place: usize) -> Option<&Receiving> {
-        match self.entries.get(place)? {
-            Entry::Receiving(stream) => Some(stream),
-            _ => None,
-        }
-    }
-
-    /// See [`Streams::receiving`].
-    pub(super) fn receiving_mut(&mut self, place: usize) -> Option<&mut Receiving> {
-        match self.entries.get_mut(place)? {
-            Entry::Receiving(stream) => Some(stream),
-            _ => None,
-        }
-    }
-
-    /// The stream at a place that goes out.
-    pub(super) fn sending(&self, place: usize) -> Option<&Sending> {
-        match self.entries.get(place)? {
-            Entry::Sending(stream) => Some(stream),
-            _ => None,
-        }
-    }
-
-    /// See [`Streams::sending`].
-    pub(super) fn sending_mut(&mut self, place: usize) -> Option<&mut Sending> {
-        match self.entries.get_mut(place)? {
-            Entry::Sending(stream) => Some(stream),
-            _ => None,
-        }
-    }
-
-    /// The stream at a place that a program plays.
-    pub(super) fn playing(&self, place: usize) -> Option<&Playing> {
-        match self.entries.get(place)? {
-            Entry::Playing(stream) => Some(stream),
-            _ => None,
-        }
-    }
-
-    /// See [`Streams::playing`].
-    pub(super) fn playing_mut(&mut self, place: usize) -> Option<&mut Playing> {
-        match self.entries.get_mut(place)? {
-            Entry::Playing(stream) => Some(stream),
-            _ => None,
-        }
+    /// Whether the stream at a place goes out.
+    pub(super) fn goes_out(&self, place: usize) -> bool {
+        matches!(self.get(place), Some(Entry::Sending(_)))
     }
 
     /// The stream that is received where the endpoint has place for one alone.
     pub(super) fn only(&mut self) -> Option<&mut Receiving> {
-        if self.entries.len() == 1 { self.receiving_mut(0) } else { None }
+        match &mut *self.entries {
+            [Entry::Receiving(stream)] => Some(stream),
+            _ => None,
+        }
     }
 
     /// The streams that this end opened.
@@ -352,9 +312,9 @@ pub(super) mod tests {
         streams.begin(place, receiving(late));
         assert!(matches!(streams.entries[place], Entry::Accepted { .. }), "it still waits");
         streams.begin(place, receiving(next));
-        assert_eq!(streams.receiving(place).map(|it| it.opened.tag), Some(next));
+        assert_eq!(streams.entries[place].opened().map(|it| it.tag), Some(next));
         streams.begin(place, receiving(late));
-        assert_eq!(streams.receiving(place).map(|it| it.opened.tag), Some(next));
+        assert_eq!(streams.entries[place].opened().map(|it| it.tag), Some(next));
     }
 
     #[test]

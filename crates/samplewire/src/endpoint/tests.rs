@@ -344,7 +344,7 @@ fn accepted_stream_waits_as_long_as_its_program_may_begin_it() {
     rig.pass(100_000);
     rig.endpoint.arrivals.call_due(rig.now);
     rig.endpoint.visit(rig.now, place, true).unwrap();
-    assert!(rig.endpoint.streams.receiving(place).is_some());
+    assert!(matches!(rig.endpoint.streams.get(place), Some(Entry::Receiving(_))));
 }
 
 #[test]
