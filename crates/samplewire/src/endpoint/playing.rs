@@ -161,7 +161,10 @@ impl Playing {
         meta: &Meta,
         parsed: &Result<(Header, Packet<'_>), WireError>,
     ) -> bool {
-        let mut streams = self.streams_mut().filter(|it| it.flow.peer() == meta.peer);
+        // The listener answers the sender of a stream that another took over.
+        let lingering = self.lingering.iter_mut().filter(|it| !it.flow.has_broken_off());
+        let streams = self.stream.iter_mut().chain(lingering);
+        let mut streams = streams.filter(|it| it.flow.peer() == meta.peer);
         let stream = match parsed {
             // The listener answers it.
             Ok((_, Packet::Open(_))) | Err(WireError::Version(_)) => None,
@@ -511,7 +514,7 @@ mod tests {
         let mut sender = Sender::new(rig.terms, SenderConfig::default(), slots, NOW).unwrap();
         let payload = [0x5a; 1_024];
         let (mut now, mut batch, mut control) = (NOW, Batch::new(64, 2_000), [0; CONTROL_BYTES]);
-        let peer = rig.far.local_addr();
+        let (peer, mut last) = (rig.far.local_addr(), vec![]);
         let meta = Meta { peer, ecn: Ecn::NotEct, dropped: None, packets_per_drop: 1 };
         // More blocks than a stream has room for while its program takes none.
         while now < NOW + Nanos::from_millis(1_000) {
@@ -533,6 +536,7 @@ mod tests {
                     Transmit::Control { len_bytes } => control[..len_bytes].to_vec(),
                 };
                 assert!(rig.playing.handle(now, &meta, &wire::parse(&bytes)));
+                last = bytes;
             }
             rig.visit(now);
             rig.far.recv(&mut batch).unwrap();
@@ -544,6 +548,7 @@ mod tests {
         let open = rig.playing.stream.as_ref().expect("it is open");
         let samples = open.flow.receiver.stats().received * u64::from(rig.terms.packet_samples);
         rig.take_over(now, Tag(0x20));
+        assert!(!rig.playing.handle(now, &meta, &wire::parse(&last)), "the listener answers it");
         let Arrived { info, block_queue, .. } = rig.arrivals.pop().expect("it was announced");
         let port = driver::Port {
             capabilities: rig.link.capabilities(),

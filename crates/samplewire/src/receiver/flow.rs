@@ -206,6 +206,11 @@ impl ReceiveFlow {
         matches!(self.receiver.phase(), Phase::Lingering { .. }) && self.end.is_none()
     }
 
+    /// Whether the stream ended otherwise than by a CLOSE that it may have to answer again.
+    pub(crate) const fn has_broken_off(&self) -> bool {
+        matches!(self.receiver.phase(), Phase::Breaking(_) | Phase::Ended)
+    }
+
     /// Whether the program's end is gone.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.items.is_abandoned()
