@@ -453,7 +453,7 @@ mod tests {
         let error = expanded("samplewire probe addr=h,colour=red").unwrap_err().to_string();
         assert_eq!(
             error,
-            "`addr=h,colour=red`: probe has no option `colour`; it has timeout, carriage, json"
+            "`addr=h,colour=red`: probe has no option `colour`; it has timeout, carriage, interface, json"
         );
         let error = expanded("samplewire probe addr=h,json=maybe").unwrap_err().to_string();
         assert!(error.contains("`json` is \"maybe\""), "{error}");
