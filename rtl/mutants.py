@@ -216,7 +216,7 @@ def outcome(change: mutate.Change, check: Check, limit_s: float) -> str:
     if check.kind == "proof":
         is_wrong = proved_wrong(change, check)
     else:
-        is_wrong = simulated_wrong(change, check, limit_s)
+        is_wrong = limit_s > 0 and simulated_wrong(change, check, limit_s)
     return CAUGHT if is_wrong else OPEN
 
 
@@ -237,13 +237,13 @@ class Campaign:
     def __init__(self, drawn: list[mutate.Change], seed: str, file: Path) -> None:
         self.drawn, self.seed, self.file = drawn, seed, file
         self.results = {change.name: Result() for change in drawn}
-        self.unchanged_s: dict[str, float] = {}
-        """How long the files of tests take without a mutant, which they pass."""
+        self.unchanged_s: dict[str, float | None] = {}
+        """How long the files of tests take without a mutant, which they pass; None: too long."""
 
     def load(self, kept: dict) -> None:
         """Go on from earlier results."""
         fields = [it.name for it in dataclasses.fields(Result)]
-        self.unchanged_s.update(kept["unchanged_s"])
+        self.unchanged_s.update(kept.get("unchanged_s", {}))
         for it in kept["results"]:
             if it["mutant"] in self.results:
                 values = {name: it[name] for name in fields if name in it}
@@ -279,12 +279,14 @@ class Campaign:
             try:
                 done = tested(check, COCOTB_S)
             except subprocess.TimeoutExpired:
-                return 0
-            if done.returncode:
-                raise RuntimeError(f"{check} without a mutant: {done.stdout[-500:]}")
-            self.unchanged_s[check.name] = round(time.monotonic() - begun, 1)
+                self.unchanged_s[check.name] = None
+            else:
+                if done.returncode:
+                    raise RuntimeError(f"{check} without a mutant: {done.stdout[-500:]}")
+                self.unchanged_s[check.name] = round(time.monotonic() - begun, 1)
             self.write()
-        return min(max(MUTANT_SLOWER * self.unchanged_s[check.name], COCOTB_S_MIN), COCOTB_S)
+        whole_s = self.unchanged_s[check.name]
+        return 0 if whole_s is None else min(max(MUTANT_SLOWER * whole_s, COCOTB_S_MIN), COCOTB_S)
 
     def meet(self, change: mutate.Change, cost: Cost) -> None:
         """Let a mutant meet the checks of a cost until one of them decides."""

@@ -132,7 +132,10 @@ void names_what_cannot_be(const std::string &program) {
 
 int main(int count, char **arguments) {
     if (count == 1) {
-        execlp("unshare", "unshare", "--net", "--mount", "sh", "-c", INTERFACES, arguments[0], nullptr);
+        // Without the right to make namespaces the test is skipped.
+        execlp("sh", "sh", "-c",
+               "unshare --net --mount true || exit 77; exec unshare --net --mount sh -c \"$0\" \"$1\"",
+               INTERFACES, arguments[0], nullptr);
         return 77;
     }
     if (std::strcmp(arguments[1], "near") != 0) {

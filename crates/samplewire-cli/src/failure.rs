@@ -160,7 +160,7 @@ impl Failure {
         File::create(path).map(BufWriter::new).map_err(Self::of_file(path))
     }
 
-    /// What an error of this file becomes.
+    /// Converts an I/O error on `path`.
     pub(crate) fn of_file(path: &Path) -> impl Fn(io::Error) -> Self + Copy {
         move |source| Self::File { path: path.display().to_string(), source }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::arguments::values::{Subject, Threshold};
 use crate::figures::grouped;
 
-/// A threshold that is exceeded, with its count: `gap: 12, and at most 0 are good`.
+/// A threshold that is exceeded, with its count: `gap: 12, limit 0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Crossed {
     name: &'static str,
@@ -24,7 +24,7 @@ impl Crossed {
 impl fmt::Display for Crossed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.count.map_or("not known".into(), grouped);
-        write!(f, "{}: {count}, and at most {} are good", self.name, grouped(self.count_max))
+        write!(f, "{}: {count}, limit {}", self.name, grouped(self.count_max))
     }
 }
 
@@ -61,13 +61,7 @@ mod tests {
         let found =
             crossed(&thresholds, |subject| (subject != Subject::Underflow).then_some(1_000));
         let words: Vec<_> = found.iter().map(ToString::to_string).collect();
-        assert_eq!(
-            words,
-            [
-                "gap: 1,000, and at most 999 are good",
-                "underflow: not known, and at most 7 are good"
-            ]
-        );
+        assert_eq!(words, ["gap: 1,000, limit 999", "underflow: not known, limit 7"]);
         let keys: Vec<_> = found.iter().map(Crossed::key).collect();
         assert_eq!(keys, ["gap=999", "underflow=7"]);
     }

@@ -63,24 +63,14 @@ pub fn affinity() -> io::Result<Vec<usize>> {
 /// # Errors
 /// `EPERM` without CAP_SYS_NICE where the limit RLIMIT_RTPRIO is less, `EINVAL` out of range.
 pub fn schedule_fifo(priority: u32) -> io::Result<()> {
-    set_policy(libc::SCHED_FIFO, i32::try_from(priority).unwrap_or(i32::MAX))
-}
-
-/// Schedules the calling thread as ordinary ones are (SCHED_OTHER).
-///
-/// # Errors
-/// The system's.
-pub fn schedule_other() -> io::Result<()> {
-    set_policy(libc::SCHED_OTHER, 0)
-}
-
-fn set_policy(policy: i32, sched_priority: i32) -> io::Result<()> {
+    let sched_priority = i32::try_from(priority).unwrap_or(i32::MAX);
     // SAFETY: all bytes zero are a valid sched_param.
     let mut param: libc::sched_param = unsafe { MaybeUninit::zeroed().assume_init() };
     param.sched_priority = sched_priority;
     // SAFETY: the thread is the caller's own, and the pointer covers `param`.
-    let error =
-        unsafe { libc::pthread_setschedparam(libc::pthread_self(), policy, &raw const param) };
+    let error = unsafe {
+        libc::pthread_setschedparam(libc::pthread_self(), libc::SCHED_FIFO, &raw const param)
+    };
     if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }
 

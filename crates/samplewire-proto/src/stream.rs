@@ -260,7 +260,7 @@ impl fmt::Display for EndWords<'_> {
             ),
             End::PeerSilent => write!(f, "{peer} fell silent"),
             End::CircuitBreaker => {
-                f.write_str("for long, more than half of all packets were retransmissions")
+                f.write_str("more than half of all packets were retransmissions for too long")
             }
             End::QueuePairFailed => f.write_str("the queue pair failed"),
             End::Violation(violation) => write!(f, "{peer} broke the protocol: {violation}"),

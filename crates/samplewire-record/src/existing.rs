@@ -29,6 +29,9 @@ pub(crate) struct Existing {
     pub(crate) samples: u64,
 }
 
+/// How often the metadata are read again.
+const TURNS_MAX: u32 = 16;
+
 impl Existing {
     /// Reads a recording, and the JSON that has its captures and annotations; `None` if there are no
     /// metadata.
@@ -41,13 +44,17 @@ impl Existing {
         storage: &dyn Storage,
         paths: &Paths,
     ) -> Result<Option<(Self, Value)>, ReadError> {
+        let mut turns = 0;
         let (mut metadata, mut root, data_path, len_bytes, journal) = loop {
+            turns += 1;
             let Some(text) = text_of(storage, &paths.meta)? else { return Ok(None) };
             let (metadata, root) = parse(&text).map_err(ReadError::wrong(&paths.meta))?;
             let data_path = paths.data_of(&metadata);
             let len_bytes = len_of(storage, &data_path)?;
             let journal = text_of(storage, &paths.journal)?;
-            if journal.is_some() || text_of(storage, &paths.meta)?.as_ref() == Some(&text) {
+            // What is rewritten again and again is no recorder's.
+            let is_last = turns == TURNS_MAX || journal.is_some();
+            if is_last || text_of(storage, &paths.meta)?.as_ref() == Some(&text) {
                 break (metadata, root, data_path, len_bytes, journal);
             }
         };

@@ -172,7 +172,7 @@ impl Timers {
     }
 }
 
-/// What is to turn an endpoint.
+/// How an endpoint is driven.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Run<'a> {
     /// A thread of that name, or where the options say so the program's calls.

@@ -162,7 +162,7 @@ impl ValueEnum for GapFill {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(match self {
             Self::Zeros => PossibleValue::new("zeros")
-                .help("As many zeros: the sample count still tracks time"),
+                .help("As many zeros: the sample count still tracks time. A gap longer than a minute is not filled"),
             Self::Skip => PossibleValue::new("skip")
                 .help("Nothing: the samples after a gap directly follow those before it"),
         })

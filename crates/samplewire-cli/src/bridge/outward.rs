@@ -19,7 +19,7 @@ use samplewire_zmtp::{Offered, Socket};
 /// What replaces missing samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GapFill {
-    /// As many zeros, for a minute of the stream at most: the sample count still tracks time.
+    /// As many zeros: the sample count still tracks time. A gap longer than a minute is not filled.
     Zeros,
     /// Nothing: the samples after a gap directly follow those before it.
     Skip,
@@ -28,10 +28,12 @@ pub(crate) enum GapFill {
 /// The longest run of zeros of a stream: a peer states how long a gap is, and must not keep the
 /// sockets busy with it.
 fn zeros_max(rate_hz: f64) -> u64 {
-    if rate_hz > 0.0 { (60.0 * rate_hz) as u64 } else { ZEROS_MAX_WITHOUT_RATE }
+    // The peer states the rate too.
+    if rate_hz > 0.0 { ((60.0 * rate_hz) as u64).min(ZEROS_MAX) } else { ZEROS_MAX }
 }
 
-const ZEROS_MAX_WITHOUT_RATE: u64 = 1 << 30;
+/// A minute of 286 MS/s.
+const ZEROS_MAX: u64 = 1 << 34;
 
 /// The sockets that send samples, and the samples on their way to them.
 pub(crate) struct Outward {

@@ -9,6 +9,7 @@ mod summary;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use samplewire::Carriage;
 use samplewire::source::StreamInfo;
 use samplewire_io::faults::Direction;
 use samplewire_io::{FaultLog, HostDropCounts};
@@ -73,6 +74,15 @@ fn bridge(
         return Err(Failure::Contradiction(format!(
             "--verbs {device} contradicts --listen: a card receives streams that this end opens"
         )));
+    }
+    let over_rdma =
+        if arguments.listen.is_some() { arguments.inward() } else { arguments.outward() };
+    if arguments.carriage.carriage() == Carriage::Rdma && over_rdma.is_none() {
+        return Err(Failure::Contradiction(
+            "--carriage rdma: no stream goes from a device to a host here, and devices do not play \
+             over RDMA"
+                .into(),
+        ));
     }
     let exporter = wiring::export("bridge", &arguments.metrics, console)?;
     let mut page = web::start_if(&arguments.web, &exporter, console)?;

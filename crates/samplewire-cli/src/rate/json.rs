@@ -78,7 +78,7 @@ pub(super) struct End {
     pub(super) receive: Option<Receive>,
     /// To the device, null if nothing was sent.
     pub(super) transmit: Option<Transmit>,
-    /// The exceeded thresholds, in words.
+    /// The exceeded thresholds, as given on the command line.
     pub(super) thresholds_crossed: Vec<String>,
     /// How the packets of each direction passed the kernel; empty with `--link udp`.
     pub(super) links: Vec<LinkEntry>,

@@ -57,12 +57,12 @@ pub(crate) enum ParseError {
 }
 
 impl LastLine {
-    /// That of an end which has sent, or kept, so many bytes.
+    /// A last line that reports the bytes that were sent, or kept.
     pub(super) const fn of(bytes: u64) -> Self {
         Self { bytes: Some(bytes), error: None }
     }
 
-    /// That of an end which gives up: as much of the words as a line takes.
+    /// A last line that reports an error, cut to the length of a line.
     pub(super) fn failed(words: &str) -> Self {
         let mut left = LINE_BYTES_MAX - br#"{"error":""}"#.len();
         let words = plain(words, LINE_BYTES_MAX);

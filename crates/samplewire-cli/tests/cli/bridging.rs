@@ -287,6 +287,11 @@ fn what_cannot_be_bridged_is_reported() {
     let address = device.address.as_str();
     refused(&[address], 1, &["--zmq-pub", "required"]);
     refused(&["--zmq-pub", ANY], 1, &["--listen", "required"]);
+    refused(
+        &["127.0.0.1:9", "--zmq-sub", ANY, "--type", "sc16", "--carriage", "rdma"],
+        1,
+        &["--carriage rdma", "devices do not play over RDMA"],
+    );
     refused(&[address, "--zmq-pub", "host:1"], 1, &["`host:1`", "tcp://HOST:PORT"]);
     refused(&[address, "--zmq-pub", ANY, "--zmq-rep", ANY], 1, &["cannot be used with"]);
     refused(&[address, "--zmq-pub", ANY, "--type", "rf32"], 1, &["sc16 cannot become rf32"]);

@@ -90,8 +90,8 @@ fn good_tree_has_no_finding_and_thresholds_set_the_exit_status() {
     write(&root, "/proc/loadavg", "0.1 0.1 0.1 many/412 5120\n");
     run(&[&arguments[..], &["finding=1"]].concat()).expect(0);
     run(&[&arguments[..], &["severe=0"]].concat())
-        .expect_error(4, &["threshold  severe: 1, and at most 0 are good"]);
-    run(&[&arguments[..], &["unread=0"]].concat()).expect_error(4, &["unread: 1, and at most 0"]);
+        .expect_error(4, &["threshold  severe: 1, limit 0"]);
+    run(&[&arguments[..], &["unread=0"]].concat()).expect_error(4, &["unread: 1, limit 0"]);
     run(&[&arguments[..], &["gap=0"]].concat()).expect_error(1, &["severe, finding, unread"]);
     let ran = run(&arguments[..4]).expect(0);
     for words in ["ethtool -G eth0 rx 1024", "unexpected value `many`", "keep"] {

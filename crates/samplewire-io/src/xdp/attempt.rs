@@ -1,5 +1,7 @@
 //! An attempt to attach, in a thread of its own: while it lasts, packets go by UDP, and no stream waits.
+//! Where the caller has a real-time priority, it attaches itself: another thread might find no CPU.
 
+use std::io;
 use std::sync::mpsc::{self, TryRecvError};
 use std::thread::{Builder, JoinHandle};
 
@@ -22,10 +24,12 @@ impl Attempt {
     /// The system refuses a thread.
     pub(super) fn start(wanted: Wanted, cpus: Vec<usize>, waker: Waker) -> Result<Self, Refusal> {
         let (sender, results) = mpsc::sync_channel(1);
+        if let Ok(Some(_)) = thread::fifo_priority() {
+            let _is_taken = sender.send(Path::attach(wanted).map(Box::new)).is_ok();
+            return Ok(Self { results, thread: None });
+        }
         let attach = move || {
-            // A caller that spins on its CPU at a real-time priority leaves no time there. What is refused
-            // makes this slower, not wrong.
-            let _ = thread::schedule_other();
+            // The caller's CPU may be busy. What is refused makes this slower, not wrong.
             if !cpus.is_empty() {
                 let _ = thread::set_affinity(&cpus);
             }
@@ -38,14 +42,13 @@ impl Attempt {
     }
 
     /// The result, once it is there.
-    ///
-    /// # Panics
-    /// When it was taken before.
     pub(super) fn poll(&self) -> Option<Result<Box<Path>, Refusal>> {
         match self.results.try_recv() {
             Ok(result) => Some(result),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => panic!("the thread does not panic"),
+            Err(TryRecvError::Disconnected) => {
+                Some(Err(Refusal::of("attach")(io::Error::other("the thread is gone"))))
+            }
         }
     }
 }
@@ -53,7 +56,8 @@ impl Attempt {
 impl Drop for Attempt {
     fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {
-            thread.join().expect("the thread does not panic");
+            // A panic of it is no panic of the link.
+            let _ended = thread.join();
         }
     }
 }

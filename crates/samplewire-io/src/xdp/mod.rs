@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use self::attempt::Attempt;
-use self::path::{Path, Refusal, Room, Wanted};
+use self::path::{Path, Refusal, Room, Wanted, is_link_local};
 use crate::batch::Batch;
 use crate::favoured::{Favoured, KnownTags};
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
@@ -52,7 +52,7 @@ pub struct Xdp {
     /// Where the tag of a packet stands, once a stream has flowed.
     tag_offset_bytes: u16,
     tags: Vec<u32>,
-    /// Those who send packets with these tags.
+    /// The peers that send packets with these tags.
     peers: Vec<SocketAddr>,
     state: State,
     room: Room,
@@ -132,7 +132,8 @@ impl std::str::FromStr for Bypass {
 /// Whether packets bypass the kernel, and why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum XdpState {
-    /// None does yet: no stream has flowed for the time that it takes to attach, some 10 ms.
+    /// Not attached yet: no stream flows, the peer is on this host, or attaching is under way, for
+    /// some 10 ms, or up to 1 s where a queue is busy.
     Idle,
     /// They do.
     Attached(XdpGrant),
@@ -258,7 +259,8 @@ impl Xdp {
         if self.tags.is_empty() {
             return;
         }
-        let Some(&peer) = self.peers.first() else { return };
+        let is_far = |peer: &&SocketAddr| !peer.ip().is_loopback() && !is_link_local(peer.ip());
+        let Some(&peer) = self.peers.iter().find(is_far).or(self.peers.first()) else { return };
         let wanted = Wanted {
             peer,
             local: self.udp.local_addr(),

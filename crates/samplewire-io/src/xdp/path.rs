@@ -231,7 +231,7 @@ impl Path {
         &self.grant
     }
 
-    /// The link has dropped so many packets before.
+    /// Sets the number of packets that the link dropped before.
     pub(super) const fn begin(&mut self, dropped: u32) {
         self.dropped_before = dropped;
     }
@@ -595,7 +595,7 @@ impl Bound {
     }
 }
 
-fn is_link_local(ip: IpAddr) -> bool {
+pub(super) fn is_link_local(ip: IpAddr) -> bool {
     matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local())
 }
 

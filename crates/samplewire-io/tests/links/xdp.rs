@@ -9,7 +9,7 @@ use samplewire_io::xdp::{XdpLog, XdpState};
 use samplewire_io::{
     Batch, Bypass, Ecn, KnownTags, Link, Links, Outgoing, Udp, UdpOptions, Word, Xdp, thread,
 };
-use samplewire_testing::{in_namespace, wait_until};
+use samplewire_testing::{in_namespace, skip, wait_until};
 
 use crate::body::{self, Base, PATIENCE, V4};
 use crate::veth::{
@@ -94,6 +94,28 @@ fn packets_go_by_udp_while_a_thread_attaches() {
     near.steer(Some(&SEVENS));
     drop(near);
     assert_eq!(interface_named("near0").unwrap().xdp_mode, 0);
+}
+
+/// It may spin on the only CPU of the process: no other thread would run there.
+#[test]
+fn thread_of_a_real_time_priority_attaches_itself() {
+    let name = "xdp::thread_of_a_real_time_priority_attaches_itself";
+    if !in_namespace(name, &interfaces(1_500, 1)) || is_refused() {
+        return;
+    }
+    let (mut near, _far, log) = half_bypassed(Bypass::Always);
+    let cpus = thread::affinity().unwrap();
+    thread::set_affinity(&cpus[..1]).unwrap();
+    if let Err(error) = thread::schedule_fifo(1) {
+        return skip(error);
+    }
+    near.steer(Some(&SEVENS));
+    // Without a wait: the thread never gives up its CPU.
+    let (start, mut batch) = (Instant::now(), Batch::new(4, 9_000));
+    while log.state() == XdpState::Idle && start.elapsed() < Duration::from_millis(500) {
+        near.recv(&mut batch).unwrap();
+    }
+    assert!(matches!(log.state(), XdpState::Attached(_)), "{}", log.state());
 }
 
 /// A sender by UDP leaves the splitting of a run of packets to its interface, and veth to the receiver.

@@ -309,7 +309,7 @@ impl Playing {
     /// Records why the port failed.
     pub(super) fn fail(&mut self, error: &LinkError) {
         self.parts.shared.fail(error);
-        if let Some(stream) = &mut self.stream {
+        for stream in self.stream.iter_mut().chain(&mut self.lingering) {
             stream.flow.fail(Some(error.duplicate()));
         }
     }

@@ -20,7 +20,7 @@ pub enum Overflow {
     /// It cannot: a converter. The newest samples are lost and counted. The rate is in samples
     /// per second.
     Lose {
-        /// Samples per second. Where it is not known, and 0, the source is not waited for.
+        /// Samples per second. 0 if the rate is not known: the source then is not paced.
         rate_hz: f64,
     },
     /// As [`Overflow::Lose`], and the index of each sample is its time by this clock, which the

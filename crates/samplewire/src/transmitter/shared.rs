@@ -92,7 +92,7 @@ pub struct SessionEnd {
 words!(SessionEnd { end, stats, final_index });
 
 impl SessionEnd {
-    /// That of a session before the last one that ended.
+    /// The end of an older session, whose details are overwritten.
     fn superseded() -> Self {
         Self { end: End::PeerRestarted, stats: SenderStats::default(), final_index: 0 }
     }
