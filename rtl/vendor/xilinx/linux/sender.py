@@ -3,7 +3,7 @@
 
     sender.py /dev/uio0 --ip 10.0.0.2 --mac 02:00:00:00:00:01 --line-gbps 25 [--rate HZ]
     sender.py /dev/mem --offset 0xA0000000 ..
-    sender.py .. --rate HZ --pps           goes on: states the time of samples every second
+    sender.py .. --rate HZ --pps           keeps running: states the time of samples every second
 
 It needs `samplewire_regs.py` of rtl/regs beside it or on PYTHONPATH. With PYNQ the memory is
 `pynq.MMIO(0xA0000000, 4096)` in place of `Mapped`; what has `read(offset)` and
@@ -14,6 +14,7 @@ import argparse
 import ipaddress
 import mmap
 import secrets
+import signal
 import struct
 import sys
 import time
@@ -33,8 +34,9 @@ WORD = 0xFFFFFFFF
 FORMAT_SC16, PAYLOAD_OFFSET, RANGES_MAX, TLV_NAME = 2, 22, 32, 2
 SOURCE_CONVERTER = 1
 SECOND_NS = 1_000_000_000
-# `tai_period` counts 2^-48 ns; slower samples than it holds have no time.
-PERIOD_BITS, PERIOD_NS_MAX = 48, 65_535
+# `tai_period` has 64 bits and counts 2^-48 ns. Older maps of registers have no `tai_*`.
+PERIOD_BITS, PERIOD_FRACTION_BITS = 64, 48
+TAI_VERSION_MINOR = 5
 # In 2^-16 bytes/ns. Faster lines than the slow ones have what a sender of 512 bits begins with
 # (docs/congestion.md#the-preset-samplewire).
 GBPS = 8192
@@ -94,8 +96,11 @@ class Sender:
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
+        self.tai_number = 0  # of the last time that was stated
         if self.get("id") != regs.ID_VALUE:
             raise ValueError("no sender answers at this address")
+        self.version_minor = self.get("version", "minor")
+        self.has_time = self.version_minor >= TAI_VERSION_MINOR
 
     def get(self, register: str, field: str = "") -> int:
         """A field of one register; without a name, the field that is called as the register."""
@@ -126,15 +131,37 @@ class Sender:
         Raises
         ------
         ValueError
-            The rate is lower than the register for a sample's duration allows.
+            The board has no registers for the time, or the rate is too low for them.
         """
-        if rate_hz * PERIOD_NS_MAX < SECOND_NS:
-            raise ValueError(f"{rate_hz} samples/s, too slow for `tai_period`")
-        number = self.get("tai_number")
-        self.put("tai_number", tai_number=0)
-        period = ((SECOND_NS << PERIOD_BITS) + rate_hz // 2) // rate_hz
+        period = self.tai_period(rate_hz)
+        number = self.get("tai_number") or self.tai_number
+        self.clear_time()
         self.put_wide(tai_index=index, tai_time=tai_ns, tai_period=period)
-        self.put("tai_number", tai_number=number % 0xFFFF + 1)
+        self.tai_number = number % 0xFFFF + 1
+        self.put("tai_number", tai_number=self.tai_number)
+
+    def tai_period(self, rate_hz: int) -> int:
+        """The duration of a sample as `tai_period` holds it.
+
+        Raises
+        ------
+        ValueError
+            The board has no registers for the time, or the rate is too low for them.
+        """
+        if not self.has_time:
+            raise ValueError(
+                f"the time of samples needs version 1.{TAI_VERSION_MINOR} of the registers, "
+                f"the board has 1.{self.version_minor}"
+            )
+        if rate_hz > 0:
+            period = ((SECOND_NS << PERIOD_FRACTION_BITS) + rate_hz // 2) // rate_hz
+            if period < 1 << PERIOD_BITS:
+                return period
+        raise ValueError(f"{rate_hz} samples/s, too slow for `tai_period`")
+
+    def clear_time(self) -> None:
+        """Make the time of samples unknown."""
+        self.put("tai_number", tai_number=0)
 
     def latch(self, *, timeout_s: float = 1.5, poll_s: float = 0.01) -> int:
         """Latch the index at the next edge of `sync_i`, and return it.
@@ -156,12 +183,26 @@ class Sender:
     def put_second(self, rate_hz: int) -> None:
         """State the time at the next pulse per second: the full second of the system's TAI.
 
-        The system's clock must be right to 0.4 s, and know how far TAI is ahead of UTC (chrony and
-        ptp4l set that).
+        The system's clock must be right to 0.4 s.
         """
         index = self.latch()
-        now_ns = time.clock_gettime_ns(time.CLOCK_TAI)
+        now_ns = system_tai_ns()
         self.put_time(index, (now_ns + SECOND_NS // 2) // SECOND_NS * SECOND_NS, rate_hz)
+
+    def put_seconds(self, rate_hz: int) -> None:
+        """State the time at each pulse per second, until an exception.
+
+        The time is unknown from a missing pulse to the next pulse, and afterwards.
+        """
+        try:
+            while True:
+                try:
+                    self.put_second(rate_hz)
+                except TimeoutError as error:
+                    self.clear_time()
+                    print(f"warning: {error}: the time of samples is unknown", file=sys.stderr)
+        finally:
+            self.clear_time()
 
     def counters(self) -> dict[str, int]:
         """All counters, as of one cycle."""
@@ -217,10 +258,30 @@ class Sender:
             self.memory.write(regs.TEMPLATE_OFFSET + 8 * n, word & WORD)
             self.memory.write(regs.TEMPLATE_OFFSET + 8 * n + 4, word >> 32)
         self.put("template_words", template_words=len(words))
-        self.put("tai_number", tai_number=0)
+        if self.has_time:
+            self.clear_time()
         self.put_wide(source_index=0, source_count=setup.gate_samples)
         self.put("command", gate_open=1)
         self.put("control", enable=1, source=SOURCE_CONVERTER)
+
+
+def system_tai_ns() -> int:
+    """The system's TAI.
+
+    Raises
+    ------
+    RuntimeError
+        The kernel does not know how far TAI is ahead of UTC.
+    """
+    # In this order a pause between the two only lowers the difference.
+    now_ns = time.clock_gettime_ns(time.CLOCK_TAI)
+    ahead_ns = now_ns - time.clock_gettime_ns(time.CLOCK_REALTIME)
+    if ahead_ns < SECOND_NS:
+        raise RuntimeError(
+            "the kernel's TAI offset is not set, so times would be wrong by 37 s: use chrony with "
+            "`leapsectz right/UTC` in chrony.conf, or ptp4l, or set it with adjtimex"
+        )
+    return now_ns
 
 
 def accept_words(setup: Setup, slots: int, beat_bytes: int) -> list[int]:
@@ -257,6 +318,9 @@ def main() -> None:
     if given.pps and not given.rate:
         parser.error("--pps needs --rate")
     sender = Sender(Mapped(given.device, offset=given.offset))
+    if given.pps:
+        sender.tai_period(given.rate)
+        system_tai_ns()
     sender.bring_up(
         Setup(
             mac=given.mac,
@@ -270,8 +334,10 @@ def main() -> None:
     )
     for name, value in sender.counters().items():
         print(f"{name} {value}")
-    while given.pps:
-        sender.put_second(given.rate)
+    if given.pps:
+        # SIGTERM ends it as Ctrl-C does, so that the board does not keep an old time.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        sender.put_seconds(given.rate)
 
 
 if __name__ == "__main__":

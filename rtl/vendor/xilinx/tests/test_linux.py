@@ -2,7 +2,10 @@
 
 import dataclasses
 import re
+import signal
 import struct
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,7 @@ SETUP = sender.Setup(
     gate_samples=1 << 40,
 )
 
+TAI_S = 1_800_000_000
 RATES = ("rate_minimum", "rate_start", "rate_first_cut", "rate_line")
 
 
@@ -27,12 +31,18 @@ class Board:
     """Registers of a build with 512 bits and 256 slots; refuses what csr.sv refuses."""
 
     def __init__(self, **constants: int) -> None:
-        geometry = 8192 << 16 | 512
-        given = {"id": regs.ID_VALUE, "geometry": geometry, "slots": 256} | constants
+        given = {"id": regs.ID_VALUE, "version": 1 << 16 | 5, "slots": 256}
+        given |= {"geometry": 8192 << 16 | 512} | constants
         resets = {n: regs.REGISTERS[n].fields[0].reset_wide for n in RATES}
         self.words = {regs.REGISTERS[n].offset: v for n, v in (resets | given).items()}
-        self.access = {r.offset: r.access for r in regs.REGISTERS.values()}
+        has_time = given["version"] & 0xFFFF >= 5
+        self.access = {
+            r.offset: r.access
+            for n, r in regs.REGISTERS.items()
+            if has_time or not n.startswith("tai_")
+        }
         self.writes: list[tuple[int, int]] = []
+        self.handlers: list[tuple[object, ...]] = []  # of signals, of the program
 
     def read(self, offset: int) -> int:
         if offset >= regs.COUNTERS_OFFSET:
@@ -44,7 +54,7 @@ class Board:
     def write(self, offset: int, value: int) -> None:
         assert 0 <= value <= 0xFFFFFFFF
         if offset < regs.COUNTERS_OFFSET:
-            assert self.access[offset] != "ro"
+            assert self.access.get(offset, "ro") != "ro"
         else:
             assert 0 <= offset - regs.TEMPLATE_OFFSET < 8 * regs.TEMPLATE_WORDS
         self.words[offset] = value
@@ -54,6 +64,21 @@ class Board:
 
     def word(self, name: str) -> int:
         return self.words[regs.REGISTERS[name].offset]
+
+
+def clock(ahead_s: int) -> Callable[[int], int]:
+    """The system's clock, 12 ms after a full second, with TAI ahead of UTC."""
+    now_ns = TAI_S * 10**9 + 12_345_678
+    return lambda which: now_ns - (which == sender.time.CLOCK_REALTIME) * ahead_s * 10**9
+
+
+def run_main(monkeypatch: pytest.MonkeyPatch, board: Board, *options: str) -> None:
+    """The command line on this board."""
+    given = ["/dev/uio0", "--ip", "10.0.0.2", "--mac", "02:00:00:00:00:01", "--line-gbps", "25"]
+    monkeypatch.setattr(sys, "argv", ["sender.py", *given, *options])
+    monkeypatch.setattr(sender, "Mapped", lambda *_, **__: board)
+    monkeypatch.setattr(sender.signal, "signal", lambda *given: board.handlers.append(given))
+    sender.main()
 
 
 def accept(board: Board) -> bytes:
@@ -130,9 +155,17 @@ def test_time_is_unknown_until_all_of_it_is_written() -> None:
         assert found["tai_time_hi"] << 32 | found["tai_time_lo"] == 1_800_000_000 * 10**9
         period = found["tai_period_hi"] << 32 | found["tai_period_lo"]
         assert abs(period * 245_760_000 - (10**9 << 48)) <= 245_760_000 // 2
-    with pytest.raises(ValueError, match="too slow"):
-        side.put_time(0, 0, 15_258)
-    side.put_time(0, 0, 15_260)
+
+
+def test_rate_is_refused_if_its_period_has_more_than_64_bits() -> None:
+    board = Board()
+    side = sender.Sender(board)
+    for rate_hz in (0, 15_258):
+        with pytest.raises(ValueError, match="too slow"):
+            side.put_time(0, 0, rate_hz)
+    assert board.writes == []
+    side.put_time(0, 0, 15_259)
+    assert board.word("tai_period_hi") == 65_535 << 16 | int(10**9 / 15_259 % 1 * 2**16)
 
 
 def test_number_of_a_time_is_never_0() -> None:
@@ -150,14 +183,60 @@ def test_second_is_that_nearest_to_the_edge(monkeypatch: pytest.MonkeyPatch) -> 
     read = board.read
     state = regs.REGISTERS["state"].offset
     monkeypatch.setattr(board, "read", lambda o: next(armed) if o == state else read(o))
-    monkeypatch.setattr(sender.time, "clock_gettime_ns", lambda _: 1_800_000_000_012_345_678)
+    monkeypatch.setattr(sender.time, "clock_gettime_ns", clock(ahead_s=37))
     side.put_second(10**9)
-    assert board.word("tai_time_hi") << 32 | board.word("tai_time_lo") == 1_800_000_000 * 10**9
+    assert board.word("tai_time_hi") << 32 | board.word("tai_time_lo") == TAI_S * 10**9
     assert board.word("tai_index_lo") == sync_index
     armed = iter([1 << 5] * 100)
     with pytest.raises(TimeoutError):
         side.latch(timeout_s=0.02, poll_s=0.001)
     assert board.writes[-1] == (regs.REGISTERS["command"].offset, 1 << 6)
+
+
+def test_time_is_unknown_after_a_missing_pulse_and_after_the_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    board = Board()
+    pulses = iter([7, TimeoutError("no edge"), 9, KeyboardInterrupt()])
+    numbers = []
+
+    def latch(_: sender.Sender) -> int:
+        numbers.append(board.words.get(regs.REGISTERS["tai_number"].offset, 0))
+        pulse = next(pulses)
+        if isinstance(pulse, BaseException):
+            raise pulse
+        return pulse
+
+    monkeypatch.setattr(sender.Sender, "latch", latch)
+    monkeypatch.setattr(sender.time, "clock_gettime_ns", clock(ahead_s=37))
+    with pytest.raises(KeyboardInterrupt):
+        run_main(monkeypatch, board, "--rate", "245760000", "--pps")
+    assert numbers == [0, 1, 0, 2]
+    assert board.handlers == [(signal.SIGTERM, signal.default_int_handler)]
+    assert board.word("tai_index_lo") == 9 and board.word("tai_number") == 0
+    assert capsys.readouterr().err == "warning: no edge: the time of samples is unknown\n"
+
+
+def test_unset_tai_offset_of_the_kernel_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    board = Board()
+    monkeypatch.setattr(sender.time, "clock_gettime_ns", clock(ahead_s=0))
+    with pytest.raises(RuntimeError, match=r"TAI offset .*leapsectz right/UTC"):
+        run_main(monkeypatch, board, "--rate", "245760000", "--pps")
+    assert board.writes == []
+    monkeypatch.setattr(sender.Sender, "latch", lambda _: 7)
+    with pytest.raises(RuntimeError, match="TAI offset"):
+        sender.Sender(board).put_second(245_760_000)
+    assert board.writes == []
+
+
+def test_board_without_registers_of_time_does_all_but_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    board = Board(version=1 << 16 | 4)
+    monkeypatch.setattr(sender.time, "clock_gettime_ns", clock(ahead_s=37))
+    with pytest.raises(ValueError, match=r"version 1\.5 .* has 1\.4"):
+        run_main(monkeypatch, board, "--rate", "245760000", "--pps")
+    assert board.writes == []
+    run_main(monkeypatch, board, "--rate", "245760000")
+    assert board.word("control") == 1 | sender.SOURCE_CONVERTER << 3
 
 
 def test_counters_are_of_one_snapshot() -> None:
