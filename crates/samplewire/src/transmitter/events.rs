@@ -80,7 +80,7 @@ impl PlayEvents {
 
     fn look(&self) -> Option<Result<PlayEvent, SendError>> {
         // The end is read first: all events come before it.
-        let error = super::session_error(&self.shared, FIRST_SESSION);
+        let error = self.shared.error_of(Some(FIRST_SESSION));
         self.shared.events.pop().map(Ok).or(error.map(Err))
     }
 }

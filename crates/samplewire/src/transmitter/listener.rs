@@ -93,8 +93,8 @@ impl Listener {
         let Self { seen_session, slot } = self;
         let shared = &slot.shared;
         let accepted = slot.port.wait_until(&shared.listener_bell, timeout, || {
-            if let Some(failure) = shared.failure() {
-                return Some(Err(SendError::Port(failure.to_owned())));
+            if let Some(error) = shared.error_of(None) {
+                return Some(Err(error));
             }
             let session = shared.session().filter(|session| session.id > *seen_session)?;
             Some(Ok((session, slot.claim.take()?)))

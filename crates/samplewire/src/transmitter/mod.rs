@@ -318,7 +318,7 @@ impl SendStream {
         let id = self.session.id;
         let found = self.slot.wait_until(timeout, |shared| {
             let ready = || (shared.open_session() == Some(id)).then_some(Ok(true));
-            session_error(shared, id).map(Err).or_else(ready)
+            shared.error_of(Some(id)).map(Err).or_else(ready)
         });
         found.unwrap_or(Ok(false))
     }
@@ -328,7 +328,7 @@ impl SendStream {
     /// # Errors
     /// The stream has ended, or the I/O thread broke.
     pub fn check(&self) -> Result<(), SendError> {
-        session_error(&self.slot.shared, self.session.id).map_or(Ok(()), Err)
+        self.slot.shared.error_of(Some(self.session.id)).map_or(Ok(()), Err)
     }
 
     /// Sends samples that follow on those before, copied into quanta. They depart by full quanta; the
@@ -424,7 +424,7 @@ impl SendStream {
     /// to be sent.
     fn take(&self, waits: bool) -> Option<Result<Filling, SendError>> {
         let (session, shared) = (&self.session, &self.slot.shared);
-        if let Some(error) = session_error(shared, session.id) {
+        if let Some(error) = shared.error_of(Some(session.id)) {
             return Some(Err(error));
         }
         let ring = &self.submitter.as_ref()?.ring;
@@ -540,7 +540,7 @@ impl SendStream {
     fn wait_end(&mut self) -> Result<SessionEnd, SendError> {
         let id = self.session.id;
         loop {
-            match self.slot.wait_until(WAIT_MAX, |shared| session_error(shared, id)) {
+            match self.slot.wait_until(WAIT_MAX, |shared| shared.error_of(Some(id))) {
                 Some(SendError::Ended(end)) => return Ok(*end),
                 Some(error) => return Err(error),
                 None => {}
@@ -634,17 +634,6 @@ pub(crate) fn sender_config(
         OpenError::OptionRange { option, value, range: "10^4 to 10^13 bit/s" }
     })?;
     Ok(config.with_control(control).expect("its rates were checked, and no line is named"))
-}
-
-/// Why `session` takes no more samples, if it does not.
-fn session_error(shared: &Shared, session: u64) -> Option<SendError> {
-    // Read first: that the I/O thread lets go of a stream comes after the stream's end.
-    let failure = shared.failure();
-    // It may have ended since; the next look sees that.
-    match shared.end_of(session) {
-        Some(end) => Some(SendError::Ended(Box::new(end))),
-        None => failure.map(|failure| SendError::Port(failure.to_owned())),
-    }
 }
 
 /// What a program that can wait is ahead of the link: some milliseconds at 1 Gb/s, and no more than

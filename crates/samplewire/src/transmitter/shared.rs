@@ -11,6 +11,7 @@ use samplewire_proto::SampleIndex;
 use samplewire_proto::sender::SenderStats;
 use samplewire_proto::stream::End;
 
+use super::SendError;
 use super::events::{EventQueue, EventSender};
 use crate::counters::TransmitterSnapshot;
 use crate::published::{publisher, words};
@@ -39,9 +40,11 @@ pub(crate) struct Shared {
     session: Published<Option<Session>>,
     /// How the last session ended.
     ended: Published<Option<Ended>>,
-    /// The I/O thread broke, or let go of the stream, and why. It sets this once and waits for no one:
-    /// no one else sets it.
+    /// The I/O thread broke, or was given what cannot be sent, and why. It sets this once and waits
+    /// for no one: no one else sets it.
     failure: OnceLock<String>,
+    /// The I/O thread has let go of the stream.
+    is_gone: AtomicBool,
     snapshot: Published<TransmitterSnapshot>,
     /// The events of a device that plays.
     pub(super) events: EventQueue,
@@ -124,6 +127,7 @@ impl SharedWriter {
             session: session.reader(),
             ended: ended.reader(),
             failure: OnceLock::new(),
+            is_gone: AtomicBool::new(false),
             snapshot: snapshot.reader(),
             events: event_queue,
             wake_handle,
@@ -171,7 +175,9 @@ impl SharedWriter {
 /// No session that is open will end, and no other will begin.
 impl Drop for SharedWriter {
     fn drop(&mut self) {
-        self.fail(&"the I/O thread has let go of the stream");
+        // Release: a thread that sees this also sees how the last session ended.
+        self.shared.is_gone.store(true, Ordering::Release);
+        self.ring();
     }
 }
 
@@ -198,9 +204,18 @@ impl Shared {
         Some(if ended.session == session { ended.end } else { SessionEnd::superseded() })
     }
 
-    /// Why the I/O thread broke, if it did.
-    pub(super) fn failure(&self) -> Option<&str> {
-        self.failure.get().map(String::as_str)
+    /// Why `session`, or any where none is named, takes no more samples, if it does not.
+    pub(super) fn error_of(&self, session: Option<u64>) -> Option<SendError> {
+        // Acquire, and read first: that the thread lets go of a stream comes after the stream's end.
+        let is_gone = self.is_gone.load(Ordering::Acquire);
+        if let Some(failure) = self.failure.get() {
+            return Some(SendError::Port(failure.clone()));
+        }
+        // It may have ended since; the next look sees that.
+        let ended = session.and_then(|session| self.end_of(session));
+        let ended = ended.map(|end| SendError::Ended(Box::new(end)));
+        let gone = || SendError::Port("the I/O thread has let go of the stream".to_owned());
+        ended.or_else(|| is_gone.then(gone))
     }
 
     pub(super) fn snapshot(&self) -> TransmitterSnapshot {

@@ -11,8 +11,8 @@ use samplewire_proto::Seq;
 use samplewire_proto::receiver::{REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot};
 use samplewire_proto::wire;
 
+use super::super::SendError;
 use super::super::shared::Shared;
-use super::super::{SendError, session_error};
 use super::*;
 use crate::published::publisher;
 use crate::wakeups::Wakeups;
@@ -132,7 +132,7 @@ fn begin(flow: &mut SendFlow, peer: SocketAddr, now: Nanos) -> Receiver<Vec<Recv
 
 /// How a session has ended, as its stream finds it.
 fn ended(shared: &Shared, session: u64) -> Option<End> {
-    match session_error(shared, session)? {
+    match shared.error_of(Some(session))? {
         SendError::Ended(ended) => Some(ended.end),
         error => panic!("{error}"),
     }
@@ -145,10 +145,22 @@ fn stream_of_a_flow_that_is_gone_has_its_own_end_or_an_error() {
     rig.pass_session(End::PeerSilent);
     rig.receiver = begin(&mut rig.flow, rig.peer, rig.now);
     let Rig { flow, shared, .. } = rig;
-    assert_eq!((ended(&shared, 2), session_error(&shared, 3)), (Some(End::PeerSilent), None));
+    assert_eq!((ended(&shared, 2), shared.error_of(Some(3))), (Some(End::PeerSilent), None));
     drop(flow);
     assert_eq!(ended(&shared, 2), Some(End::PeerSilent));
-    assert!(matches!(session_error(&shared, 3), Some(SendError::Port(_))));
+    assert!(matches!(shared.error_of(Some(3)), Some(SendError::Port(_))));
+}
+
+/// Samples that cannot be sent, and a session that ends before its program looks.
+#[test]
+fn failure_goes_before_the_end() {
+    let mut rig = Rig::new(QUANTA);
+    rig.flow.fail(&"index 9 lies beyond 2^63");
+    rig.flow.end(rig.now, End::Cancelled, &mut rig.link);
+    rig.pass_session(End::Finished { final_index: 0 });
+    assert!(
+        matches!(rig.shared.error_of(Some(2)), Some(SendError::Port(words)) if words.contains("2^63"))
+    );
 }
 
 #[test]
