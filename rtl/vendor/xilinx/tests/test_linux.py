@@ -220,10 +220,11 @@ def test_time_is_unknown_after_a_missing_pulse_and_after_the_end(
 def test_unset_tai_offset_of_the_kernel_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     board = Board()
     monkeypatch.setattr(sender.time, "clock_gettime_ns", clock(ahead_s=0))
+    indices = iter([7])
+    monkeypatch.setattr(sender.Sender, "latch", lambda _: next(indices))
     with pytest.raises(RuntimeError, match=r"TAI offset .*leapsectz right/UTC"):
         run_main(monkeypatch, board, "--rate", "245760000", "--pps")
     assert board.writes == []
-    monkeypatch.setattr(sender.Sender, "latch", lambda _: 7)
     with pytest.raises(RuntimeError, match="TAI offset"):
         sender.Sender(board).put_second(245_760_000)
     assert board.writes == []
