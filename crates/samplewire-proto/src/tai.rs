@@ -29,6 +29,9 @@ pub struct TaiClock {
 }
 
 impl TaiClock {
+    /// How many seconds TAI is ahead of UTC since 2017.
+    pub const AHEAD_OF_UTC_S: u64 = 37;
+
     /// Creates the clock of a stream whose sample `index` has the time `tai_ns`; `None` if its rate in
     /// hertz is 0, which means that it is not known.
     pub fn new(

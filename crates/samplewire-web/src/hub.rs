@@ -192,10 +192,21 @@ impl Hub {
         }
     }
 
-    /// Returns the time between two frames that the fastest page wants; `None` without a view.
+    /// Returns the time between two runs: that which the fastest page wants, and at least what keeps
+    /// to [`COPIED_MAX`]; `None` without a view.
     pub(crate) fn period(&self) -> Option<Duration> {
         let with_view = self.viewers.iter().filter(|viewer| viewer.key.is_some());
-        with_view.map(|viewer| viewer.period).min()
+        let wanted = with_view.map(|viewer| viewer.period).min()?;
+        if self.is_every_sample {
+            return Some(wanted);
+        }
+        let run_bytes = self.engines.iter().map(|engine| {
+            let source = &self.sources[usize::from(engine.key.source)];
+            let info = &source.about.streams[usize::from(engine.key.stream)];
+            engine.key.view.run_samples(info, wanted) * info.frame_bytes()
+        });
+        let longest = run_bytes.max().unwrap_or(0) as f64;
+        Some(wanted.max(Duration::from_secs_f64(longest / COPIED_MAX)))
     }
 
     /// Requests runs of each stream that is viewed, and wakes the pages that may have a frame.
@@ -219,9 +230,16 @@ impl Hub {
                 }
             }
         }
-        for viewer in self.viewers.iter().filter(|viewer| !viewer.gathered.is_empty()) {
+        for viewer in self.viewers.iter().filter(|viewer| self.has_left(viewer)) {
             viewer.wake.notify_one();
         }
+    }
+
+    /// Whether there is a picture that a page did not get when it came: it was not due, for example,
+    /// and no later one follows.
+    fn has_left(&self, viewer: &Viewer) -> bool {
+        let engine = self.engines.iter().find(|engine| Some(engine.key) == viewer.key);
+        !viewer.gathered.is_empty() || engine.is_some_and(|it| it.serial != viewer.serial)
     }
 
     /// Computes as [`compute`](Self::compute), and requests further runs at once where frames cover all
@@ -345,6 +363,9 @@ impl Hub {
     }
 }
 
+/// Bytes a second that are copied of a stream, unless frames cover all samples: less than 1 % of
+/// 250 MS/s of sc16.
+const COPIED_MAX: f64 = 9.9e6;
 /// Buffers of each stream where frames cover all samples: 4 MiB.
 const EVERY_BUFFERS: usize = 16;
 /// The most pages at once.

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use samplewire::SampleIndex;
 use samplewire::source::{RateError, StreamInfo};
+use samplewire::{SampleIndex, TaiClock};
 use samplewire_record::sigmf::{
     HostDrops, Metadata, MetadataError, Paths, PlacedGap, RecordedGap, gaps,
 };
@@ -79,6 +79,8 @@ struct Piece {
     start: u64,
     len: u64,
     centre_hz: f64,
+    /// The time of its indexes, if it is known.
+    tai_clock: Option<TaiClock>,
 }
 
 impl Piece {
@@ -144,7 +146,7 @@ impl Recording {
         };
         let mut tap = page.add(about, first);
         let mut walk = Walk::new(&mut tap, &report.boots);
-        let pieces = walk.count(&metadata, &gaps, report.samples);
+        let pieces = walk.count(&metadata, &info, &gaps, report.samples);
         let is_proven = report.is_proven();
         tap.end(if is_proven { "the recording is proven" } else { "the recording is not proven" });
         let end = pieces.iter().map(Piece::end).max().unwrap_or(0);
@@ -209,7 +211,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Counts the whole recording, and returns where its samples are.
-    fn count(&mut self, metadata: &Metadata, gaps: &[PlacedGap], samples: u64) -> Vec<Piece> {
+    fn count(
+        &mut self,
+        metadata: &Metadata,
+        info: &StreamInfo,
+        gaps: &[PlacedGap],
+        samples: u64,
+    ) -> Vec<Piece> {
         let mut gaps = gaps.iter().peekable();
         let mut pieces = Vec::with_capacity(metadata.captures.len());
         let end = metadata.offset.saturating_add(samples);
@@ -234,6 +242,7 @@ impl<'a> Walk<'a> {
                 start: capture.sample_start - metadata.offset,
                 len,
                 centre_hz: capture.frequency_hz.unwrap_or(f64::NAN),
+                tai_clock: capture.tai_ns.and_then(|tai_ns| info.tai_clock(index, tai_ns)),
             });
             self.tap.count_samples(index, len);
         }
@@ -295,11 +304,13 @@ impl Player {
         self.bytes.resize(len as usize * self.frame_bytes, 0);
         self.file.seek(SeekFrom::Start((piece.start + skipped) * self.frame_bytes as u64))?;
         self.file.read_exact(&mut self.bytes)?;
+        let place = piece.place.after(skipped);
         self.tap.show(Shown {
-            place: piece.place.after(skipped),
+            place,
             bytes: &self.bytes,
             row_samples,
             centre_hz: piece.centre_hz,
+            tai_ns: piece.tai_clock.map(|clock| clock.tai_ns(place.index)),
         });
         Ok(())
     }

@@ -113,6 +113,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) row_samples: u64,
     pub(crate) centre_hz: f64,
+    /// The time of the first sample in TAI nanoseconds, if it is known.
+    pub(crate) tai_ns: Option<u64>,
 }
 
 impl Tap {
@@ -202,7 +204,7 @@ impl Tap {
         run.bytes.clear();
         run.bytes.extend_from_slice(&shown.bytes[..shown.bytes.len().min(RUN_BYTES_MAX)]);
         (run.place, run.row_samples) = (shown.place, shown.row_samples);
-        (run.centre_hz, run.tai_ns) = (shown.centre_hz, None);
+        (run.centre_hz, run.tai_ns) = (shown.centre_hz, shown.tai_ns);
         self.complete(0, run);
     }
 
@@ -283,6 +285,7 @@ impl Tap {
             lane.restart();
             lane.tai_clock = None;
         }
+        self.pass_time();
     }
 
     /// Whether a run of the device is known, or an index was counted.
@@ -306,6 +309,7 @@ impl Tap {
                 lane.tai_clock = info.tai_clock();
             }
         }
+        self.pass_time();
         if is_changed {
             self.executor.tune(self.shared.centre_hz());
         }
@@ -340,6 +344,12 @@ impl Tap {
         for (lane, clock) in self.lanes.iter_mut().zip(clocks) {
             lane.tai_clock = clock;
         }
+        self.pass_time();
+    }
+
+    /// Passes the time of the first stream to recordings of the page: all streams have the same indexes.
+    fn pass_time(&mut self) {
+        self.executor.set_tai_clock(self.lanes.first().and_then(|lane| lane.tai_clock));
     }
 
     /// Publishes counters of the receiver, for example every 20 ms.

@@ -430,6 +430,32 @@ fn change_of_the_centre_frequency_begins_a_capture_segment() {
 }
 
 #[test]
+fn captures_have_the_newest_time_that_the_device_had_stated() {
+    let mut rig = Rig::new();
+    let clock = |tai_ns| StreamInfo::sc16("test", 1e6).unwrap().tai_clock(0, tai_ns);
+    let known = DeviceInfo { first_index_tai_ns: Some(5_000_000_000), ..device(7, None) };
+    rig.tap.set_device([&known]);
+    rig.feed(1_000);
+    rig.act_here(&json!({ "record": {} })).json();
+    rig.feed(2_000);
+    rig.tap.set_tai_clocks([clock(5_000_000_700)]);
+    rig.feed(3_000);
+    rig.gap(10);
+    rig.feed(4_000);
+    rig.tap.set_tai_clocks([None]);
+    rig.gap(10);
+    rig.feed(5_000);
+    rig.act_here(&json!({ "stop": {} })).json();
+    let done = rig.recording(&["proven", "not proven"]);
+    rig.check(&done);
+    let meta = read_json(&rig.path(&done));
+    let captures = meta["captures"].as_array().unwrap();
+    let times = captures.iter().map(|it| it["samplewire:tai_ns"].as_u64());
+    let expected = [Some(5_001_000_000), Some(5_003_010_700), None];
+    assert_eq!(times.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn unchanged_centre_frequency_takes_no_place_in_the_queue() {
     let mut rig = Rig::new();
     let known = device(7, Some(1e9));

@@ -21,6 +21,8 @@ use tungstenite::{Message, WebSocket};
 /// Where a tone ends and the next begins: the tone of bin `k` has indexes from `k * PART` on.
 const PART: u64 = 100_000;
 const BINS: usize = 1_024;
+/// The time of index 0 of [`write`]'s recording, of 1 MS/s.
+const TAI_NS: u64 = 1_800_000_000_000_000_000;
 
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -50,6 +52,7 @@ fn write(path: &Path) {
     let info = StreamInfo::sc16("tones", 1e6).unwrap();
     let mut sink = SigmfSink::open(path, &info, &SinkOptions::new().overwrite(true)).unwrap();
     sink.session(7).unwrap();
+    sink.time(info.tai_clock(0, TAI_NS)).unwrap();
     for part in 1..=20 {
         let first = part * PART;
         if part % 4 == 0 {
@@ -123,6 +126,7 @@ fn recording_is_shown_with_its_gaps_and_proof() {
     while last < 20 * PART + 70_000 {
         let frame = next(&mut socket);
         check(&frame);
+        assert_eq!(frame.tai_ns, Some(TAI_NS + 1_000 * frame.index));
         assert!(last < frame.index, "{last} and then {}", frame.index);
         (last, gaps) = (frame.index, gaps + frame.gaps.len());
     }

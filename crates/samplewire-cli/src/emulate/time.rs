@@ -40,8 +40,9 @@ impl StartTime {
 
     /// Where the time comes from, in words.
     pub(super) fn words(&self) -> String {
+        let ahead_s = TaiClock::AHEAD_OF_UTC_S;
         self.offset_s.map_or_else(
-            || format!("UTC of the system + {TAI_AHEAD_S} s: the kernel's TAI offset is not set"),
+            || format!("UTC of the system + {ahead_s} s: the kernel's TAI offset is not set"),
             |offset_s| format!("TAI of the system: UTC + {offset_s} s"),
         )
     }
@@ -72,7 +73,7 @@ fn tai_ns(utc_ns: u64, tai_ns: Option<u64>) -> (u64, Option<u64>) {
     let offset_s = |tai_ns: u64| (tai_ns.saturating_sub(utc_ns) + NS_PER_S / 2) / NS_PER_S;
     match tai_ns.map(offset_s).filter(|&offset_s| offset_s > 0) {
         Some(offset_s) => (utc_ns + offset_s * NS_PER_S, Some(offset_s)),
-        None => (utc_ns + TAI_AHEAD_S * NS_PER_S, None),
+        None => (utc_ns + TaiClock::AHEAD_OF_UTC_S * NS_PER_S, None),
     }
 }
 
@@ -81,9 +82,6 @@ fn nanoseconds(time: Timespec) -> u64 {
     u64::try_from(i128::from(time.tv_sec) * i128::from(NS_PER_S) + i128::from(time.tv_nsec))
         .unwrap_or(0)
 }
-
-/// How far TAI is ahead of UTC since 2017.
-const TAI_AHEAD_S: u64 = 37;
 
 const READINGS: u32 = 5;
 

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use samplewire_record::sigmf::{Metadata, sha512_of};
 use samplewire_testing::skip;
@@ -177,6 +178,40 @@ fn gaps_are_in_the_metadata_where_the_samples_break_off() {
         let index = u32::from_le_bytes(samples[start]);
         assert_eq!(capture["core:global_index"], index);
     }
+}
+
+#[test]
+fn times_of_the_device_are_in_the_captures() {
+    let arguments = ["--source", "counter", "--rate", "1M", "--time-source", "system"];
+    let faults = ["--fault", "data:loss=0.2,seed=6", "--payload", "1408"];
+    let device = Device::start(&[&arguments[..], &faults].concat());
+    let folder = folder("times");
+    let zero = |name: &str, options: &[&str], sample_ns: u64| {
+        let file = folder.join(name);
+        let arguments = ["record", &device.address, text(&file), "--delivery", "best-effort"];
+        let ran = run(&[&arguments[..], options].concat()).expect(3);
+        let meta = fs::read_to_string(file.with_extension("sigmf-meta")).unwrap();
+        let meta: serde_json::Value = serde_json::from_str(&meta).unwrap();
+        let captures = meta["captures"].as_array().unwrap();
+        assert!(captures.len() > 3, "{}: there are gaps", ran.text());
+        let of_zero = |capture: &serde_json::Value| {
+            let index = capture["core:global_index"].as_u64().unwrap();
+            assert!(capture["core:datetime"].as_str().unwrap().starts_with("20"), "{capture}");
+            capture["samplewire:tai_ns"].as_u64().unwrap() - index * sample_ns
+        };
+        let global = &meta["global"];
+        let timed = global["samplewire:timed_index"].as_u64().unwrap();
+        let last = global["samplewire:timed_index_tai_ns"].as_u64().unwrap() - timed * sample_ns;
+        let first = of_zero(&captures[0]);
+        assert!(captures.iter().all(|it| of_zero(it) == first) && last == first, "{meta:#}");
+        first
+    };
+    let plain = zero("plain", &["--nsamps", "100k"], 1_000);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+    assert!(plain.abs_diff(now) < 600_000_000_000, "{plain} is some seconds before {now}");
+    let slower = zero("slower", &["--nsamps", "100k", "--chain", "decimate:8"], 8_000);
+    assert_eq!(slower, plain, "index 0 keeps its time behind a chain");
+    device.interrupt().expect(0);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
 use num_complex::Complex32;
-use samplewire::StreamInfo;
 use samplewire::format::Format;
+use samplewire::{StreamInfo, TaiClock};
 use samplewire_blocks::ChainExt;
 use samplewire_blocks::kernels::ConvertFrom;
 use samplewire_circuit::{Graph, Sequence, chain};
@@ -166,6 +166,12 @@ impl WriteSamples for ChainSink {
     /// A chain processes one session only, which has one centre frequency.
     fn tune(&mut self, _centre_hz: Option<f64>) -> Result<(), SinkError> {
         Err(SinkError::Chain { why: "the centre frequency changed".into() })
+    }
+
+    /// The outputs have the times of the inputs to which they correspond.
+    fn time(&mut self, clock: Option<TaiClock>) -> Result<(), SinkError> {
+        let clock = clock.and_then(|clock| self.scale.clock_of(clock));
+        self.target.lock().sink.time(clock)
     }
 
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {

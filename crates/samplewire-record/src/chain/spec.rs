@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use num_complex::Complex32;
+use samplewire::TaiClock;
 use samplewire::source::{QuantityError, parse_quantity};
 use samplewire_blocks::ChainExt;
 use samplewire_blocks::kernels::{kaiser, low_pass};
@@ -77,6 +78,24 @@ impl Scale {
     pub(super) fn output_of(self, input: u64) -> u64 {
         let scaled = u128::from(input) * u128::from(self.interpolation);
         u64::try_from(scaled.div_ceil(self.decimation.into())).unwrap_or(u64::MAX)
+    }
+
+    /// Returns the time of the outputs from that of the inputs; `None` where its numbers do not fit.
+    pub(super) fn clock_of(self, input: TaiClock) -> Option<TaiClock> {
+        // In steps of which each input has `interpolation`, and each output `decimation`.
+        let steps = TaiClock {
+            index: input.index.checked_mul(self.interpolation)?,
+            rate_numerator: input.rate_numerator.checked_mul(self.interpolation)?,
+            ..input
+        };
+        let index = self.output_of(input.index);
+        let decimation = u32::try_from(self.decimation).ok()?;
+        Some(TaiClock {
+            index,
+            tai_ns: steps.tai_ns(index.checked_mul(self.decimation)?),
+            rate_numerator: steps.rate_numerator,
+            rate_denominator: input.rate_denominator.checked_mul(decimation)?,
+        })
     }
 }
 
@@ -323,6 +342,21 @@ mod tests {
         for text in ["mix:-1.2M,lowpass:200k,decimate:8", "gain:0.5", "interpolate:4096,mix:0"] {
             assert_eq!(text.parse::<ChainSpec>().unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn output_has_the_time_of_its_input() {
+        let input = TaiClock::new(1_001, 5_000_000, 30_720_000, 7).unwrap();
+        let scale = Scale { interpolation: 2, decimation: 125 };
+        let output = scale.clock_of(input).unwrap();
+        // Output 17 is input 1,062.5: 61.5 samples of 227.86 ns later.
+        assert_eq!((output.index, output.tai_ns), (17, 5_000_000 + 14_013));
+        assert_eq!((output.rate_numerator, output.rate_denominator), (61_440_000, 875));
+        // Output 33 is input 2,062.5: 241,878.3 ns, of which each of both steps drops a part.
+        assert_eq!(output.tai_ns(33), 5_000_000 + 241_877);
+        let beyond = TaiClock { index: u64::MAX / 2 + 1, ..input };
+        assert_eq!(scale.clock_of(beyond), None);
+        assert_eq!(scale.clock_of(TaiClock { rate_denominator: u32::MAX, ..input }), None);
     }
 
     #[test]

@@ -52,8 +52,8 @@ mod turn;
 
 use std::time::{Duration, Instant};
 
-use samplewire::DeviceInfo;
 use samplewire::receiver::{Interleaved, PortStats, ReceiverSnapshot};
+use samplewire::{DeviceInfo, TaiClock};
 
 pub use observer::{Observer, Progress, Silence};
 pub use opener::{Opener, OptionsOpener, open_first, retry_after};
@@ -80,6 +80,8 @@ pub struct Recorder<'a, V: ?Sized> {
     info: DeviceInfo,
     /// Whether it has another centre frequency than before.
     is_tuned: bool,
+    /// The device's time of the indexes, as the writer has it.
+    tai_clock: Option<TaiClock>,
     /// The counters of the openings before the present one.
     before: ReceiverSnapshot,
     /// When the last samples arrived.
@@ -123,6 +125,7 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
             resume: options.found.as_ref().and_then(Resume::behind),
             info: info.clone(),
             is_tuned: false,
+            tai_clock: None,
             before: ReceiverSnapshot::default(),
             heard: options.started,
             silent: None,
@@ -191,8 +194,8 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
         }
     }
 
-    /// Notes that the stream is open: the gap after the existing samples, the device's run, and a
-    /// changed centre frequency.
+    /// Notes that the stream is open: the gap after the existing samples, a changed centre frequency,
+    /// and the device's run and time.
     fn join(&mut self) -> Result<(), SinkError> {
         if let Some(gap) = self.resume.take().and_then(|resume| resume.gap(&self.info)) {
             match self.account.take_gap(&gap, false) {
@@ -210,7 +213,19 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
         if std::mem::take(&mut self.is_tuned) {
             self.writer.tune(self.info.centre_frequency_hz)?;
         }
-        self.writer.session(self.info.boot_id)
+        self.tai_clock = None;
+        self.writer.session(self.info.boot_id)?;
+        self.note_time(self.info.tai_clock())
+    }
+
+    /// Passes the device's time on, if it is another. All streams of a recording have the same indexes:
+    /// it is the first one's.
+    fn note_time(&mut self, clock: Option<TaiClock>) -> Result<(), SinkError> {
+        if clock == self.tai_clock {
+            return Ok(());
+        }
+        self.tai_clock = clock;
+        self.writer.time(clock)
     }
 
     /// Returns where the recording stands, for the next opening.

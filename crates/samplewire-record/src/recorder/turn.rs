@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use samplewire::Block;
 use samplewire::receiver::{AlignedItem, Interleaved, StreamGap};
+use samplewire::{Block, TaiClock};
 
 use super::observer::{Observer, Progress};
 use super::{Recorder, STOP_PAUSE, Stop};
@@ -17,7 +17,15 @@ impl<V: Observer + ?Sized> Recorder<'_, V> {
         self.observer.opened(receiver);
         loop {
             let now = Instant::now();
-            let stop = self.turn(receiver, now);
+            let mut stop = self.turn(receiver, now);
+            // The error of a writer that has ended comes from its finish, or is the reason already.
+            if stop.is_some()
+                && !self.writer.has_ended()
+                && self.writer.has_room()
+                && let Err(error) = self.note_time(time_of(receiver))
+            {
+                stop = Some(Stop::Sink(error));
+            }
             let progress = Progress {
                 now,
                 started: self.options.started,
@@ -98,6 +106,7 @@ impl<V: Observer + ?Sized> Recorder<'_, V> {
             let received = received.fold(self.before.stream.received, u64::saturating_add);
             self.account.note_host_drops(self.observer.host_drops(received));
         }
+        self.note_time(time_of(receiver))?;
         let taken = self.account.take_gap(&gap, is_held_up);
         taken.map_or(Ok(()), |gap| self.gap(&gap, is_held_up))
     }
@@ -115,6 +124,11 @@ impl<V: Observer + ?Sized> Recorder<'_, V> {
         self.observer.samples(index, &block.bytes()[bytes.clone()]);
         self.writer.samples(block, index, bytes)
     }
+}
+
+/// The newest time that the device has stated.
+fn time_of(receiver: &Interleaved) -> Option<TaiClock> {
+    receiver.tai_clocks().next().flatten()
 }
 
 /// How long to wait for room in the writer's queue: shorter than the receiver's memory lasts.

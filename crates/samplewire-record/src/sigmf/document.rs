@@ -4,10 +4,11 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use samplewire::StreamInfo;
+use samplewire::{StreamInfo, TaiClock};
 use samplewire_proto::SampleIndex;
 
 use super::datatype::datatype_of;
+use super::datetime::rfc3339_of_tai;
 use super::entry::{Event, Mark, MarkKind, RECORDER, Run};
 use super::field::id_text;
 use super::gap::RecordedGap;
@@ -22,6 +23,8 @@ pub(crate) struct Document {
     global_bytes_max: u64,
     /// The centre frequency of the samples that follow.
     frequency_hz: Option<f64>,
+    /// The device's time of the samples that follow.
+    tai_clock: Option<TaiClock>,
     /// The number of this recording in a series, from 1.
     part: Option<u32>,
     /// Whether another part follows.
@@ -43,7 +46,8 @@ struct Session {
     first_run: usize,
     /// The device's run; indexes are comparable within one.
     boot_id: Option<u64>,
-    /// When its first sample arrived; `None` after a change of the centre frequency alone.
+    /// When its first sample arrived; `None` if that is not known, and after a change of the centre
+    /// frequency alone.
     datetime: Option<String>,
     frequency_hz: Option<f64>,
 }
@@ -91,7 +95,7 @@ impl Document {
         global.insert("core:recorder".into(), RECORDER.into());
         global.insert(
             "core:extensions".into(),
-            json!([{ "name": "samplewire", "version": "1.2.0", "optional": true }]),
+            json!([{ "name": "samplewire", "version": "1.3.0", "optional": true }]),
         );
         if info.rate_numerator > 0 {
             global.insert("core:sample_rate".into(), rate(info));
@@ -101,6 +105,7 @@ impl Document {
             global,
             global_bytes_max: (text.len() + AROUND_BYTES_MAX) as u64,
             frequency_hz: info.centre_frequency_hz.filter(|hz| hz.is_finite()),
+            tai_clock: None,
             part: None,
             is_continued: false,
             sessions: Vec::new(),
@@ -121,20 +126,22 @@ impl Document {
         events: &[Event],
     ) -> Self {
         let mut document = Self::new(info, &metadata.notes);
-        for Capture { sample_start, global_index, boot_id, datetime, frequency_hz } in
+        for Capture { sample_start, global_index, boot_id, datetime, tai_ns, frequency_hz } in
             &metadata.captures
         {
             let Some(index) = *global_index else { continue };
-            let (boot_id, frequency_hz) = (*boot_id, *frequency_hz);
+            let (boot_id, tai_ns, frequency_hz) = (*boot_id, *tai_ns, *frequency_hz);
+            // The date of a capture with the device's time comes from that time.
+            let datetime = datetime.clone().filter(|_| tai_ns.is_none());
             let is_new = document
                 .sessions
                 .last()
                 .is_none_or(|last| (last.boot_id, last.frequency_hz) != (boot_id, frequency_hz));
             if is_new || datetime.is_some() {
-                let (first_run, datetime) = (document.runs.len(), datetime.clone());
+                let first_run = document.runs.len();
                 document.sessions.push(Session { first_run, boot_id, datetime, frequency_hz });
             }
-            document.runs.push(Run { sample_start: *sample_start, index });
+            document.runs.push(Run { sample_start: *sample_start, index, tai_ns });
         }
         document.marks = marks.to_vec();
         document.events = events.to_vec();
@@ -184,9 +191,15 @@ impl Document {
         captures.chain(annotations.map(|annotation| ("annotation", annotation)))
     }
 
-    /// Notes that the next run begins a session with the device's run `boot_id`.
+    /// Notes that the next run begins a session with the device's run `boot_id`, whose time is not
+    /// known until [`Self::set_tai_clock`].
     pub(crate) fn begin_session(&mut self, boot_id: u64) {
-        self.opening = Some(Some(boot_id));
+        (self.opening, self.tai_clock) = (Some(Some(boot_id)), None);
+    }
+
+    /// Sets the device's time of the indexes that follow: each run begins with the newest.
+    pub(crate) fn set_tai_clock(&mut self, clock: Option<TaiClock>) {
+        self.tai_clock = clock;
     }
 
     /// Sets the centre frequency of the samples that follow. Each change between two samples begins a
@@ -200,11 +213,13 @@ impl Document {
         self.sessions.last().is_some_and(|last| last.frequency_hz != self.frequency_hz)
     }
 
-    /// Begins a run at `sample_start` of the file and returns its capture; `None` if there are
-    /// [`GAPS_MAX`] already. `datetime` is the time of arrival, kept for the first run of an opening.
+    /// Begins a run at `sample_start` of the file, of the indexes from `index` on, and returns its
+    /// capture; `None` if there are [`GAPS_MAX`] already. `datetime` is the time of arrival, kept for
+    /// the first run of an opening.
     pub(crate) fn begin_run(
         &mut self,
-        run: Run,
+        sample_start: u64,
+        index: SampleIndex,
         datetime: impl FnOnce() -> String,
     ) -> Option<Value> {
         if self.runs.len() > GAPS_MAX {
@@ -220,7 +235,8 @@ impl Document {
             let (first_run, frequency_hz) = (self.runs.len(), self.frequency_hz);
             self.sessions.push(Session { first_run, boot_id, datetime: None, frequency_hz });
         }
-        self.runs.push(run);
+        let tai_ns = self.tai_clock.map(|clock| clock.tai_ns(index));
+        self.runs.push(Run { sample_start, index, tai_ns });
         Some(self.capture(self.runs.len() - 1, self.sessions.last()))
     }
 
@@ -341,6 +357,10 @@ impl Document {
             global.insert("samplewire:first_index".into(), first.into());
             global.insert("samplewire:end_index".into(), self.end(progress.samples).into());
         }
+        if let (true, Some(clock)) = (progress.is_finished, self.tai_clock) {
+            global.insert("samplewire:timed_index".into(), clock.index.into());
+            global.insert("samplewire:timed_index_tai_ns".into(), clock.tai_ns.into());
+        }
         global
     }
 
@@ -373,7 +393,10 @@ impl Document {
         if let Some(boot_id) = session.boot_id {
             capture["samplewire:boot_id"] = id_text(boot_id).into();
         }
-        if let (true, Some(datetime)) = (session.first_run == number, &session.datetime) {
+        if let Some(tai_ns) = run.tai_ns {
+            capture["samplewire:tai_ns"] = tai_ns.into();
+            capture["core:datetime"] = rfc3339_of_tai(tai_ns).into();
+        } else if let (true, Some(datetime)) = (session.first_run == number, &session.datetime) {
             capture["core:datetime"] = datetime.as_str().into();
         }
         capture
@@ -411,7 +434,7 @@ fn rate(info: &StreamInfo) -> Value {
     }
 }
 
-/// The maximum number of gaps in a recording, and of captures after the first: their memory is 80 MiB, their text some 300 MB.
+/// The maximum number of gaps in a recording, and of captures after the first: their memory is 96 MiB, their text some 300 MB.
 pub(crate) const GAPS_MAX: usize = 1 << 20;
 
 /// The maximum length of metadata and journals; [`GAPS_MAX`] gaps and as many captures are shorter.
@@ -420,7 +443,7 @@ pub(crate) const TEXT_BYTES_MAX: u64 = 1 << 30;
 /// The maximum number of events in a recording.
 pub(crate) const EVENTS_MAX: usize = 1 << 16;
 
-/// The length of the hash, the first capture's time and the brackets.
+/// The length of the hash, the claims, a time of arrival and the brackets.
 const AROUND_BYTES_MAX: usize = 768;
 
 /// The maximum length of a capture and of an annotation, with numbers of 20 digits.

@@ -14,6 +14,8 @@ pub(crate) struct Run {
     pub(crate) sample_start: u64,
     /// The index of its first sample.
     pub(crate) index: SampleIndex,
+    /// The device's time of its first sample in TAI nanoseconds, if it was known.
+    pub(crate) tai_ns: Option<u64>,
 }
 
 /// Indexes between two runs. They have no samples in the file.

@@ -81,6 +81,8 @@ pub struct Capture {
     pub frequency_hz: Option<f64>,
     /// When its first sample was taken.
     pub datetime: Option<String>,
+    /// The device's time of its first sample in TAI nanoseconds.
+    pub tai_ns: Option<u64>,
 }
 
 /// A gap and its place in the data.
@@ -237,6 +239,7 @@ fn capture(number: usize, value: &Value) -> Result<Capture, MetadataError> {
         boot_id: object.read("samplewire:boot_id", "16 digits of hex", id_of)?,
         frequency_hz: object.number("core:frequency")?,
         datetime: object.text("core:datetime")?.map(str::to_owned),
+        tai_ns: object.count("samplewire:tai_ns")?,
     })
 }
 

@@ -21,7 +21,7 @@ pub use datatype::{UnknownDatatype, format_of};
 pub use datetime::rfc3339;
 pub use digest::sha512_of;
 pub(crate) use document::{Document, EVENTS_MAX, GAPS_MAX, Progress, TEXT_BYTES_MAX};
-pub(crate) use entry::{Event, Mark, MarkKind, Run};
+pub(crate) use entry::{Event, Mark, MarkKind};
 pub use gap::{HostDrops, RecordedCause, RecordedGap};
 pub(crate) use journal::Journal;
 pub use metadata::{Capture, Claims, Metadata, MetadataError, PlacedGap, gaps};

@@ -62,7 +62,7 @@ impl Notes {
 const STREAMS: &str = "samplewire:streams";
 
 /// Fields that describe the data file itself, or identify this recording.
-const OWNED: [&str; 21] = [
+const OWNED: [&str; 23] = [
     "core:collection",
     "core:data_doi",
     "core:dataset",
@@ -84,6 +84,8 @@ const OWNED: [&str; 21] = [
     "samplewire:first_index",
     "samplewire:part",
     "samplewire:sample_count",
+    "samplewire:timed_index",
+    "samplewire:timed_index_tai_ns",
 ];
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A sink that converts the sample format.
 
-use samplewire::StreamInfo;
 use samplewire::format::{ConvertError, convert};
+use samplewire::{StreamInfo, TaiClock};
 use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::Format;
 
@@ -64,6 +64,10 @@ impl WriteSamples for ConvertingSink {
 
     fn tune(&mut self, centre_hz: Option<f64>) -> Result<(), SinkError> {
         self.inner.tune(centre_hz)
+    }
+
+    fn time(&mut self, clock: Option<TaiClock>) -> Result<(), SinkError> {
+        self.inner.time(clock)
     }
 
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {

@@ -26,6 +26,7 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use samplewire::TaiClock;
 use samplewire::format::ConvertError;
 use samplewire_proto::SampleIndex;
 use samplewire_proto::stream::TermsError;
@@ -104,6 +105,17 @@ pub trait WriteSamples: Send + fmt::Debug {
     /// # Errors
     /// [`SinkError`].
     fn tune(&mut self, _centre_hz: Option<f64>) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    /// Records the device's time of the indexes that follow; `None` if it is not known, as after
+    /// [`Self::session`]. Formats without metadata ignore it. Default: ignored.
+    ///
+    /// In SigMF, each capture states the time of its first sample by the newest clock.
+    ///
+    /// # Errors
+    /// [`SinkError`].
+    fn time(&mut self, _clock: Option<TaiClock>) -> Result<(), SinkError> {
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use samplewire::StreamInfo;
+use samplewire::{StreamInfo, TaiClock};
 use samplewire_proto::SampleIndex;
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use super::meta_file::MetaFile;
 use super::resume::Found;
 use super::zstd_file::ZstdFile;
 use super::{Backlog, Holes, SinkError, SinkOptions, SinkSummary, WriteSamples, samples_in};
-use crate::sigmf::{Document, EVENTS_MAX, GAPS_MAX, Paths, Progress, RecordedGap, Run, rfc3339};
+use crate::sigmf::{Document, EVENTS_MAX, GAPS_MAX, Paths, Progress, RecordedGap, rfc3339};
 use crate::storage::Storage;
 
 /// Writes `NAME.sigmf-data` and `NAME.sigmf-meta`, and `NAME.sigmf-journal` until it is finished.
@@ -30,8 +30,8 @@ use crate::storage::Storage;
 /// file.
 ///
 /// Each run of samples without a gap, at one centre frequency, is a capture with
-/// `core:global_index`. Each gap is an annotation with its cause. A separate thread makes the hash at some 0.6 GB/s; a faster recording
-/// waits for it at the end.
+/// `core:global_index`, and the device's time if that is known. Each gap is an annotation with its
+/// cause. A separate thread makes the hash at some 0.6 GB/s; a faster recording waits for it at the end.
 #[derive(Debug)]
 pub struct SigmfSink {
     storage: Arc<dyn Storage>,
@@ -247,8 +247,8 @@ impl SigmfSink {
 
     fn begin_run(&mut self, index: SampleIndex) -> Result<(), SinkError> {
         self.step_to(index)?;
-        let run = Run { sample_start: self.data.len_samples(), index };
-        let capture = self.document.begin_run(run, || rfc3339(SystemTime::now()));
+        let (start, arrival) = (self.data.len_samples(), || rfc3339(SystemTime::now()));
+        let capture = self.document.begin_run(start, index, arrival);
         let capture = capture.ok_or_else(|| SinkError::TooManyCaptures {
             path: self.paths.meta.clone(),
             captures_max: GAPS_MAX + 1,
@@ -396,6 +396,12 @@ impl WriteSamples for SigmfSink {
     fn tune(&mut self, centre_hz: Option<f64>) -> Result<(), SinkError> {
         self.check_open()?;
         self.document.tune(centre_hz);
+        Ok(())
+    }
+
+    fn time(&mut self, clock: Option<TaiClock>) -> Result<(), SinkError> {
+        self.check_open()?;
+        self.document.set_tai_clock(clock);
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use samplewire::StreamInfo;
+use samplewire::{StreamInfo, TaiClock};
 use samplewire_proto::SampleIndex;
 
 use super::resume::{Found, SeriesEnd, is_finished, lock};
@@ -28,6 +28,7 @@ pub struct SplitSink {
     /// How many more samples the present part accepts.
     left: u64,
     boot_id: Option<u64>,
+    tai_clock: Option<TaiClock>,
     /// The previous part.
     finishing: Option<Finishing>,
     summary: SinkSummary,
@@ -106,6 +107,7 @@ impl SplitSink {
             part_samples,
             left,
             boot_id: end.boot_id,
+            tai_clock: None,
             finishing: None,
             summary,
             is_finished: false,
@@ -138,6 +140,7 @@ impl SplitSink {
         if let Some(boot_id) = self.boot_id {
             next.session(boot_id)?;
         }
+        next.time(self.tai_clock)?;
         let mut before = std::mem::replace(&mut self.part, next);
         before.set_continued();
         let path = part_path(&self.base, self.number);
@@ -201,13 +204,18 @@ impl WriteSamples for SplitSink {
     }
 
     fn session(&mut self, boot_id: u64) -> Result<(), SinkError> {
-        self.boot_id = Some(boot_id);
+        (self.boot_id, self.tai_clock) = (Some(boot_id), None);
         self.part.session(boot_id)
     }
 
     fn tune(&mut self, centre_hz: Option<f64>) -> Result<(), SinkError> {
         self.info.centre_frequency_hz = centre_hz;
         self.part.tune(centre_hz)
+    }
+
+    fn time(&mut self, clock: Option<TaiClock>) -> Result<(), SinkError> {
+        self.tai_clock = clock;
+        self.part.time(clock)
     }
 
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-use samplewire::Block;
+use samplewire::{Block, TaiClock};
 use samplewire_proto::SampleIndex;
 
 use super::{Backlog, SinkError, SinkSummary, WriteSamples};
@@ -56,6 +56,7 @@ enum Job {
     Event { index: SampleIndex, text: String },
     Session(u64),
     Tune(Option<f64>),
+    Time(Option<TaiClock>),
 }
 
 /// What the thread returns.
@@ -182,6 +183,17 @@ impl Writer {
         self.queue(Job::Tune(centre_hz))
     }
 
+    /// Queues [`WriteSamples::time`].
+    ///
+    /// # Errors
+    /// As [`Self::samples`].
+    ///
+    /// # Blocking
+    /// Until there is room.
+    pub fn time(&mut self, clock: Option<TaiClock>) -> Result<(), SinkError> {
+        self.queue(Job::Time(clock))
+    }
+
     /// Returns the unfinished work of the queue and of the sink.
     pub fn backlog(&self) -> Backlog {
         self.backlog.clone()
@@ -278,6 +290,7 @@ fn write(mut sink: Box<dyn WriteSamples>, to_do: &Receiver<Job>, done: &Done) ->
             Job::Event { index, text } => sink.event(index, &text),
             Job::Session(boot_id) => sink.session(boot_id),
             Job::Tune(centre_hz) => sink.tune(centre_hz),
+            Job::Time(clock) => sink.time(clock),
         };
         done.waiting.fetch_sub(1, Ordering::Relaxed);
         if written.is_err() {

@@ -1,6 +1,6 @@
 //! The tap's end of the actions: carries orders out between two blocks.
 
-use samplewire::SampleIndex;
+use samplewire::{SampleIndex, TaiClock};
 use samplewire_record::sigmf::RecordedGap;
 
 use super::{Done, Order, RecordingInput, Refused, Request};
@@ -14,6 +14,8 @@ pub(crate) struct OrderExecutor {
     is_open: bool,
     offset_bytes: usize,
     is_ending: bool,
+    /// The device's time of the indexes that follow.
+    tai_clock: Option<TaiClock>,
 }
 
 impl OrderExecutor {
@@ -56,6 +58,7 @@ impl OrderExecutor {
                 let first = input.begin(next)?;
                 // It may have changed since the files were opened.
                 input.tune(shared.centre_hz());
+                input.time(self.tai_clock);
                 shared.list_recording(input.progress());
                 let done = done(&input, first);
                 *place = Some(*input);
@@ -97,6 +100,7 @@ impl OrderExecutor {
         if gap.is_estimated() {
             self.end("the device restarted");
         } else if let Some(input) = &mut self.input {
+            input.time(self.tai_clock);
             input.gap(gap);
         }
     }
@@ -106,6 +110,11 @@ impl OrderExecutor {
         if let Some(input) = &mut self.input {
             input.tune(centre_hz);
         }
+    }
+
+    /// Sets the device's time of the indexes that follow. The recording gets it before its next gap.
+    pub(crate) const fn set_tai_clock(&mut self, clock: Option<TaiClock>) {
+        self.tai_clock = clock;
     }
 
     /// Ends the recording if it has its last index, or cannot go on.

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use samplewire::SampleIndex;
+use samplewire::{SampleIndex, TaiClock};
 use samplewire_record::sigmf::{RecordedCause, RecordedGap};
 use samplewire_record::sink::{SinkError, Writer};
 
@@ -35,6 +35,8 @@ pub(crate) struct RecordingInput {
     is_stopped: bool,
     /// Whether its first index has come.
     has_begun: bool,
+    /// The device's time, as the file has it.
+    tai_clock: Option<TaiClock>,
     layout: Layout,
     /// `None` once it is over.
     writer: Option<Writer>,
@@ -71,6 +73,7 @@ impl RecordingInput {
             until,
             is_stopped: false,
             has_begun: false,
+            tai_clock: None,
             layout,
             writer: Some(writer),
             rest: UnqueuedSamples::default(),
@@ -229,6 +232,14 @@ impl RecordingInput {
     pub(crate) fn tune(&mut self, centre_hz: Option<f64>) {
         if self.failure.is_none() {
             self.queue("changes of the centre frequency", |_, writer| writer.tune(centre_hz));
+        }
+    }
+
+    /// Notes the device's time of the indexes that follow; `None` if it is not known.
+    pub(crate) fn time(&mut self, clock: Option<TaiClock>) {
+        if self.failure.is_none() && self.tai_clock != clock {
+            self.tai_clock = clock;
+            self.queue("times", |_, writer| writer.time(clock));
         }
     }
 

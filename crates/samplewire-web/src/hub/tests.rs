@@ -105,6 +105,55 @@ fn highest(levels: &[u8]) -> usize {
 const PERIOD: Duration = Duration::from_millis(20);
 
 #[test]
+fn last_picture_reaches_a_page_that_was_not_due_when_it_came() {
+    let mut rig = Rig::new(50);
+    rig.frame(PERIOD);
+    rig.tone(1, 20_000);
+    let frame = rig.frame(PERIOD).expect("a frame in each period");
+    rig.seen(&frame);
+    rig.tone(2, 20_000);
+    assert_eq!(rig.frame(PERIOD / 4), None, "it is not due");
+    let viewer = &rig.hub.viewers[0];
+    let wake = Arc::clone(&viewer.wake);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let is_woken = || {
+        let woken = async { tokio::time::timeout(Duration::ZERO, wake.notified()).await };
+        runtime.block_on(woken).is_ok()
+    };
+    assert!(is_woken(), "as the picture came");
+    rig.hub.request();
+    assert!(is_woken(), "the picture waits");
+    rig.now += PERIOD;
+    let mut out = Vec::new();
+    assert!(rig.hub.frame(rig.id, rig.now, &mut out));
+    assert_eq!(highest(&Frame::decode(&out).unwrap().mean), 514);
+    rig.hub.request();
+    assert!(!is_woken(), "nothing is left");
+}
+
+#[test]
+fn runs_copy_less_than_a_hundredth_of_250_ms_s() {
+    for (bins, frames_per_second) in [(256, 60), (8_192, 60), (32_768, 60), (65_536, 37)] {
+        let mut hub = hub();
+        let info = StreamInfo::sc16("fast", 250e6).unwrap();
+        let mut tap = hub.add(About::new("test", &[info]), 0);
+        let now = Instant::now();
+        for (fps, bins) in [(60, bins), (30, 256)] {
+            let (id, _) = hub.join(now).unwrap();
+            let view = View::whole(bins);
+            let wanted = ViewRequest { source: 0, stream: 0, frames_per_second: fps, view };
+            hub.show(id, &wanted).unwrap();
+        }
+        hub.request();
+        let run_bytes = 4.0 * tap.wanted().expect("a run is wanted") as f64;
+        let period_s = hub.period().expect("there are views").as_secs_f64();
+        let share = run_bytes / period_s / 1e9;
+        assert!(share < 0.01, "{bins} bins: {share}");
+        assert_eq!((1.0 / period_s) as u32, frames_per_second, "{bins} bins");
+    }
+}
+
+#[test]
 fn frame_states_its_indexes_and_has_the_tone_of_its_indexes() {
     let mut rig = Rig::new(50);
     let mut frames = Vec::new();
@@ -190,6 +239,7 @@ fn frame_of_a_short_piece_covers_only_what_the_piece_has() {
         bytes: &vec![0; 8 * 3_000],
         row_samples: 10_000,
         centre_hz: f64::NAN,
+        tai_ns: None,
     });
     let frame = rig.frame(PERIOD).expect("it has two transforms");
     assert_eq!((frame.transforms, frame.index, frame.len_samples), (2, 100, 2_048));

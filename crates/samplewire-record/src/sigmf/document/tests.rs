@@ -26,7 +26,7 @@ fn gap(first: u64, not_repaired: u64, source_lost: u64) -> RecordedGap {
 }
 
 fn run(document: &mut Document, sample_start: u64, index: u64) -> Option<Value> {
-    document.begin_run(Run { sample_start, index }, || "2024-02-29T12:00:00.000Z".into())
+    document.begin_run(sample_start, index, || "2024-02-29T12:00:00.000Z".into())
 }
 
 #[test]
@@ -119,6 +119,8 @@ fn text_stays_within_its_longest_length() {
         let host = HostDrops { nic: most / 2, kernel: most / 2 };
         let longest = RecordedGap { cause, host, ..gap(most, most, 1) };
         document.begin_session(u64::MAX);
+        document.tune(Some(-f64::MAX));
+        document.set_tai_clock(info().tai_clock(most, u64::MAX));
         run(&mut document, most, most).unwrap();
         document.begin_session(u64::MAX);
         document.add_gap(most, &longest).unwrap();

@@ -633,11 +633,58 @@ fn more_changes_of_the_centre_frequency_than_the_metadata_can_list_are_an_error(
     sink.session(1).unwrap();
     sink.write(0, &[1; 4]).unwrap();
     for sample_start in 1..=GAPS_MAX as u64 {
-        let run = Run { sample_start, index: sample_start };
-        sink.document.begin_run(run, String::new).unwrap();
+        sink.document.begin_run(sample_start, sample_start, String::new).unwrap();
     }
     sink.write(1, &[1; 4]).unwrap();
     sink.tune(Some(1e9)).unwrap();
     let error = sink.write(2, &[1; 4]).unwrap_err().to_string();
     assert!(error.ends_with("more than 1048577 captures"), "{error}");
+}
+
+#[test]
+fn capture_has_the_newest_time_of_its_opening() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    let options = SinkOptions::new().append(true).sha512(true);
+    let mut sink = SigmfSink::open(&path, &info(), &options).unwrap();
+    sink.session(1).unwrap();
+    // 2 MS/s: 500 ns a sample.
+    sink.time(info().tai_clock(0, 1_800_000_037_000_000_000)).unwrap();
+    sink.write(100, &[1; 40]).unwrap();
+    sink.gap(&gap(110, 5)).unwrap();
+    sink.time(info().tai_clock(100, 1_800_000_037_000_051_000)).unwrap();
+    sink.write(115, &[1; 40]).unwrap();
+    // Another opening, whose time is not known.
+    sink.session(1).unwrap();
+    sink.gap(&gap(125, 5)).unwrap();
+    sink.write(130, &[1; 40]).unwrap();
+    sink.finish().unwrap();
+    let global = |field: &str| {
+        let text = fs::read(recording.path("a.sigmf-meta")).unwrap();
+        serde_json::from_slice::<Value>(&text).unwrap()["global"][field].clone()
+    };
+    assert_eq!(global("samplewire:timed_index"), Value::Null, "that of an earlier opening");
+    // What is appended has its own, and what was there keeps its times.
+    let mut sink = SigmfSink::open(&path, &info(), &options).unwrap();
+    sink.session(1).unwrap();
+    sink.time(info().tai_clock(140, 1_800_000_038_000_000_000)).unwrap();
+    sink.write(140, &[1; 40]).unwrap();
+    sink.time(info().tai_clock(145, 1_800_000_038_000_002_501)).unwrap();
+    sink.finish().unwrap();
+    let captures = recording.metadata().captures;
+    let times: Vec<_> = captures.iter().map(|it| (it.global_index.unwrap(), it.tai_ns)).collect();
+    let expected = [
+        (100, Some(1_800_000_037_000_050_000)),
+        (115, Some(1_800_000_037_000_058_500)),
+        (130, None),
+        (140, Some(1_800_000_038_000_000_000)),
+    ];
+    assert_eq!(times, expected);
+    let dated = |at: usize| captures[at].datetime.as_deref().unwrap();
+    assert_eq!(dated(0), "2027-01-15T08:00:00.000050000Z");
+    assert_eq!(dated(1), "2027-01-15T08:00:00.000058500Z");
+    assert_eq!(dated(2).len(), "2027-01-15T08:00:00.000Z".len(), "its arrival: {}", dated(2));
+    assert_eq!(global("samplewire:timed_index"), Value::from(145));
+    assert_eq!(global("samplewire:timed_index_tai_ns"), Value::from(1_800_000_038_000_002_501_u64));
+    assert!(crate::verify(&path).unwrap().is_proven());
 }

@@ -104,6 +104,28 @@ fn change_of_the_centre_frequency_holds_in_the_next_parts() {
 }
 
 #[test]
+fn time_holds_in_the_next_parts() {
+    let series = Series::new();
+    let mut sink = series.open(&SinkOptions::new()).unwrap();
+    sink.session(7).unwrap();
+    let clock = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap().tai_clock(0, 5_000).unwrap();
+    sink.time(Some(clock)).unwrap();
+    sink.write(100, &[1; 60]).unwrap();
+    sink.session(7).unwrap();
+    sink.write(115, &[1; 60]).unwrap();
+    sink.finish().unwrap();
+    let times = |part: u32| {
+        let path = Paths::of(&part_path(&series.path(), part)).meta;
+        let metadata = Metadata::parse(&fs::read_to_string(path).unwrap()).unwrap();
+        metadata.captures.iter().map(|it| it.tai_ns).collect::<Vec<_>>()
+    };
+    assert_eq!(times(1), [Some(105_000)]);
+    assert_eq!(times(2), [Some(115_000), None], "another opening has its own time");
+    assert_eq!(times(3), [None]);
+    assert!(series.report().is_proven());
+}
+
+#[test]
 fn gap_after_a_change_of_the_centre_frequency_is_within_the_opening_of_its_part() {
     let series = Series::new();
     let mut sink = series.open(&SinkOptions::new()).unwrap();
