@@ -518,7 +518,13 @@ impl ReceiveFlow {
         }
     }
 
+    /// Grants credit for the quanta that are free. A stream that takes no more packets leaves them to
+    /// others that share its pool.
     fn grant(&mut self) {
+        if !self.receiver.takes_packets() {
+            self.payloads.release_spare();
+            return;
+        }
         let promise_end = self.receiver.promise_end();
         let attached_end = self.payloads.attach(promise_end);
         let limit = attached_end.min(promise_end);
@@ -587,10 +593,12 @@ impl ReceiveFlow {
         let is_blocked = self.blocked.is_some() || self.end.is_some();
         if is_blocked || self.needs_quanta() {
             self.shared.starve();
-            let attached_end = self.payloads.attach(self.receiver.promise_end());
-            let has_more = attached_end.distance(self.receiver.limit()) > 0;
-            if has_more && !is_blocked && !self.receiver.is_ended() {
-                return None;
+            if self.receiver.takes_packets() {
+                let attached_end = self.payloads.attach(self.receiver.promise_end());
+                let has_more = attached_end.distance(self.receiver.limit()) > 0;
+                if has_more && !is_blocked {
+                    return None;
+                }
             }
         }
         // What has broken off is to be delivered at once, which waits for the program here.
@@ -614,7 +622,7 @@ impl ReceiveFlow {
 
     /// Whether the window could use another free quantum.
     fn needs_quanta(&self) -> bool {
-        self.payloads.needs_quanta(self.receiver.promise_end())
+        self.receiver.takes_packets() && self.payloads.needs_quanta(self.receiver.promise_end())
     }
 
     /// Whether to publish the counters.

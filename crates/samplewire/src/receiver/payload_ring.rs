@@ -86,6 +86,11 @@ impl PayloadRing {
         self.attached_end.before(promise_end) && reserved < self.ring.len() as u64
     }
 
+    /// Frees the quanta that are reserved and not assigned: nothing more will be stored.
+    pub(crate) fn release_spare(&mut self) {
+        self.spare.clear();
+    }
+
     fn reserve(&mut self, mut quantum: Quantum) {
         quantum.set_len(self.quantum_packets as usize * self.payload_bytes);
         self.spare.push(quantum);

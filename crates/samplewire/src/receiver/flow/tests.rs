@@ -35,6 +35,7 @@ struct Rig {
     far: Memory,
     batch: Batch,
     wakeups: Arc<Wakeups>,
+    pool: Pool,
 }
 
 /// The memory of a stream.
@@ -93,7 +94,7 @@ impl Rig {
             clock: Clock::start(1),
             terms,
             config: ReceiverConfig::new(),
-            pool,
+            pool: pool.clone(),
             quantum_packets: room.quantum_packets,
             frame_bytes: 4,
             hold_max,
@@ -101,7 +102,7 @@ impl Rig {
         };
         let (flow, block_queue) = parts.build(now).unwrap();
         let batch = Batch::new(64, 2_000);
-        let mut rig = Self { now, sender, flow, block_queue, near, far, batch, wakeups };
+        let mut rig = Self { now, sender, flow, block_queue, near, far, batch, wakeups, pool };
         // The first REPORT allows DATA to depart.
         rig.turn();
         rig
@@ -462,6 +463,28 @@ fn program_that_is_behind_is_looked_after_as_often_once_the_stream_has_broken_of
     rig.flow.receiver.replaced();
     rig.turn();
     assert_eq!(rig.flow.wakes_at(rig.now), Some(rig.now + WAIT_MAX));
+}
+
+#[test]
+fn stream_that_has_broken_off_leaves_its_quanta_to_its_successor() {
+    for spins in [false, true] {
+        let mut rig = Rig::with(if spins { Nanos(0) } else { WAIT_MAX }, FEW);
+        let held = rig.come_until_credit_is_out();
+        assert_eq!(rig.pool.free(), 0, "the program and the window have all");
+        rig.flow.receiver.replaced();
+        rig.turn();
+        let (window, all) = (rig.pool.free(), rig.pool.len());
+        drop(held);
+        for _ in 0..3 {
+            rig.turn();
+            match spins {
+                true => assert!(rig.flow.spins_until(rig.now) > rig.now),
+                false => assert!(rig.flow.wakes_at(rig.now).is_some_and(|at| at > rig.now)),
+            }
+            rig.pass(200);
+        }
+        assert_eq!(rig.pool.free(), all, "{window} of the window and all of the program");
+    }
 }
 
 #[test]
