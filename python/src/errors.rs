@@ -120,35 +120,18 @@ pub(crate) fn link_error(py: Python<'_>, link: &LinkError) -> PyErr {
 
 /// The error of an unexpected end; `None` for a requested one.
 pub(crate) fn end_error(py: Python<'_>, end: &End) -> Option<PyErr> {
-    let (name, message) = match end {
+    let name = match end {
         End::Finished { .. } | End::Cancelled | End::ClosedByPeer(CloseReason::Finished) => {
             return None;
         }
-        End::ClosedByPeer(reason) => {
-            let message = format!("the peer closed the stream before it was over: {reason:?}");
-            ("ClosedByPeerError", message)
-        }
-        End::PeerRestarted => {
-            let message = "the peer no longer knows the stream: it restarted, gave the stream to \
-                           another, or received nothing from this end in time; open it again";
-            ("PeerRestartedError", message.into())
-        }
-        End::PeerSilent => {
-            let message = "nothing was heard of the peer for as long as it may be silent: is it \
-                           powered, is the cable in?";
-            ("PeerSilentError", message.into())
-        }
-        End::CircuitBreaker => {
-            let message = "more than half of all departures were repeats for long: the path \
-                           carries less than the stream needs";
-            ("CircuitBreakerError", message.into())
-        }
-        End::QueuePairFailed => {
-            let message = "the queue pair of the stream failed: open it again";
-            ("QueuePairFailedError", message.into())
-        }
-        End::Violation(violation) => ("ViolationError", violation.to_string()),
+        End::ClosedByPeer(_) => "ClosedByPeerError",
+        End::PeerRestarted => "PeerRestartedError",
+        End::PeerSilent => "PeerSilentError",
+        End::CircuitBreaker => "CircuitBreakerError",
+        End::QueuePairFailed => "QueuePairFailedError",
+        End::Violation(_) => "ViolationError",
     };
+    let message = format!("{:#}", end.words("the peer"));
     Some(with(py, name, message, |fields| match end {
         End::ClosedByPeer(reason) => fields.set_item("reason", format!("{reason:?}")),
         _ => Ok(()),
@@ -195,7 +178,7 @@ pub(crate) fn transmit_error(py: Python<'_>, transmit: &SendError) -> PyErr {
 /// A finished session takes no more samples, however it ended.
 fn session_error(py: Python<'_>, ended: &SessionEnd) -> PyErr {
     end_error(py, &ended.end).unwrap_or_else(|| {
-        let message = format!("the session is over: {:?}", ended.end);
+        let message = format!("the session is over: {}", ended.end.words("the peer"));
         error(py, "EndedError", message)
     })
 }

@@ -31,32 +31,17 @@ sized!(
 /// An end as numbers, and as the failure that calls return.
 pub(crate) fn of_end(end: &End) -> (sw_end, Failure) {
     use sw_result as R;
-    let (result, text) = match end {
-        End::Finished { .. } => (R::End, "the stream has ended".into()),
-        End::Cancelled => (R::Cancelled, "the stream was ended by this program".into()),
-        End::ClosedByPeer(reason) => {
-            (R::ClosedByPeer, format!("the peer closed the stream before it was over: {reason:?}"))
-        }
-        End::PeerRestarted => (
-            R::PeerRestarted,
-            "the peer restarted, gave the stream to another, or received nothing from this end in \
-             time: open it again"
-                .into(),
-        ),
-        End::QueuePairFailed => {
-            (R::QueuePairFailed, "the queue pair of the stream failed: open it again".into())
-        }
-        End::PeerSilent => {
-            (R::PeerSilent, "the peer is silent: is it powered, is the network there?".into())
-        }
-        End::CircuitBreaker => (
-            R::CircuitBreaker,
-            "more than half of all packets were repeats for too long: the path carries less".into(),
-        ),
-        End::Violation(violation) => {
-            (R::Violation, format!("the peer broke a rule of the protocol: {violation}"))
-        }
+    let result = match end {
+        End::Finished { .. } => R::End,
+        End::Cancelled => R::Cancelled,
+        End::ClosedByPeer(_) => R::ClosedByPeer,
+        End::PeerRestarted => R::PeerRestarted,
+        End::QueuePairFailed => R::QueuePairFailed,
+        End::PeerSilent => R::PeerSilent,
+        End::CircuitBreaker => R::CircuitBreaker,
+        End::Violation(_) => R::Violation,
     };
+    let text = format!("the stream ended: {:#}", end.words("the peer"));
     let close_reason = match end {
         End::ClosedByPeer(reason) => u32::from(reason.number()),
         End::Cancelled => u32::from(CloseReason::Cancelled.number()),

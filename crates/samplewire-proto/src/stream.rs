@@ -230,7 +230,8 @@ pub enum End {
 }
 
 impl End {
-    /// The end in words for people; `peer` names the other end: `the device fell silent`.
+    /// The end in words for people; `peer` names the other end: `the device fell silent`. The alternate
+    /// form (`{:#}`) adds what can be done about it.
     pub const fn words<'a>(&'a self, peer: &'a str) -> EndWords<'a> {
         EndWords { end: self, peer }
     }
@@ -264,6 +265,13 @@ impl fmt::Display for EndWords<'_> {
             }
             End::QueuePairFailed => f.write_str("the queue pair failed"),
             End::Violation(violation) => write!(f, "{peer} broke the protocol: {violation}"),
+        }?;
+        match end {
+            _ if !f.alternate() => Ok(()),
+            End::PeerRestarted | End::QueuePairFailed => f.write_str("; open the stream again"),
+            End::PeerSilent => f.write_str(": is it powered, is the cable in?"),
+            End::CircuitBreaker => f.write_str(": the path carries less than the stream needs"),
+            _ => Ok(()),
         }
     }
 }

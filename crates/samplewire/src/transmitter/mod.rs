@@ -118,7 +118,7 @@ impl StatsHandle {
 #[non_exhaustive]
 pub enum SendError {
     /// The session has ended.
-    #[error("the session has ended: {:?}", .0.end)]
+    #[error("the session has ended: {}", .0.end.words("the peer"))]
     Ended(Box<SessionEnd>),
     /// The I/O thread broke.
     #[error("the port failed: {0}")]
