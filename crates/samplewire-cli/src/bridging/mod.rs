@@ -9,9 +9,10 @@ mod summary;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use samplewire::Carriage;
 use samplewire::source::StreamInfo;
+use samplewire::{Carriage, ReceiveStream, SendStream};
 use samplewire_io::faults::Direction;
+use samplewire_io::xdp::XdpLog;
 use samplewire_io::{FaultLog, HostDropCounts};
 use samplewire_web::{About as Shown, Page, Role, Tap as PageTap};
 
@@ -59,6 +60,8 @@ struct Ways {
     /// What the host drops of the stream that is received.
     host_counts: Exported<HostDropCounts>,
     faults: Vec<FaultLog>,
+    /// How the packets of each link travel, if they may bypass the kernel.
+    bypasses: Vec<XdpLog>,
     /// Show the streams on a page.
     outward_tap: Option<PageTap>,
     inward_tap: Option<PageTap>,
@@ -99,11 +102,14 @@ fn bridge(
     if let Some(faults) = faults {
         faults.print(console);
     }
-    let logs = ways.faults.clone();
+    let (logs, bypasses) = (ways.faults.clone(), ways.bypasses.clone());
     let outcome = carry(arguments, ways, page, console, document)?;
     for log in &logs {
         print_counts(console, "sent", &log.counts(Direction::Transmit));
         print_counts(console, "received", &log.counts(Direction::Receive));
+    }
+    for log in &bypasses {
+        wiring::print_bypass(console, &arguments.link, Some(log), true);
     }
     Ok(outcome)
 }
@@ -123,8 +129,12 @@ impl Setup<'_> {
     /// Listens as a device.
     fn listening(mut self, text: &str) -> Result<(Ways, Start), Failure> {
         let address = wiring::address(text)?;
-        let (device, log) = open::listen(self.arguments, address, self.faults)?;
-        let mut ways = Ways { faults: log.into_iter().collect(), ..Ways::default() };
+        let (device, logs) = open::listen(self.arguments, address, self.faults)?;
+        let mut ways = Ways {
+            faults: logs.faults.into_iter().collect(),
+            bypasses: logs.bypass.into_iter().collect(),
+            ..Ways::default()
+        };
         let mut listeners = device.listeners;
         let listener = listeners.pop();
         let granted = listener.as_ref().map(|it| it.granted().clone());
@@ -173,7 +183,12 @@ impl Setup<'_> {
     fn opening(mut self, text: &str) -> Result<(Ways, Start), Failure> {
         let opened = Opened::open(self.arguments, wiring::address(text)?, self.faults)?;
         let Opened { receiver, sender, faults } = opened;
-        let mut ways = Ways { faults, ..Ways::default() };
+        let received = receiver.as_ref().map(ReceiveStream::capabilities);
+        let links = received.into_iter().chain(sender.as_ref().map(SendStream::capabilities));
+        let mut bypasses: Vec<_> = links.filter_map(|it| it.bypass.clone()).collect();
+        // Both ways may share a link.
+        bypasses.dedup();
+        let mut ways = Ways { faults, bypasses, ..Ways::default() };
         let counters = receiver.as_ref().map(|it| it.counters());
         ways.entries =
             self.registry.add_opened(counters, Some(ways.host_counts.clone()), sender.as_ref());

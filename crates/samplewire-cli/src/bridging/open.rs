@@ -13,7 +13,7 @@ use crate::bridge::Shape;
 use crate::failure::Failure;
 use crate::faults::FaultPair;
 use crate::memory::check_window;
-use crate::wiring::Wiring;
+use crate::wiring::{Logs, Wiring};
 use samplewire_zmtp::{Config, Endpoint, Kind, Socket};
 
 /// The opened streams of a device.
@@ -37,15 +37,47 @@ impl Opened {
             Some(owner) => owner,
             None => samplewire::draw_owner()?,
         };
+        let receive = arguments.outward().map(|_| {
+            let options = ReceiveOptions::new()
+                .delivery(arguments.delivery)
+                .window(arguments.window)
+                .timeout(arguments.timeout)
+                .owner(owner)
+                .real_time(arguments.real_time.options());
+            arguments.carriage.apply(match arguments.mtu {
+                Some(mtu_bytes) => options.mtu(mtu_bytes),
+                None => options,
+            })
+        });
+        let send = arguments.inward().map(|_| {
+            let options = SendOptions::new()
+                .control(control)
+                .delivery(arguments.delivery)
+                .window(arguments.window)
+                .timeout(arguments.timeout)
+                .owner(owner)
+                .real_time(arguments.real_time.options());
+            match arguments.mtu {
+                Some(mtu_bytes) => options.mtu(mtu_bytes),
+                None => options,
+            }
+        });
+        let udp = arguments.link.apply(arguments.control.udp_options());
+        if let (Some(receive), Some(send), None) = (&receive, &send, faults)
+            && arguments.link.may_bypass()
+        {
+            // One link has an interface.
+            let receive = receive.clone().udp(udp);
+            let port = receive.port(address)?;
+            check_memory(arguments, 2, port.capabilities().mtu_bytes)?;
+            let (receiver, sender) = (port.open(address, &receive)?, send.open_on(&port, address)?);
+            return Ok(Self { receiver: Some(receiver), sender: Some(sender), faults: Vec::new() });
+        }
         let mut logs = Vec::new();
         let mut wire = |number: u16, is_sent: bool| -> Result<Wiring, Failure> {
-            let socket =
-                Xdp::client(address, &arguments.link.apply(arguments.control.udp_options()))
-                    .map_err(|error| Failure::Open(error.into()))?;
+            let socket = Xdp::client(address, &udp).map_err(|error| Failure::Open(error.into()))?;
             let wiring = Wiring::new(socket);
-            let mtu_bytes = wiring.link.capabilities().mtu_bytes;
-            let packet_bytes = arguments.mtu.unwrap_or(usize::MAX).min(mtu_bytes);
-            check_window(arguments.window, 1, packet_bytes)?;
+            check_memory(arguments, 1, wiring.link.capabilities().mtu_bytes)?;
             let Some(faults) = faults.map(|faults| faults.of_stream(number)) else {
                 return Ok(wiring);
             };
@@ -56,36 +88,12 @@ impl Opened {
             logs.extend(wiring.logs.faults.clone());
             Ok(wiring)
         };
-        let receiver = match arguments.outward() {
-            Some(_) => {
-                let mut options = ReceiveOptions::new()
-                    .delivery(arguments.delivery)
-                    .window(arguments.window)
-                    .timeout(arguments.timeout)
-                    .owner(owner)
-                    .real_time(arguments.real_time.options());
-                if let Some(mtu_bytes) = arguments.mtu {
-                    options = options.mtu(mtu_bytes);
-                }
-                let options = arguments.carriage.apply(options);
-                Some(options.open_over(wire(0, false)?.link, address)?)
-            }
+        let receiver = match &receive {
+            Some(receive) => Some(receive.open_over(wire(0, false)?.link, address)?),
             None => None,
         };
-        let sender = match arguments.inward() {
-            Some(_) => {
-                let mut options = SendOptions::new()
-                    .control(control)
-                    .delivery(arguments.delivery)
-                    .window(arguments.window)
-                    .timeout(arguments.timeout)
-                    .owner(owner)
-                    .real_time(arguments.real_time.options());
-                if let Some(mtu_bytes) = arguments.mtu {
-                    options = options.mtu(mtu_bytes);
-                }
-                Some(options.open_over(wire(1, true)?.link, address)?)
-            }
+        let sender = match &send {
+            Some(send) => Some(send.open_over(wire(1, true)?.link, address)?),
             None => None,
         };
         Ok(Self { receiver, sender, faults: logs })
@@ -97,7 +105,7 @@ pub(super) fn listen(
     arguments: &BridgeArguments,
     address: SocketAddr,
     faults: Option<&FaultPair>,
-) -> Result<(Device, Option<FaultLog>), Failure> {
+) -> Result<(Device, Logs), Failure> {
     let outward = arguments.outward();
     let inward = arguments.inward();
     let described = |sockets: &Option<(Kind, Vec<Endpoint>)>| {
@@ -114,8 +122,7 @@ pub(super) fn listen(
             None => wiring.with_faults(&faults.feedback, &faults.data)?,
         };
     }
-    let mtu_bytes = wiring.link.capabilities().mtu_bytes;
-    check_window(arguments.window, 1, arguments.mtu.unwrap_or(usize::MAX).min(mtu_bytes))?;
+    check_memory(arguments, 1, wiring.link.capabilities().mtu_bytes)?;
     let mut options = DeviceOptions::new()
         .window(arguments.window)
         .carriage(arguments.carriage.carriage())
@@ -128,7 +135,18 @@ pub(super) fn listen(
     let options = sends.into_iter().fold(options, DeviceOptions::sends);
     let options = plays.into_iter().fold(options, DeviceOptions::plays);
     let device = options.listen_over(wiring.link).map_err(Failure::of_listening)?;
-    Ok((device, wiring.logs.faults))
+    Ok((device, wiring.logs))
+}
+
+/// Checks that the windows of so many streams fit into memory, on a link that carries IP packets of
+/// `mtu_bytes`.
+fn check_memory(
+    arguments: &BridgeArguments,
+    streams: u32,
+    mtu_bytes: usize,
+) -> Result<(), Failure> {
+    let packet_bytes = arguments.mtu.unwrap_or(usize::MAX).min(mtu_bytes);
+    check_window(arguments.window, streams, packet_bytes)
 }
 
 /// The stream of a device, for this number of sockets in a direction.

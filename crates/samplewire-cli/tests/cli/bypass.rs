@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use samplewire_testing::{NetworkNamespace, PATIENCE, in_namespace, skip, wait_until};
 
-use crate::harness::{Device, Ran, folder, run, text};
+use crate::harness::{Device, Ran, Running, folder, run, text};
 use crate::playing::grouped;
 
 /// A namespace `far` behind `near0`.
@@ -125,6 +125,35 @@ fn both_ways_share_the_interface_and_every_sample_is_accounted_for() {
 }
 
 #[test]
+fn both_ways_of_a_bridge_share_the_interface() {
+    let name = "bypass::both_ways_of_a_bridge_share_the_interface";
+    if !in_namespace(name, INTERFACES) {
+        return;
+    }
+    let device = device(&["--play", "null", "--link-rate", "50M"]);
+    let sockets = ["--zmq-pub", "tcp://127.0.0.1:0", "--zmq-sub", "tcp://127.0.0.1:9"];
+    let bridge = ["bridge", &device.address, "--link", "xdp"];
+    let mut bridge = Running::start(&[&bridge[..], &sockets].concat());
+    wait_until("a program on the interface", PATIENCE, || has_program() || bridge.is_over());
+    let is_attached = has_program();
+    bridge.signal(libc::SIGINT);
+    let ran = bridge.finish();
+    if !is_attached && is_refused(&ran) {
+        return;
+    }
+    let links: Vec<_> = ran.text().lines().filter(|line| line.starts_with("  link ")).collect();
+    let expected = "  link       near0, native mode, copy, 1 queue";
+    assert_eq!(links, [expected], "one for both ways: {}{}", ran.text(), ran.stderr);
+    device.finish().expect(0);
+}
+
+/// Whether a program is attached to this end's interface.
+fn has_program() -> bool {
+    let shown = Command::new("ip").args(["link", "show", "near0"]).output().unwrap();
+    String::from_utf8_lossy(&shown.stdout).contains("xdp")
+}
+
+#[test]
 fn killed_recorder_leaves_the_interface_as_it_was() {
     let name = "bypass::killed_recorder_leaves_the_interface_as_it_was";
     if !in_namespace(name, INTERFACES) {
@@ -133,10 +162,6 @@ fn killed_recorder_leaves_the_interface_as_it_was() {
     let file = folder("bypass-killed").join("out");
     // By UDP: a program at the other end of a pair changes the features of this one.
     let device = device(&[]);
-    let has_program = || {
-        let shown = Command::new("ip").args(["link", "show", "near0"]).output().unwrap();
-        String::from_utf8_lossy(&shown.stdout).contains("xdp")
-    };
     let features = || {
         let shown = Command::new("ethtool").args(["-k", "near0"]).output();
         shown.map(|it| it.stdout).unwrap_or_default()
