@@ -36,6 +36,10 @@ constexpr Known KNOWN[] = {
      "udp: packets pass the kernel; xdp: they bypass it by AF_XDP, in the driver if it can; xdp-generic: in "
      "the kernel's generic path; auto: where the driver needs no copy",
      0, 0},
+    {"interface", "Interface", "", "",
+     "the network interface that all packets come and leave by, such as eth1, where several are in one "
+     "network; empty: the one to which the route points",
+     0, 0},
     {"carriage", "Carriage", "", "data",
      "reception: data: packets of the stream protocol; rdma: written into slots of this host by RoCEv2, if "
      "the device has that too",
@@ -233,6 +237,10 @@ void Settings::set(const std::string &key, const std::string &value) {
         carriage_ = static_cast<sw_carriage>(place(key, value, CARRIAGES));
         return;
     }
+    if (key == "interface") {
+        interface_ = value;
+        return;
+    }
     if (key == "verbs") {
         verbs_ = value;
         return;
@@ -277,6 +285,9 @@ std::string Settings::get(const std::string &key) const {
     }
     if (key == "carriage") {
         return CARRIAGES[carriage_];
+    }
+    if (key == "interface") {
+        return interface_;
     }
     if (key == "verbs") {
         return verbs_;
@@ -326,6 +337,7 @@ template <typename Options> Options Settings::options(std::uint32_t stream) cons
     options.mtu_bytes = static_cast<std::uint32_t>(mtu_bytes_);
     options.timeout_ns = timeout_ns();
     options.link = link_;
+    options.interface = interface_.empty() ? nullptr : interface_.c_str();
     options.stream = static_cast<std::int32_t>(stream);
     return options;
 }

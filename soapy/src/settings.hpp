@@ -44,6 +44,7 @@ class Settings {
     std::uint64_t mtu_bytes_ = 9000;
     sw_link link_ = SW_LINK_UDP;
     sw_carriage carriage_ = SW_CARRIAGE_DATA;
+    std::string interface_;
     std::string verbs_;
     std::uint64_t lead_ms_ = 100;
     std::uint64_t finish_ms_ = 5000;

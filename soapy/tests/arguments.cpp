@@ -55,6 +55,10 @@ void what_there_is_not_is_named(SoapySDR::Device &radio) {
     check_throws("link=raw is none of udp, auto, xdp, xdp-generic",
                  [&] { radio.writeSetting("link", "raw"); });
     CHECK(radio.readSetting("link") == "udp");
+    CHECK(radio.readSetting("interface").empty());
+    radio.writeSetting("interface", "eth1");
+    CHECK(radio.readSetting("interface") == "eth1");
+    radio.writeSetting("interface", "");
     CHECK(radio.readSetting("carriage") == "data" && radio.readSetting("verbs").empty());
     for (const char *name : {"rdma", "data"}) {
         radio.writeSetting("carriage", name);
@@ -112,6 +116,12 @@ void streams_are_set_up_as_they_can_be(SoapySDR::Device &radio) {
     CHECK_EQUAL(radio.deactivateStream(stream), 0);
     CHECK_EQUAL(radio.deactivateStream(stream), 0);
     CHECK_EQUAL(read(stream, buffers), SOAPY_SDR_TIMEOUT);
+    radio.writeSetting("interface", "sw-none");
+    CHECK_EQUAL(radio.activateStream(stream), SOAPY_SDR_STREAM_ERROR);
+    radio.writeSetting("interface", "lo");
+    CHECK_EQUAL(radio.activateStream(stream), 0);
+    CHECK_EQUAL(radio.deactivateStream(stream), 0);
+    radio.writeSetting("interface", "");
     radio.closeStream(stream);
     CHECK_EQUAL(read(stream, buffers), SOAPY_SDR_STREAM_ERROR);
     CHECK_EQUAL(read(nullptr, buffers), SOAPY_SDR_STREAM_ERROR);
