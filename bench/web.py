@@ -7,8 +7,9 @@ Each round runs `rate` against `emulate --source null` without the page, with th
 viewer, with one viewer and with eight, at 2,048 bins and 30 frames/s. Viewers are WebSocket clients
 that read and discard (the example `viewers`). The CPU time is that of the process of `rate`, by its
 rusage; that of the page's own thread is exact also where other programs disturb the pairs. A
-further pair at `--rate max` states the rate that is reached, and a run with one viewer the frames/s
-that it gets of 60. Exit: 0 when all limits hold, 1 when one does not.
+further pair at `--rate max` states the rate that is reached, a run with one viewer the frames/s
+that it gets of 60, and one with `--every-sample` the cost and the share of the samples that it
+sees. Exit: 0 when all limits hold, 1 when one does not.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import kept
 import machine
 
 TOP_FRAMES_PER_S = 60
-UNSEEN = {"frames": 0, "omitted": 0, "frames_per_second": 0.0}
+UNSEEN = {"frames": 0, "omitted": 0, "frames_per_second": 0.0, "covered": 0.0}
 CASES = {"without": None, "no viewer": 0, "one viewer": 1, "eight viewers": 8}
 
 
@@ -46,6 +47,8 @@ class Run:
     omitted: int
     frames_per_s: float
     """Frames of the slowest viewer."""
+    covered: float
+    """The least share of the samples that the frames of a viewer cover."""
 
 
 def main() -> int:
@@ -59,6 +62,7 @@ def main() -> int:
     rounds: list[dict[str, Run]] = []
     fast: list[dict[str, Run]] = []
     top: list[Run] = []
+    every: list[Run] = []
     for number in range(arguments.rounds):
         # The order turns, so that none profits from its place.
         names = list(CASES)
@@ -66,13 +70,19 @@ def main() -> int:
         rounds.append({name: run(arguments, CASES[name], arguments.rate) for name in names})
         pair = ["without", "one viewer"][:: 1 if number % 2 else -1]
         fast.append({name: run(arguments, CASES[name], "max") for name in pair})
-        top.append(run(arguments, 1, arguments.rate, TOP_FRAMES_PER_S))
+        top.append(run(arguments, 1, arguments.rate, frames_per_s=TOP_FRAMES_PER_S))
+        every.append(run(arguments, 1, arguments.rate, options=("--every-sample",)))
         print(f"round {number + 1} of {arguments.rounds}", flush=True)
-    return report(rounds, fast, top, arguments.out)
+    return report(rounds, fast, (top, every), arguments.out)
 
 
 def run(
-    arguments: argparse.Namespace, viewers: int | None, rate: str, frames_per_s: int = 30
+    arguments: argparse.Namespace,
+    viewers: int | None,
+    rate: str,
+    *,
+    frames_per_s: int = 30,
+    options: tuple[str, ...] = (),
 ) -> Run:
     """Measure a device for some seconds."""
     command = str(arguments.folder / "samplewire")
@@ -89,7 +99,7 @@ def run(
             found = re.search(r"listening on (\S+)", device.stdout.readline())
         words = [command, "rate", found[1], "--duration", f"{arguments.seconds}s", "--json"]
         if viewers is not None:
-            words.append("--web")
+            words += ["--web", *options]
         measured = subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -133,6 +143,7 @@ def run(
         frames=seen["frames"],
         omitted=seen["omitted"],
         frames_per_s=seen["frames_per_second"],
+        covered=seen["covered"],
     )
 
 
@@ -145,7 +156,10 @@ def page_thread_ns(process: int) -> int:
 
 
 def report(
-    rounds: list[dict[str, Run]], fast: list[dict[str, Run]], top: list[Run], out: Path | None
+    rounds: list[dict[str, Run]],
+    fast: list[dict[str, Run]],
+    single: tuple[list[Run], list[Run]],
+    out: Path | None,
 ) -> int:
     """Print the medians of the pairs, check them against the limits, and keep all runs."""
 
@@ -155,12 +169,13 @@ def report(
     def thread(name: str) -> float:
         return median(it[name].page_share for it in rounds)
 
+    top, every = single
     one, eight = cost("one viewer"), cost("eight viewers")
     frames = median(it["one viewer"].frames_per_s for it in rounds)
     highest = median(it.frames_per_s for it in top)
     ratio = median(it["one viewer"].samples_per_s / it["without"].samples_per_s for it in fast)
     missing = sum(it[name].missing for it in rounds + fast for name in it)
-    missing += sum(it.missing for it in top)
+    missing += sum(it.missing for it in top + every)
     figures = [
         ("without a page, parts of a core", median(it["without"].cpu_share for it in rounds), None),
         ("page without a viewer, added", cost("no viewer"), 0.002),
@@ -176,6 +191,8 @@ def report(
         ("frames/s of one viewer", frames, None),
         ("frames/s of one that requests 60", highest, None),
         ("frames omitted of its last run", float(top[-1].omitted), None),
+        ("the page's thread with --every-sample", median(it.page_share for it in every), None),
+        ("share of the samples that it covers", median(it.covered for it in every), None),
         ("rate at max with one viewer over without", ratio, None),
         ("samples missing", float(missing), 0.0),
     ]
@@ -190,6 +207,7 @@ def report(
         for kind, of in (("paired", rounds), ("at max", fast))
     }
     runs["60 frames/s"] = [vars(it) for it in top]
+    runs["every sample"] = [vars(it) for it in every]
     about = machine.describe(kept.ROOT) | {"load": os.getloadavg()}
     path = kept.keep("web", about, out, figures={it[0]: it[1] for it in figures}, runs=runs)
     print(f"kept in {path}")

@@ -4,8 +4,9 @@
 //! cargo run -p samplewire-web --example viewers -- URL COUNT SECONDS [FRAMES_PER_SECOND [BINS]]
 //! ```
 //!
-//! It prints one JSON object: frames that came and frames that were omitted, of all pages together, and
-//! the frames a second of the slowest page, from its first to its last.
+//! It prints one JSON object: frames that came and frames that were omitted, of all pages together;
+//! the frames a second of the slowest page, from its first to its last; and the least share of the
+//! samples that the frames of a page covered.
 
 use std::net::TcpStream;
 use std::thread::JoinHandle;
@@ -33,14 +34,16 @@ fn main() -> Result<(), BoxError> {
             std::thread::spawn(move || watch(&url, &view, until))
         })
         .collect();
-    let (mut frames, mut omitted, mut slowest) = (0, 0, f64::INFINITY);
+    let (mut frames, mut omitted, mut slowest, mut covered) = (0, 0, f64::INFINITY, 1.0_f64);
     for page in pages {
         let seen = page.join().map_err(|_| "a page panicked")??;
         (frames, omitted) = (frames + seen.frames, omitted + seen.omitted);
         slowest = slowest.min(seen.frames_per_second());
+        covered = covered.min(seen.covered);
     }
-    let all =
-        serde_json::json!({ "frames": frames, "omitted": omitted, "frames_per_second": slowest });
+    let all = serde_json::json!({
+        "frames": frames, "omitted": omitted, "frames_per_second": slowest, "covered": covered,
+    });
     println!("{all}");
     Ok(())
 }
@@ -51,6 +54,8 @@ struct Seen {
     omitted: u64,
     /// When the first frame and the last came.
     ends: Option<(Instant, Instant)>,
+    /// The share of the delivered samples that the frames cover.
+    covered: f64,
 }
 
 impl Seen {
@@ -83,6 +88,7 @@ fn next(socket: &mut WebSocket<TcpStream>, seen: &mut Seen) -> Result<(), BoxErr
         seen.ends = Some((seen.ends.map_or(now, |(first, _)| first), now));
         seen.frames += 1;
         seen.omitted = frame.omitted.into();
+        seen.covered = frame.seen_samples as f64 / frame.delivered_samples.max(1) as f64;
         if frame.number.is_multiple_of(3) {
             socket.send(Message::text(format!(r#"{{"seen": {}}}"#, frame.number)))?;
         }
