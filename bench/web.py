@@ -128,8 +128,10 @@ def run(
         page_ns = page_thread_ns(measured.pid) - page_ns
         elapsed = time.monotonic() - started
         document = json.loads(measured.stdout.read())
-        _, _, usage = os.wait4(measured.pid, 0)
-        measured.returncode = 0
+        _, status, usage = os.wait4(measured.pid, 0)
+        measured.returncode = os.waitstatus_to_exitcode(status)
+        if measured.returncode:
+            raise RuntimeError(f"`{' '.join(words)}` ended with {measured.returncode}")
         seen = json.loads(watching.communicate()[0]) if watching else UNSEEN
     finally:
         device.terminate()

@@ -12,9 +12,13 @@ function gap(first, len, boot = 1) {
   return { first, len, cause: 0, hop: 0, stream: null, boot };
 }
 
+let gapsBefore = 0n;
+
 /** A frame of 100 samples behind these gaps. */
 function frame(index, ...gaps) {
-  return { source: 0, stream: 0, channel: 0, index, lenSamples: 100n, rowSamples: ROW_SAMPLES, boot: 1, gaps };
+  gapsBefore += BigInt(gaps.length);
+  const place = { source: 0, stream: 0, channel: 0, index, boot: 1, gapsBefore };
+  return { ...place, lenSamples: 100n, rowSamples: ROW_SAMPLES, gaps };
 }
 
 /** Kind, first index and end of the rows of a frame. */
@@ -44,6 +48,25 @@ test("many indexes without a frame are marked", () => {
   maker.rows(frame(0n));
   const rows = rowsOf(maker, 5100n);
   assert.deepEqual(rows.map(([kind]) => kind), [...Array(5).fill("unseen"), "frame"]);
+});
+
+test("gaps for which a frame had no room are counted where they lie", () => {
+  const maker = new RowMaker();
+  maker.rows(frame(0n));
+  gapsBefore += 7n;
+  const rows = maker.rows(frame(3100n, gap(2100n, 10n)));
+  assert.deepEqual(rows.map(({ kind, unlisted }) => [kind, unlisted ?? 0n]), [
+    ["unseen", 7n],
+    ["unseen", 7n],
+    ["gap", 0n],
+    ["frame", 0n],
+  ]);
+  gapsBefore += 1n;
+  const close = maker.rows(frame(3300n));
+  assert.deepEqual(close.map(({ kind, unlisted }) => [kind, unlisted ?? 0n]), [
+    ["unseen", 1n],
+    ["frame", 0n],
+  ]);
 });
 
 test("a restart draws the gaps of the run before, and marks nothing of the next", () => {

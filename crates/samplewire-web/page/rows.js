@@ -12,6 +12,7 @@
  * @property {number} boot number of the device's run, or of the session
  * @property {Frame | null} frame
  * @property {Gap[]} gaps
+ * @property {bigint} [unlisted] of an unseen row: gaps in its stretch that no frame had room for
  */
 
 /** More missing rows than a picture has are not drawn. */
@@ -28,6 +29,10 @@ export class RowMaker {
     this.source = "";
     /** The run of the last row: indexes of one run are comparable. */
     this.boot = 0;
+    /** The gaps before the last frame. */
+    this.gapsBefore = 0n;
+    /** Gaps before the next row that no frame had room for. */
+    this.unlisted = 0n;
   }
 
   /**
@@ -42,8 +47,12 @@ export class RowMaker {
       // The first frame, or another stream.
       this.isFirst = false;
       this.source = source;
+      this.gapsBefore = frame.gapsBefore - BigInt(frame.gaps.length);
       this.enter(frame.boot, frame.index);
     }
+    const unlisted = frame.gapsBefore - this.gapsBefore - BigInt(frame.gaps.length);
+    this.unlisted = unlisted > 0n ? unlisted : 0n;
+    this.gapsBefore = frame.gapsBefore;
     const period = frame.rowSamples > 0n ? frame.rowSamples : 1n;
     /** @type {Row[]} */
     const rows = [];
@@ -63,6 +72,7 @@ export class RowMaker {
       this.enter(frame.boot, frame.index);
     }
     this.pass(rows, frame.index, period);
+    this.unlisted = 0n;
     const end = frame.index + frame.lenSamples;
     rows.push({ kind: "frame", first: frame.index, end, boot: frame.boot, frame, gaps: [] });
     this.next = end;
@@ -87,7 +97,7 @@ export class RowMaker {
    */
   pass(rows, until, period) {
     const skipped = (until - this.next) / period;
-    if (skipped > JITTER_ROWS) {
+    if (skipped > JITTER_ROWS || this.unlisted > 0n) {
       this.add(rows, "unseen", this.next, until, period, null);
     }
     this.next = until > this.next ? until : this.next;
@@ -130,8 +140,12 @@ export class RowMaker {
     at = at > first ? at : first;
     for (let row = 0; row < count; row += 1) {
       const next = row === count - 1 ? end : at + period;
-      rows.push({ kind, first: at, end: next, boot: this.boot, frame: null, gaps: gap ? [gap] : [] });
+      const gaps = gap ? [gap] : [];
+      const unlisted = this.unlisted;
+      rows.push({ kind, first: at, end: next, boot: this.boot, frame: null, gaps, unlisted });
       at = next;
     }
+    // They lie in the first stretch: a frame has the latest gaps.
+    this.unlisted = 0n;
   }
 }

@@ -32,7 +32,8 @@ export function rowWords(history, found, { causes, hops }) {
     return [...listed, ...more, ...dateWords(row, nearest)].join("\n");
   }
   if (row.kind !== "frame" || !row.frame) {
-    return `${index}\nno frame covers it`;
+    const unlisted = row.unlisted ? `\n${grouped(row.unlisted)} gaps here are only in the list` : "";
+    return `${index}\nno frame covers it${unlisted}`;
   }
   const { centreHz, spanHz, offsetDb, stepDb } = row.frame;
   const columns = history.columns[place];

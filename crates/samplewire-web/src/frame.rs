@@ -47,7 +47,7 @@ pub struct Frame {
     pub position: u64,
     /// The number of the device's run, or of the session, from 1. Indexes of one run are comparable.
     pub boot: u32,
-    /// The gaps since the viewer's last frame, oldest first, at most [`Frame::GAPS_MAX`].
+    /// The gaps since the viewer's last frame, oldest first: the latest [`Frame::gaps_max`].
     pub gaps: Vec<FrameGap>,
     /// Mean levels.
     pub mean: Vec<u8>,
@@ -94,8 +94,10 @@ pub enum FrameError {
 }
 
 impl Frame {
-    /// The most gaps in a frame. Earlier ones are in the account.
-    pub const GAPS_MAX: usize = 512;
+    /// The most gaps in a frame of so many bins. Earlier ones are in the account.
+    pub const fn gaps_max(bins: usize) -> usize {
+        BYTES_MAX.saturating_sub(HEADER_BYTES + 2 * bins) / GAP_BYTES
+    }
 
     /// Appends the frame to `out`.
     ///
@@ -103,7 +105,8 @@ impl Frame {
     /// The levels have different lengths, or there are too many gaps.
     pub fn encode(&self, out: &mut Vec<u8>) {
         assert_eq!(self.mean.len(), self.peak.len(), "two levels for each bin");
-        assert!(self.gaps.len() <= Self::GAPS_MAX, "the caller limits the gaps");
+        let gaps_max = Self::gaps_max(self.mean.len());
+        assert!(self.gaps.len() <= gaps_max, "the caller limits the gaps");
         out.reserve(HEADER_BYTES + self.gaps.len() * GAP_BYTES + 2 * self.mean.len());
         out.extend([KIND, VERSION]);
         for number in [self.source, self.stream, self.channel] {
@@ -156,7 +159,7 @@ impl Frame {
             return Err(FrameError::Version { kind, version });
         }
         let (bins, gaps) = (u32_at(header, 20) as usize, u64_at(header, 96));
-        let gaps = usize::try_from(gaps).ok().filter(|&gaps| gaps <= Self::GAPS_MAX);
+        let gaps = usize::try_from(gaps).ok().filter(|&gaps| gaps <= Self::gaps_max(bins));
         let gaps = gaps.ok_or(short(usize::MAX))?;
         let levels = HEADER_BYTES + gaps * GAP_BYTES;
         let stated = levels.saturating_add(bins.saturating_mul(2));
@@ -225,6 +228,8 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 const KIND: u8 = 1;
 const VERSION: u8 = 2;
 const HEADER_BYTES: usize = 136;
+/// Seven frames that wait for a page take at most 1 MiB.
+const BYTES_MAX: usize = (1 << 20) / 7;
 const GAP_BYTES: usize = 24;
 
 #[cfg(test)]

@@ -132,6 +132,33 @@ fn last_picture_reaches_a_page_that_was_not_due_when_it_came() {
 }
 
 #[test]
+fn frame_has_the_latest_gaps_as_far_as_there_is_room() {
+    for (bins, gaps_max) in [(BINS, 6_150), (32_768, 3_505)] {
+        let mut rig = Rig::new(50);
+        let view = View::whole(bins);
+        let wanted = ViewRequest { source: 0, stream: 0, frames_per_second: 50, view };
+        let bins = rig.hub.show(rig.id, &wanted).unwrap().bins;
+        rig.frame(PERIOD);
+        rig.tone(1, 70_000);
+        let frame = rig.frame(PERIOD).expect("the first frame, which has no gaps");
+        rig.seen(&frame);
+        for count in [gaps_max, gaps_max + 1] {
+            let first = rig.next;
+            for _ in 0..count {
+                rig.tone(1, 3);
+                rig.gap(2);
+            }
+            rig.tone(1, 70_000);
+            let frame = rig.frame(PERIOD).expect("a frame in each period");
+            assert_eq!((frame.gaps.len(), frame.mean.len() as u32), (gaps_max, bins));
+            let left_out = (count - gaps_max) as u64;
+            assert_eq!(frame.gaps[0].first, first + 3 + 5 * left_out, "the latest");
+            rig.seen(&frame);
+        }
+    }
+}
+
+#[test]
 fn runs_copy_less_than_a_hundredth_of_250_ms_s() {
     for (bins, frames_per_second) in [(256, 60), (8_192, 60), (32_768, 60), (65_536, 37)] {
         let mut hub = hub();

@@ -85,7 +85,8 @@ impl Viewer {
         let rate_hz = info.rate_hz();
         let from = self.next_gap.unwrap_or(place.gaps_before);
         self.next_gap = Some(place.gaps_before);
-        let oldest = place.gaps_before.saturating_sub(Frame::GAPS_MAX as u64).max(from);
+        let gaps_max = Frame::gaps_max(key.view.bins as usize);
+        let oldest = place.gaps_before.saturating_sub(gaps_max as u64).max(from);
         let gaps = {
             let ledger = lock(&source.shared.ledger);
             ledger.gaps_in(oldest..place.gaps_before).map(gap_of).collect()
@@ -144,5 +145,5 @@ fn gap_of(entry: &GapEntry) -> FrameGap {
     }
 }
 
-/// Frames that a page has not confirmed. With 65,536 bins they take 1 MiB.
+/// Frames that a page has not confirmed. They take at most 1 MiB: see [`Frame::gaps_max`].
 pub(super) const UNSEEN_MAX: u32 = 7;
