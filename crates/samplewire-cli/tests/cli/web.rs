@@ -72,10 +72,11 @@ fn url_of(running: &Running) -> String {
 
 #[test]
 fn page_counts_what_the_recorder_counts_in_every_mode() {
-    let device = Device::start(&[&["--source", "counter", "--streams", "2"], &LOSS[..]].concat());
-    for (delivery, channels) in
-        [("complete", "0"), ("deadline:1us", "0"), ("best-effort", "0"), ("best-effort", "0,1")]
-    {
+    // Many packets, of which some are lost and not repaired within the microsecond.
+    let lossy = ["--rate", "2M", "--payload", "1408", "--fault", "data:loss=0.05,seed=5"];
+    let device = Device::start(&[&["--source", "counter", "--streams", "2"], &lossy[..]].concat());
+    let modes = ["complete", "deadline:1us", "best-effort"];
+    for (delivery, channels) in modes.iter().flat_map(|mode| [(*mode, "0"), (*mode, "0,1")]) {
         let file = folder("web-modes").join("out");
         let mut arguments = vec!["record", &device.address, text(&file), "--json", "--web"];
         arguments.extend(["--delivery", delivery, "--channels", channels, "--duration", "1s"]);
@@ -90,17 +91,30 @@ fn page_counts_what_the_recorder_counts_in_every_mode() {
         let document: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
         let end = &document["end"];
         let total = end["samples_missing"].as_u64().expect("a number");
-        assert_eq!(total > 0, delivery != "complete", "{delivery}");
+        assert_eq!(total > 0, delivery != "complete", "{delivery}, channels {channels}");
         // The recorder itself compares the final sums: here they only have to be on their way.
         let (samples, missing) = (number(&last, "samples"), number(&last, "missing"));
         assert!(samples > 0 && samples <= end["samples_delivered"].as_u64().unwrap(), "{last}");
         assert!(missing <= total, "{missing} of {total}");
-        run(&["verify", text(&file)]).expect(0);
+        let proof: Value =
+            serde_json::from_slice(&run(&["verify", text(&file), "--json"]).expect(0).stdout)
+                .expect("JSON");
+        for sum in ["samples_missing", "gaps", "gap_samples"] {
+            assert_eq!(proof[sum], end[sum], "{sum}, {delivery}, channels {channels}");
+        }
+        assert_eq!(proof["samples"], end["samples_delivered"]);
         // The page of the recording has the final sums.
         let shown = Running::start(&["web", "--recording", text(&file)]);
         let opened = account(&url_of(&shown)).expect("it serves until it is interrupted");
         assert_eq!(number(&opened, "missing"), total, "{opened}");
         assert_eq!(Some(number(&opened, "samples")), end["samples_delivered"].as_u64());
+        assert_eq!(Some(number(&opened, "gaps")), end["gaps"].as_u64());
+        for cause in RecordedCause::ALL {
+            let of_page: u64 =
+                opened["causes"][cause.position()].as_str().unwrap().parse().unwrap();
+            let of_recorder = &end["gap_samples"][cause.as_str().replace(' ', "_")];
+            assert_eq!(of_recorder.as_u64(), Some(of_page), "{cause:?}: {opened}");
+        }
         assert_eq!(opened["ended"], "the recording is proven");
         shown.signal(libc::SIGINT);
         shown.finish().expect(130);
