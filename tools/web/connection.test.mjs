@@ -58,3 +58,35 @@ test("a page that was admitted connects again at once", (context) => {
   assert.equal(sockets.length, 3);
   assert.deepEqual(heard, ["full", "opened", ""]);
 });
+
+test("a frame that this page cannot read is reported, and tried again in 5 s", (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const { sockets, heard } = connect();
+  const socket = sockets.at(-1);
+  socket.close = () => socket.onclose({ reason: "" });
+  socket.onmessage({ data: JSON.stringify({ type: "terms" }) });
+  socket.onmessage({ data: new Uint8Array(136).buffer });
+  assert.equal(heard[0], "opened");
+  assert.match(heard[1], /^a frame of another version: .*Reload the page\.$/);
+  context.mock.timers.tick(4999);
+  assert.equal(sockets.length, 1);
+  context.mock.timers.tick(1);
+  assert.equal(sockets.length, 2);
+});
+
+test("another token is used at once, and the same one changes nothing", (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const { connection, sockets } = connect();
+  sockets.at(-1).close = () => {};
+  connection.use("0".repeat(32));
+  assert.equal(sockets.length, 1);
+  connection.use("1".repeat(32));
+  assert.equal(sockets.length, 2);
+  assert.equal(connection.token, "1".repeat(32));
+  // Also while it waits for the next attempt.
+  converse(sockets);
+  connection.use("2".repeat(32));
+  assert.equal(sockets.length, 3);
+  context.mock.timers.tick(60_000);
+  assert.equal(sockets.length, 3, "the attempt that waited is given up");
+});

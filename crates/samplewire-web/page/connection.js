@@ -58,9 +58,26 @@ export class Connection {
     this.open();
   }
 
+  /**
+   * Goes on with the token of another start of the program.
+   * @param {string} token
+   */
+  use(token) {
+    if (token === this.token) {
+      return;
+    }
+    this.token = token;
+    if (this.socket || this.retry !== undefined) {
+      this.stop();
+      this.retryMs = RETRY_MS_MIN;
+      this.open();
+    }
+  }
+
   /** Closes the connection, and does not open it again. */
   stop() {
     clearTimeout(this.retry);
+    this.retry = undefined;
     this.isAdmitted = false;
     if (this.socket) {
       this.socket.onclose = null;
@@ -110,7 +127,7 @@ export class Connection {
           this.listener.opened();
         }
       } else {
-        this.listener.frame(decode(data));
+        this.take(data, socket);
       }
     };
     socket.onclose = ({ reason }) => {
@@ -121,6 +138,25 @@ export class Connection {
       this.retryMs = Math.min(2 * this.retryMs, RETRY_MS_MAX);
     };
     this.socket = socket;
+  }
+
+  /**
+   * Takes a frame. One that this page cannot read ends the connection.
+   * @param {ArrayBuffer} data
+   * @param {WebSocket} socket
+   */
+  take(data, socket) {
+    /** @type {Frame} */
+    let frame;
+    try {
+      frame = decode(data);
+    } catch (error) {
+      this.reason = `${error instanceof Error ? error.message : error}. Reload the page.`;
+      this.retryMs = RETRY_MS_MAX;
+      socket.close();
+      return;
+    }
+    this.listener.frame(frame);
   }
 
   /** @param {object} message */

@@ -8,7 +8,7 @@ import { colormap } from "./colors.js";
 import { Connection, takeToken } from "./connection.js";
 import { followRows, stepRow } from "./cursor.js";
 import { counted, frequency, grouped, measured, percent, span } from "./format.js";
-import { clearGaps, downloadGaps, listGaps } from "./gaps.js";
+import { clearGaps, downloadGaps, GapPages } from "./gaps.js";
 import { History } from "./history.js";
 import { listen, toggleDialog } from "./keys.js";
 import { Plots } from "./plots.js";
@@ -26,6 +26,9 @@ import { rowWords } from "./words.js";
 
 const BINS = [256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536];
 const FRAMES_PER_SECOND = 30;
+
+/** How long the page shows that it saw nothing for a while. */
+const BLIND_MS = 60_000;
 
 const spectrumCanvas = canvasIn("spectrum", "canvas");
 const imageCanvas = canvasIn("waterfall", ".image");
@@ -78,8 +81,9 @@ const state = {
   granted: { source: 0, stream: 0, channel: 0, zoom: 1, centre: 0 },
   /** What both pictures show, in words. */
   words: "",
-  /** How long nothing was seen, in words. */
+  /** How long nothing was seen, in words, and until when that is shown. */
   blind: "",
+  blindUntil: 0,
   /** @type {{at: number, samples: bigint, rate: number} | null} */
   speed: null,
 };
@@ -96,6 +100,7 @@ const connection = new Connection(takeToken(), {
   opened: () => {
     if (state.lostAt !== null) {
       state.blind = `Nothing was seen for ${span((performance.now() - state.lostAt) / 1000)}.`;
+      state.blindUntil = performance.now() + BLIND_MS;
     }
     state.lostAt = null;
     state.next = null;
@@ -207,13 +212,13 @@ function showAccount() {
 function showRate(it) {
   // By the program's clock: messages may be held up.
   const now = it.at_s;
-  const samples = BigInt(it.samples) + BigInt(it.missing);
+  const samples = BigInt(it.samples);
   if (state.speed === null || samples < state.speed.samples) {
     state.speed = { at: now, samples, rate: NaN };
   } else if (now - state.speed.at >= 1) {
     const rate = Number(samples - state.speed.samples) / (now - state.speed.at);
     state.speed = { at: now, samples, rate };
-    plots?.add(rate, it.counters, it.repairs, it.role === "sent");
+    plots?.add(now, rate, it.counters, it.repairs, it.role === "sent");
   }
   const nominal = it.streams[view.stream]?.rate_hz ?? 0;
   const rate = state.speed.rate;
@@ -243,7 +248,8 @@ function showState() {
     say(element("sentence"), it.sentence);
   }
   const remedy = it?.remedy ? `What to do: ${it.remedy}.` : "";
-  say(element("remedy"), [state.refusal, remedy, state.blind].filter(Boolean).join(" "));
+  const blind = performance.now() < state.blindUntil ? state.blind : "";
+  say(element("remedy"), [state.refusal, remedy, blind].filter(Boolean).join(" "));
 }
 
 /** Lists the streams and their channels. */
@@ -453,9 +459,11 @@ function pause() {
   say(element("pause"), state.isPaused ? "Continue" : "Pause");
 }
 
+const gapPages = new GapPages(connection);
+
 async function showGaps() {
   if (toggleDialog("gaps") && state.terms) {
-    await listGaps(connection, view.source, state.terms);
+    await gapPages.latest(view.source, state.terms);
   }
 }
 
@@ -581,7 +589,15 @@ function readRow(by) {
   say(element("row-words"), tip.hidden ? "No row." : `${tip.textContent}\n${element("readout").textContent}`);
 }
 
+/** @param {1 | -1} by */
+function readLoss(by) {
+  timeline?.step(by);
+  timeline?.draw(theme());
+}
+
 function leaveRow() {
+  timeline?.leave();
+  timeline?.draw(theme());
   state.cursor = null;
   state.isDirty = true;
   say(element("row-words"), "");
@@ -664,6 +680,7 @@ element("pause").onclick = pause;
 element("fit").onclick = fitLevels;
 element("theme").onclick = switchTheme;
 element("open-gaps").onclick = showGaps;
+element("gaps-older").onclick = () => gapPages.older();
 element("open-help").onclick = () => toggleDialog("help");
 element("download").onclick = download;
 follow(spectrumCanvas, GUTTER);
@@ -688,7 +705,8 @@ listen([
   { keys: ["{", "}"], words: "lower and raise the ceiling of the levels", run: (key) => shift("ceilingDb", key === "{" ? -5 : 5) },
   { keys: ["l"], words: "fit the levels to the picture", run: fitLevels },
   { keys: ["j", "k"], words: "read the next older and newer row of the waterfall", run: (key) => readRow(key === "j" ? 1 : -1) },
-  { keys: ["Escape"], words: "leave the row", run: leaveRow },
+  { keys: ["<", ">"], words: "read the next earlier and later loss of the whole stream", run: (key) => readLoss(key === "<" ? -1 : 1) },
+  { keys: ["Escape"], words: "leave the row and the loss", run: leaveRow },
   { keys: ["t"], words: "dark or light", run: switchTheme },
   { keys: ["s"], words: "next stream or channel", run: () => choose(nextStream()) },
   { keys: ["n"], words: "next process, on a page of several", run: () => processes.next() },
@@ -716,5 +734,7 @@ setInterval(() => {
   showState();
 }, 1000);
 document.addEventListener("visibilitychange", confirm);
+// The user has pasted the URL of a program that was started again.
+addEventListener("hashchange", () => connection.use(takeToken()));
 processes.start();
 requestAnimationFrame(draw);

@@ -4,8 +4,8 @@ import { quantile } from "./repair.js";
 
 /** @typedef {import("./account.js").Terms} Terms */
 
-/** Points of a plot, one each second. */
-const POINTS = 120;
+/** The seconds that a plot shows, and its most points: there is one a second at most. */
+const SECONDS = 120;
 
 /**
  * @typedef {object} Kind
@@ -101,7 +101,7 @@ export class Plots {
         legend: { show: false },
         cursor: { show: false },
         scales: {
-          x: { time: false, range: [-POINTS, 0] },
+          x: { time: false, range: [-SECONDS, 0] },
           y: {
             /** @type {(plot: unknown, low: number, high: number) => [number, number]} */
             range: (_plot, _low, high) => (high > 0 ? [0, high * 1.15] : [0, 1]),
@@ -127,21 +127,23 @@ export class Plots {
 
   /** @param {number} at */
   aligned(at) {
-    const count = this.times.length;
-    return [this.times.map((_, point) => point - count + 1), ...this.data[at]];
+    const last = this.times.at(-1) ?? 0;
+    return [this.times.map((time) => time - last), ...this.data[at]];
   }
 
   /**
-   * Adds a point, once a second.
+   * Adds a point, about once a second.
+   * @param {number} time seconds, by the program's clock
    * @param {number} rate samples per second
    * @param {string[] | null} counters
    * @param {string[] | null} repairs packets in each bucket of repair latency
    * @param {boolean} isSender whether the counters are those of a sender
    */
-  add(rate, counters, repairs, isSender = false) {
-    this.times.push(this.times.length);
+  add(time, rate, counters, repairs, isSender = false) {
+    const passed = time - (this.times.at(-1) ?? time);
+    this.times.push(time);
     KINDS.forEach((kind, at) => {
-      const values = kind.counters.map((name) => this.value(name, counters, isSender));
+      const values = kind.counters.map((name) => this.value(name, counters, isSender, passed));
       const scaled = (values.length > 0 ? values : [rate]).map((value) =>
         value === null ? null : value * kind.factor,
       );
@@ -149,10 +151,10 @@ export class Plots {
       scaled.push(...shares.map((it) => quantile(this.bounds, this.repaired, repairs, it)));
       this.data[at].forEach((points, line) => {
         points.push(scaled[line]);
-        points.splice(0, points.length - POINTS);
+        points.splice(0, points.length - SECONDS);
       });
     });
-    this.times.splice(0, this.times.length - POINTS);
+    this.times.splice(0, this.times.length - SECONDS);
     this.before = counters;
     this.repaired = repairs;
     this.plots.forEach((plot, at) => {
@@ -165,8 +167,9 @@ export class Plots {
    * @param {string} name
    * @param {string[] | null} counters
    * @param {boolean} isSender
+   * @param {number} passed seconds since the last point
    */
-  value(name, counters, isSender) {
+  value(name, counters, isSender, passed) {
     const at = isSender
       ? this.senderNames.indexOf(OF_SENDER.get(name) ?? name)
       : this.names.indexOf(name);
@@ -176,7 +179,8 @@ export class Plots {
     if (!GROWING.includes(name)) {
       return Number(counters[at]);
     }
-    return this.before ? Math.max(0, Number(counters[at]) - Number(this.before[at])) : null;
+    const growth = this.before ? Math.max(0, Number(counters[at]) - Number(this.before[at])) : null;
+    return growth !== null && passed > 0 ? growth / passed : null;
   }
 
   /** Forgets the last counters: those that follow are of another stream. */

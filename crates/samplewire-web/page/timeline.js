@@ -35,6 +35,8 @@ export class Timeline {
     /** @type {Drawn | null} */
     this.answer = null;
     this.rateHz = 0;
+    /** The position of the loss that is read by keys. @type {number | null} */
+    this.read = null;
     canvas.onpointermove = ({ offsetX }) => this.show(offsetX / canvas.clientWidth);
     canvas.onpointerleave = () => this.show(null);
     canvas.onclick = ({ offsetX }) => {
@@ -91,7 +93,34 @@ export class Timeline {
         context.fillRect(x, bar - high, wide, high);
       }
     }
+    if (this.read !== null) {
+      context.fillStyle = theme.text;
+      context.fillRect(Math.floor((width * this.read) / answer.end), 0, 2, bar);
+    }
     this.labels(context, theme, width, height);
+  }
+
+  /**
+   * Reads the next column with losses: the last first.
+   * @param {1 | -1} by
+   */
+  step(by) {
+    const { answer, read } = this;
+    if (!answer || answer.columns.length === 0) {
+      this.tip.textContent = "No index is missing.";
+      return;
+    }
+    const { columns } = answer;
+    const later = columns.filter(({ first }) => read === null || (by > 0 ? first > read : first < read));
+    const found = (by > 0 && read !== null ? later.at(0) : later.at(-1)) ?? columns.find(({ first }) => first === read);
+    this.read = (found ?? columns[columns.length - 1]).first;
+    this.show((this.read + 0.5) / answer.end);
+  }
+
+  /** Ends the reading by keys. */
+  leave() {
+    this.read = null;
+    this.show(null);
   }
 
   /**
