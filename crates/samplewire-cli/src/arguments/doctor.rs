@@ -76,8 +76,9 @@ pub(crate) struct DoctorArguments {
 }
 
 const AFTER_HELP: &str = "\
-Nothing is changed without --yes, and no privilege is needed. A value that
-cannot be read is listed with the reason; it does not count as good.
+Nothing is changed without --yes, and only --measure without an address
+needs a privilege. A value that cannot be read is listed with the reason; it
+does not count as good.
 docs/doctor.md lists the checks, and how each limit follows from the rate.
 
 Examples:

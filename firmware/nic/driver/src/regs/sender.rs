@@ -335,7 +335,7 @@ pub static COUNTERS: [&str; 45] = [
     "mac_rx_dropped",
     "writes_refused",
 ];
-/// body of ACCEPT from its offset 0 (docs/protocol.md#3.6): low half at 8 n; the first byte on the wire in the highest bits
+/// body of ACCEPT from its offset 0 (docs/protocol.md#2.15): low half at 8 n; the first byte on the wire in the highest bits
 pub const TEMPLATE_WINDOW: u32 = 0x400;
 
 /// All registers.
