@@ -7,8 +7,8 @@ The seed is the hash of HEAD unless one is given; formal/mutate.py draws by it f
 rtl/. A mutant that lint refuses does not build and is not counted. Each other one meets, until one
 catches it, the proofs and the files of cocotb tests that name its module or contain it. yosys
 compares it with the original: only a proof makes it equivalent, and it then does not count. A
-timeout is no catch. A file of tests must pass without a mutant before it meets one; a mutant then
-has ten times as long in it. A file that takes more than 20 minutes catches none.
+timeout is no catch. A file of tests runs without a mutant before it meets one; a mutant then has
+ten times as long in it. A file that then fails, or takes more than 20 minutes, catches none.
 
 The order is that of cost. All mutants meet the tests and the proofs of their own module first, in
 small designs before large ones, then yosys, then what contains them, then the long proofs and
@@ -273,17 +273,21 @@ class Campaign:
                     self.meet(change, cost)
 
     def limit_s(self, check: Check) -> float:
-        """The time that a mutant has in a file of tests; RuntimeError if they fail without one."""
+        """The time that a mutant has in a file of tests; 0 if they do not pass without one."""
         if check.name not in self.unchanged_s:
             begun = time.monotonic()
             try:
                 done = tested(check, COCOTB_S)
             except subprocess.TimeoutExpired:
-                self.unchanged_s[check.name] = None
+                passed_s = None
             else:
+                passed_s = round(time.monotonic() - begun, 1)
                 if done.returncode:
-                    raise RuntimeError(f"{check} without a mutant: {done.stdout[-500:]}")
-                self.unchanged_s[check.name] = round(time.monotonic() - begun, 1)
+                    print(
+                        f"{check} fails without a mutant, and catches none:\n{done.stdout[-500:]}"
+                    )
+                    passed_s = None
+            self.unchanged_s[check.name] = passed_s
             self.write()
         whole_s = self.unchanged_s[check.name]
         return 0 if whole_s is None else min(max(MUTANT_SLOWER * whole_s, COCOTB_S_MIN), COCOTB_S)
