@@ -166,9 +166,9 @@ Try it:
   samplewire emulate --play out.sigmf-data --rate 2M      a device that plays, and
   samplewire replay in.sigmf-meta 127.0.0.1               what it plays
 
-Exit status: 0 whole, 1 usage (an option, an address or a file), 2 unreachable or refused, 3 \
-samples missing, or a recording that contradicts its metadata, 4 a threshold (--fail-on), 130 \
-interrupted (the file is closed and valid)";
+Exit status: 0 whole, 1 usage (an option, an address or a file), 2 unreachable, refused or broken \
+off, 3 samples missing or not in time, an early end, or a recording that contradicts its metadata, 4 \
+a threshold (--fail-on), 130 Ctrl-C, 128 + N any other signal N (the file is closed and valid)";
 
 #[cfg(test)]
 mod tests {

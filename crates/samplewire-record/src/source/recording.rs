@@ -13,7 +13,7 @@ use samplewire::source::{ReadSamples, StreamInfo, whole_frames};
 use super::looped::Looped;
 use super::{SourceError, SourceOptions};
 use crate::sigmf::{Metadata, MetadataError, Notes, Paths, TEXT_BYTES_MAX, sha512_of};
-use crate::sink::frames_of;
+use crate::sink::{frames_of, named_format};
 use crate::storage::{OsStorage, read_text};
 
 /// A recording, played as often as requested.
@@ -127,10 +127,11 @@ fn sigmf_info(
     Ok(info)
 }
 
-/// Describes raw data from the options alone.
+/// Describes raw data from the options; without a format there, the name may state it.
 pub(super) fn raw_info(name: &str, options: &SourceOptions) -> Result<StreamInfo, SourceError> {
     let missing = |option| SourceError::Missing { source_name: name.to_owned(), option };
-    let format = options.format.ok_or_else(|| missing("format"))?;
+    let format = options.format.or_else(|| named_format(Path::new(name)));
+    let format = format.ok_or_else(|| missing("format"))?;
     let rate_hz = options.rate_hz.ok_or_else(|| missing("rate"))?;
     let channels = options.channels.unwrap_or(1);
     if channels == 0 {

@@ -151,6 +151,18 @@ fn options_that_contradict_the_recording_are_named() {
 }
 
 #[test]
+fn raw_file_may_state_its_format_in_its_name() {
+    let folder = recording(json!({}));
+    let options = SourceOptions::new().rate_hz(1e6);
+    for (name, format) in [("b.cfile", Format::Fc32), ("b.cs8", Format::Sc8)] {
+        fs::write(folder.path().join(name), [0; 16]).unwrap();
+        assert_eq!(open_in(&folder, name, &options).unwrap().info().format, format);
+        let other = open_in(&folder, name, &options.clone().format(Format::Sc16)).unwrap();
+        assert_eq!(other.info().format, Format::Sc16, "what is chosen goes first");
+    }
+}
+
+#[test]
 fn raw_file_needs_format_and_rate() {
     let folder = recording(json!({}));
     fs::write(folder.path().join("b.raw"), [0; 12]).unwrap();
