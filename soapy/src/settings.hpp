@@ -9,7 +9,7 @@
 
 namespace soapy_samplewire {
 
-/// Choices for a stream; they hold from its next activation on.
+/// Choices for a stream, fixed when it is set up.
 class Settings {
   public:
     /// Keys, units, ranges and defaults.

@@ -116,16 +116,18 @@ void streams_are_set_up_as_they_can_be(SoapySDR::Device &radio) {
     CHECK_EQUAL(radio.deactivateStream(stream), 0);
     CHECK_EQUAL(radio.deactivateStream(stream), 0);
     CHECK_EQUAL(read(stream, buffers), SOAPY_SDR_TIMEOUT);
-    radio.writeSetting("interface", "sw-none");
-    CHECK_EQUAL(radio.activateStream(stream), SOAPY_SDR_STREAM_ERROR);
-    radio.writeSetting("interface", "lo");
-    CHECK_EQUAL(radio.activateStream(stream), 0);
-    CHECK_EQUAL(radio.deactivateStream(stream), 0);
-    radio.writeSetting("interface", "");
     radio.closeStream(stream);
     CHECK_EQUAL(read(stream, buffers), SOAPY_SDR_STREAM_ERROR);
     CHECK_EQUAL(read(nullptr, buffers), SOAPY_SDR_STREAM_ERROR);
     CHECK_EQUAL(radio.activateStream(stream), SOAPY_SDR_STREAM_ERROR);
+    radio.closeStream(stream);
+
+    stream = set_up("CS16", {0}, {{"interface", "sw-none"}});
+    CHECK_EQUAL(radio.activateStream(stream), SOAPY_SDR_STREAM_ERROR);
+    radio.closeStream(stream);
+    stream = set_up("CS16", {0}, {{"interface", "lo"}});
+    CHECK_EQUAL(radio.activateStream(stream), 0);
+    CHECK_EQUAL(radio.deactivateStream(stream), 0);
     radio.closeStream(stream);
 }
 
