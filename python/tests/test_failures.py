@@ -119,7 +119,7 @@ def test_device_that_dies_in_the_middle_is_an_exception() -> None:
                     expected = block.end
             assert isinstance(silence.value, sw.WaitTimeoutError | sw.PeerSilentError)
             again, _ = start_device(address)
-            with pytest.raises(sw.PeerRestartedError, match="open it again"):
+            with pytest.raises(sw.PeerRestartedError, match="open the stream again"):
                 while True:
                     next(rx.blocks(timeout=30))
             with pytest.raises(sw.PeerRestartedError):
