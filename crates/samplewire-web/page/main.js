@@ -159,7 +159,7 @@ function message(message) {
     plots = new Plots(element("plots"), message);
     plots.build(theme());
     const canvas = /** @type {HTMLCanvasElement} */ (element("timeline"));
-    timeline = new Timeline(canvas, element("timeline-tip"), message, seek);
+    timeline = new Timeline(canvas, element("timeline-tip"), message, seek, () => timeline?.draw(theme()));
   } else if (message.type === "account") {
     const isNew = message.sources.length > state.sources.length;
     state.sources = message.sources;
@@ -280,6 +280,7 @@ function choose(value) {
   request();
   showAccount();
   readTimeline();
+    leaveLoss();
 }
 
 /** Forgets what another source has shown. */
@@ -301,7 +302,7 @@ function clear() {
   say(element("timeline-note"), "");
   if (timeline) {
     timeline.answer = null;
-    timeline.draw(theme());
+    leaveLoss();
   }
 }
 
@@ -595,7 +596,7 @@ function readLoss(by) {
   timeline?.draw(theme());
 }
 
-function leaveRow() {
+function leaveLoss() {
   timeline?.leave();
   timeline?.draw(theme());
   state.cursor = null;
@@ -609,6 +610,10 @@ function leaveRow() {
  * @param {number} left where the picture begins
  */
 function follow(canvas, left) {
+}
+
+function leaveRow() {
+  leaveLoss();
   canvas.onpointermove = ({ offsetX, offsetY }) => {
     state.cursor = { x: offsetX - left, y: offsetY, isImage: canvas === imageCanvas, isOfRow: false };
     state.isDirty = true;
@@ -719,6 +724,11 @@ listen([
 function nextStream() {
   const values = streamsOf(state.sources).map(({ value }) => value);
   return after(values, `${view.source}/${view.stream}/${view.channel}`) ?? "0/0/0";
+  {
+    keys: ["i"],
+    words: "go to the whole stream; there, ← → PgUp PgDn Home End read a place of it, and Enter plays a recording from it",
+    run: () => element("timeline").focus(),
+  },
 }
 
 const isLight = matchMedia("(prefers-color-scheme: light)").matches;

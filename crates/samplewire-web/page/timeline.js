@@ -21,24 +21,53 @@ import { grouped, percent, span } from "./format.js";
  * @property {{first: number, len: number, missing: number[], excluded: number}[]} columns
  */
 
+/** Keys of the focused timeline, and by how many columns of one pixel they move. */
+const KEYS = new Map([
+  ["ArrowLeft", -1],
+  ["ArrowRight", 1],
+  ["PageUp", -50],
+  ["PageDown", 50],
+  ["Home", -Infinity],
+  ["End", Infinity],
+]);
+
 export class Timeline {
   /**
    * @param {HTMLCanvasElement} canvas
    * @param {HTMLElement} tip
    * @param {Terms} terms
    * @param {(position: number) => void} seek
+   * @param {() => void} redraw
    */
-  constructor(canvas, tip, terms, seek) {
+  constructor(canvas, tip, terms, seek, redraw) {
     this.canvas = canvas;
     this.tip = tip;
     this.terms = terms;
     /** @type {Drawn | null} */
     this.answer = null;
     this.rateHz = 0;
-    /** The position of the loss that is read by keys. @type {number | null} */
+    /** The position that is read by keys. @type {number | null} */
     this.read = null;
     canvas.onpointermove = ({ offsetX }) => this.show(offsetX / canvas.clientWidth);
-    canvas.onpointerleave = () => this.show(null);
+    canvas.onpointerleave = () => this.show(this.share());
+    canvas.onkeydown = (event) => {
+      const { answer, read } = this;
+      const isPlain = !event.ctrlKey && !event.altKey && !event.metaKey;
+      if (!isPlain || !answer || answer.end === 0) {
+        return;
+      }
+      if (KEYS.has(event.key)) {
+        this.moveTo(event.key, answer.end);
+        redraw();
+      } else if (event.key === "Enter" && read !== null) {
+        seek(Math.floor(read));
+      } else {
+        return;
+      }
+      // Else the same keys would move the band.
+      event.preventDefault();
+      event.stopPropagation();
+    };
     canvas.onclick = ({ offsetX }) => {
       if (this.answer) {
         seek(Math.floor((this.answer.end * offsetX) / canvas.clientWidth));
@@ -101,6 +130,25 @@ export class Timeline {
   }
 
   /**
+   * Moves the place that is read by columns.
+   * @param {string} key
+   * @param {number} end
+   */
+  moveTo(key, end) {
+    const count = Math.max(1, Math.round(this.canvas.clientWidth));
+    const column = this.read === null ? count : Math.floor((this.read * count) / end);
+    const at = Math.min(count - 1, Math.max(0, column + (KEYS.get(key) ?? 0)));
+    // The middle of the column: the edge may round to the one before.
+    this.read = (end * (at + 0.5)) / count;
+    this.show(this.share());
+  }
+
+  /** The place that is read, in parts of the stream. */
+  share() {
+    return this.read === null || !this.answer ? null : (this.read + 0.5) / this.answer.end;
+  }
+
+  /**
    * Reads the next column with losses: the last first.
    * @param {1 | -1} by
    */
@@ -114,7 +162,7 @@ export class Timeline {
     const later = columns.filter(({ first }) => read === null || (by > 0 ? first > read : first < read));
     const found = (by > 0 && read !== null ? later.at(0) : later.at(-1)) ?? columns.find(({ first }) => first === read);
     this.read = (found ?? columns[columns.length - 1]).first;
-    this.show((this.read + 0.5) / answer.end);
+    this.show(this.share());
   }
 
   /** Ends the reading by keys. */
