@@ -58,12 +58,16 @@ export class GapPages {
     element("gap-rows").replaceChildren(...rows);
     const older = /** @type {HTMLButtonElement} */ (element("gaps-older"));
     older.disabled = gaps.length < PAGE_GAPS || this.oldest === "0";
+    /** @type {HTMLButtonElement} */ (element("gaps-latest")).disabled = before === "";
   }
 }
 
 /** Empties the list. */
 export function clearGaps() {
   say(element("gaps-note"), "");
+  for (const id of ["gaps-older", "gaps-latest"]) {
+    /** @type {HTMLButtonElement} */ (element(id)).disabled = true;
+  }
   element("gap-rows").replaceChildren();
 }
 

@@ -697,6 +697,7 @@ listen([
   { keys: ["+", "="], words: "narrow the band to half", run: () => zoom(2) },
   { keys: ["-"], words: "widen the band to twice", run: () => zoom(0.5) },
   { keys: ["0"], words: "show the whole band", run: () => zoom(1 / ZOOM_MAX) },
+element("gaps-latest").onclick = () => gapPages.list("");
   { keys: ["r"], words: "play a recording from its beginning", run: () => seek(0) },
   { keys: [",", "."], words: "go back and on in a recording", run: (key) => skip(key === "," ? -0.1 : 0.1) },
   { keys: ["b"], words: "next number of bins", run: () => setBins(after(BINS, view.bins)) },
