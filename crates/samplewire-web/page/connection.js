@@ -25,6 +25,7 @@ export function takeToken() {
  * @property {(message: any) => void} message
  * @property {() => void} opened the program has admitted the page
  * @property {(reason: string) => void} closed
+ * @property {(words: string) => void} unreadable this page cannot read the frames: it stays closed
  */
 
 export class Connection {
@@ -45,6 +46,8 @@ export class Connection {
     this.process = null;
     /** The pause before the next attempt. @type {ReturnType<typeof setTimeout> | undefined} */
     this.retry = undefined;
+    /** Whether it stays closed because this page cannot read the frames. */
+    this.isUnreadable = false;
   }
 
   /**
@@ -67,7 +70,7 @@ export class Connection {
       return;
     }
     this.token = token;
-    if (this.socket || this.retry !== undefined) {
+    if (this.socket || this.retry !== undefined || this.isUnreadable) {
       this.stop();
       this.retryMs = RETRY_MS_MIN;
       this.open();
@@ -106,6 +109,7 @@ export class Connection {
   }
 
   open() {
+    this.isUnreadable = false;
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(`${scheme}//${location.host}${this.path("/api/ws")}`, [
       "samplewire",
@@ -127,7 +131,7 @@ export class Connection {
           this.listener.opened();
         }
       } else {
-        this.take(data, socket);
+        this.take(data);
       }
     };
     socket.onclose = ({ reason }) => {
@@ -141,19 +145,18 @@ export class Connection {
   }
 
   /**
-   * Takes a frame. One that this page cannot read ends the connection.
+   * Takes a frame. One that this page cannot read ends the connection: the next would be like it.
    * @param {ArrayBuffer} data
-   * @param {WebSocket} socket
    */
-  take(data, socket) {
+  take(data) {
     /** @type {Frame} */
     let frame;
     try {
       frame = decode(data);
     } catch (error) {
-      this.reason = `${error instanceof Error ? error.message : error}. Reload the page.`;
-      this.retryMs = RETRY_MS_MAX;
-      socket.close();
+      this.stop();
+      this.isUnreadable = true;
+      this.listener.unreadable(error instanceof Error ? error.message : String(error));
       return;
     }
     this.listener.frame(frame);

@@ -37,6 +37,8 @@
  * @property {Uint8Array<ArrayBuffer>} peak
  */
 
+/** The version of the frames that this page reads. */
+const VERSION = 2;
 const HEADER_BYTES = 136;
 const GAP_BYTES = 24;
 
@@ -47,8 +49,15 @@ const GAP_BYTES = 24;
  */
 export function decode(buffer) {
   const view = new DataView(buffer);
-  if (view.byteLength < HEADER_BYTES || view.getUint8(0) !== 1 || view.getUint8(1) !== 2) {
-    throw new Error("a frame of another version: a process of another Samplewire version sends it");
+  if (view.byteLength < 2 || view.getUint8(0) !== 1) {
+    throw new Error("The program sends no frames that this page reads");
+  }
+  const version = view.getUint8(1);
+  if (version !== VERSION) {
+    throw new Error(`The program sends frames of version ${version}, and this page reads version ${VERSION}`);
+  }
+  if (view.byteLength < HEADER_BYTES) {
+    throw new Error("The program sends a frame that is shorter than its header");
   }
   /** @param {number} at */
   const u16 = (at) => view.getUint16(at, true);
@@ -62,7 +71,7 @@ export function decode(buffer) {
   const gapCount = Number(u64(96));
   const levels = HEADER_BYTES + gapCount * GAP_BYTES;
   if (view.byteLength !== levels + 2 * bins) {
-    throw new Error("a frame of another length than it states");
+    throw new Error("The program sends a frame of another length than it states");
   }
   /** @type {Gap[]} */
   const gaps = [];

@@ -29,6 +29,7 @@ const FRAMES_PER_SECOND = 30;
 
 /** How long the page shows that it saw nothing for a while. */
 const BLIND_MS = 60_000;
+const UNREADABLE_REMEDY = "Reload the page. If that does not help, serve the page by the program's own version.";
 
 const spectrumCanvas = canvasIn("spectrum", "canvas");
 const imageCanvas = canvasIn("waterfall", ".image");
@@ -73,8 +74,9 @@ const state = {
   reason: "",
   /** CPU time of spectra of all samples, as a share of a core. @type {number | null} */
   cost: null,
-  /** Why no process is shown, in words. */
+  /** Why nothing is shown, in words, and what to do. */
   absent: "",
+  absentRemedy: "",
   /** Why the last view was refused, in words. */
   refusal: "",
   /** The last view that the program has granted; it keeps that one when it refuses another. */
@@ -103,13 +105,21 @@ const connection = new Connection(takeToken(), {
       state.blindUntil = performance.now() + BLIND_MS;
     }
     state.lostAt = null;
+    state.absent = "";
     state.next = null;
+    // The program may be another one; its clock and its sums begin again.
+    state.speed = null;
     actions.restart();
     request();
   },
   closed: (reason) => {
     state.lostAt ??= performance.now();
     state.reason = reason;
+    showState();
+  },
+  unreadable: (words) => {
+    state.absent = `${words}.`;
+    state.absentRemedy = UNREADABLE_REMEDY;
     showState();
   },
 });
@@ -133,6 +143,7 @@ const processes = new Processes(connection, {
   },
   absent: (words) => {
     state.absent = words;
+    state.absentRemedy = "";
     showState();
   },
 });
@@ -231,7 +242,7 @@ function showState() {
   if (state.absent) {
     place.dataset.level = "lost";
     say(element("sentence"), state.absent);
-    say(element("remedy"), "");
+    say(element("remedy"), state.absentRemedy);
     return;
   }
   if (state.lostAt !== null) {
@@ -269,6 +280,7 @@ function choose(value) {
   const [from, stream, channel] = value.split("/").map(Number);
   if (from !== view.source) {
     state.frame = null;
+    leaveLoss();
   }
   Object.assign(view, { source: from, stream, channel, zoom: 1, centre: 0 });
   state.speed = null;
@@ -280,7 +292,6 @@ function choose(value) {
   request();
   showAccount();
   readTimeline();
-    leaveLoss();
 }
 
 /** Forgets what another source has shown. */
@@ -599,6 +610,10 @@ function readLoss(by) {
 function leaveLoss() {
   timeline?.leave();
   timeline?.draw(theme());
+}
+
+function leaveRow() {
+  leaveLoss();
   state.cursor = null;
   state.isDirty = true;
   say(element("row-words"), "");
@@ -610,10 +625,6 @@ function leaveLoss() {
  * @param {number} left where the picture begins
  */
 function follow(canvas, left) {
-}
-
-function leaveRow() {
-  leaveLoss();
   canvas.onpointermove = ({ offsetX, offsetY }) => {
     state.cursor = { x: offsetX - left, y: offsetY, isImage: canvas === imageCanvas, isOfRow: false };
     state.isDirty = true;
@@ -686,6 +697,7 @@ element("fit").onclick = fitLevels;
 element("theme").onclick = switchTheme;
 element("open-gaps").onclick = showGaps;
 element("gaps-older").onclick = () => gapPages.older();
+element("gaps-latest").onclick = () => gapPages.list("");
 element("open-help").onclick = () => toggleDialog("help");
 element("download").onclick = download;
 follow(spectrumCanvas, GUTTER);
@@ -697,7 +709,6 @@ listen([
   { keys: ["+", "="], words: "narrow the band to half", run: () => zoom(2) },
   { keys: ["-"], words: "widen the band to twice", run: () => zoom(0.5) },
   { keys: ["0"], words: "show the whole band", run: () => zoom(1 / ZOOM_MAX) },
-element("gaps-latest").onclick = () => gapPages.list("");
   { keys: ["r"], words: "play a recording from its beginning", run: () => seek(0) },
   { keys: [",", "."], words: "go back and on in a recording", run: (key) => skip(key === "," ? -0.1 : 0.1) },
   { keys: ["b"], words: "next number of bins", run: () => setBins(after(BINS, view.bins)) },
@@ -713,6 +724,11 @@ element("gaps-latest").onclick = () => gapPages.list("");
   { keys: ["j", "k"], words: "read the next older and newer row of the waterfall", run: (key) => readRow(key === "j" ? 1 : -1) },
   { keys: ["<", ">"], words: "read the next earlier and later loss of the whole stream", run: (key) => readLoss(key === "<" ? -1 : 1) },
   { keys: ["Escape"], words: "leave the row and the loss", run: leaveRow },
+  {
+    keys: ["i"],
+    words: "go to the whole stream; there, ← → PgUp PgDn Home End read a place of it, and Enter plays a recording from it",
+    run: () => element("timeline").focus(),
+  },
   { keys: ["t"], words: "dark or light", run: switchTheme },
   { keys: ["s"], words: "next stream or channel", run: () => choose(nextStream()) },
   { keys: ["n"], words: "next process, on a page of several", run: () => processes.next() },
@@ -725,11 +741,6 @@ element("gaps-latest").onclick = () => gapPages.list("");
 function nextStream() {
   const values = streamsOf(state.sources).map(({ value }) => value);
   return after(values, `${view.source}/${view.stream}/${view.channel}`) ?? "0/0/0";
-  {
-    keys: ["i"],
-    words: "go to the whole stream; there, ← → PgUp PgDn Home End read a place of it, and Enter plays a recording from it",
-    run: () => element("timeline").focus(),
-  },
 }
 
 const isLight = matchMedia("(prefers-color-scheme: light)").matches;
