@@ -131,6 +131,8 @@ def missing() -> str:
 
 
 def run(program: Path, is_alone: bool) -> None:
+    import connecting
+    import losses
     import processes
     import recording
     from playwright.sync_api import sync_playwright
@@ -162,6 +164,8 @@ def run(program: Path, is_alone: bool) -> None:
             ("latency", lambda: check_latency(browser, stream, is_alone)),
             ("restart", lambda: check_restart(browser, stream)),
             ("reconnecting", lambda: check_reconnecting(browser, program)),
+            ("a pasted URL", lambda: connecting.check(browser, program)),
+            ("losses", lambda: losses.check(browser, program)),
             ("a graph", lambda: check_graph(browser, program.with_name("graph"))),
             ("processes", lambda: processes.check(browser, samplewire)),
             ("a recording", lambda: recording.check(browser, samplewire, OUT)),
