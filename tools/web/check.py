@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import cost
 from reading import (
     LISTENERS,
     PATIENCE_S,
@@ -105,6 +106,9 @@ def main() -> int:
     parser.add_argument(
         "--alone", action="store_true", help="nothing else runs: hold the limits of latency"
     )
+    parser.add_argument(
+        "--out", type=Path, help="keep the figures of --alone in this file, as JSON"
+    )
     arguments = parser.parse_args()
     reason = missing()
     if reason or arguments.can_run:
@@ -112,12 +116,16 @@ def main() -> int:
         return 1 if reason else 0
     if arguments.program is None:
         parser.error("name the program: target/debug/examples/virtual_stream")
+    if arguments.out and not arguments.alone:
+        parser.error("--out needs --alone: beside other programs, figures are of no use")
     OUT.mkdir(parents=True, exist_ok=True)
     try:
-        run(arguments.program.resolve(), arguments.alone)
+        figures = run(arguments.program.resolve(), arguments.alone)
     except AssertionError as error:
         print(f"web: {error}", file=sys.stderr)
         return 1
+    if arguments.out:
+        cost.keep(arguments.out, figures)
     return 0
 
 
@@ -130,7 +138,8 @@ def missing() -> str:
     return ""
 
 
-def run(program: Path, is_alone: bool) -> None:
+def run(program: Path, is_alone: bool) -> dict[str, float]:
+    """Take all steps; return what was measured."""
     import connecting
     import losses
     import processes
@@ -142,6 +151,7 @@ def run(program: Path, is_alone: bool) -> None:
     folder = OUT / "recordings"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
+    figures: dict[str, float] = {}
     with (
         sync_playwright() as playwright,
         VirtualStream(program, HOSTILE_NAME, folder=folder) as stream,
@@ -153,7 +163,7 @@ def run(program: Path, is_alone: bool) -> None:
             timeout=1_000 * PATIENCE_S,
         )
         steps: list[tuple[str, Callable[[], None]]] = [
-            ("first picture", lambda: check_first_picture(browser, stream, is_alone)),
+            ("first picture", lambda: check_first_picture(browser, stream, is_alone, figures)),
             ("tone and gap in pixels", lambda: check_pixels(browser, stream, "", TONES)),
             ("the same on a 2D canvas", lambda: check_pixels(browser, stream, "?plain", TONES[:1])),
             ("time", lambda: check_time(browser, stream)),
@@ -161,7 +171,8 @@ def run(program: Path, is_alone: bool) -> None:
             ("axe-core and width", lambda: check_access(browser, stream)),
             ("another origin", lambda: check_attack(browser, stream, folder)),
             ("actions", lambda: check_actions(browser, stream, folder, samplewire)),
-            ("latency", lambda: check_latency(browser, stream, is_alone)),
+            ("latency", lambda: check_latency(browser, stream, is_alone, figures)),
+            ("cost", lambda: check_cost(browser, stream, is_alone, figures)),
             ("restart", lambda: check_restart(browser, stream)),
             ("reconnecting", lambda: check_reconnecting(browser, program)),
             ("a pasted URL", lambda: connecting.check(browser, program)),
@@ -175,6 +186,7 @@ def run(program: Path, is_alone: bool) -> None:
             step()
             print(f"{name}: {time.monotonic() - started:.1f} s", flush=True)
         browser.close()
+    return figures
 
 
 class Opened:
@@ -210,7 +222,9 @@ class Opened:
         assert not self.complaints, self.complaints
 
 
-def check_first_picture(browser: Browser, stream: VirtualStream, is_alone: bool) -> None:
+def check_first_picture(
+    browser: Browser, stream: VirtualStream, is_alone: bool, figures: dict[str, float]
+) -> None:
     times = []
     for _ in range(3):
         opened = Opened(browser, stream, script=FIRST_FRAME)
@@ -220,6 +234,7 @@ def check_first_picture(browser: Browser, stream: VirtualStream, is_alone: bool)
         page.reload()
         until(page, SEEN)
         opened.close()
+    figures["first picture, ms"] = sorted(times)[1]
     print(f"  first picture after {sorted(times)[1]:.0f} ms (median of 3)")
     if is_alone:
         assert min(times) < 1_000, f"the first picture takes {min(times):.0f} ms"
@@ -534,7 +549,9 @@ def check_actions(browser: Browser, stream: VirtualStream, folder: Path, command
     opened.close()
 
 
-def check_latency(browser: Browser, stream: VirtualStream, is_alone: bool) -> None:
+def check_latency(
+    browser: Browser, stream: VirtualStream, is_alone: bool, figures: dict[str, float]
+) -> None:
     """From the block with a changed tone to its pixels."""
     opened = Opened(browser, stream, script=TOP_ROW)
     page = opened.page
@@ -545,21 +562,40 @@ def check_latency(browser: Browser, stream: VirtualStream, is_alone: bool) -> No
         done = stream.command(f"tone {(300 + 20 * step) * (-1) ** step}")
         until(page, f"changes.length > {count}")
         delays.append(page.evaluate(f"changes[{count}].at") - done.unix_ns / 1e6)
-    bare = page.evaluate(
-        "() => new Promise((done) => { const times = [];"
-        " const next = (at) => { times.push(at);"
-        " times.length < 60 ? requestAnimationFrame(next) : done((at - times[0]) / 59); };"
-        " requestAnimationFrame(next); })"
-    )
+    drawn = page.evaluate(cost.PERIOD)
     delays.sort()
     median, p95 = delays[len(delays) // 2], delays[math.ceil(0.95 * len(delays)) - 1]
     period = 1_000 / FRAMES_PER_SECOND
     print(f"  tone to pixel: median {median:.0f} ms, p95 {p95:.0f} ms;")
-    print(f"  a picture of the browser takes {bare:.0f} ms")
+    print(f"  a picture of the browser takes {drawn:.0f} ms")
+    figures["tone to pixel, median, ms"] = median
+    figures["tone to pixel, p95, ms"] = p95
+    figures["tones"] = LATENCIES
     # Beside other programs the browser may draw fewer pictures than there are frames.
     if is_alone:
         assert p95 <= 5 * period, f"p95 is {p95:.0f} ms, above {5 * period:.0f} ms"
     opened.close()
+
+
+def check_cost(
+    browser: Browser, stream: VirtualStream, is_alone: bool, figures: dict[str, float]
+) -> None:
+    """The page without what other steps put into it."""
+    bare = cost.bare_period_ms(browser)
+    opened = Opened(browser, stream)
+    # A short window shows that it can be measured; beside other programs its figure is of no use.
+    window_s = cost.WINDOW_S if is_alone else 1.0
+    browser_share, server_share = cost.shares(opened.page, stream.process.pid, window_s)
+    opened.close()
+    assert browser_share > 0 < server_share, f"browser {browser_share}, server {server_share}"
+    print(f"  a picture of an empty page takes {bare:.1f} ms")
+    print(
+        f"  the browser takes {browser_share:.2f} of a core, the page's server {server_share:.4f}"
+    )
+    figures["a picture of an empty page, ms"] = bare
+    figures["the browser's processes, parts of a core"] = browser_share
+    figures["the page's server, parts of a core"] = server_share
+    figures["their window, s"] = window_s
 
 
 def check_restart(browser: Browser, stream: VirtualStream) -> None:
