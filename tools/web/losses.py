@@ -49,14 +49,20 @@ def check(browser: Browser, program: Path) -> None:
 
 
 def check_rate(page: Page, stream: VirtualStream) -> None:
-    """While every sample is lost, the rate is zero."""
+    """While every sample is lost, or none arrives, the rate is zero."""
+    from stream import RATE_HZ
+
     until(page, f"{RATE}.endsWith(' MS/s')")
     end = time.monotonic() + PATIENCE_S
     while page.evaluate(RATE) != "0 S/s":
         assert time.monotonic() < end, f"all samples are lost, at {page.evaluate(RATE)}"
         # Longer than the pause: no block is due.
-        stream.command("gap 409600 deadline")
+        stream.command("gap 163840 deadline")
         page.wait_for_timeout(50)
+    until(page, f"{RATE}.endsWith(' MS/s')")
+    # The stream goes on after 4 s, and states nothing until then.
+    stream.command(f"gap {4 * RATE_HZ} deadline")
+    until(page, f"{RATE} === '0 S/s'")
 
 
 def check_gaps(page: Page, first: int) -> None:

@@ -29,6 +29,8 @@ const FRAMES_PER_SECOND = 30;
 
 /** How long the page shows that it saw nothing for a while. */
 const BLIND_MS = 60_000;
+/** After so long without an update of the account, no sample arrives. */
+const SILENT_MS = 2000;
 const UNREADABLE_REMEDY = "Reload the page. If that does not help, serve the page by the program's own version.";
 
 const spectrumCanvas = canvasIn("spectrum", "canvas");
@@ -88,6 +90,8 @@ const state = {
   blindUntil: 0,
   /** @type {{at: number, samples: bigint, rate: number} | null} */
   speed: null,
+  /** The time of the latest account by the program's clock, and when it came first. */
+  updated: { at: NaN, ms: 0 },
 };
 /** @type {AccountView | null} */
 let account = null;
@@ -223,6 +227,9 @@ function showAccount() {
 function showRate(it) {
   // By the program's clock: messages may be held up.
   const now = it.at_s;
+  if (now !== state.updated.at) {
+    state.updated = { at: now, ms: performance.now() };
+  }
   const samples = BigInt(it.samples);
   if (state.speed === null || samples < state.speed.samples) {
     state.speed = { at: now, samples, rate: NaN };
@@ -232,7 +239,8 @@ function showRate(it) {
     plots?.add(now, rate, it.counters, it.repairs, it.role === "sent");
   }
   const nominal = it.streams[view.stream]?.rate_hz ?? 0;
-  const rate = state.speed.rate;
+  const isSilent = performance.now() - state.updated.ms >= SILENT_MS;
+  const rate = isSilent && !Number.isNaN(state.speed.rate) ? 0 : state.speed.rate;
   say(element("rate"), it.ended ? "ended" : Number.isNaN(rate) ? "–" : measured(rate, "S/s"));
   say(element("nominal"), nominal ? `of ${measured(nominal, "S/s")}` : "rate unknown");
 }
