@@ -184,7 +184,7 @@ def test_device_ends_though_its_receiver_takes_nothing(is_forgotten: bool) -> No
             device.close()
         del device
         assert time.monotonic() - start < 30
-        with pytest.raises(sw.ClosedByPeerError, match="^closed by the peer$"):
+        with pytest.raises(sw.ClosedByPeerError, match=r"^closed by the peer$"):
             for block in rx.blocks(timeout=30):
                 assert block.index == expected, "what had departed is there"
                 expected = block.end
