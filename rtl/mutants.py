@@ -8,7 +8,8 @@ rtl/. A mutant that lint refuses does not build and is not counted. Each other o
 catches it, the proofs and the files of cocotb tests that name its module or contain it. yosys
 compares it with the original: only a proof makes it equivalent, and it then does not count. A
 timeout is no catch. A file of tests runs without a mutant before it meets one; a mutant then has
-ten times as long in it. A file that then fails, or takes more than 20 minutes, catches none.
+ten times as long in it. A file that takes more than 20 minutes catches none; mutants that would
+meet one that fails stay open.
 
 The order is that of cost. All mutants meet the tests and the proofs of their own module first, in
 small designs before large ones, then yosys, then what contains them, then the long proofs and
@@ -239,6 +240,8 @@ class Campaign:
         self.results = {change.name: Result() for change in drawn}
         self.unchanged_s: dict[str, float | None] = {}
         """How long the files of tests take without a mutant, which they pass; None: too long."""
+        self.failing: set[str] = set()
+        """The files that fail without a mutant. They are not kept: --resume tries them again."""
 
     def load(self, kept: dict) -> None:
         """Go on from earlier results."""
@@ -274,22 +277,20 @@ class Campaign:
 
     def limit_s(self, check: Check) -> float:
         """The time that a mutant has in a file of tests; 0 if they do not pass without one."""
-        if check.name not in self.unchanged_s:
+        if check.name not in self.unchanged_s and check.name not in self.failing:
             begun = time.monotonic()
             try:
                 done = tested(check, COCOTB_S)
             except subprocess.TimeoutExpired:
-                passed_s = None
+                self.unchanged_s[check.name] = None
             else:
-                passed_s = round(time.monotonic() - begun, 1)
                 if done.returncode:
-                    print(
-                        f"{check} fails without a mutant, and catches none:\n{done.stdout[-500:]}"
-                    )
-                    passed_s = None
-            self.unchanged_s[check.name] = passed_s
+                    print(f"{check} fails without a mutant:\n{done.stdout[-500:]}", flush=True)
+                    self.failing.add(check.name)
+                else:
+                    self.unchanged_s[check.name] = round(time.monotonic() - begun, 1)
             self.write()
-        whole_s = self.unchanged_s[check.name]
+        whole_s = self.unchanged_s.get(check.name)
         return 0 if whole_s is None else min(max(MUTANT_SLOWER * whole_s, COCOTB_S_MIN), COCOTB_S)
 
     def meet(self, change: mutate.Change, cost: Cost) -> None:
@@ -299,12 +300,14 @@ class Campaign:
         at_once = [check for check in ahead if check.cost == cost]
         for check in at_once:
             limit_s = self.limit_s(check) if check.kind == "cocotb" else 0
+            if check.name in self.failing:
+                continue
             begun = time.monotonic()
             result.outcome = outcome(change, check, limit_s)
             result.seconds = round(result.seconds + time.monotonic() - begun, 1)
             if result.outcome == OPEN:
                 result.passed.append(str(check))
-                if check == ahead[-1]:
+                if all(str(it) in result.passed for it in ahead):
                     result.outcome = MISSED
             elif result.outcome == CAUGHT:
                 result.by = str(check)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -61,7 +62,12 @@ def browser_processes() -> list[Path]:
 def browser_seconds() -> dict[Path, float]:
     """CPU time of each process of the browser."""
     tick_s = 1 / os.sysconf("SC_CLK_TCK")
-    return {it: tick_s * machine.process_ticks(it) for it in browser_processes()}
+    seconds = {}
+    for process in browser_processes():
+        # One that has ended since it was listed does not live at both ends.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            seconds[process] = tick_s * machine.process_ticks(process)
+    return seconds
 
 
 def server_seconds(pid: int) -> float:

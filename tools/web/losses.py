@@ -56,7 +56,7 @@ def check_rate(page: Page, stream: VirtualStream) -> None:
     end = time.monotonic() + PATIENCE_S
     while page.evaluate(RATE) != "0 S/s":
         assert time.monotonic() < end, f"all samples are lost, at {page.evaluate(RATE)}"
-        # Longer than the pause: no block is due.
+        # Longer than the pause between two commands: no block of samples is due between them.
         stream.command("gap 163840 deadline")
         page.wait_for_timeout(50)
     until(page, f"{RATE}.endsWith(' MS/s')")

@@ -69,6 +69,14 @@ test("gaps for which a frame had no room are counted where they lie", () => {
   ]);
 });
 
+test("gaps of the run before for which a frame had no room mark nothing of the next", () => {
+  const maker = new RowMaker();
+  maker.rows(frame(9_000n));
+  gapsBefore += 7n;
+  const rows = maker.rows({ ...frame(500n), boot: 2 });
+  assert.deepEqual(rows.map(({ kind, unlisted }) => [kind, unlisted ?? 0n]), [["frame", 0n]]);
+});
+
 test("a restart draws the gaps of the run before, and marks nothing of the next", () => {
   const maker = new RowMaker();
   maker.rows(frame(9_000_000n));

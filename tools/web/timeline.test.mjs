@@ -79,8 +79,22 @@ test("losses are read one after the other", () => {
   timeline.step(-1);
   assert.equal(tip.textContent, "No index is missing.");
   timeline.set(ANSWER, 10);
-  for (const [by, words] of [[-1, /source lost/], [-1, /deadline$/], [-1, /deadline$/], [1, /source lost/], [1, /source lost/]]) {
+  const read = (by, words) => {
     timeline.step(by);
     assert.match(tip.textContent, words);
-  }
+  };
+  read(-1, /source lost/);
+  read(-1, /deadline$/);
+  read(-1, /^No earlier loss\.$/);
+  read(1, /source lost/);
+  read(1, /^No later loss\.$/);
+  // From within a column of losses, and from places before and behind all.
+  timeline.read = 215;
+  read(-1, /deadline$/);
+  timeline.read = 5;
+  read(-1, /^No earlier loss\.$/);
+  read(1, /deadline$/);
+  timeline.read = 995;
+  read(1, /^No later loss\.$/);
+  read(-1, /source lost/);
 });

@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use num_complex::Complex;
 use samplewire::format::Format;
 use samplewire::receiver::Interleaved;
 use samplewire::source::{NullSource, ReadSamples, StreamInfo};
@@ -22,6 +23,7 @@ use samplewire_record::recorder::{
 use samplewire_record::sigmf::{Metadata, RecordedCause};
 use samplewire_record::sink::{self, SinkOptions, Writer};
 use samplewire_record::verify;
+use serde_json::Value;
 
 /// A device that plays each source to one receiver, in order.
 fn device(sources: Vec<Box<dyn ReadSamples>>) -> (SocketAddr, JoinHandle<()>) {
@@ -170,6 +172,68 @@ fn device_that_comes_back_at_another_frequency_begins_a_capture_with_it() {
     assert_eq!(frequencies.collect::<Vec<_>>(), [(0, Some(1e9)), (100_000, Some(2e9))]);
     let report = verify(&path).expect("it can be read");
     assert!(report.faults.is_empty(), "{:?}", report.faults);
+}
+
+/// Stops the recording once the device has stated this time of index 0.
+struct UntilTime(u64);
+
+impl Observer for UntilTime {
+    fn should_stop(&mut self) -> bool {
+        self.0 == 0
+    }
+
+    fn turn(&mut self, progress: &Progress<'_>) {
+        let clock = progress.tai_clocks().next().flatten();
+        if clock.is_some_and(|clock| clock.tai_ns(0) == self.0) {
+            self.0 = 0;
+        }
+    }
+}
+
+#[test]
+fn recording_ends_with_the_newest_time_of_a_device_that_corrects_its_clock() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let path = folder.path().join("a.sigmf-meta");
+    let info = StreamInfo::sc16("", 1e6).expect("a rate in range");
+    let [first_ns, second_ns] = [1_800_000_000_000_000_000, 1_800_000_000_000_000_777];
+    let clock = {
+        let info = info.clone();
+        move |tai_ns| info.tai_clock(0, tai_ns)
+    };
+    let device = DeviceOptions::new().sends(info).listen("127.0.0.1:0").expect("a free port");
+    let address = device.address;
+    let thread = std::thread::spawn(move || {
+        let mut device = device;
+        let accepted = device.listeners[0].accept(Duration::from_secs(20));
+        let mut stream = accepted.expect("the port works").expect("a receiver comes");
+        stream.set_tai_clock(clock(first_ns));
+        let samples = [Complex::new(1_i16, 1); 1_000];
+        let mut sent = 0;
+        // Until the receiver closes it.
+        while stream.send(&samples).is_ok() {
+            sent += 1;
+            if sent == 100 {
+                stream.set_tai_clock(clock(second_ns));
+            }
+        }
+    });
+    let opener = OptionsOpener { options: ReceiveOptions::new().owner(7).window(16), address };
+    let receiver = open_first(&opener, None, false).expect("the device answers");
+    let stream = receiver.info().stream_info();
+    let sink = sink::open(&path, &stream, &SinkOptions::new()).expect("it can be created");
+    let mut writer = Writer::start(sink, 64).expect("a thread");
+    let mut until = UntilTime(second_ns);
+    let options = RecorderOptions::new(Instant::now()).duration(Some(Duration::from_secs(60)));
+    let recorder = Recorder::new(options, receiver.info(), &mut writer, &mut until);
+    let recorded = recorder.run(&opener, receiver);
+    assert!(matches!(recorded.stop, Stop::Requested), "{:?}", recorded.stop);
+    assert!(writer.finish().1.is_none());
+    thread.join().expect("the device does not panic");
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    let global = serde_json::from_str::<Value>(&text).expect("JSON")["global"].clone();
+    let number = |field: &str| global[field].as_u64().expect("a number");
+    let tai_ns = number("samplewire:timed_index_tai_ns");
+    assert_eq!(tai_ns, second_ns + 1_000 * number("samplewire:timed_index"));
 }
 
 #[test]

@@ -87,6 +87,7 @@ export class RowMaker {
   enter(boot, index) {
     this.boot = boot;
     this.next = index;
+    this.unlisted = 0n;
   }
 
   /**
@@ -97,7 +98,7 @@ export class RowMaker {
    */
   pass(rows, until, period) {
     const skipped = (until - this.next) / period;
-    if (skipped > JITTER_ROWS || this.unlisted > 0n) {
+    if (until > this.next && (skipped > JITTER_ROWS || this.unlisted > 0n)) {
       this.add(rows, "unseen", this.next, until, period, null);
     }
     this.next = until > this.next ? until : this.next;

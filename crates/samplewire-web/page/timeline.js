@@ -159,9 +159,17 @@ export class Timeline {
       return;
     }
     const { columns } = answer;
-    const later = columns.filter(({ first }) => read === null || (by > 0 ? first > read : first < read));
-    const found = (by > 0 && read !== null ? later.at(0) : later.at(-1)) ?? columns.find(({ first }) => first === read);
-    this.read = (found ?? columns[columns.length - 1]).first;
+    const found =
+      read === null
+        ? columns.at(-1)
+        : by > 0
+          ? columns.find(({ first }) => first > read)
+          : columns.findLast(({ first, len }) => first + len <= read);
+    if (!found) {
+      this.tip.textContent = by > 0 ? "No later loss." : "No earlier loss.";
+      return;
+    }
+    this.read = found.first;
     this.show(this.share());
   }
 

@@ -1,7 +1,7 @@
 // The words of a place on the waterfall.
 
 import { nearestFrame, taiOf } from "./axes.js";
-import { frequency, grouped, moment, span, utc } from "./format.js";
+import { counted, frequency, grouped, moment, span, utc } from "./format.js";
 import { COLUMNS_MAX } from "./history.js";
 
 /** @typedef {import("./account.js").Terms} Terms */
@@ -32,7 +32,7 @@ export function rowWords(history, found, { causes, hops }) {
     return [...listed, ...more, ...dateWords(row, nearest)].join("\n");
   }
   if (row.kind !== "frame" || !row.frame) {
-    const unlisted = row.unlisted ? `\n${grouped(row.unlisted)} gaps here are only in the list` : "";
+    const unlisted = row.unlisted ? `\nnot shown in this stretch: ${counted(String(row.unlisted), "gap")}` : "";
     return `${index}\nno frame covers it${unlisted}`;
   }
   const { centreHz, spanHz, offsetDb, stepDb } = row.frame;

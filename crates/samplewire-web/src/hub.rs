@@ -235,11 +235,12 @@ impl Hub {
         }
     }
 
-    /// Whether there is a picture that a page did not get when it came: it was not due, for example,
-    /// and no later one follows.
+    /// Whether a page takes a picture that it did not get when it came: it was not due, for example, and
+    /// no later one follows.
     fn has_left(&self, viewer: &Viewer) -> bool {
         let engine = self.engines.iter().find(|engine| Some(engine.key) == viewer.key);
-        !viewer.gathered.is_empty() || engine.is_some_and(|it| it.serial != viewer.serial)
+        let has_new = engine.is_some_and(|it| it.serial != viewer.serial);
+        !viewer.gathered.is_empty() || (has_new && !viewer.is_full())
     }
 
     /// Computes as [`compute`](Self::compute), and requests further runs at once where frames cover all

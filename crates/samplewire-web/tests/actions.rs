@@ -445,14 +445,19 @@ fn captures_have_the_newest_time_that_the_device_had_stated() {
     rig.tap.set_tai_clocks([None]);
     rig.gap(10);
     rig.feed(5_000);
+    rig.tap.set_tai_clocks([clock(5_000_000_900)]);
+    rig.tap.set_centre_hz(0, 1e9);
+    rig.feed(6_000);
+    rig.tap.set_tai_clocks([clock(5_000_001_000)]);
     rig.act_here(&json!({ "stop": {} })).json();
     let done = rig.recording(&["proven", "not proven"]);
     rig.check(&done);
     let meta = read_json(&rig.path(&done));
     let captures = meta["captures"].as_array().unwrap();
     let times = captures.iter().map(|it| it["samplewire:tai_ns"].as_u64());
-    let expected = [Some(5_001_000_000), Some(5_003_010_700), None];
+    let expected = [Some(5_001_000_000), Some(5_003_010_700), None, Some(5_005_000_900)];
     assert_eq!(times.collect::<Vec<_>>(), expected);
+    assert_eq!(meta["global"]["samplewire:timed_index_tai_ns"], 5_000_001_000_u64);
 }
 
 #[test]

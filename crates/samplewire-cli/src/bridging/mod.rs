@@ -9,8 +9,8 @@ mod summary;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use samplewire::Carriage;
 use samplewire::source::StreamInfo;
-use samplewire::{Carriage, ReceiveStream, SendStream};
 use samplewire_io::faults::Direction;
 use samplewire_io::xdp::XdpLog;
 use samplewire_io::{FaultLog, HostDropCounts};
@@ -182,12 +182,7 @@ impl Setup<'_> {
     /// Opens a device.
     fn opening(mut self, text: &str) -> Result<(Ways, Start), Failure> {
         let opened = Opened::open(self.arguments, wiring::address(text)?, self.faults)?;
-        let Opened { receiver, sender, faults } = opened;
-        let received = receiver.as_ref().map(ReceiveStream::capabilities);
-        let links = received.into_iter().chain(sender.as_ref().map(SendStream::capabilities));
-        let mut bypasses: Vec<_> = links.filter_map(|it| it.bypass.clone()).collect();
-        // Both ways may share a link.
-        bypasses.dedup();
+        let Opened { receiver, sender, faults, bypasses } = opened;
         let mut ways = Ways { faults, bypasses, ..Ways::default() };
         let counters = receiver.as_ref().map(|it| it.counters());
         ways.entries =

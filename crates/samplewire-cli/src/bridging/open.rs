@@ -6,6 +6,7 @@ use samplewire::device::Device;
 use samplewire::format::{ConvertError, Format};
 use samplewire::source::StreamInfo;
 use samplewire::{DeviceOptions, ReceiveOptions, ReceiveStream, SendOptions, SendStream};
+use samplewire_io::xdp::XdpLog;
 use samplewire_io::{FaultLog, Xdp};
 
 use crate::arguments::BridgeArguments;
@@ -22,6 +23,8 @@ pub(super) struct Opened {
     pub(super) sender: Option<SendStream>,
     /// Counts of the faults injected into each stream.
     pub(super) faults: Vec<FaultLog>,
+    /// How the packets of each link travel, if they may bypass the kernel.
+    pub(super) bypasses: Vec<XdpLog>,
 }
 
 impl Opened {
@@ -71,13 +74,19 @@ impl Opened {
             let port = receive.port(address)?;
             check_memory(arguments, 2, port.capabilities().mtu_bytes)?;
             let (receiver, sender) = (port.open(address, &receive)?, send.open_on(&port, address)?);
-            return Ok(Self { receiver: Some(receiver), sender: Some(sender), faults: Vec::new() });
+            return Ok(Self {
+                receiver: Some(receiver),
+                sender: Some(sender),
+                faults: Vec::new(),
+                bypasses: port.capabilities().bypass.clone().into_iter().collect(),
+            });
         }
-        let mut logs = Vec::new();
+        let (mut logs, mut bypasses) = (Vec::new(), Vec::new());
         let mut wire = |number: u16, is_sent: bool| -> Result<Wiring, Failure> {
             let socket = Xdp::client(address, &udp).map_err(|error| Failure::Open(error.into()))?;
             let wiring = Wiring::new(socket);
             check_memory(arguments, 1, wiring.link.capabilities().mtu_bytes)?;
+            bypasses.extend(wiring.logs.bypass.clone());
             let Some(faults) = faults.map(|faults| faults.of_stream(number)) else {
                 return Ok(wiring);
             };
@@ -96,7 +105,7 @@ impl Opened {
             Some(send) => Some(send.open_over(wire(1, true)?.link, address)?),
             None => None,
         };
-        Ok(Self { receiver, sender, faults: logs })
+        Ok(Self { receiver, sender, faults: logs, bypasses })
     }
 }
 

@@ -286,7 +286,9 @@ fn replay_names_what_is_wrong() {
     let address = &device.address;
     run(&["replay", "absent.sc16", address, "--format", "sc16"])
         .expect_error(1, &["absent.sc16", "No such file"]);
-    run(&["replay", text(&source), address]).expect_error(1, &["format is not known"]);
+    let raw = source.with_extension("raw");
+    fs::copy(&source, &raw).unwrap();
+    run(&["replay", text(&raw), address]).expect_error(1, &["format is not known"]);
     let channels = ["replay", text(&source), address, "--format", "sc16", "--channels", "2"];
     run(&channels).expect_error(1, &["2 channels", "takes 1"]);
     let real = ["replay", text(&source), address, "--format", "r16"];

@@ -82,6 +82,8 @@ pub struct Recorder<'a, V: ?Sized> {
     is_tuned: bool,
     /// The device's time of the indexes, as the writer has it.
     tai_clock: Option<TaiClock>,
+    /// When it was compared with what the device states.
+    timed: Instant,
     /// The counters of the openings before the present one.
     before: ReceiverSnapshot,
     /// When the last samples arrived.
@@ -126,6 +128,7 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
             info: info.clone(),
             is_tuned: false,
             tai_clock: None,
+            timed: options.started,
             before: ReceiverSnapshot::default(),
             heard: options.started,
             silent: None,
@@ -221,6 +224,7 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
     /// Passes the device's time on, if it is another. All streams of a recording have the same indexes:
     /// it is the first one's.
     fn note_time(&mut self, clock: Option<TaiClock>) -> Result<(), SinkError> {
+        self.timed = Instant::now();
         if clock == self.tai_clock {
             return Ok(());
         }

@@ -18,8 +18,9 @@ impl<V: Observer + ?Sized> Recorder<'_, V> {
         loop {
             let now = Instant::now();
             let mut stop = self.turn(receiver, now);
+            let is_timed = stop.is_some() || now.saturating_duration_since(self.timed) >= TIMED;
             // The error of a writer that has ended comes from its finish, or is the reason already.
-            if stop.is_some()
+            if is_timed
                 && !self.writer.has_ended()
                 && self.writer.has_room()
                 && let Err(error) = self.note_time(time_of(receiver))
@@ -125,6 +126,10 @@ impl<V: Observer + ?Sized> Recorder<'_, V> {
         self.writer.samples(block, index, bytes)
     }
 }
+
+/// How often the writer gets the newest time of the device, besides before a gap: a part of a series
+/// may begin without one.
+const TIMED: Duration = Duration::from_secs(1);
 
 /// The newest time that the device has stated.
 fn time_of(receiver: &Interleaved) -> Option<TaiClock> {

@@ -357,7 +357,9 @@ impl Document {
             global.insert("samplewire:first_index".into(), first.into());
             global.insert("samplewire:end_index".into(), self.end(progress.samples).into());
         }
-        if let (true, Some(clock)) = (progress.is_finished, self.tai_clock) {
+        // Of an opening that has samples.
+        let clock = self.tai_clock.filter(|_| progress.is_finished && self.opening.is_none());
+        if let Some(clock) = clock {
             global.insert("samplewire:timed_index".into(), clock.index.into());
             global.insert("samplewire:timed_index_tai_ns".into(), clock.tai_ns.into());
         }
@@ -434,7 +436,8 @@ fn rate(info: &StreamInfo) -> Value {
     }
 }
 
-/// The maximum number of gaps in a recording, and of captures after the first: their memory is 96 MiB, their text some 300 MB.
+/// The maximum number of gaps in a recording, and of captures after the first: their
+/// memory is 96 MiB, their text some 300 MB.
 pub(crate) const GAPS_MAX: usize = 1 << 20;
 
 /// The maximum length of metadata and journals; [`GAPS_MAX`] gaps and as many captures are shorter.

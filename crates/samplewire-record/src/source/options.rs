@@ -35,8 +35,8 @@ impl SourceOptions {
         Self { rate_hz: Some(rate_hz), ..self }
     }
 
-    /// Sets the sample format. Raw data require it, unless their name states it. A recording is not converted: another format is
-    /// an error. Default: the recording's; sc16 for generators.
+    /// Sets the sample format. Raw data require it, unless their name states it. A recording is not
+    /// converted: another format is an error. Default: the recording's; sc16 for generators.
     #[must_use]
     pub const fn format(self, format: Format) -> Self {
         Self { format: Some(format), ..self }

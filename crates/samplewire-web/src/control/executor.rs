@@ -108,11 +108,13 @@ impl OrderExecutor {
     /// Notes the centre frequency of the samples that follow; `None` if it is not known.
     pub(crate) fn tune(&mut self, centre_hz: Option<f64>) {
         if let Some(input) = &mut self.input {
+            input.time(self.tai_clock);
             input.tune(centre_hz);
         }
     }
 
-    /// Sets the device's time of the indexes that follow. The recording gets it before its next gap.
+    /// Sets the device's time of the indexes that follow. The recording gets it before its next capture,
+    /// and at its end.
     pub(crate) const fn set_tai_clock(&mut self, clock: Option<TaiClock>) {
         self.tai_clock = clock;
     }
@@ -127,7 +129,8 @@ impl OrderExecutor {
     /// Ends the recording.
     pub(crate) fn end(&mut self, words: &str) {
         self.is_open = false;
-        if let Some(input) = self.input.take() {
+        if let Some(mut input) = self.input.take() {
+            input.time(self.tai_clock);
             input.end(words);
         }
     }

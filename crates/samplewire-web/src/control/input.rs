@@ -235,9 +235,10 @@ impl RecordingInput {
         }
     }
 
-    /// Notes the device's time of the indexes that follow; `None` if it is not known.
+    /// Notes the device's time of the indexes that follow; `None` if it is not known. Without room for
+    /// it, the recording keeps the last.
     pub(crate) fn time(&mut self, clock: Option<TaiClock>) {
-        if self.failure.is_none() && self.tai_clock != clock {
+        if self.failure.is_none() && self.tai_clock != clock && self.has_slots() {
             self.tai_clock = clock;
             self.queue("times", |_, writer| writer.time(clock));
         }

@@ -129,6 +129,14 @@ fn last_picture_reaches_a_page_that_was_not_due_when_it_came() {
     assert_eq!(highest(&Frame::decode(&out).unwrap().mean), 514);
     rig.hub.request();
     assert!(!is_woken(), "nothing is left");
+    // A page that confirms nothing is woken when it does.
+    for _ in 0..UNSEEN_MAX + 1 {
+        rig.tone(3, 20_000);
+        rig.frame(PERIOD);
+    }
+    assert!(is_woken(), "as the last picture came");
+    rig.hub.request();
+    assert!(!is_woken(), "it is full");
 }
 
 #[test]

@@ -687,4 +687,10 @@ fn capture_has_the_newest_time_of_its_opening() {
     assert_eq!(global("samplewire:timed_index"), Value::from(145));
     assert_eq!(global("samplewire:timed_index_tai_ns"), Value::from(1_800_000_038_000_002_501_u64));
     assert!(crate::verify(&path).unwrap().is_proven());
+    // An opening that stops before its first sample.
+    let mut sink = SigmfSink::open(&path, &info(), &options).unwrap();
+    sink.session(2).unwrap();
+    sink.time(info().tai_clock(0, 1_900_000_000_000_000_000)).unwrap();
+    sink.finish().unwrap();
+    assert_eq!(global("samplewire:timed_index"), Value::Null, "no capture belongs to it");
 }
